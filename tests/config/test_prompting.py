@@ -75,7 +75,7 @@ def test_what_nobody_says_is_as_usual(text: str) -> None:
         ("prompts: {primary: xml}", "prompts.primary: this must be one of native, family, hermes"),
         ("prompts: {budget: 10}", "prompts.budget: this must be a whole number from 200 to 1000000"),
         ("prompts: {result_limit: 1}", "prompts.result_limit: this must be a whole number from 200 "),
-        ("prompts: {enabled_builtins: []}", "prompts.enabled_builtins: unknown key. Write builtins."),
+        ("prompts: {enabled_builtins: []}", "prompts.enabled_builtins: unknown key. Did you mean 'builtins'?"),
         ("prompts: {filter: {allow_servers: ['a:b']}}", "prompts.filter.allow_servers[0]: 'a:b' does not fit: "),
         ("prompts: {filter: {deny_tools: ['']}}", "prompts.filter.deny_tools[0]: '' does not fit: write scope:name"),
         ("prompts: {filter: {tools: []}}", "prompts.filter.tools: unknown key. "),

@@ -71,3 +71,19 @@ async def test_what_cannot_be_is_told(asked: dict[str, str], told: tuple[int, st
     async with at_desk() as desk:
         status, why = problem(await desk.ask("GET", "/prompt", params=asked))
     assert (status, why[: len(told[1])]) == told
+
+
+@pytest.mark.behaviour("names.of_other_programs")
+@pytest.mark.parametrize(("written", "primary"), [("PureJson", "json"), ("pure_json", "json"), ("Hermes", "hermes")])
+async def test_a_format_is_taken_by_the_names_that_the_file_takes(written: str, primary: str) -> None:
+    async with at_desk() as desk:
+        assert (await desk.get("/prompt", model="x", format=written))["primary"] == primary
+
+
+@pytest.mark.behaviour("names.of_other_programs")
+@pytest.mark.parametrize(("written", "meant"), [("PURE-JSON", "json"), ("hermess", "hermes"), ("codeMode", "codemode")])
+async def test_an_unknown_format_is_told_with_the_nearest(written: str, meant: str) -> None:
+    async with at_desk() as desk:
+        status, told = problem(await desk.ask("GET", "/prompt", params={"model": "x", "format": written}))
+    assert status == 422
+    assert f"Did you mean '{meant}'" in told

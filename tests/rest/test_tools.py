@@ -399,3 +399,10 @@ async def test_why_tells_whether_a_tool_is_listed_at_the_endpoint_of_a_presentat
     assert said["direct"]["said"] == "yes, while it is open"
     assert said["code"]["asked"] == "Is it listed as itself at /mcp/code?"
     assert said["code"]["said"].startswith("no: clients there are shown 2 tools")
+
+
+@pytest.mark.behaviour("names.of_other_programs")
+async def test_a_tool_is_told_by_our_name_to_whoever_knows_it_by_another() -> None:
+    async with at_desk() as desk:
+        status, told = problem(await desk.ask("GET", "/why", params={"tool": "call_tool_read"}))
+    assert (status, told) == (404, "Unknown tool 'call_tool_read'. Did you mean 'call_tool'? See: pegboard tools list")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from pegboard.core.consent import DEFAULT_STANDING_DAYS, MAX_STANDING_DAYS
+from pegboard.core.foreign_names import MCPPROXY_SERVER, MCPPROXY_SETTINGS, PLUGABLE_SETTINGS, TRANSPORTS
 from pegboard.core.headers import OWNED, OWNED_PREFIX
 from pegboard.core.ids import BUILTIN, ID_RULE, RESERVED
 from pegboard.core.server import Always, OnDemand, Protocol, Starts, Timeouts, Transport, Trust
@@ -187,7 +188,7 @@ IDLE_STOP: Final = Key(
 )
 PROTOCOL: Final = Key[Protocol](
     "protocol",
-    Choice({protocol.value: protocol for protocol in Protocol}),
+    Choice({protocol.value: protocol for protocol in Protocol}, elsewhere=TRANSPORTS),
     "Which versions of the protocol are spoken with the server: latest (the latest that both know) or handshake (none "
     "after 2025-11-25, for tools that ask their caller something while they work).",
     Protocol.LATEST.value,
@@ -216,6 +217,7 @@ SERVER: Final = Section(
         **{"transport": "url", "headers": "url", "oauth": "url"},
     },
     advice={
+        **MCPPROXY_SERVER,
         "type": "For a url write transport: http or transport: sse; a command needs nothing.",
         "disabled": "Write enabled: false.",
         "serverUrl": "Write url.",
@@ -364,6 +366,8 @@ PEGBOARD: Final = Section(
         *(PROMPTS, MODELS, CHAT, CODE, DOCSPACE, DATABASES),
     ),
     advice={
+        **MCPPROXY_SETTINGS,
+        **PLUGABLE_SETTINGS,
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "
         "or rename the key to servers.",
         "inputs": "There is nobody here to ask for an input. Use references: ${NAME}.",

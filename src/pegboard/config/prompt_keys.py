@@ -3,16 +3,14 @@
 from collections.abc import Iterable
 from typing import Final
 
+from pegboard.core.foreign_names import FORMATS, PLUGABLE_SETTINGS, TOOLS
 from pegboard.core.ids import BadId
 from pegboard.core.launch import Allowance, LaunchFilter, allowance
 from pegboard.core.pattern import MAX_LENGTH
 from pegboard.core.prompting import (
     BUILTINS,
-    CODE_MODE,
-    FAMILY,
     LEAST_BUDGET,
     LEAST_RESULT,
-    NATIVE,
     TEXT_FORMATS,
     KnownModel,
     Prompting,
@@ -25,9 +23,10 @@ from .shape import Choice, Form, ListOf, MapOf, Text, Truth, Whole
 from .telling import Placed, Telling
 
 _USUAL: Final = Prompting()
-_ALIASES: Final = {"pure_json": "json", "code_mode": CODE_MODE}
-_FORMATS: Final = {name: name for name in (NATIVE, FAMILY, *TEXT_FORMATS, CODE_MODE)} | _ALIASES
-_OWN_FORMATS: Final = {name: name for name in TEXT_FORMATS} | {"pure_json": "json"}
+_OWN_FORMATS: Final = {word: name for word, name in FORMATS.items() if name in TEXT_FORMATS}
+_OURS: Final = "'prompts."
+_WITHIN: Final = {name: hint.replace(_OURS, "'") for name, hint in PLUGABLE_SETTINGS.items() if _OURS in hint}
+_BUILTIN_HINTS: Final = {name: f"Did you mean {ours!r}?" for name, ours in TOOLS.items() if ours in BUILTINS}
 _WORD: Final = Form(r"[^:\s]+", "write one word, in which *, ? and […] stand for others", longest=MAX_LENGTH)
 _TOOL: Final = Form(
     r"mcp:[^:]+(?::[\s\S]+)?|(?!mcp:)[^:]+(?::[\s\S]+)?",
@@ -44,20 +43,20 @@ _SHARES: Final = {"m": 0.001, "b": 1.0, "t": 1000.0}
 BASE: Final = Key("base", Text(), "What every model is told first. By default a few sentences on using tools.")
 BUILTIN_LIST: Final = Key(
     "builtins",
-    ListOf(Choice({name: name for name in BUILTINS}), nothing_is_empty=False),
+    ListOf(Choice({name: name for name in BUILTINS}, elsewhere=_BUILTIN_HINTS), nothing_is_empty=False),
     "The built-in tools that are switched on: python_execution, tool_search, search_schemas, execute_sql.",
     [*BUILTINS],
 )
 FORMAT_LIST: Final = Key(
     "formats",
-    ListOf(Choice(_FORMATS), nothing_is_empty=False),
+    ListOf(Choice(FORMATS), nothing_is_empty=False),
     "The formats that are switched on, in the order in which they are tried: native (the tools array of the request), "
     "family (the one that the model was trained on), any text format by name, codemode (Python programs).",
     [*_USUAL.formats],
 )
 PRIMARY: Final = Key(
     "primary",
-    Choice(_FORMATS),
+    Choice(FORMATS),
     "The format to prefer. By default, and where it is not available, the first of formats that is.",
 )
 _KINDS: Final = {
@@ -108,12 +107,7 @@ RECOVERED: Final = Key(
 PROMPTS_SECTION: Final = Section(
     "",
     (BASE, BUILTIN_LIST, FORMAT_LIST, PRIMARY, FILTER, BUDGET, RESULT, RECOVERED),
-    advice={
-        "enabled_builtins": "Write builtins.",
-        "system": "Write base.",
-        "system_prompt": "Write base.",
-        "tool_call_formats": "Write formats and primary.",
-    },
+    advice={**_WITHIN, "system": "Did you mean 'base'?"},
 )
 
 PARAMETERS: Final = Key(

@@ -3,9 +3,10 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
+from pegboard.core.foreign_names import same_but_spelling
 from pegboard.core.tool import Json, JsonObject
 
 from . import references
@@ -206,6 +207,8 @@ class Choice(Generic[T]):
     words: Mapping[str, T]
     names_all: bool = False
     """Whether who writes another word is told of those names too."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Words that other programs use here, each with a hint."""
 
     def read(self, node: Node, at: str, tell: Telling) -> T | Wrong:
         if isinstance(node, Scalar) and node.kind is Kind.TEXT and node.text in self.words:
@@ -214,7 +217,14 @@ class Choice(Generic[T]):
         values = [*self.words.values()]
         words = enumerate(self.words)
         known = ", ".join(word for place, word in words if self.names_all or values.index(self.words[word]) == place)
-        return tell.wrong(node.line, at, f"this must be one of {known}; it is {written}.")
+        hint = self._hint(node.text) if isinstance(node, Scalar) and node.kind is Kind.TEXT else ""
+        return tell.wrong(node.line, at, f"this must be one of {known}; it is {written}.{hint}")
+
+    def _hint(self, text: str) -> str:
+        if text in self.elsewhere:
+            return f" {self.elsewhere[text]}"
+        spelt = same_but_spelling(text, self.words)
+        return "" if spelt is None else f" Did you mean {spelt!r}?"
 
     def schema(self) -> JsonObject:
         return {"enum": [*self.words]}

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from .echo import Echo, told_apart
+from .foreign_names import TOOLS
 from .ids import CallId, PrincipalId, ToolId, WireName
 from .reference import closest
 from .resolve import Absent, Locked, Open, Resolution
@@ -291,6 +292,9 @@ def _unknown(name: str, resolution: Resolution) -> UnknownTool:
     meant = resolution.candidates(name)
     if len(meant) > 1:
         return UnknownTool(name, tuple(map(str, meant)), f"{len(meant)} tools may be meant.")
+    ours = TOOLS.get(name)
+    if ours is not None and WireName(ours) in resolution.by_name:
+        return UnknownTool(name, (ours,))
     return UnknownTool(name, closest(name, resolution.by_name))
 
 

@@ -16,6 +16,8 @@ from typing import Final, NoReturn, TypeAlias
 import jsonschema_rs
 
 from pegboard.core.call import Arguments, Call, Validate
+from pegboard.core.foreign_names import argument_hints
+from pegboard.core.ids import BuiltinKey
 from pegboard.core.tool import Fingerprint, Json, JsonObject, Tool
 
 from .measure import DEEPEST, Measure, NotJson, Texts, measured, path_text, texts_in
@@ -79,7 +81,11 @@ class Validators:
         if isinstance(measure, NotJson):
             return (measure.problem,)
         check = self._check(tool)
-        return () if check is None else check.problems(plain, measure)
+        problems = () if check is None else check.problems(plain, measure)
+        if problems and isinstance(tool.id.source, BuiltinKey):
+            known = tool.spec.input_schema.get("properties")
+            return (*problems, *argument_hints(tool.id.name, plain, known if isinstance(known, dict) else ()))
+        return problems
 
     def _check(self, tool: Tool) -> "_Check | None":
         if tool.checked_there:

@@ -199,3 +199,15 @@ async def _changed(workshop: Workshop, until: Callable[[set[str]], bool]) -> Non
     with board.changed.listen() as bell:
         while not until({id.name for id in board.catalogue.tools}):
             await bell.wait()
+
+
+@pytest.mark.behaviour("names.of_other_programs")
+async def test_a_path_of_mcpproxy_is_told_with_ours() -> None:
+    async with (
+        open_workshop() as workshop,
+        served(workshop, app=McpPaths(workshop.gateway)) as url,
+        httpx2.AsyncClient(timeout=DEADLINE) as http,
+    ):
+        answer = error_of(await http.post(f"{url}/call", json={}))
+    assert answer[0] == 404
+    assert answer[2].startswith("Nothing is at '/mcp/call'. Did you mean '/mcp/search'? MCP clients connect to /mcp, ")

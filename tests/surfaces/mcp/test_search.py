@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 from mcp.client._memory import InMemoryTransport
 from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 from tests.surfaces.mcp.inquiry import Person, inquiry, said
 from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODERN, MODES, http_client, served, stdio_parameters
@@ -339,3 +340,24 @@ async def test_a_principal_finds_what_it_is_granted_and_a_stranger_nothing() -> 
     assert [answer.status_code for answer in guesses] == [401] * 20 + [429] * 4
     assert {tool["server"] for tool in found["tools"]} == {"files~files"}
     assert ("disabled" in found, [server["id"] for server in servers]) == (False, ["files~files"])
+
+
+@pytest.mark.behaviour("names.of_other_programs")
+async def test_the_habits_of_an_agent_of_mcpproxy_get_our_names() -> None:
+    async with open_workshop() as workshop:
+        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        async with Client(InMemoryTransport(server)) as client:
+            habits: dict[str, dict[str, Any]] = {
+                "upstream_servers": {"operation": "list"},
+                "describe_tool": {"tool_ids": ["bench:echo"]},
+                "retrieve_tools": {"query": "echo", "include_stats": True},
+                "call_tool": {"name": "echo", "args": {"text": "x"}},
+            }
+            said = {name: told(await client.call_tool(name, arguments)) for name, arguments in habits.items()}
+            with pytest.raises(MCPError) as unknown:
+                await client.call_tool("call_tool_read", {"name": "bench:echo"})
+    assert "- operation: Leave it out: every server is listed." in said["upstream_servers"]
+    assert "- tool_ids: Did you mean 'names'?" in said["describe_tool"]
+    assert "- include_stats: Did you mean 'explain'?" in said["retrieve_tools"]
+    assert "- args: Did you mean 'arguments'?" in said["call_tool"]
+    assert "Did you mean 'call_tool'?" in str(unknown.value)

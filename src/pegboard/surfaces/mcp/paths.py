@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_types import INVALID_PARAMS
 
+from pegboard.core.foreign_names import PATHS
 from pegboard.core.presentations import Presented
 from pegboard.gateway.access.attempts import Attempts
 from pegboard.gateway.access.uses import Uses
@@ -101,9 +102,9 @@ class McpPaths:
         else:
             refused = self._door.address_refusal(scope["headers"])
             known = f"{', '.join(self.paths)} and {TOOLSET}{{toolset}}"
-            await refuse(
-                send, refused or Refused(404, f"Nothing is at {path[:200]!r}. MCP clients connect to {known}.")
-            )
+            meant = f" Did you mean {PATHS[path]!r}?" if path in PATHS else ""
+            told = f"Nothing is at {path[:200]!r}.{meant} MCP clients connect to {known}."
+            await refuse(send, refused or Refused(404, told))
 
     def _asked_for(self, scope: "Scope", otherwise: Presented) -> McpHttp | Refused:
         """As the request says; else where its session was opened; else as everybody gets it."""

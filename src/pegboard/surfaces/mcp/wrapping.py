@@ -5,6 +5,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final
 
@@ -13,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolRequestParams
 
 from pegboard.core.call import Arguments, BadArguments, Returned, ToolIsLocked, UnknownTool, looked_up, refusal_text
+from pegboard.core.foreign_names import TOOLS
 from pegboard.core.ids import ToolId, WireName
 from pegboard.core.presentations.mending import schema_words
 from pegboard.core.presentations.own import CALL
@@ -59,6 +61,7 @@ class Wrapping(ABC):
         self.name: Final = name
         self._gateway = gateway
         self._tools = tools
+        self._own_names = (*tools, *also)
         self._found_by = found_by
         self._ready = ready
         self._validators = Validators()
@@ -127,7 +130,7 @@ class Wrapping(ABC):
         """A name that is not in the list. That of a tool of the board is told to the model, which has found it and
         calls it by itself; any other is the client's mistake, and told by the protocol's error."""
         found = looked_up(name, self._gateway.board.resolution(view))
-        unknown = UnknownTool(name, closest(name, self._tools))
+        unknown = UnknownTool(name, self._near(name))
         if isinstance(found, Open):
             unknown = UnknownTool(name, (), f"Here it is called with {CALL}.")
         refusal = found if isinstance(found, ToolIsLocked) else unknown
@@ -147,11 +150,17 @@ class Wrapping(ABC):
 
         return Own(found.tool if isinstance(found, ToolIsLocked) else None, answer, result, self.name)
 
+    def _near(self, name: str) -> tuple[str, ...]:
+        """Of its own tools: by a name that another gateway has for one, or by one that is much the same."""
+        ours = TOOLS.get(name)
+        return (ours,) if ours in self._own_names else closest(name, self._own_names)
+
     def _ended(self, name: str, view: View, ended: Ended) -> JsonObject:
         """That there is no such tool is for the model to read: it made up the name, not its client."""
         match ended:
-            case UnknownTool():
-                return error_result(refusal_text(ended, self._found_by))
+            case UnknownTool(unknown, near):
+                ours = near or (self._near(unknown) if unknown in TOOLS else ())
+                return error_result(refusal_text(replace(ended, near=ours), self._found_by))
             case BadArguments(id):
                 # The model has not read the schema, or not all of it: with it, the next call can be right.
                 schema = schema_words(id, self._gateway.board.resolution(view), self.schemas_by)

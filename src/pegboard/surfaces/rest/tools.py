@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, assert_never
 from uuid import uuid4
@@ -27,6 +28,7 @@ from pegboard.core.call import (
 from pegboard.core.catalogue import Starting
 from pegboard.core.elsewhere import without
 from pegboard.core.explain import explain, seen_by
+from pegboard.core.foreign_names import TOOLS
 from pegboard.core.gone import gone, gone_remedy, gone_sentence
 from pegboard.core.ids import LOCAL, CallId, PrincipalId, Source, ToolId, WireName
 from pegboard.core.reference import Directory, Kind, Unknown, closest, find, reference
@@ -174,6 +176,9 @@ def tool_named(gateway: Gateway, text: str, resolution: Resolution) -> ToolId:
     within = directory(gateway.board.catalogue, gateway.board.policy)
     found = find(reference(text), within, Kind.TOOL)
     if isinstance(found, Unknown):
+        if text in TOOLS:
+            # By the name that another program has for it.
+            found = replace(found, near=(TOOLS[text],))
         near = [id for name in found.near for id in _named(name, within)]
         raise _gone(gateway, text, resolution.view) or _in_vain(gateway, text, str(found), near)
     if len(found) == 1:
