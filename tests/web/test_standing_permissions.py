@@ -88,7 +88,9 @@ def test_a_permission_for_one_client_gets_the_chosen_end_and_is_revoked_in_its_t
     last_day = f"{datetime.now(UTC) + timedelta(days=3):%Y-%m-%d}"
     shown.get_by_label("Last day").fill(last_day)
     client.click()
-    expect(page.get_by_text(f"runs without confirmation for {AGENT} with this client, until {last_day}")).to_be_visible()
+    expect(
+        page.get_by_text(f"runs without confirmation for {AGENT} with this client, until {last_day}")
+    ).to_be_visible()
     assert call(served, NOTE, "second")["ended"] == "returned"
 
     page.get_by_role("tab", name="Standing permissions").click()
