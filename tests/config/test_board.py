@@ -3,13 +3,15 @@
 from datetime import UTC, datetime
 
 import pytest
-from tests.config.loading import settings
+from tests.config.loading import problems, settings
 
 from pegboard.core.catalogue import Listing, Off, Up, catalogue
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Absent, Locked, Open, resolve
 from pegboard.core.running import wanted
+from pegboard.core.selection import Selection, TheseToolsets
+from pegboard.core.server import AllButTools, DeclaredAt
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
 
@@ -109,3 +111,47 @@ def test_the_selection_decides_what_is_on_the_board_at_all() -> None:
         "mcp:b~b:read": "absent",
         "mcp:b~b:write": "open",
     }
+
+
+@pytest.mark.behaviour("names.optional")
+def test_every_list_of_names_takes_a_map_that_marks_a_name_as_optional() -> None:
+    text = """\
+        servers:
+          files:
+            command: x
+            disabled_tools: [drop, {name: gone, optional: true}, {name: kept}]
+        selection:
+          toolsets: [files, {name: wiki, optional: true}]
+          disabled_tools:
+            - {name: old_tool, optional: true}
+            - delete_file
+        deny:
+          - {name: "files:purge", optional: true}
+          - files:erase
+        always_visible: [{name: read, optional: true}]
+        """
+    loaded = settings(text)
+    (limit,) = [server.limit for server in loaded.declared.servers.values()]
+    assert limit == AllButTools(("drop", "gone", "kept"), DeclaredAt("pegboard.yaml", 4), ("gone",))
+    assert loaded.declared.optional_names == {"wiki", "old_tool"}
+    chosen = TheseToolsets(("files", "wiki"))
+    assert loaded.declared.selection == Selection(chosen, disabled=("old_tool", "delete_file"))
+    assert loaded.declared.selection_line("delete_file") == DeclaredAt("pegboard.yaml", 9)
+    assert [denial.optional for denial in loaded.declared.denials] == [True, False]
+    assert [listed.optional for listed in loaded.declared.presenting.always_visible] == [True]
+    assert loaded.unknown_toolsets(()) == ()
+    needed = [denial.text for denial in Policy(loaded.declared).exact_denials]
+    assert needed == ["delete_file", "drop", "kept", "files:erase"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "what"),
+    [
+        ("{optional: true}", "this is missing. The name."),
+        ("{name: a, optonal: true}", "unknown key. Did you mean 'optional'?"),
+        ("{name: a, optional: 1}", "this must be true or false, without quotes, and it is 1."),
+        ("{name: [a]}", "this must be a text"),
+    ],
+)
+def test_a_map_that_is_not_a_name_is_told(entry: str, what: str) -> None:
+    assert any(what in problem for problem in problems(f"selection: {{disabled_tools: [{entry}]}}"))

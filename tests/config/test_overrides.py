@@ -198,7 +198,11 @@ def test_a_pin_that_refers_to_nothing_is_a_warning() -> None:
     assert "NOPE is not set" in warning.what
 
 
-def test_a_toolset_that_the_file_does_not_have_is_doubted() -> None:
+def test_overrides_of_a_toolset_that_does_not_exist_are_an_error() -> None:
     text = "servers: {github: {command: x}}\noverrides: {githb: {'*:*': {enabled: true}}}"
-    (doubt,) = settings(text).doubts
-    assert str(doubt.problem).endswith("there is no toolset 'githb'. Did you mean 'github'?")
+    (problem,) = settings(text).unknown_toolsets(())
+    assert (problem.line, problem.key) == (2, "overrides.githb")
+    assert problem.what.startswith("unknown toolset 'githb'. Did you mean 'github'?")
+    optional = "overrides: {githb: {'*:*': {enabled: false, optional: true}}}"
+    assert settings(optional).unknown_toolsets(()) == ()
+    assert [row.optional for row in settings(optional).declared.overrides] == [True]

@@ -176,14 +176,18 @@ def test_a_toolset_that_is_selected_and_neither_declared_nor_installed_is_told()
         servers: {files: {command: x}}
         selection: {toolsets: [fliles, wiki, files, builtin]}
         """
-    remarks = settings(text, ENVIRON).remarks
-    fliles = "pegboard.yaml:2: selection.toolsets[0]: there is no toolset 'fliles'. Did you mean 'files'?"
-    wiki = (
-        "pegboard.yaml:2: selection.toolsets[1]: there is no toolset 'wiki'. Correct it, or install it: "
-        "pegboard servers add NAME --toolset wiki"
+    loaded = settings(text, ENVIRON)
+    fliles = (
+        "pegboard.yaml:2: selection.toolsets[0]: unknown toolset 'fliles'. Did you mean 'files'? Correct it, install "
+        "the toolset first (pegboard servers add NAME --toolset fliles), or mark the entry as optional."
     )
-    assert [str(problem) for problem in remarks.told({"files"})] == [fliles, wiki]
-    assert [str(problem) for problem in remarks.told({"files", "wiki"})] == [fliles], "wiki was installed by a person"
+    wiki = (
+        "pegboard.yaml:2: selection.toolsets[1]: unknown toolset 'wiki'. Correct it, install the toolset first ("
+        "pegboard servers add NAME --toolset wiki), or mark the entry as optional."
+    )
+    assert [str(problem) for problem in loaded.unknown_toolsets(())] == [fliles, wiki]
+    assert [str(problem) for problem in loaded.unknown_toolsets({"wiki"})] == [fliles], "wiki was installed by a person"
+    assert [str(problem) for problem in loaded.remarks.told({"files"})] == [fliles, wiki]
     assert settings("selection: {toolsets: all}", ENVIRON).remarks.doubts == ()
 
 

@@ -13,7 +13,7 @@ from tests.config.loading import FOLDER
 
 from pegboard.config import keys
 from pegboard.config.schema import FILE, json_schema, json_schema_text
-from pegboard.config.section import Section
+from pegboard.config.section import NameOrOptional, Section
 from pegboard.config.settings import Broken, Settings, load, load_text, parse
 from pegboard.config.shape import ListOf, MapOf, OrFalse, Text
 from pegboard.config.tree import plain
@@ -218,8 +218,8 @@ words = st.text(st.sampled_from("abcmpt:~*?[]-_ 0A"), max_size=12) | st.sampled_
 
 def item(key: Section | object) -> Text:
     assert isinstance(key, ListOf)
-    assert isinstance(key.item, Text)
-    return key.item
+    assert isinstance(key.item, NameOrOptional)
+    return key.item.name
 
 
 @given(words)

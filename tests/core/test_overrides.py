@@ -65,7 +65,7 @@ def test_an_override_says_what_it_sets_and_where_each_field_came_from() -> None:
 
 
 def test_the_fields_of_an_override_are_those_that_are_merged() -> None:
-    others = ["declared", "origins", "manifest", "assumed"]
+    others = ["declared", "origins", "manifest", "assumed", "optional"]
     assert [f.name for f in fields(Override)] == ["toolset", "target", *FIELDS, *others]
     assert [f.name for f in fields(Appearance)] == [*FIELDS, "origin"]
 

@@ -129,16 +129,21 @@ def test_a_tool_that_cannot_hang_is_told_and_is_not_grave() -> None:
     )
 
 
-def test_a_name_that_the_selection_names_in_vain_is_found() -> None:
+@pytest.mark.behaviour("names.unknown_is_shown")
+def test_unknown_names_in_the_selection_are_found() -> None:
     declared = replace(
         declaring(server(GITHUB, trust=Trust.OPEN)),
         selection=Selection(TheseToolsets(("dev", "dve")), disabled=("serch",)),
     )
     findings = diagnose(board(declared=declared))
-    assert [(finding.subject, finding.grave) for finding in findings] == [("selection", True), ("selection", True)]
-    assert "'dve'" in findings[0].what
-    assert "'dev'" in findings[0].what
-    assert "'search'" in findings[1].what
+    assert [(finding.what, finding.grave) for finding in findings] == [
+        (
+            "Unknown tool 'serch' in selection.disabled_tools. Did you mean 'search'? Until the entry is corrected or "
+            "marked as optional, mcp:dev~github:search is locked.",
+            True,
+        ),
+        ("Unknown toolset 'dve' in selection.toolsets. Did you mean 'dev'?", True),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -243,9 +248,8 @@ def test_what_is_to_stay_listed_and_is_no_tool_is_told_with_its_line() -> None:
     assert diagnose(hung) == (
         Finding(
             "always_visible",
-            "always_visible (pegboard.yaml:7): Unknown tool 'serch'. Did you mean 'search'?",
-            "Edit pegboard.yaml:7",
-            grave=False,
+            "Unknown tool 'serch' in always_visible (pegboard.yaml:7). Did you mean 'search' or 'tool_search'?",
+            "Correct it at pegboard.yaml:7, or mark it as optional.",
         ),
     )
 
@@ -256,10 +260,8 @@ def test_what_the_filter_of_prompts_names_in_vain_is_told() -> None:
     hung = board(declared=replace(declaring(server(GITHUB, trust=Trust.OPEN)), prompting=Prompting(launch=launch)))
     assert diagnose(hung) == (
         Finding(
-            "prompts",
-            "prompts.filter: 'githb' under deny_servers fits nothing on the board. Did you mean 'github' or "
-            "'dev~github'?",
+            "prompts.filter.deny_servers",
+            "Unknown name 'githb' in prompts.filter.deny_servers. Did you mean 'github' or 'dev~github'?",
             "Correct it in pegboard.yaml.",
-            grave=False,
         ),
     )

@@ -106,7 +106,9 @@ images = st.builds(
     st.none() | numbers_of_seconds,
 )
 connections: st.SearchStrategy[Connection] = plain_connections | st.builds(Container, images)
-limits = st.just(EveryTool()) | st.builds(OnlyTools, lists) | st.builds(AllButTools, lists)
+limits = (
+    st.just(EveryTool()) | st.builds(OnlyTools, lists, optional=lists) | st.builds(AllButTools, lists, optional=lists)
+)
 seconds = st.floats(0, allow_nan=False) | st.integers(0, 10**20)
 timeouts = st.builds(Timeouts, seconds, seconds, seconds)
 brought = st.none() | st.builds(Brought, st.sampled_from(SourceKind), times, texts, texts, st.booleans())

@@ -43,6 +43,17 @@ def test_a_broken_edit_of_the_file_is_told_on_every_screen_until_it_is_mended(pa
     expect(told).to_have_count(0)
 
 
+@pytest.mark.behaviour("names.unknown_is_shown")
+def test_an_unknown_name_in_the_settings_is_shown_until_it_is_corrected(page: Page, served: Site) -> None:
+    good = served.config.read_text("utf-8")
+    served.config.write_text(f"{good}always_visible: [list_nots]\n", "utf-8")
+    shown = page.get_by_role("status", name="To know")
+    expect(shown).to_contain_text("Unknown tool 'list_nots' in always_visible")
+    expect(shown).to_contain_text("Did you mean 'list_notes'")
+    served.config.write_text(good, "utf-8")
+    expect(shown).to_have_count(0)
+
+
 @pytest.mark.behaviour("web.started_anew")
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=lambda end: end.name)
 def test_an_open_page_goes_on_when_the_gateway_was_started_anew(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from pegboard.config import places
 from pegboard.core.ids import LOCAL
 from pegboard.surfaces.cli.link import Options, Starts
 from pegboard.surfaces.cli.output import Exit, fail
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pegboard.gateway.access.visit_keeping import VisitKeeping
     from pegboard.gateway.gateway import Gateway
     from pegboard.gateway.toolsets.installer import Installer
-    from pegboard.ports import Secrets
+    from pegboard.ports import PolicyStore, Secrets
     from pegboard.ports.storage import StorageNow
     from pegboard.providers.mcp.oauth import Desk
 
@@ -157,6 +158,8 @@ async def open_house(
             requirement = TokenRequirement(directory, store.requirement, now)
             if listens:
                 await _check_tokens(requirement, Policy(declared, await store.policy.load()), is_open=options.is_open)
+            if follow and settings is not None:
+                await _refuse_unknown_toolsets(settings, store.policy, directory)
             signing = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(signing.cancel_scope.cancel)
             desk = LateDesk(store.secrets, signing)
@@ -204,6 +207,21 @@ async def open_house(
             tasks.start_soon(visits.run, name="visits of browsers")
             tasks.start_soon(follow_secrets, gateway, toolsets.secrets, name="secrets of toolsets")
             if settings is not None:
-                tasks.start_soon(follow_files, settings, gateway, name="configuration")
+                accepted = partial(places.remember_settings, directory)
+                accepted(settings.digest)
+                tasks.start_soon(follow_files, settings, gateway, accepted, name="configuration")
         at_end = stack.push_async_callback
         yield House(gateway, settings, directory, store.where, desk, toolsets, uses, at_end, store.storage, visits)
+
+
+async def _refuse_unknown_toolsets(settings: "Settings", store: "PolicyStore", directory: Path) -> None:
+    """Ends the command where the file names toolsets that nobody declared or installed (ADR 16).
+
+    The file that was in force last is accepted: what it names was there, and a person has removed it since."""
+    if not settings.unknown_toolsets(()) or places.remembered_settings(directory) == settings.digest:
+        return
+    decided = await store.load()
+    problems = [str(problem) for problem in settings.unknown_toolsets(decided.toolsets)]
+    # A row that cannot be read may be the toolset: that is shown, and does not stop the start.
+    if problems and not decided.unreadable:
+        fail(Exit.CONFIG, "\n".join(("the configuration cannot be used.", *problems)), {"errors": problems})

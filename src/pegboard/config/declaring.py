@@ -42,7 +42,7 @@ from .code_keys import code_settings
 from .overriding import overrides
 from .prompt_keys import prompting
 from .references import literal, under_home
-from .section import Key, Values
+from .section import Key, OptionalName, Values
 from .telling import Placed, Telling
 
 _SLASHES: Final = re.compile(r"[/\\]" if os.sep == "\\" else "/")
@@ -71,6 +71,7 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
     found = values.value(keys.SERVERS, {})
     servers = [server(key_of(id, said), said, place, tell) for id, said in found.items()]
     selection = values.get(keys.SELECTION)
+    selected = () if selection is None else (*_selected(selection.value),)
     return Declared(
         servers={each.key: each for each in servers},
         toolsets=_toolsets(servers, values.value(keys.TOOLSETS, {}), place),
@@ -79,6 +80,8 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
         overrides=tuple(overrides(values, place.file, tell)),
         grants=_grants(values.value(keys.GRANTS, {})),
         selected_at=None if selection is None else place.at(selection),
+        optional_names=frozenset(str(each.value) for each in selected if isinstance(each.value, OptionalName)),
+        selection_lines={str(each.value): place.at(each) for each in selected},
         granted_at={PrincipalId(who): place.at(names) for who, names in values.value(keys.GRANTS, {}).items()},
         redaction=Redaction(tuple(said.value for said in values.value(keys.REDACT, ()))),
         presenting=_presenting(values, place, tell),
@@ -98,7 +101,10 @@ def _presenting(values: Values, place: Place, tell: Telling) -> Presenting:
         presentation=values.value(presentation_keys.PRESENTATION, usual.presentation),
         threshold=values.value(presentation_keys.THRESHOLD, usual.threshold),
         materialised=values.value(presentation_keys.MATERIALISED, usual.materialised),
-        always_visible=tuple(Listed(text, place.at(name)) for text, name in zip(texts, named, strict=True)),
+        always_visible=tuple(
+            Listed(text, place.at(name), isinstance(name.value, OptionalName))
+            for text, name in zip(texts, named, strict=True)
+        ),
     )
 
 
@@ -196,23 +202,33 @@ def _check_headers(headers: Mapping[str, Placed[str]], tell: Telling) -> None:
 def _limit(values: Values, key: ServerKey, place: Place, tell: Telling) -> ToolLimit:
     only, all_but = values.get(keys.ENABLED_TOOLS), values.get(keys.DISABLED_TOOLS)
     if only is not None:
-        return OnlyTools(tuple(_own_names(only.value, key, tell)), place.at(only))
+        return OnlyTools(*_own_names(only, key, place, tell))
     if all_but is not None:
-        return AllButTools(tuple(_own_names(all_but.value, key, tell)), place.at(all_but))
+        return AllButTools(*_own_names(all_but, key, place, tell))
     return EveryTool()
 
 
-def _own_names(names: Iterable[Placed[str]], key: ServerKey, tell: Telling) -> Iterator[str]:
+def _own_names(
+    listed: Placed[tuple[Placed[str], ...]], key: ServerKey, place: Place, tell: Telling
+) -> tuple[tuple[str, ...], DeclaredAt, tuple[str, ...], tuple[DeclaredAt, ...]]:
+    """The names, where the list is, those of them that are optional, and where each is."""
+    names = [*_names_of(listed.value, key, tell)]
+    optional = tuple(name for name, written in names if isinstance(written.value, OptionalName))
+    lines = tuple(place.at(written) for _, written in names)
+    return tuple(name for name, _ in names), place.at(listed), optional, lines
+
+
+def _names_of(names: Iterable[Placed[str]], key: ServerKey, tell: Telling) -> Iterator[tuple[str, Placed[str]]]:
     """The id that an answer shows is accepted as well as the tool's own name."""
     for name in names:
         if not name.value.startswith("mcp:"):
-            yield name.value
+            yield str(name.value), name
             continue
         match tool_id(name.value):
             case ToolId(source, own) if source == key:
-                yield own
+                yield own, name
             case LegacyToolId(server, own) if server == key.server:
-                yield own
+                yield own, name
             case BadId(_, why):
                 tell.wrong(name.line, name.at, f"{why}.")
             case other:
@@ -279,19 +295,25 @@ def _selection(values: Values, tell: Telling) -> Selection:
     )
 
 
+def _selected(values: Values) -> Iterator[Placed[str]]:
+    """Every name of the selection."""
+    for key in (keys.SELECTED_TOOLSETS, keys.SELECTED_TOOLS, keys.UNSELECTED_TOOLS):
+        yield from values.value(key, ())
+
+
 def _references(names: Iterable[Placed[str]], tell: Telling) -> Iterator[str]:
     """Whether a name means a tool shows only on the board; whether it can mean one shows here."""
     for name in names:
         if isinstance(bad := reference(name.value), BadId):
             tell.wrong(name.line, name.at, f"{bad.why}.")
-        yield name.value
+        yield str(name.value)
 
 
 def _denials(written: Iterable[Placed[str]], place: Place, tell: Telling) -> Iterator[Denial]:
     for text in written:
         match pattern(text.value):
             case Pattern() as denied:
-                yield Denial(denied, place.at(text))
+                yield Denial(denied, place.at(text), isinstance(text.value, OptionalName))
             case BadId(_, why):
                 tell.wrong(text.line, text.at, f"{why}.")
 

@@ -134,6 +134,7 @@ def _hung(board: Declared, wish: _Wish) -> Declared:
     selection = replace(board.selection, disabled=(*board.selection.disabled, *left_out))
     return replace(
         board,
+        optional_names=board.optional_names | {*left_out},
         servers={**board.servers, **servers},
         toolsets={**board.toolsets, **sets},
         selection=selection,

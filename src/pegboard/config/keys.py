@@ -17,10 +17,10 @@ from .docspace_keys import DOCSPACE
 from .gateway_keys import REACHED
 from .override_keys import OVERRIDE
 from .presentation_keys import MATERIALISED, PRESENTATION, THRESHOLD
-from .principal_keys import CALLER, CALLER_NAME, PRINCIPAL, TOOLSET_IDS
+from .principal_keys import CALLER, CALLER_NAME, PRINCIPAL, TOOLSET_ID, TOOLSET_IDS
 from .prompt_keys import MODELS, PROMPTS
 from .search_keys import SECTION as SEARCH_SECTION
-from .section import Key, Section, Values
+from .section import Key, NameOrOptional, Section, Values
 from .shape import ANY_TEXT, Choice, DaysOrNever, Form, ListOf, MapOf, OrFalse, Seconds, Text, Truth, Whole
 
 _ID: Final = r"[a-z0-9][a-z0-9_-]{0,63}"
@@ -71,8 +71,8 @@ _HEADER_VALUE: Final = Form(
 )
 
 _STARTS: Final[Mapping[str, Starts]] = {"always": Always(), "on_demand": OnDemand()}
-_TOOL_NAMES: Final = ListOf(Text(FILLED, as_written=True), or_commas=True, nothing_is_empty=False)
-_TOOLS: Final = ListOf(Text(_TOOL, as_written=True), or_commas=True, nothing_is_empty=False)
+_TOOL_NAMES: Final = ListOf(NameOrOptional(Text(FILLED, as_written=True)), or_commas=True, nothing_is_empty=False)
+_TOOLS: Final = ListOf(NameOrOptional(Text(_TOOL, as_written=True)), or_commas=True, nothing_is_empty=False)
 
 COMMAND: Final = Key(
     "command",
@@ -234,7 +234,7 @@ SERVER: Final = Section(
 
 SELECTED_TOOLSETS: Final = Key(
     "toolsets",
-    TOOLSET_IDS,
+    ListOf(NameOrOptional(TOOLSET_ID), or_commas=True, nothing_is_empty=False),
     "The toolsets to start from: a list of ids, or one text with commas; all for every one (the default), [] for none.",
     "all",
 )
@@ -295,7 +295,7 @@ TOOLSETS: Final = Key(
 )
 DENY: Final = Key(
     "deny",
-    ListOf(Text(_PATTERN)),
+    ListOf(NameOrOptional(Text(_PATTERN))),
     "Tools nobody may use, on any server: patterns scope:name, where scope is a toolset, a server or toolset~server.",
 )
 GRANTS: Final = Key(

@@ -91,6 +91,14 @@ class Overriding(Section):
         return {**schema, "type": "object", "minProperties": 1, "allOf": [*rules, *renderers]}
 
 
+OPTIONAL: Final = Key(
+    "optional",
+    Truth(),
+    "Whether there need not be such a tool. Otherwise it is an error if there is none, and an override that restricts "
+    "locks the nearest tools.",
+    False,
+)
+
 ARGUMENT: Final = Section(
     "What is said of one argument of the tool.",
     (PIN, HIDE, DEFAULT, DESCRIPTION),
@@ -106,7 +114,7 @@ OVERRIDE: Final = Overriding(
     "What is changed of the tools that one id or pattern fits.",
     (
         *(RENDERER, RENDERER_CONFIG, NAME_OVERRIDE, DESCRIPTION_OVERRIDE),
-        *(REQUIRES_CONFIRMATION, ENABLED, ARGUMENTS),
+        *(REQUIRES_CONFIRMATION, ENABLED, ARGUMENTS, OPTIONAL),
     ),
     advice={
         "name": "Write name_override.",

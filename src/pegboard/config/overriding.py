@@ -43,6 +43,7 @@ def override(toolset: ToolsetId, about: ToolId | Pattern, row: Placed[Values], f
         enabled=_said(row.value, own.ENABLED),
         arguments={name: _argument(one.value) for name, one in arguments.items()} or None,
         origins=_origins(row.value, arguments, file),
+        optional=row.value.value(own.OPTIONAL, False),
     )
 
 
@@ -62,17 +63,17 @@ def _argument(values: Values) -> Argument:
 
 
 def _origins(values: Values, arguments: Mapping[str, Placed[Values]], file: str) -> Mapping[str, Origin]:
-    fields = {name: placed for name, placed in values.found.items() if name != own.ARGUMENTS.name}
+    beside = (own.ARGUMENTS.name, own.OPTIONAL.name)
+    fields = {name: placed for name, placed in values.found.items() if name not in beside}
     lines = {name: placed.line for name, placed in fields.items()}
     lines |= {f"{own.ARGUMENTS.name}.{name}": placed.line for name, placed in arguments.items()}
     return {name: DeclaredAt(file, line) for name, line in lines.items()}
 
 
 def _check(row: Placed[Values], tell: Telling) -> None:
-    if not row.value.found and not _is_told(row, tell):
-        tell.wrong(
-            row.line, row.at, f"this says nothing. Write one of {', '.join(key.name for key in own.OVERRIDE.keys)}."
-        )
+    if not row.value.found.keys() - {own.OPTIONAL.name} and not _is_told(row, tell):
+        names = ", ".join(key.name for key in own.OVERRIDE.keys if key is not own.OPTIONAL)
+        tell.wrong(row.line, row.at, f"this says nothing. Write one of {names}.")
     renderer, config = row.value.get(own.RENDERER), row.value.get(own.RENDERER_CONFIG)
     if renderer is not None and config is not None:
         for key, what in config_problems(renderer.value, config.value):

@@ -6,7 +6,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ import platformdirs
 FILE_NAME: Final = "pegboard.yaml"
 DATABASE: Final = "pegboard.db"
 ADDRESS: Final = "gateway.json"
+ACCEPTED: Final = "accepted-settings"
 LOCK: Final = "gateway.lock"
 TOKENS_REQUIRED: Final = "tokens-required"
 
@@ -81,6 +82,20 @@ def write_address(directory: Path, address: Address) -> None:
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
     fresh.replace(target)
+
+
+def remember_settings(directory: Path, digest: str) -> None:
+    """The file that was in force last. It is not refused for what changes in the store afterwards (ADR 16)."""
+    with suppress(OSError):
+        (directory / ACCEPTED).write_text(digest, "utf-8")
+
+
+def remembered_settings(directory: Path) -> str | None:
+    """The SHA-256 of that file."""
+    try:
+        return (directory / ACCEPTED).read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return None
 
 
 def read_address(directory: Path) -> Address | Unusable:

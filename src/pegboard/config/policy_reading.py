@@ -229,7 +229,7 @@ def _carried(whole: Mapping[str, object], reader: _Reader) -> Carried | Unreadab
 
 def _placeless(limit: ToolLimit) -> ToolLimit:
     """What a person said of a server stands in no file."""
-    return limit if isinstance(limit, EveryTool) else replace(limit, at=None)
+    return limit if isinstance(limit, EveryTool) else replace(limit, at=None, lines=())
 
 
 def _object(entry: object) -> dict[str, object]:

@@ -34,6 +34,7 @@ from pegboard.core.tool import Json, JsonObject, ToolSpec
 from pegboard.core.toolset import Toolset
 
 from .manifest.placeholders import Placeholders, referred
+from .section import written_names
 
 FORMAT: Final = 1
 KIND: Final = "pegboard_policy"
@@ -82,10 +83,10 @@ def server_entry(server: Server, held: Placeholders) -> JsonObject:
     match server.limit:
         case EveryTool():
             pass
-        case OnlyTools(names):
-            entry["enabled_tools"] = [*names]
-        case AllButTools(names):
-            entry["disabled_tools"] = [*names]
+        case OnlyTools(names, _, optional):
+            entry["enabled_tools"] = [*written_names(names, optional)]
+        case AllButTools(names, _, optional):
+            entry["disabled_tools"] = [*written_names(names, optional)]
         case _:
             assert_never(server.limit)
     match server.starts:

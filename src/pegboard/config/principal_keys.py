@@ -10,7 +10,8 @@ from .shape import Choice, Form, ListOf, Text
 
 _FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
 _TOOLSET: Final = Form(r"[a-z0-9][a-z0-9_-]{0,63}", f"name a toolset by its id, {ID_RULE}; or write all")
-TOOLSET_IDS: Final = ListOf(Text(_TOOLSET), or_commas=True, nothing_is_empty=False)
+TOOLSET_ID: Final = Text(_TOOLSET)
+TOOLSET_IDS: Final = ListOf(TOOLSET_ID, or_commas=True, nothing_is_empty=False)
 CALLER_NAME: Final = Form(
     r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?", "use 1 to 256 characters"
 )

@@ -32,6 +32,8 @@ class Doubt:
 
     toolset: str
     problem: Problem
+    is_error: bool = False
+    """Whether a file that says so is refused (ADR 16); otherwise it is a warning."""
 
 
 @dataclass(frozen=True, slots=True)

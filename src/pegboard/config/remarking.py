@@ -5,17 +5,17 @@ from collections.abc import Collection, Iterable, Iterator
 from pegboard.core.ids import LOCAL
 from pegboard.core.pattern import Pattern, is_pattern, pattern
 from pegboard.core.policy import Declared, Policy
-from pegboard.core.reference import closest
+from pegboard.core.reference import OfServer, OfToolset, closest, reference
 from pegboard.core.running import wanted
 from pegboard.core.said import shell_word
 
 from . import keys, principal_keys
 from .declaring import Place, key_of
-from .override_keys import ARGUMENTS, PIN
+from .override_keys import ARGUMENTS, OPTIONAL, PIN
 from .overriding import texts_in
 from .problem import Doubt, Problem, Stranger
 from .references import unresolved
-from .section import Values
+from .section import OptionalName, Values
 from .telling import Placed
 
 
@@ -34,26 +34,53 @@ def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]
 
 
 def doubts(values: Values, board: Declared, place: Place) -> Iterator[Doubt]:
-    """Toolsets that the file selects, grants or overrides and does not have. People may have installed them: the board
-    knows."""
+    """Toolsets that the file names and does not have: under selection and overrides an error, elsewhere a warning.
+    People may have installed them: the store knows."""
     known = {str(toolset) for toolset in board.toolsets} | {"builtin", "all"}
+    near_to = known - {"builtin", "all"}
+    for name in _needed_toolsets(values):
+        if name.value not in known:
+            near = closest(name.value, near_to)
+            what = (
+                f"unknown toolset {name.value!r}.{' ' + _meant(near) if near else ''} Correct it, install the toolset "
+                f"first (pegboard servers add NAME --toolset {name.value}), or mark the entry as optional."
+            )
+            yield Doubt(name.value, Problem(place.file, name.line, name.at, what), is_error=True)
     listed = [*values.value(keys.GRANTS, {}).values()]
-    selection = values.get(keys.SELECTION)
-    selected = None if selection is None else selection.value.get(keys.SELECTED_TOOLSETS)
-    listed += [] if selected is None else [selected]
     listed += [
         toolsets
         for caller in values.value(keys.PRINCIPALS, {}).values()
         if (toolsets := caller.value.get(principal_keys.PRINCIPAL_TOOLSETS)) is not None
     ]
-    named = [name for names in listed for name in names.value]
-    named += [Placed(toolset, said.at, said.line) for toolset, said in values.value(keys.OVERRIDES, {}).items()]
-    for name in named:
+    for name in (name for names in listed for name in names.value):
         if name.value not in known:
-            near = closest(name.value, known - {"builtin", "all"})
+            near = closest(name.value, near_to)
             remedy = _meant(near) or f"Correct it, or install it: pegboard servers add NAME --toolset {name.value}"
             told = f"there is no toolset {name.value!r}. {remedy}"
             yield Doubt(name.value, Problem(place.file, name.line, name.at, told))
+
+
+def _needed_toolsets(values: Values) -> Iterator[Placed[str]]:
+    """Toolsets that the selection and the overrides name and that are not optional there."""
+    selection = values.get(keys.SELECTION)
+    if selection is not None:
+        yield from _not_optional(selection.value.value(keys.SELECTED_TOOLSETS, ()))
+        for key in (keys.SELECTED_TOOLS, keys.UNSELECTED_TOOLS):
+            for name in _not_optional(selection.value.value(key, ())):
+                match reference(name.value):
+                    case OfToolset(toolset):
+                        yield Placed(toolset, name.at, name.line)
+                    case OfServer(server):
+                        yield Placed(server.toolset, name.at, name.line)
+                    case _:
+                        pass
+    for id, rows in values.value(keys.OVERRIDES, {}).items():
+        if any(not row.value.value(OPTIONAL, False) for row in rows.value.values()):
+            yield Placed(id, rows.at, rows.line)
+
+
+def _not_optional(names: Iterable[Placed[str]]) -> Iterator[Placed[str]]:
+    return (name for name in names if not isinstance(name.value, OptionalName))
 
 
 def _pins(values: Values, place: Place) -> Iterator[Problem]:

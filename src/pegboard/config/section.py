@@ -1,6 +1,6 @@
 """A section of the settings: a map whose keys are known. Every key has its shape and says what it is for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final, Generic, TypeVar, cast
@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar, cast
 from pegboard.core.reference import closest
 from pegboard.core.tool import Json, JsonObject
 
-from .shape import Shape
+from .shape import Shape, Text, Truth
 from .telling import Placed, Telling, Wrong
 from .tree import Entry, Kind, Node, Scalar, Table, shown, under
 
@@ -177,6 +177,51 @@ class Section:
         for name, other in self.needs.items():
             if values.says(name) and not values.says(other) and (said(self.exactly_one) or not self.exactly_one):
                 tell.wrong(lines[name], under(at, name), f"this goes only with {other}. Remove it, or write {other}.")
+
+
+class OptionalName(str):
+    """A name that need not exist: written as `{name: …, optional: true}`."""
+
+    __slots__ = ()
+
+
+def written_names(names: Iterable[str], optional: Collection[str]) -> Iterator[Json]:
+    """As a file says them."""
+    for name in names:
+        yield {"name": name, "optional": True} if name in optional else name
+
+
+@dataclass(frozen=True)
+class NameOrOptional:
+    """A name, or a map that says that it need not exist."""
+
+    name: Text
+
+    def read(self, node: Node, at: str, tell: Telling) -> str | Wrong:
+        if not isinstance(node, Table):
+            return self.name.read(node, at, tell)
+        values = self._map.read(node, at, tell)
+        said = None if isinstance(values, Wrong) else values.found.get("name")
+        if isinstance(values, Wrong) or said is None:
+            return Wrong()
+        name = str(said.value)
+        return OptionalName(name) if values.value(_OPTIONAL, False) else name
+
+    def schema(self) -> JsonObject:
+        return {"anyOf": [self.name.schema(), {**self._map.schema(), "type": "object"}]}
+
+    @property
+    def _map(self) -> Section:
+        description = "A name, and whether it need not exist."
+        return Section(description, (Key("name", self.name, "The name."), _OPTIONAL), required=("name",))
+
+
+_OPTIONAL: Final = Key(
+    "optional",
+    Truth(),
+    "Whether the name need not exist. Otherwise an unknown name is an error, and a denial locks the nearest tools.",
+    False,
+)
 
 
 def _described(key: Key[object]) -> JsonObject:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -86,6 +86,10 @@ class Settings:
     @property
     def remarks(self) -> Remarks:
         return Remarks(self.warnings, self.doubts, self.strangers)
+
+    def unknown_toolsets(self, installed: Container[str]) -> tuple[Problem, ...]:
+        """Why the file cannot be used, given the toolsets that people have installed (ADR 16)."""
+        return tuple(doubt.problem for doubt in self.doubts if doubt.is_error and doubt.toolset not in installed)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from .server import InstalledBy
 from .settling import row_at
 from .status import DeniedByLimit, DeniedByOverride, DeniedByPattern, SwitchedOff
 from .tool import Tool
+from .unknown_names import with_suspects
 
 Target: TypeAlias = ToolId | Pattern
 
@@ -109,6 +110,7 @@ def _rest(rows: Iterable[Override], toolset: ToolsetId, wanted: Mapping[Target, 
 
 def chosen_tools(catalogue: Catalogue, before: Policy, after: Policy, toolset: ToolsetId) -> Iterator[Chosen]:
     """Every tool of the toolset, in the order of the catalogue."""
+    before, after = with_suspects(catalogue, before), with_suspects(catalogue, after)
     for id, tool in catalogue.tools.items():
         if id.toolset != toolset:
             continue

@@ -64,6 +64,7 @@ QUESTIONS: Final = {
     "provider_is_up": "Is its server up?",
     "decisions_are_readable": "Can all decisions about it be read?",
     "owner_is_known": "Is its server declared or installed?",
+    "no_unknown_denial_is_near_it": "Is every denial with a name near its own about another tool?",
 }
 
 
@@ -85,6 +86,7 @@ def explain(
         return None
     permissions = _permissions(policy, tool, view, now)
     resolution, way = resolve(catalogue, policy, view, held=held), passage(catalogue, policy, view)
+    policy = way.policy
     tool = seen_by(tool, policy, view)
     health = catalogue.health(id.source)
     rules = [_rule_step(rule, verdict_on(tool, health, policy, (rule,))) for rule in RULES]

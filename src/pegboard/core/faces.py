@@ -10,6 +10,7 @@ from .resolve import Locked, Open, verdict_on
 from .rules import shape_of
 from .sections import Section, sections
 from .tool import Tool, ToolSpec
+from .unknown_names import with_suspects
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def changes(catalogue: Catalogue, before: Policy, after: Policy, about: ToolId |
         listing = catalogue.listings.get(tool.id.source)
         shape = shape_of(tool, after)
         unfit = () if shape is None else tuple(f"arguments.{each.parameter}: {each.why}" for each in shape.unfit)
-        verdict = verdict_on(tool, None if listing is None else listing.health, after)
+        verdict = verdict_on(tool, None if listing is None else listing.health, with_suspects(catalogue, after))
         yield Change(tool, was, now, sections(was, now), unfit, verdict)
 
 

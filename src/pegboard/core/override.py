@@ -43,6 +43,8 @@ class Override:
     """Brought by the toolset itself: the base of all, on which what a file declares lies as well."""
     assumed: bool = False
     """What the settings assume of an imported toolset whose manifest is silent: every other row is stronger."""
+    optional: bool = False
+    """Whether it may be about no tool at all. One that restricts and is not optional fails closed (ADR 16)."""
 
     def fits(self, tool: ToolId) -> bool:
         if tool.toolset != self.toolset:
@@ -54,6 +56,12 @@ class Override:
         if isinstance(self.target, ToolId):
             return (1, 0, 0, 0)
         return (0, *self.target.specificity)
+
+    @property
+    def restricts(self) -> bool:
+        """Whether a tool could do more without it."""
+        fixed = any(argument.is_fixed for argument in (self.arguments or {}).values())
+        return self.enabled is False or self.requires_confirmation is True or fixed
 
     @property
     def says(self) -> tuple[str, ...]:

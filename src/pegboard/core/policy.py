@@ -1,27 +1,30 @@
 """What people decided. One immutable value: what a file declares below, what people changed at run time on top."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from itertools import zip_longest
 from typing import Final, TypeAlias
 
 from .api_token import ApiToken
+from .catalogue import Catalogue
 from .code import CodeSettings
 from .consent import DEFAULT_STANDING_DAYS, Consent
 from .database.declaration import Database
 from .database.source import SourceId
-from .ids import LOCAL, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId
+from .ids import LOCAL, BadId, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId
 from .override import Override, OverrideIndex
-from .pattern import Pattern, Patterns
+from .pattern import Pattern, Patterns, is_pattern, pattern
 from .presentations.presenting import Presenting
 from .principal import Principal
 from .prompting import Prompting
 from .redact import Redaction
+from .reference import Named, Reference, reference
 from .scope import Scope
 from .selection import Selection
-from .server import DeclaredAt, Server, Trust
+from .server import AllButTools, DeclaredAt, Origin, Server, Trust
 from .shaping import Shaped
 from .tool import Fingerprint, Tool, ToolSpec
 from .toolset import Toolset, ToolsetFile
@@ -68,6 +71,21 @@ class Denial:
 
     pattern: Pattern
     at: DeclaredAt
+    optional: bool = False
+    """Whether it may fit no tool at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactDenial:
+    """A tool that an operator denies or restricts by its name. If no tool has it, the nearest are locked (ADR 16)."""
+
+    setting: str
+    text: str
+    """As it is written."""
+    at: Origin | None
+    about: Reference
+    within: ProviderKey | ToolsetId | None = None
+    """The server or toolset whose setting it is; only its tools can be meant."""
 
 
 class Sayer(StrEnum):
@@ -114,10 +132,17 @@ class Declared:
     confirm_manifest_servers: DeclaredAt | None = None
     """Where the file says that calls of servers that imported toolsets bring are confirmed, as Covalt has it."""
     databases: Mapping[SourceId, Database] = field(default_factory=dict[SourceId, Database])
+    optional_names: frozenset[str] = frozenset()
+    """Those of the selection's names that need not exist. A denial of any other unknown name fails closed (ADR 16)."""
     selected_at: DeclaredAt | None = field(default=None, compare=False)
+    selection_lines: Mapping[str, DeclaredAt] = field(default_factory=dict[str, DeclaredAt], compare=False, repr=False)
+    """Where each name of the selection is written."""
     granted_at: Mapping[PrincipalId, DeclaredAt] = field(
         default_factory=dict[PrincipalId, DeclaredAt], compare=False, repr=False
     )
+
+    def selection_line(self, name: str) -> DeclaredAt | None:
+        return self.selection_lines.get(name, self.selected_at)
 
 
 @dataclass(frozen=True)
@@ -163,6 +188,9 @@ class Policy:
     faults: Faults = field(default_factory=dict[Value, str], compare=False, repr=False)
     """What is known of values that people put into arguments. No decision: it follows from these and from the tools."""
 
+    suspects: Mapping[ToolId, ExactDenial] = field(default_factory=dict[ToolId, ExactDenial], compare=False, repr=False)
+    """Tools that a denial of an unknown name may mean. No decision: it follows from the denials and the tools."""
+
     @property
     def version(self) -> int:
         return self.decided.version
@@ -181,6 +209,16 @@ class Policy:
     @cached_property
     def deny_patterns(self) -> Patterns:
         return Patterns(tuple(denial.pattern for denial in self.declared.denials))
+
+    @cached_property
+    def exact_denials(self) -> tuple[ExactDenial, ...]:
+        """Those whose name must exist: without wildcards, and not optional."""
+        return tuple(_exact_denials(self.declared, self.servers.values()))
+
+    @cached_property
+    def suspected(self) -> "list[tuple[Catalogue, Policy]]":
+        """The latest catalogue for which suspects were looked for, with the policy that has them."""
+        return []
 
     @cached_property
     def declared_overrides(self) -> OverrideIndex:
@@ -294,6 +332,34 @@ class Policy:
         """The databases of which every caller may know; `None` for every one."""
         limits = [who.databases for who in self.declared.principals.values() if who.databases is not None]
         return frozenset.intersection(*limits) if limits else None
+
+
+def _exact_denials(declared: Declared, servers: Iterable[Server]) -> Iterator[ExactDenial]:
+    selection = declared.selection
+    for text in selection.disabled:
+        about = reference(text)
+        if text not in declared.optional_names and not isinstance(about, Pattern | BadId):
+            yield ExactDenial("selection.disabled_tools", text, declared.selection_line(text), about)
+    for server in servers:
+        if isinstance(limit := server.limit, AllButTools):
+            for text, line in zip_longest(limit.names, limit.lines[: len(limit.names)]):
+                if text not in limit.optional and not is_pattern(text):
+                    setting = limit_setting(server, "disabled_tools")
+                    about = pattern(text) if ":" in text else Named(text)
+                    yield ExactDenial(setting, text, line or limit.at or server.origin, about, server.key)
+    for denial in declared.denials:
+        if not denial.optional and not is_pattern(denial.pattern.name):
+            yield ExactDenial("deny", str(denial.pattern).removeprefix("*:"), denial.at, denial.pattern)
+    for row in declared.overrides:
+        exact = isinstance(row.target, ToolId) or not is_pattern(row.target.name)
+        if exact and row.restricts and not row.optional:
+            at = next(iter(row.origins.values()), None)
+            yield ExactDenial(f"overrides.{row.toolset}", str(row.target), at, row.target, row.toolset)
+
+
+def limit_setting(server: Server, key: str) -> str:
+    """How people call a server's own list of tools."""
+    return f"servers.{server.id}.{key}" if isinstance(server.origin, DeclaredAt) else f"{key} of {server.key}"
 
 
 @dataclass(frozen=True, slots=True)

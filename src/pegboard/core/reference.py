@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from heapq import nlargest
 from typing import Final, TypeAlias, TypeVar, assert_never
 
@@ -25,6 +25,11 @@ from .pattern import Pattern, Patterns, is_pattern, pattern
 
 _LONGEST: Final = 128
 _COMPARED: Final = 64
+
+MAX_EDITS: Final = 2
+LONG_NAME_LENGTH: Final = 8
+"""From so many letters on, two edits still tell which name was meant (ADR 16)."""
+_SEPARATORS: Final = str.maketrans("", "", "_-. /:~")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +222,59 @@ def closest(text: str, pool: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         folded.setdefault(name.casefold(), []).append(name)
     return tuple(name for match in get_close_matches(wanted, folded, n=3, cutoff=0.6) for name in folded[match])[:3]
+
+
+def misspellings(text: str, pool: Iterable[str]) -> tuple[str, ...]:
+    """The names of the pool that this text may be a misspelling of, in the pool's order (ADR 16).
+
+    Case and separators aside, those within one edit; if there are none and the text is long, those within two. An edit
+    is a letter that is missing, added or replaced, or two neighbours that changed places."""
+    wanted, letters = _letters_of(text[:_LONGEST])
+    if not wanted:
+        return ()
+    bound = MAX_EDITS if len(wanted) >= LONG_NAME_LENGTH else 1
+    distances: dict[str, int] = {}
+    for name in dict.fromkeys(pool):
+        folded, others = _letters_of(name)
+        # One edit changes the length by one at most, and takes one letter out of the set and puts another one in.
+        if abs(len(folded) - len(wanted)) <= bound and (letters ^ others).bit_count() <= 2 * bound:
+            distance = edit_distance(wanted, folded)
+            if distance <= bound:
+                distances[name] = distance
+    nearest = max(1, min(distances.values(), default=0))
+    return tuple(name for name, distance in distances.items() if distance <= nearest)
+
+
+def edit_distance(one: str, other: str) -> int:
+    """The fewest single-letter edits and swaps of neighbours that turn one text into the other."""
+    start, shorter = 0, min(len(one), len(other))
+    while start < shorter and one[start] == other[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    one, other = one[start : len(one) - end], other[start : len(other) - end]
+    before: list[int] = []
+    above: list[int] = [*range(len(other) + 1)]
+    for row, letter in enumerate(one, 1):
+        line: list[int] = [row]
+        for column, against in enumerate(other, 1):
+            cost = min(above[column] + 1, line[-1] + 1, above[column - 1] + (letter != against))
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == against:
+                cost = min(cost, before[column - 2] + 1)
+            line.append(cost)
+        before, above = above, line
+    return above[-1]
+
+
+@lru_cache(maxsize=16_384)
+def _letters_of(name: str) -> tuple[str, int]:
+    """The name without case and separators, and the set of its letters as bits; two letters may share one."""
+    folded = name.casefold().translate(_SEPARATORS)
+    bits = 0
+    for letter in folded:
+        bits |= 1 << (ord(letter) & 63)
+    return folded, bits
 
 
 def _features(text: str) -> set[str]:

@@ -15,11 +15,12 @@ from .naming import RESERVED, is_hashed, wire_names
 from .passage import Passage, Removal
 from .policy import Policy
 from .reference import Directory, Unknown
-from .rules import RULES, SOURCE_RULES, Rule, shape_of
+from .rules import RULES, SOURCE_RULES, Rule, no_unknown_denial_is_near_it, shape_of
 from .selection import Everything, select
 from .shaping import Shaped
 from .status import Reason, Status, precedence, status
 from .tool import Tool
+from .unknown_names import with_suspects
 from .view import View
 from .vouched import NOBODY, Vouched
 
@@ -161,6 +162,8 @@ def judge(listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
     source, sample = listing.tools[0].id.source, listing.tools[0]
     health = listing.reach
     silent = {rule for rule in SOURCE_RULES if rule(sample, health, policy) is None}
+    if not policy.suspects:
+        silent.add(no_unknown_denial_is_near_it)
     rules = tuple(rule for rule in RULES if rule not in silent)
     return {
         tool.id: verdict_on(tool, health, policy, rules if tool.id.source == source else RULES)
@@ -192,7 +195,7 @@ def directory(catalogue: Catalogue, policy: Policy) -> Directory:
 
 
 def passage(catalogue: Catalogue, policy: Policy, view: View) -> Passage:
-    everyone = directory(catalogue, policy)
+    everyone, policy = directory(catalogue, policy), with_suspects(catalogue, policy)
     chosen = select(policy.declared.selection, everyone)
     limit = policy.limit(view.principal)
     granted = None if limit is None else limit.toolsets
@@ -224,6 +227,7 @@ def resolve(
     """`held` are the names under which tools were open to this caller before: a name never moves from one tool to
     another, and calls under it go on reaching the tool that had it."""
     way = passage(catalogue, policy, view)
+    policy = way.policy
     everyone, offered, narrowed, limited = way.everyone, way.offered, way.narrowed, way.limited
     untouched = not narrowed and not view.filters and len(way.reach) == len(everyone.ids)
     verdicts: dict[ToolId, Verdict] = {}

@@ -16,6 +16,7 @@ from .status import (
     DeniedByLimit,
     DeniedByOverride,
     DeniedByPattern,
+    NearUnknownDenial,
     NeverApproved,
     OverrideUnfit,
     OwnerOff,
@@ -139,6 +140,12 @@ def provider_is_up(tool: Tool, health: Health | None, policy: Policy) -> Reason 
             assert_never(health)
 
 
+def no_unknown_denial_is_near_it(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    """A misspelled denial must not leave its tool open. `with_suspects` finds which tools may be meant."""
+    denial = policy.suspects.get(tool.id)
+    return None if denial is None else NearUnknownDenial(tool.id, denial)
+
+
 RULES: Final[tuple[Rule, ...]] = (
     owner_is_on,
     server_is_reviewed,
@@ -151,6 +158,7 @@ RULES: Final[tuple[Rule, ...]] = (
     provider_is_up,
     decisions_are_readable,
     owner_is_known,
+    no_unknown_denial_is_near_it,
 )
 """Their order changes no verdict: reasons are told in the order of their statuses."""
 

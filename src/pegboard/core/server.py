@@ -93,6 +93,10 @@ class OnlyTools:
     names: tuple[str, ...]
     at: "DeclaredAt | None" = None
     """Where a file says so; without one, it was said where the server was."""
+    optional: tuple[str, ...] = ()
+    """Those of the names that no tool needs to have."""
+    lines: "tuple[DeclaredAt, ...]" = field(default=(), compare=False, repr=False)
+    """Where each name is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,10 @@ class AllButTools:
 
     names: tuple[str, ...]
     at: "DeclaredAt | None" = None
+    optional: tuple[str, ...] = ()
+    """Those of the names that no tool needs to have. Any other name without a tool fails closed (ADR 16)."""
+    lines: "tuple[DeclaredAt, ...]" = field(default=(), compare=False, repr=False)
+    """Where each name is written."""
 
 
 ToolLimit: TypeAlias = EveryTool | OnlyTools | AllButTools

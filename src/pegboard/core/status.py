@@ -10,7 +10,7 @@ from .docspace.misconfigured import misconfigured
 from .ids import ProviderKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey, titled
 from .outage import as_sentence, kind, lacking, unset
 from .pattern import Pattern
-from .policy import Switch
+from .policy import ExactDenial, Switch
 from .said import plainly, shell_word
 from .server import DeclaredAt, InstalledBy, Origin
 from .tool import ToolSpec
@@ -133,6 +133,14 @@ class UnreadableDecision:
     row: UnreadableRow
 
 
+@dataclass(frozen=True)
+class NearUnknownDenial:
+    """A denial names a tool that does not exist, and this tool's name is nearly the same (ADR 16)."""
+
+    tool: ToolId
+    denial: ExactDenial
+
+
 Reason: TypeAlias = (
     OwnerOff
     | Quarantined
@@ -147,6 +155,7 @@ Reason: TypeAlias = (
     | Unlisted
     | Undetermined
     | UnreadableDecision
+    | NearUnknownDenial
 )
 
 
@@ -166,7 +175,7 @@ def status(reason: Reason) -> Status:
             return Status.PENDING_APPROVAL
         case Unavailable() | Unlisted():
             return Status.SERVER_UNAVAILABLE
-        case Undetermined() | UnreadableDecision():
+        case Undetermined() | UnreadableDecision() | NearUnknownDenial():
             return Status.DISABLED_UNKNOWN
         case _:
             assert_never(reason)
@@ -213,6 +222,9 @@ def sentence(reason: Reason) -> str:
             return f"The state of {plainly(tool)} could not be determined: {why}."
         case UnreadableDecision(tool, row):
             return f"{plainly(tool)} is locked: a decision about it cannot be read ({row.name})."
+        case NearUnknownDenial(tool, ExactDenial(setting, text, at)):
+            where = "" if at is None else f" ({at.short})"
+            return f"{setting} names {plainly(text)!r}{where}, which no tool has; it may mean {plainly(tool)}."
         case _:
             assert_never(reason)
 
@@ -292,12 +304,22 @@ def _remedy(reason: Reason) -> str:
         case SwitchedOff(_, Switch(blocks=True)):
             # To switch it on would pass over what somebody read and refused.
             return "Ask the user to review the tool again: pegboard approvals show {tool}"
+        case NearUnknownDenial(tool, ExactDenial(at=InstalledBy())):
+            return f"It was installed so: ask the user to install its {_owner(tool)} again with the name corrected."
+        case NearUnknownDenial(_, denial):
+            form = optional_form(denial)
+            return f"Ask the user to correct the entry in pegboard.yaml, or to mark it as optional: {form}"
         case Undetermined(_, _, None):
             return "Ask the user to run: pegboard doctor"
         case UnreadableDecision():
             return "Ask the user to fix the row: pegboard store check"
         case _:
             return _REMEDIES[status(reason)]
+
+
+def optional_form(denial: ExactDenial) -> str:
+    """What to write where the name need not exist."""
+    return "optional: true" if denial.setting.startswith("overrides.") else f"{{name: {denial.text}, optional: true}}"
 
 
 def _about(reason: Reason) -> dict[str, str]:

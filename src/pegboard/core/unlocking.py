@@ -19,6 +19,7 @@ from .status import (
     DeniedByLimit,
     DeniedByOverride,
     DeniedByPattern,
+    NearUnknownDenial,
     NeverApproved,
     OverrideUnfit,
     OwnerOff,
@@ -107,7 +108,9 @@ def _state(reason: Reason) -> PegState:
             return PegState.LOCKED if attempt <= 1 else PegState.BROKEN
         case Unavailable(_, Off()):
             return PegState.LOCKED
-        case OverrideUnfit() | Unavailable() | Unlisted() | Undetermined() | UnreadableDecision():
+        case OverrideUnfit() | Unavailable() | Unlisted():
+            return PegState.BROKEN
+        case Undetermined() | UnreadableDecision() | NearUnknownDenial():
             return PegState.BROKEN
         case _:
             assert_never(reason)
@@ -175,6 +178,8 @@ def _unlocking(tool: ToolId, reason: Reason, policy: Policy) -> Action:
             return Action(Act.APPROVE, str(tool), "Review and approve it again")
         case UnreadableDecision():
             return NOTHING
+        case NearUnknownDenial(_, denial):
+            return _editing(denial.at, f"Correct {denial.text!r} under {denial.setting}, or mark it as optional")
         case Undetermined(_, _, server):
             return NOTHING if server is None else Action(Act.RESTART, str(server), f"Restart {server}")
         case _:

@@ -18,6 +18,7 @@ from pegboard.core.offers import Offered
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Locked, Open, Resolution, judge, resolve
 from pegboard.core.tool import Tool, canonical
+from pegboard.core.unknown_names import with_suspects
 from pegboard.core.view import View
 from pegboard.memory import undisturbed
 
@@ -79,7 +80,7 @@ class Board:
     is_closed: bool = False
 
     def __post_init__(self) -> None:
-        self.policy = self.fitting(self.catalogue, self.policy)
+        self.policy = self._fitted(self.catalogue, self.policy)
         self._told: OrderedDict[View, _Told] = OrderedDict()
         self._weight = 0
         self._latest: tuple[View, Resolution] | None = None
@@ -122,7 +123,7 @@ class Board:
 
     def look_again(self) -> bool:
         """Whether more, or less, is known now of the values in the policy: what they refer to changes by itself."""
-        fresh = self.fitting(self.catalogue, self.policy)
+        fresh = self._fitted(self.catalogue, self.policy)
         if fresh is self.policy:
             return False
         self._swap(self.catalogue, fresh)
@@ -204,8 +205,12 @@ class Board:
             self._judged[listing.source] = known
         return known.verdicts
 
+    def _fitted(self, catalogue: Catalogue, policy: Policy) -> Policy:
+        """The policy with what follows from it and the catalogue together."""
+        return with_suspects(catalogue, self.fitting(catalogue, policy))
+
     def _swap(self, catalogue: Catalogue, policy: Policy) -> None:
-        self.catalogue, self.policy = catalogue, self.fitting(catalogue, policy)
+        self.catalogue, self.policy = catalogue, self._fitted(catalogue, policy)
         self._stamp = object()
         self._latest = None
         for view, told in self._told.items():

@@ -10,18 +10,16 @@ from pegboard.core.docspace.misconfigured import misconfigured
 from pegboard.core.docspace.on_board import docspace_on, lending, shares_text
 from pegboard.core.docspace.toolsets import TOOLSETS
 from pegboard.core.ids import BuiltinKey, Source, ToolsetKey, titled
-from pegboard.core.launch_vain import named_in_vain
 from pegboard.core.offer import NOTHING
 from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
 from pegboard.core.outage import kind, unfit, unset
 from pegboard.core.overlap import overlaps
 from pegboard.core.presentations.kept import kept_in_vain
-from pegboard.core.reference import Kind
 from pegboard.core.rules import under_review
 from pegboard.core.server import DeclaredAt, Http, InstalledBy
 from pegboard.core.status import Status, sentence
+from pegboard.core.unknown_names import unknown_names
 from pegboard.core.unreadable import UNREADABLE_ROW, describe_effect, repair_command
-from pegboard.core.vain import in_vain
 from pegboard.core.view import View
 from pegboard.ports import TicketsAway
 
@@ -29,6 +27,7 @@ from .board import Board
 from .presenting import INSTEAD, too_much
 from .templates import fits
 from .tickets import TicketDesk
+from .unknown_names import UNKNOWN_NAMES
 
 MOST_DOUBLES: Final = 10
 """Two servers that share everything would fill the page; the first ones tell enough."""
@@ -58,12 +57,10 @@ def diagnose(board: Board, *, running: bool = True) -> tuple[Finding, ...]:
         *_reviews(board),
         *_docspace(board),
         *_servers(board, running),
-        *_selection(board),
-        *_limits(board),
+        *_unknown_names(board),
         *_waiting(board),
         *_offers(board),
         *_presented(board),
-        *_filtered(board),
     )
 
 
@@ -83,7 +80,7 @@ async def waiting_tickets(desk: TicketDesk) -> tuple[Finding, ...]:
 
 def _notices(board: Board) -> Iterator[Finding]:
     for notice in board.notices.values():
-        if notice.subject.startswith(UNREADABLE_ROW):
+        if notice.subject == UNKNOWN_NAMES or notice.subject.startswith(UNREADABLE_ROW):
             continue
         yield Finding(notice.subject, notice.text, "Mend what it names; it is read again by itself.")
 
@@ -194,22 +191,12 @@ def _mend(source: Source, board: Board, running: bool) -> str:
     return f"pegboard servers logs {source}   {correct}" if written else correct
 
 
-def _selection(board: Board) -> Iterator[Finding]:
-    """A toolset that the file names in vain is told with its line, among the remarks."""
+def _unknown_names(board: Board) -> Iterator[Finding]:
+    """A toolset that the file names is shown with its line, among the remarks."""
     doubted = {doubt.toolset for doubt in board.remarks.doubts}
-    for unknown in board.resolution(View()).unknown:
-        if unknown.kind is Kind.TOOLSET and unknown.text in doubted:
-            continue
-        yield Finding(
-            "selection",
-            f"The board's selection: {unknown}",
-            "Correct the name under selection: in pegboard.yaml, or start the server that has the tool.",
-        )
-
-
-def _limits(board: Board) -> Iterator[Finding]:
-    for vain in in_vain(board.catalogue, board.policy):
-        yield Finding(str(vain.server), str(vain), f"Correct the name at {vain.at}.")
+    for entry in unknown_names(board.catalogue, board.policy):
+        if entry.what != "toolset" or entry.text not in doubted:
+            yield Finding(entry.setting, str(entry), entry.fix, grave=not entry.is_pattern)
 
 
 def _waiting(board: Board) -> Iterator[Finding]:
@@ -227,13 +214,11 @@ def _waiting(board: Board) -> Iterator[Finding]:
 def _presented(board: Board) -> Iterator[Finding]:
     if (told := too_much(board)) is not None:
         yield Finding("presentation", told, INSTEAD, grave=False)
+    shown = {entry.text for entry in unknown_names(board.catalogue, board.policy)}
     for listed, unknown in kept_in_vain(board.resolution(View()), board.policy.declared.presenting):
+        if listed.text in shown or listed.optional:
+            continue
         yield Finding("always_visible", f"always_visible ({listed.at}): {unknown}", f"Edit {listed.at}", grave=False)
-
-
-def _filtered(board: Board) -> Iterator[Finding]:
-    for vain in named_in_vain(board.policy.declared.prompting.launch, board.catalogue, board.policy):
-        yield Finding("prompts", f"prompts.filter: {vain}", "Correct it in pegboard.yaml.", grave=False)
 
 
 def _offers(board: Board) -> Iterator[Finding]:

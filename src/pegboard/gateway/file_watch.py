@@ -1,9 +1,10 @@
 """Following the operator's file: what a good edit says is on the board at once, and a broken one is told."""
 
 import logging
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 import anyio.to_thread
@@ -23,19 +24,20 @@ EMPTY: Final = sha256(b"").hexdigest()
 EMPTY_SECONDS: Final = 2.0
 CONFIG_NOTICE: Final = "configuration"
 RESTART_NOTICE: Final = "restart"
+Accept: TypeAlias = Callable[[str], None]
 CONFIG: Final = "config"
 """The kind of record that an edit leaves."""
 _SHOWN: Final = 12
 
 
-async def follow_files(settings: Settings, gateway: Gateway) -> None:
-    """The operator's file, and those that it refers to."""
+async def follow_files(settings: Settings, gateway: Gateway, accepted: Accept | None = None) -> None:
+    """The operator's file, and those that it refers to. `accepted` gets the SHA-256 of each good edit."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(follow_references, settings, gateway, name="referenced files")
-        await follow_file(settings, gateway)
+        await follow_file(settings, gateway, accepted)
 
 
-async def follow_file(settings: Settings, gateway: Gateway) -> None:
+async def follow_file(settings: Settings, gateway: Gateway, accepted: Accept | None = None) -> None:
     """A good edit is on the board at once; a broken one changes nothing and is told until it is mended."""
     path, digest = Path(settings.file), settings.digest
     record, before = gateway.operator.record, settings
@@ -49,6 +51,8 @@ async def follow_file(settings: Settings, gateway: Gateway) -> None:
         if loaded.digest is not None and loaded.digest == digest:
             continue
         digest = loaded.digest or ""
+        if isinstance(loaded, Settings) and (unknown := loaded.unknown_toolsets(gateway.board.policy.decided.toolsets)):
+            loaded = Broken(loaded.file, unknown, loaded.digest)
         if isinstance(loaded, Broken):
             text = "\n".join((f"{path} was edited and cannot be used; the last good board stays.", str(loaded)))
             gateway.board.notice(Notice(CONFIG_NOTICE, text, gateway.clock()))
@@ -58,6 +62,8 @@ async def follow_file(settings: Settings, gateway: Gateway) -> None:
             record(CONFIG, None, f"{path.name} was edited and cannot be used; {lines}", FILE, "broken")
             continue
         gateway.board.forget_notice(CONFIG_NOTICE)
+        if accepted is not None:
+            accepted(digest)
         gateway.board.remarks = loaded.remarks
         gateway.board.written = loaded.written
         late = _read_at_start_only(settings, loaded)

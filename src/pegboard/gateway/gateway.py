@@ -40,6 +40,7 @@ from .store_watch import StoreWatch
 from .templates import fits
 from .ticket_tool import TicketTool
 from .tickets import NoTickets, TicketDesk
+from .unknown_names import UnknownNames
 from .validation import Serial, Validators
 from .waits import KeptWaits, Waits
 from .walls import Walls
@@ -69,6 +70,7 @@ class Gateway:
     walls: Walls
     bells: Bells
     waits: Waits
+    unknown_names: UnknownNames
     meanings: Meanings | None = None
     queries: QueryStore = field(default_factory=KeptQueries)
 
@@ -141,6 +143,8 @@ async def open_gateway(
         tasks.start_soon(_follow_policy, policy, board, roster, heard, code, name="policy")
         tasks.start_soon(keep_small, board, name="memory")
         tasks.start_soon(Changes(board, operator).run, name="changes")
+        unknown = UnknownNames(board, clock)
+        tasks.start_soon(unknown.run, name="unknown names")
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
         tasks.start_soon(following.run, name="followed resources")
         databases = Databases(board, builtins, engines, clock, meanings)
@@ -162,6 +166,7 @@ async def open_gateway(
                 walls=Walls(board),
                 bells=bells,
                 waits=since,
+                unknown_names=unknown,
                 meanings=meanings,
                 queries=KeptQueries() if queries is None else queries,
             )

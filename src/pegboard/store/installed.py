@@ -219,20 +219,28 @@ def _limit_row(limit: ToolLimit) -> str:
     match limit:
         case EveryTool():
             return document({"every": True})
-        case OnlyTools(names):
-            return document({"only": list(names)})
-        case AllButTools(names):
-            return document({"all_but": list(names)})
+        case OnlyTools(names, _, optional):
+            return document({"only": list(names), **_optional(optional)})
+        case AllButTools(names, _, optional):
+            return document({"all_but": list(names), **_optional(optional)})
         case _:
             assert_never(limit)
+
+
+def _optional(names: tuple[str, ...]) -> dict[str, list[str]]:
+    return {"optional": list(names)} if names else {}
 
 
 def _limit(text: str) -> ToolLimit:
     match read_json(text):
         case {"every": True}:
             return EveryTool()
+        case {"only": names, "optional": optional}:
+            return OnlyTools(checked_texts(names), optional=checked_texts(optional))
         case {"only": names}:
             return OnlyTools(checked_texts(names))
+        case {"all_but": names, "optional": optional}:
+            return AllButTools(checked_texts(names), optional=checked_texts(optional))
         case {"all_but": names}:
             return AllButTools(checked_texts(names))
         case _:

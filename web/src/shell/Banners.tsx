@@ -5,6 +5,9 @@ import { UNREACHED } from "@/api/problem";
 import type { Status } from "@/api/types";
 import { Notice, Time } from "@/parts";
 
+/** Subjects of notices about settings that do not do what they say. */
+const BROKEN = new Set(["configuration", "unknown_names"]);
+
 export function Banners({ away }: { away: boolean }): ReactElement | null {
   const notices = useAnswer<Status>(["approvals", "tickets", "board"], "/status").data?.notices ?? [];
   if (!away && notices.length === 0) return null;
@@ -19,7 +22,7 @@ export function Banners({ away }: { away: boolean }): ReactElement | null {
       {notices.map(({ subject, text, since }) => {
         const [first = "", ...rest] = text.split("\n");
         return (
-          <Notice key={subject} tone={subject === "configuration" ? "broken" : "wants"}>
+          <Notice key={subject} tone={BROKEN.has(subject) ? "broken" : "wants"}>
             <p className="wrap-any">
               <strong>{first}</strong> <span className="quiet small">since <Time at={since} /></span>
             </p>

@@ -157,5 +157,5 @@ class Manifest:
 
 
 def _anywhere(server: Server) -> Server:
-    limit = server.limit if isinstance(server.limit, EveryTool) else replace(server.limit, at=None)
+    limit = server.limit if isinstance(server.limit, EveryTool) else replace(server.limit, at=None, lines=())
     return replace(server, origin=DeclaredAt(FILE, 0), limit=limit)

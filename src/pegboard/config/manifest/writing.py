@@ -9,6 +9,7 @@ import yaml
 
 from pegboard.config.overriding import texts_in
 from pegboard.config.referenced import texts_of
+from pegboard.config.section import written_names
 from pegboard.config.tree import Kind, kind_of
 from pegboard.core.argument import Argument
 from pegboard.core.ids import ToolId
@@ -175,10 +176,10 @@ def _limit(limit: ToolLimit) -> dict[str, Json]:
     match limit:
         case EveryTool():
             return {}
-        case OnlyTools(names):
-            return {"enabled_tools": [*names]}
-        case AllButTools(names):
-            return {"disabled_tools": [*names]}
+        case OnlyTools(names, _, optional):
+            return {"enabled_tools": [*written_names(names, optional)]}
+        case AllButTools(names, _, optional):
+            return {"disabled_tools": [*written_names(names, optional)]}
         case _:
             assert_never(limit)
 

@@ -32,6 +32,8 @@ class Listed:
 
     text: str
     at: DeclaredAt
+    optional: bool = False
+    """Whether it may name no tool at all."""
 
 
 @dataclass(frozen=True)

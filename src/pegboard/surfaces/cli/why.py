@@ -62,6 +62,8 @@ async def why(
         say(f"  ! Not for {each['principal']}: {each['sentence']}")
     if len(others) > _OTHERS:
         say("  ! Nor for others. For one of them: --as NAME")
+    for entry in body["unknownNames"]:
+        say(f"  ! {one_line(entry)}")
     for told in body["naming"]:
         say(f"  ~ {told}")
     for field in body["overrides"]:

@@ -192,6 +192,7 @@ def routed(
     async def show_status() -> StatusShape:
         """What runs, from what, and what an operator should know."""
         board = gateway.board
+        await gateway.unknown_names.refresh()
         tickets = await gateway.tickets.count()
         return {
             "version": __version__,

@@ -5,6 +5,7 @@ from pegboard.core.presentations import Presented
 from pegboard.core.presentations.builtins import BUILTIN_TOOLS, BuiltinPlace
 from pegboard.core.prompting import PYTHON
 from pegboard.core.resolve import Locked
+from pegboard.core.unknown_names import unknown_names
 from pegboard.core.unlocking import NOTHING, unlocking
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
@@ -30,6 +31,7 @@ def builtin_why(gateway: Gateway, name: str, view: View, presented: Presented | 
 
     places = builtin_places_of(gateway, view, name, presented)
     policy = gateway.board.policy
+    unknown = unknown_names(gateway.board.catalogue, policy)
     ruled = verdict_on_programs(gateway, view) if name == PYTHON else None
     locked = ruled if isinstance(ruled, Locked) else None
     is_there = any(place.is_there for place in places)
@@ -45,6 +47,7 @@ def builtin_why(gateway: Gateway, name: str, view: View, presented: Presented | 
         "others": [],
         "overrides": [],
         "policyVersion": policy.version,
+        "unknownNames": [str(entry) for entry in unknown if entry.may_mean(ToolId(BuiltinKey(), name))],
     }
 
 

@@ -38,6 +38,7 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Tri
     @routes.get("/servers")
     async def list_servers(limit: Limit = MOST, after: After = None) -> ServersShape:
         """Every server with its health and the counts of its tools."""
+        await gateway.unknown_names.refresh()
         resolution, servers = board.resolution(View()), board.policy.servers
         keys, following = page_of([key for key in servers if isinstance(key, ServerKey)], str, limit, after)
         return {

@@ -38,6 +38,8 @@ class WhyShape(TrailShape):
     overrides: list[AppearanceShape]
     policyVersion: int
     """What an edit of these overrides is based on."""
+    unknownNames: list[str]
+    """Entries of the settings with an unknown name that may be meant for this tool."""
 
 
 class EndedShape(TypedDict):

@@ -35,6 +35,7 @@ from pegboard.core.reference import Directory, Kind, Unknown, closest, find, ref
 from pegboard.core.resolve import Locked, Open, Resolution, directory
 from pegboard.core.scope import Scope
 from pegboard.core.status import Unlisted, detail, remedy, sentence, status
+from pegboard.core.unknown_names import UnknownName, unknown_names
 from pegboard.core.unlisted import unheard
 from pegboard.core.unlocking import unlocking
 from pegboard.core.view import View
@@ -68,6 +69,7 @@ def tool_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIRout
     @routes.get("/tools")
     async def list_tools(asked: Annotated[ToolsQuery, Query()]) -> ToolsShape:
         """Every tool of the catalogue with its verdict for this view."""
+        await gateway.unknown_names.refresh()
         resolution = resolution_of(gateway, asked.view())
         ids, following = page_of([*resolution.verdicts], str, asked.limit, asked.after)
         return {
@@ -119,6 +121,7 @@ def tool_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIRout
             "others": others_shape(gateway, view, id),
             "overrides": appearance_shape(trail.appearance, trail.effects),
             "policyVersion": resolution.policy_version,
+            "unknownNames": [str(entry) for entry in _entries(gateway) if entry.may_mean(id)],
         }
 
     @routes.post("/call")
@@ -215,9 +218,14 @@ def _in_vain(gateway: Gateway, text: str, told: str, near: Sequence[ToolId]) -> 
     elif silent:
         names = ", ".join(str(source) for source, _ in silent[:5]) + (" and others" if len(silent) > 5 else "")
         told += f" Not up, so its tools are not known: {names}."
+    told = " ".join((told, *(str(entry) for entry in _entries(gateway) if entry.text == text)))
     shapes = [_unheard_shape(gateway, source, verdict) for source, verdict in silent[:_NAMED]]
     told += "" if its_own else " See: pegboard tools list"
     return Problem(HTTPStatus.NOT_FOUND, told, {"tools": [str(id) for id in near[:_NAMED]], "unheard": shapes})
+
+
+def _entries(gateway: Gateway) -> tuple[UnknownName, ...]:
+    return unknown_names(gateway.board.catalogue, gateway.board.policy)
 
 
 def _unheard_shape(gateway: Gateway, source: Source, verdict: Open | Locked) -> UnheardShape:

@@ -2,7 +2,7 @@
 import type { ReactElement } from "react";
 import { useAnswer } from "@/api/answers";
 import type { Query } from "@/lib/place";
-import { Answered, Icon, Skeleton } from "@/parts";
+import { Answered, Icon, Notice, Skeleton } from "@/parts";
 import { RevokeButtons } from "@/screens/approvals/Permissions";
 import { originWords, type Said, type Why as Told } from "./told";
 
@@ -29,6 +29,13 @@ export function Why({ id, view }: { id: string; view: Query }): ReactElement {
               </li>
             ))}
           </ol>
+          {why.unknownNames.length > 0 && (
+            <Notice tone="broken">
+              {why.unknownNames.map((each) => (
+                <p key={each} className="wrap-any">{each}</p>
+              ))}
+            </Notice>
+          )}
           {why.naming.length > 0 && (
             <section>
               <h2>Its name</h2>

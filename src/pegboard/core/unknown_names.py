@@ -1,0 +1,345 @@
+"""Names of tools in settings that no tool has: which entries they are, and which tools a denial may mean (ADR 16)."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Final
+
+from .catalogue import Catalogue, has_listed, is_known
+from .ids import BuiltinKey, LegacyToolId, ProviderKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
+from .launch_vain import named_in_vain
+from .naming import long_names
+from .override import Override
+from .pattern import Pattern, is_pattern
+from .policy import ExactDenial, Policy, limit_setting
+from .prompting import BUILTINS
+from .reference import (
+    Directory,
+    Kind,
+    Named,
+    OfServer,
+    OfToolset,
+    Reference,
+    Unknown,
+    closest,
+    find,
+    find_toolset,
+    misspellings,
+    reference,
+)
+from .rules import awaited_review, means, owner_off
+from .selection import Selection, TheseToolsets
+from .server import AllButTools, EveryTool, InstalledBy, OnlyTools, Origin, Server
+
+_SHOWN: Final = 3
+
+_BUILTIN_IDS: Final = tuple(ToolId(BuiltinKey(), name) for name in BUILTINS)
+"""Of the gateway's own tools: some can be called that are not in the catalogue."""
+
+
+def with_suspects(catalogue: Catalogue, policy: Policy) -> Policy:
+    """The policy with the tools that its unmatched denials may mean; the same object while they are the same.
+
+    Worked out once for a policy and a catalogue, whoever asks."""
+    if not policy.exact_denials:
+        return replace(policy, suspects={}) if policy.suspects else policy
+    latest = policy.suspected
+    if not latest or latest[0][0] is not catalogue:
+        found = {id: denial for denial, near in reversed([*unmatched_denials(catalogue, policy)]) for id in near}
+        latest[:] = [(catalogue, policy if found == policy.suspects else replace(policy, suspects=found))]
+    return latest[0][1]
+
+
+def unmatched_denials(catalogue: Catalogue, policy: Policy) -> Iterator[tuple[ExactDenial, tuple[ToolId, ...]]]:
+    """Each exact denial that no known tool matches, with the tools whose names are near."""
+    if not policy.exact_denials:
+        return
+    known = _Known(catalogue, policy)
+    for denial in policy.exact_denials:
+        if not known.matches(denial):
+            yield denial, known.near(denial)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownName:
+    """An entry of the settings that names a tool or toolset which does not exist."""
+
+    setting: str
+    text: str
+    at: Origin | None
+    what: str = "tool"
+    near: tuple[str, ...] = ()
+    """What may have been meant."""
+    locks: tuple[ToolId, ...] = ()
+    """The tools that are locked because of it."""
+    is_off: tuple[Source, ...] = ()
+    """Servers that may have it and do not run, so that nobody knows their tools."""
+    is_pattern: bool = False
+    """Written with wildcards: it may be meant for tools that are still to come, so it is a warning and no error."""
+    is_denial: bool = False
+
+    def __str__(self) -> str:
+        at = "" if self.at is None else f" ({self.at})"
+        if self.is_pattern:
+            return f"{self.setting}{at}: no tool fits {self.text!r}."
+        text = f"Unknown {self.what} {self.text!r} in {self.setting}{at}."
+        if self.near:
+            text += f" Did you mean {' or '.join(map(repr, self.near))}?"
+        if self.locks:
+            are = "is" if len(self.locks) == 1 else "are"
+            names = ", ".join(map(str, self.locks[:_SHOWN])) + (" …" if len(self.locks) > _SHOWN else "")
+            text += f" Until the entry is corrected or marked as optional, {names} {are} locked."
+        elif self.is_denial:
+            text += " It denies nothing, and no tool is near enough to be locked."
+        if self.is_off:
+            text += f" Not known, because they do not run: the tools of {', '.join(map(str, self.is_off[:_SHOWN]))}."
+        return text
+
+    def may_mean(self, id: ToolId) -> bool:
+        return id in self.locks or not {id.name, str(id)}.isdisjoint(self.near)
+
+    @property
+    def fix(self) -> str:
+        if isinstance(self.at, InstalledBy):
+            return "Install it again with the name corrected."
+        place = "in pegboard.yaml" if self.at is None else f"at {self.at}"
+        if self.is_pattern:
+            return f"If it is not meant for tools that are still to come, correct it {place}."
+        return (
+            f"Correct it {place}."
+            if self.setting.startswith("prompts.")
+            else f"Correct it {place}, or mark it as optional."
+        )
+
+
+def unknown_names(catalogue: Catalogue, policy: Policy) -> tuple[UnknownName, ...]:
+    """Every entry that names a tool or toolset which does not exist, as far as that is known by now.
+
+    A name is not reported while a server that may have the tool has not listed its tools, unless it locks another."""
+    known = _Known(catalogue, policy)
+    reported: list[UnknownName] = []
+    for denial, near in unmatched_denials(catalogue, policy):
+        scope, _ = _parts(denial)
+        waiting, off = known.unheard(scope, denial.within)
+        if not waiting or near:
+            names = tuple(dict.fromkeys(_as_written(denial, id) for id in near)) or known.similar(denial)
+            reported.append(
+                UnknownName(
+                    denial.setting, denial.text, denial.at, near=names[:_SHOWN], locks=near, is_off=off, is_denial=True
+                )
+            )
+    return (*reported, *known.others())
+
+
+class _Known:
+    """Every tool, server and toolset that a name can mean."""
+
+    def __init__(self, catalogue: Catalogue, policy: Policy) -> None:
+        ids = dict.fromkeys((*catalogue.tools, *_BUILTIN_IDS))
+        self.sources: tuple[Source, ...] = (*dict.fromkeys((*catalogue.listings, *policy.servers, BuiltinKey())),)
+        self.catalogue, self.policy = catalogue, policy
+        self.directory = Directory(
+            ids=tuple(ids),
+            toolsets=frozenset({*policy.toolsets, *(source.toolset for source in self.sources)}),
+            servers=frozenset(source for source in self.sources if isinstance(source, ServerKey)),
+        )
+
+    def matches(self, denial: ExactDenial) -> bool:
+        match denial.within:
+            case ServerKey() | ToolsetKey() as source:
+                return any(id.source == source and means(denial.text, id) for id in self._alike(denial))
+            case str() as toolset:
+                target = denial.about
+                return any(
+                    id.toolset == toolset and (target.matches(id) if isinstance(target, Pattern) else target == id)
+                    for id in self._alike(denial)
+                )
+            case None if isinstance(denial.about, Pattern):
+                return any(map(denial.about.matches, self._alike(denial)))
+            case None:
+                return not isinstance(find(denial.about, self.directory, Kind.DISABLED_TOOL, suggest=False), Unknown)
+
+    def _alike(self, denial: ExactDenial) -> Iterable[ToolId]:
+        """Those that have the name: without a wildcard in it, no other tool can match."""
+        _, name = _parts(denial)
+        names = {denial.text, name, denial.text.partition(":")[2]}
+        return [id for each in names if each for id in self.directory.by_name.get(each, ())]
+
+    def near(self, denial: ExactDenial) -> tuple[ToolId, ...]:
+        scope, name = _parts(denial)
+        ids = [id for id in self.directory.ids if _is_within(id, denial)]
+        sources = self.sources
+        if denial.within is not None:
+            sources = tuple({id.source: None for id in ids})
+        inside = {source for source in sources if scope is None or Pattern(scope, "*").matches_source(source)}
+        if name and inside:
+            of_scope = [id for id in ids if id.source in inside]
+            return _matching(name, [(form, id) for id in of_scope for form in _forms(id, name, scope)])
+        # No such server or toolset: the whole of what was written is compared.
+        if not name and scope is not None:
+            of_source = [(each, id) for id in ids for each in _scopes(id.source)]
+            if found := _matching(scope, of_source):
+                return found
+        whole = denial.text.removeprefix("mcp:").removeprefix("toolset:")
+        forms = [(form, id) for id in ids for form in (id.name, *(f"{each}:{id.name}" for each in _scopes(id.source)))]
+        return _matching(whole, forms)
+
+    def similar(self, denial: ExactDenial) -> tuple[str, ...]:
+        """Names that resemble it, too little to lock their tools."""
+        _, name = _parts(denial)
+        return closest(name, {id.name for id in self.directory.ids if _is_within(id, denial)}) if name else ()
+
+    def unheard(
+        self, scope: str | None, within: ProviderKey | ToolsetId | None = None
+    ) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+        """Those whose tools are not known and that may have the tool: the ones that should run, and the ones that are
+        off."""
+        waiting: list[Source] = []
+        off: list[Source] = []
+        for source in self.sources:
+            listing = self.catalogue.listings.get(source)
+            if isinstance(source, BuiltinKey) or (listing is not None and is_known(listing)):
+                continue
+            if within not in (None, source, source.toolset):
+                continue
+            if scope is None or Pattern(scope, "*").matches_source(source):
+                server = self.policy.servers.get(source)
+                reviewed = server is None or awaited_review(server) is None
+                (waiting if owner_off(source, self.policy) is None and reviewed else off).append(source)
+        return tuple(waiting), tuple(off)
+
+    def others(self) -> Iterator[UnknownName]:
+        """Entries that deny no tool by its name."""
+        declared = self.policy.declared
+        selection = declared.selection
+        yield from self._toolsets(selection)
+        for text in selection.enabled:
+            if text not in declared.optional_names:
+                yield from self._listed("selection.enabled_tools", text, declared.selection_line(text))
+        for text in selection.disabled:
+            if is_pattern(text) and text not in declared.optional_names:
+                yield from self._listed("selection.disabled_tools", text, declared.selection_line(text))
+        for server in self.policy.servers.values():
+            yield from self._limit(server)
+        for denial in declared.denials:
+            if is_pattern(denial.pattern.name) and not denial.optional:
+                yield from self._pattern("deny", denial.pattern, denial.at)
+        for row in declared.overrides:
+            yield from self._override(row)
+        for listed in declared.presenting.always_visible:
+            if not listed.optional:
+                yield from self._listed("always_visible", listed.text, listed.at)
+        for vain in named_in_vain(declared.prompting.launch, self.catalogue, self.policy):
+            yield UnknownName(f"prompts.filter.{vain.member}", vain.text, None, "name", vain.near)
+
+    def _toolsets(self, selection: Selection) -> Iterator[UnknownName]:
+        names = selection.toolsets.names if isinstance(selection.toolsets, TheseToolsets) else ()
+        for name in names:
+            unknown = find_toolset(name, self.directory)
+            if isinstance(unknown, Unknown) and name not in self.policy.declared.optional_names:
+                at = self.policy.declared.selection_line(name)
+                yield UnknownName("selection.toolsets", name, at, "toolset", unknown.near)
+
+    def _listed(self, setting: str, text: str, at: Origin | None) -> Iterator[UnknownName]:
+        """An entry of a list that takes names, ids, patterns, toolsets and servers."""
+        wanted = reference(text)
+        found = find(wanted, self.directory, Kind.TOOL)
+        if isinstance(wanted, Pattern):
+            if not found:
+                yield from self._pattern(setting, wanted, at)
+            return
+        if isinstance(found, Unknown):
+            scope, _ = _parts_of(wanted)
+            waiting, off = self.unheard(scope)
+            if not waiting:
+                yield UnknownName(setting, text, at, near=found.near, is_off=off)
+
+    def _limit(self, server: Server) -> Iterator[UnknownName]:
+        limit = server.limit
+        listing = self.catalogue.listings.get(server.key)
+        if isinstance(limit, EveryTool) or listing is None or not has_listed(listing):
+            return
+        key = "enabled_tools" if isinstance(limit, OnlyTools) else "disabled_tools"
+        for text, line in zip_longest(limit.names, limit.lines[: len(limit.names)]):
+            exact = not is_pattern(text)
+            if text in limit.optional or (exact and isinstance(limit, AllButTools)):
+                continue
+            if not any(means(text, tool.id) for tool in listing.tools):
+                near = closest(text.rpartition(":")[2], (tool.id.name for tool in listing.tools)) if exact else ()
+                at = line or limit.at or server.origin
+                yield UnknownName(limit_setting(server, key), text, at, near=near, is_pattern=not exact)
+
+    def _pattern(self, setting: str, pattern: Pattern, at: Origin | None) -> Iterator[UnknownName]:
+        if any(map(pattern.matches, self.directory.ids)):
+            return
+        waiting, off = self.unheard(pattern.scope)
+        if not waiting:
+            yield UnknownName(setting, str(pattern), at, is_off=off, is_pattern=True)
+
+    def _override(self, row: Override) -> Iterator[UnknownName]:
+        exact = isinstance(row.target, ToolId) or not is_pattern(row.target.name)
+        if row.optional or (exact and row.restricts) or any(map(row.fits, self.directory.ids)):
+            return
+        waiting, off = self.unheard(None, row.toolset)
+        if waiting:
+            return
+        setting, at = f"overrides.{row.toolset}", next(iter(row.origins.values()), None)
+        if row.toolset not in self.directory.toolsets:
+            yield UnknownName("overrides", row.toolset, at, "toolset", closest(row.toolset, self.directory.toolsets))
+        else:
+            names = (id.name for id in self.directory.by_toolset.get(row.toolset, ()))
+            near = closest(row.target.name, names) if exact else ()
+            yield UnknownName(setting, str(row.target), at, near=near, is_off=off, is_pattern=not exact)
+
+
+def _as_written(denial: ExactDenial, id: ToolId) -> str:
+    """The tool in the form in which the entry names one."""
+    scope, name = _parts(denial)
+    return id.name if scope is None and name else str(id)
+
+
+def _parts(denial: ExactDenial) -> tuple[str | None, str]:
+    """The server or toolset that was named, if one was, and the tool's name, which is empty for all of its tools."""
+    return _parts_of(denial.about)
+
+
+def _parts_of(about: Reference) -> tuple[str | None, str]:
+    match about:
+        case Named(name):
+            return None, name
+        case ToolId(source, name):
+            return (None if isinstance(source, BuiltinKey) else str(source)), name
+        case LegacyToolId(server, name):
+            return server, name
+        case OfToolset(toolset):
+            return toolset, ""
+        case OfServer(server):
+            return str(server), ""
+        case Pattern(scope, name):
+            return (None if scope == "*" else scope), name
+        case _:
+            return None, ""
+
+
+def _is_within(id: ToolId, denial: ExactDenial) -> bool:
+    match denial.within:
+        case None:
+            return True
+        case str() as toolset:
+            return id.toolset == toolset
+        case source:
+            return id.source == source
+
+
+def _forms(id: ToolId, name: str, scope: str | None) -> tuple[str, ...]:
+    """The names under which a client may see the tool, as far as the entry can be one of them."""
+    return (id.name, *long_names(id)) if scope is None and "__" in name else (id.name,)
+
+
+def _scopes(source: Source) -> tuple[str, ...]:
+    return (source.toolset, source.server, str(source)) if isinstance(source, ServerKey) else (str(source.toolset),)
+
+
+def _matching(text: str, forms: list[tuple[str, ToolId]]) -> tuple[ToolId, ...]:
+    near = {*misspellings(text, (form for form, _ in forms))}
+    return tuple(dict.fromkeys(id for form, id in forms if form in near))

@@ -1,0 +1,396 @@
+"""Names in settings that no tool has: what is reported, and which tools a misspelled denial locks (ADR 16)."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.core.boards import (
+    DEV_FILES,
+    FILE,
+    GITHUB,
+    MATH,
+    ME,
+    NOW,
+    PERSON,
+    Board,
+    board,
+    server,
+    tool,
+)
+
+from pegboard.core.argument import Argument
+from pegboard.core.catalogue import Catalogue, Down, Listing, Off, Starting, Up
+from pegboard.core.docspace import tool_ids
+from pegboard.core.explain import explain
+from pegboard.core.ids import BuiltinKey, ToolId, ToolsetId
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Denial, ExactDenial, Switch
+from pegboard.core.presentations import Listed, Presenting
+from pegboard.core.reference import Named, edit_distance, misspellings
+from pegboard.core.resolve import Locked, Open, resolve
+from pegboard.core.selection import Selection, TheseToolsets
+from pegboard.core.server import AllButTools, DeclaredAt, EveryTool, OnlyTools, ToolLimit
+from pegboard.core.status import NearUnknownDenial, Status, remedy, sentence
+from pegboard.core.unknown_names import unknown_names, with_suspects
+from pegboard.core.unlocking import Act, unlocking
+from pegboard.core.view import View
+
+AT = DeclaredAt("/srv/pegboard.yaml", 14)
+GET, LIST = ToolId(GITHUB, "widget_get"), ToolId(GITHUB, "list_widgets")
+READ, DELETE = ToolId(DEV_FILES, "read_file"), ToolId(DEV_FILES, "delete_file")
+TOOLS = tuple(tool(id.source, id.name) for id in (GET, LIST, READ, DELETE))
+OPEN = board(TOOLS)
+IDS = (GET, LIST, READ, DELETE)
+
+
+def disabling(*names: str, on: Board = OPEN) -> Board:
+    lines = dict.fromkeys(names, AT)
+    made = on.declaring(selection=Selection(disabled=names))
+    declared = replace(made.policy.declared, selection_lines=lines)
+    return replace(made, policy=replace(made.policy, declared=declared))
+
+
+def locked(made: Board) -> set[ToolId]:
+    verdicts = resolve(made.catalogue, made.policy, View(ME)).verdicts
+    return {id for id, one in verdicts.items() if isinstance(one, Locked)}
+
+
+def unknown_locks(made: Board) -> set[ToolId]:
+    verdicts = resolve(made.catalogue, made.policy, View(ME)).verdicts
+    return {id for id, one in verdicts.items() if isinstance(one, Locked) and isinstance(one.reason, NearUnknownDenial)}
+
+
+def texts(made: Board) -> list[str]:
+    return [str(each) for each in unknown_names(made.catalogue, made.policy)]
+
+
+@pytest.mark.behaviour("names.denial_fails_closed")
+def test_a_misspelled_denial_locks_the_tool_it_may_mean_and_says_so() -> None:
+    made = disabling("widget_gett")
+    verdict = resolve(made.catalogue, made.policy, View(ME)).verdicts[GET]
+    assert isinstance(verdict, Locked)
+    assert verdict.status is Status.DISABLED_UNKNOWN
+    assert sentence(verdict.reason) == (
+        "selection.disabled_tools names 'widget_gett' (pegboard.yaml:14), which no tool has; "
+        "it may mean mcp:dev~github:widget_get."
+    )
+    assert remedy(verdict.reason) == (
+        "Ask the user to correct the entry in pegboard.yaml, or to mark it as optional: "
+        "{name: widget_gett, optional: true}"
+    )
+    action = unlocking(verdict, made.policy)
+    assert (action.act, action.target) == (Act.EDIT_FILE, "/srv/pegboard.yaml:14")
+    assert locked(made) == {GET}
+
+
+def override(target: ToolId | Pattern, **said: object) -> Override:
+    row = Override(ToolsetId("dev"), target, declared=True, origins={"enabled": AT})
+    return replace(row, **said)  # type: ignore[arg-type]  # checked by dataclasses
+
+
+MISSPELLED = ToolId(GITHUB, "widget_gett")
+DENIALS = {
+    "selection": disabling("widget_gett"),
+    "an id in the selection": disabling("mcp:dev~github:widget_gett"),
+    "an id without mcp:": disabling("github:widget_gett"),
+    "a name for clients": disabling("dev__github__widget_gett"),
+    "an unknown server": disabling("mcp:dev~gihub:widget_get"),
+    "another case": disabling("Widget-Get"),
+    "a server's own list": OPEN.with_server(server(GITHUB, limit=AllButTools(("widget_gett",), AT))),
+    "a scoped name of a server": OPEN.with_server(server(GITHUB, limit=AllButTools(("github:widget_gett",), AT))),
+    "deny": OPEN.declaring(denials=(Denial(Pattern("*", "widget_gett"), AT),)),
+    "deny with a scope": OPEN.declaring(denials=(Denial(Pattern("github", "widget_gett"), AT),)),
+    "deny with an unknown scope": OPEN.declaring(denials=(Denial(Pattern("gihub", "widget_get"), AT),)),
+    "enabled: false": OPEN.declaring(overrides=(override(MISSPELLED, enabled=False),)),
+    "enabled: false by name": OPEN.declaring(overrides=(override(Pattern("github", "widget_gett"), enabled=False),)),
+    "requires_confirmation": OPEN.declaring(overrides=(override(MISSPELLED, requires_confirmation=True),)),
+    "a hidden argument": OPEN.declaring(overrides=(override(MISSPELLED, arguments={"path": Argument(hide=True)}),)),
+}
+
+
+@pytest.mark.behaviour("names.denial_fails_closed")
+@pytest.mark.parametrize("kind", DENIALS)
+def test_every_kind_of_exact_denial_fails_closed(kind: str) -> None:
+    assert unknown_locks(DENIALS[kind]) == {GET}
+
+
+def test_an_unknown_toolset_among_the_denials_locks_the_nearest_one() -> None:
+    assert unknown_locks(disabling("toolset:dv")) == {*IDS}
+    assert unknown_locks(disabling("mcp:dev~gihub")) == {GET, LIST}
+
+
+def test_a_name_that_two_servers_share_is_a_denial_of_both() -> None:
+    twice = board([tool(DEV_FILES, "read"), tool(replace(DEV_FILES, toolset=ToolsetId("docs")), "read")])
+    assert unknown_locks(disabling("mcp:files:read", on=twice)) == {*twice.tools}
+
+
+def test_the_gateways_own_tools_are_known_whether_or_not_they_are_listed() -> None:
+    assert texts(disabling("python_execution")) == []
+    made = disabling("python_executon")
+    assert [*with_suspects(made.catalogue, made.policy).suspects] == [ToolId(BuiltinKey(), "python_execution")]
+
+
+@pytest.mark.behaviour("names.denial_fails_closed")
+@pytest.mark.parametrize(
+    "made",
+    [
+        OPEN.declaring(selection=Selection(enabled=("widget_gett",))),
+        OPEN.declaring(denials=(Denial(Pattern("*", "widget_gett*"), AT),)),
+        disabling("github:widget_gett*"),
+        OPEN.declaring(overrides=(override(MISSPELLED, description_override="Gets"),)),
+        OPEN.declaring(overrides=(override(Pattern("*", "widget_gett*"), enabled=False),)),
+        disabling("something_else_entirely"),
+    ],
+)
+def test_what_opens_nothing_or_has_wildcards_or_is_near_nothing_locks_nothing(made: Board) -> None:
+    assert locked(made) == set()
+    assert len(texts(made)) == 1
+
+
+OPTIONAL = (
+    replace(
+        disabling("widget_gett"),
+        policy=replace(
+            disabling("widget_gett").policy,
+            declared=replace(disabling("widget_gett").policy.declared, optional_names=frozenset({"widget_gett"})),
+        ),
+    ),
+    OPEN.with_server(server(GITHUB, limit=AllButTools(("widget_gett",), AT, optional=("widget_gett",)))),
+    OPEN.declaring(denials=(Denial(Pattern("*", "widget_gett"), AT, optional=True),)),
+    OPEN.declaring(overrides=(override(MISSPELLED, enabled=False, optional=True),)),
+)
+
+
+@pytest.mark.behaviour("names.optional")
+@pytest.mark.parametrize("made", OPTIONAL)
+def test_an_optional_entry_locks_nothing_and_is_no_error(made: Board) -> None:
+    assert (locked(made), texts(made)) == (set(), [])
+
+
+@pytest.mark.behaviour("names.denial_fails_closed")
+def test_a_tool_is_never_open_between_its_server_listing_it_and_the_denial_being_judged() -> None:
+    """From before its server has listed anything, in whatever order the servers list: no resolution has it open."""
+    made = disabling("widget_gett")
+    silent = Catalogue({GITHUB: Listing(GITHUB, Starting(1, NOW))})
+    assert resolve(silent, made.policy, View(ME)).verdicts == {}
+    github, files = made.catalogue.listings[GITHUB], made.catalogue.listings[DEV_FILES]
+    for listings in ([github], [github, Listing(DEV_FILES, Starting(1, NOW))], [files, github]):
+        now = Catalogue({each.source: each for each in listings})
+        assert isinstance(resolve(now, made.policy, View(ME)).verdicts[GET], Locked)
+
+
+def test_deciding_and_explaining_agree_about_a_misspelled_denial() -> None:
+    made = disabling("widget_gett")
+    trail = explain(made.catalogue, made.policy, View(ME), GET)
+    assert trail is not None
+    step = trail.steps[-1]
+    assert (step.asked, step.lets) == ("Is every denial with a name near its own about another tool?", False)
+    assert step.said.startswith("disabled_unknown: selection.disabled_tools names 'widget_gett' (pegboard.yaml:14)")
+
+
+@pytest.mark.behaviour("names.unknown_is_shown")
+def test_unknown_names_are_reported_with_their_place_and_what_may_be_meant() -> None:
+    made = disabling("widget_gett", "nothing_like_it")
+    assert texts(made) == [
+        "Unknown tool 'widget_gett' in selection.disabled_tools (/srv/pegboard.yaml:14). Did you mean 'widget_get'? "
+        "Until the entry is corrected or marked as optional, mcp:dev~github:widget_get is locked.",
+        "Unknown tool 'nothing_like_it' in selection.disabled_tools (/srv/pegboard.yaml:14). "
+        "It denies nothing, and no tool is near enough to be locked.",
+    ]
+
+
+@pytest.mark.behaviour("names.unknown_is_shown")
+@pytest.mark.parametrize(
+    ("made", "setting", "text", "near"),
+    [
+        (
+            OPEN.declaring(selection=Selection(enabled=("read_fil",))),
+            "selection.enabled_tools",
+            "read_fil",
+            "read_file",
+        ),
+        (OPEN.declaring(selection=Selection(TheseToolsets(("dex",)))), "selection.toolsets", "dex", "dev"),
+        (
+            OPEN.with_server(server(DEV_FILES, limit=OnlyTools(("read_fil",), AT))),
+            "servers.files.enabled_tools",
+            "read_fil",
+            "read_file",
+        ),
+        (
+            OPEN.declaring(overrides=(override(MISSPELLED, description_override="Gets"),)),
+            "overrides.dev",
+            "mcp:dev~github:widget_gett",
+            "widget_get",
+        ),
+        (
+            OPEN.declaring(presenting=Presenting(always_visible=(Listed("read_fil", AT),))),
+            "always_visible",
+            "read_fil",
+            "read_file",
+        ),
+    ],
+)
+def test_names_that_open_nothing_are_reported_too(made: Board, setting: str, text: str, near: str) -> None:
+    (entry,) = unknown_names(made.catalogue, made.policy)
+    assert (entry.setting, entry.text, entry.near[0], entry.locks) == (setting, text, near, ())
+
+
+@pytest.mark.parametrize(
+    ("limit", "reported"),
+    [
+        (EveryTool(), []),
+        (OnlyTools(("widget_get", "list_*")), []),
+        (AllButTools(("github:widget_get", "mcp:dev~github:list_widgets")), []),
+        (OnlyTools(("widget_gte",)), [("servers.github.enabled_tools", "widget_gte", False)]),
+        (
+            AllButTools(("Widget_Get", "nope_*")),
+            [("servers.github.disabled_tools", "Widget_Get", False), ("servers.github.disabled_tools", "nope_*", True)],
+        ),
+    ],
+)
+def test_the_entries_of_a_servers_own_lists_are_checked(
+    limit: ToolLimit, reported: list[tuple[str, str, bool]]
+) -> None:
+    made = OPEN.with_server(server(GITHUB, limit=limit))
+    entries = unknown_names(made.catalogue, made.policy)
+    assert [(entry.setting, entry.text, entry.is_pattern) for entry in entries] == reported
+
+
+@pytest.mark.parametrize(
+    "entry", ["widget_get", "widget_*", "dev:widget_get", "github:widget_*", "mcp:dev~github:widget_get"]
+)
+def test_an_entry_with_a_scope_denies_what_it_names(entry: str) -> None:
+    made = OPEN.with_server(server(GITHUB, limit=AllButTools((entry,))))
+    assert locked(made) == {GET}
+    assert unknown_locks(made) == set()
+
+
+def test_nothing_is_reported_while_a_server_that_may_have_the_tool_has_not_listed() -> None:
+    made = disabling("something_else_entirely")
+    for health in (Starting(1, NOW), Down(NOW, "exited")):
+        listings = {**made.catalogue.listings, DEV_FILES: Listing(DEV_FILES, health)}
+        assert unknown_names(Catalogue(listings), made.policy) == ()
+
+
+def test_a_server_that_is_off_does_not_hide_a_misspelling() -> None:
+    off = disabling("something_else_entirely").deciding(switches={DEV_FILES: Switch(False, ME, NOW)})
+    listings = {**off.catalogue.listings, DEV_FILES: Listing(DEV_FILES, Off())}
+    (entry,) = unknown_names(Catalogue(listings), off.policy)
+    assert str(entry).endswith("Not known, because they do not run: the tools of dev~files.")
+
+
+def test_a_denial_that_was_installed_is_corrected_by_installing_it_again() -> None:
+    installed = server(GITHUB, limit=AllButTools(("widget_gett",)), origin=PERSON)
+    verdict = resolve(OPEN.catalogue, OPEN.with_server(installed).policy, View(ME)).verdicts[GET]
+    assert isinstance(verdict, Locked)
+    assert sentence(verdict.reason).startswith("disabled_tools of dev~github names 'widget_gett' (installed by me)")
+    assert remedy(verdict.reason).startswith("It was installed so: ask the user to install its server again")
+
+
+def test_a_policy_without_unmatched_denials_is_not_made_anew() -> None:
+    assert with_suspects(OPEN.catalogue, OPEN.policy) is OPEN.policy
+    right = disabling("widget_get")
+    assert with_suspects(right.catalogue, right.policy) is right.policy
+    wrong = disabling("widget_gett")
+    once = with_suspects(wrong.catalogue, wrong.policy)
+    assert with_suspects(wrong.catalogue, wrong.policy) is once
+    assert with_suspects(wrong.catalogue, once) is once
+
+
+# --- how near is near ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "edits"),
+    [
+        ("get", "get", 0),
+        ("get", "gte", 1),
+        ("get", "gett", 1),
+        ("get", "et", 1),
+        ("get", "got", 1),
+        ("abcd", "badc", 2),
+    ],
+)
+def test_an_edit_is_a_letter_missing_added_replaced_or_swapped(one: str, other: str, edits: int) -> None:
+    assert edit_distance(one, other) == edit_distance(other, one) == edits
+
+
+def test_case_and_separators_are_no_edits_and_only_the_nearest_count() -> None:
+    pool = ("delete_file", "delete_files", "delete_folder", "read_file")
+    assert misspellings("deleteFile", pool) == ("delete_file", "delete_files")
+    assert misspellings("delete_fiel", pool) == ("delete_file",)
+    assert misspellings("delet_fiel", pool) == ("delete_file",)
+    assert misspellings("write_file", pool) == ()
+    assert misspellings("", pool) == ()
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz_"
+
+
+@st.composite
+def misspelled(draw: st.DrawFn, name: str) -> str:
+    at = draw(st.integers(0, len(name) - 1))
+    letter = draw(st.sampled_from(LETTERS))
+    start, end = name[:at], name[at:]
+    swapped = start + end[1::-1] + end[2:]
+    return draw(st.sampled_from([start + end[1:], swapped, start + letter + end[1:], start + letter + end]))
+
+
+NAMES = [id.name for id in tool_ids()]
+WAYS = ("selection", "id", "deny", "server", "override")
+
+
+def denying(hung: Board, id: ToolId, name: str, way: str) -> Board:
+    """A board that denies the tool under this name, which may be wrong."""
+    written = ToolId(id.source, name)
+    match way:
+        case "selection":
+            return disabling(name, on=hung)
+        case "id":
+            return disabling(str(written), on=hung)
+        case "deny":
+            return hung.declaring(denials=(Denial(Pattern("*", name), FILE),))
+        case "server":
+            assert not isinstance(id.source, BuiltinKey)
+            return hung.with_server(server(id.source, limit=AllButTools((name,))))
+        case _:
+            return hung.declaring(overrides=(Override(id.toolset, written, enabled=False, declared=True),))
+
+
+@pytest.mark.behaviour("names.denial_fails_closed")
+@given(st.data())
+def test_a_misspelled_denial_never_leaves_its_tool_open_and_correcting_it_changes_that_tool_alone(
+    data: st.DataObject,
+) -> None:
+    sources = (GITHUB, DEV_FILES, MATH)
+    names = data.draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=8, unique=True))
+    hung = board([tool(sources[place % 3], name) for place, name in enumerate(names)])
+    id = data.draw(st.sampled_from(sorted(hung.tools)))
+    text = data.draw(misspelled(id.name))
+    assume(text.strip("_") and text not in names)
+    way = data.draw(st.sampled_from(WAYS))
+    wrong, right = denying(hung, id, text, way), denying(hung, id, id.name, way)
+    before = resolve(wrong.catalogue, wrong.policy, View(ME)).verdicts
+    after = resolve(right.catalogue, right.policy, View(ME)).verdicts
+    assert not isinstance(before[id], Open)
+    assert not isinstance(after[id], Open)
+    assert all(isinstance(verdict, Open) for other, verdict in after.items() if other != id)
+
+
+def test_one_edit_in_a_name_of_docspace_locks_the_intended_tool_and_hardly_another() -> None:
+    total = caught = locks = 0
+    for name in NAMES:
+        for at in range(len(name)):
+            for text in (name[:at] + name[at + 1 :], name[:at] + "x" + name[at:], name[: at + 1] + name[at:]):
+                near = misspellings(text, NAMES) if text not in NAMES else (name,)
+                total, caught, locks = total + 1, caught + (name in near), locks + len(near)
+    assert caught >= 0.95 * total
+    assert locks <= 2 * total
+
+
+def test_an_exact_denial_keeps_what_was_written() -> None:
+    (denial,) = disabling("widget_gett").policy.exact_denials
+    assert denial == ExactDenial("selection.disabled_tools", "widget_gett", AT, Named("widget_gett"))
+    assert Up(NOW) == OPEN.catalogue.health(GITHUB)

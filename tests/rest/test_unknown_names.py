@@ -1,0 +1,47 @@
+"""Unknown names in the settings, as the operator's API shows them: in every list, and in the answer why."""
+
+from dataclasses import replace
+
+import pytest
+from tests.core.boards import FILE
+from tests.rest.desk import GITHUB, NOTES, at_desk, problem
+from tests.support.house import declared
+
+from pegboard.core.policy import Declared
+from pegboard.core.selection import Selection
+
+pytestmark = pytest.mark.anyio
+
+DENIED = (
+    "Unknown tool 'wrte' in selection.disabled_tools (pegboard.yaml:7). Did you mean 'write'? Until the entry is "
+    "corrected or marked as optional, mcp:dev~github:write is locked."
+)
+CHOSEN = "Unknown tool 'jott' in selection.enabled_tools (pegboard.yaml:7). Did you mean 'jot'?"
+
+
+def misspelled() -> Declared:
+    selection = Selection(enabled=("jott",), disabled=("wrte",))
+    return replace(declared(GITHUB, NOTES), selection=selection, selected_at=FILE)
+
+
+@pytest.mark.behaviour("names.unknown_is_shown")
+async def test_unknown_names_are_in_the_notices_of_every_list() -> None:
+    async with at_desk(misspelled()) as desk:
+        for path in ("/status", "/tools", "/servers"):
+            (notice,) = (await desk.get(path))["notices"]
+            assert notice["subject"] == "unknown_names"
+            assert notice["text"].splitlines() == ["2 names in the settings match nothing.", DENIED, CHOSEN]
+        findings = (await desk.get("/doctor"))["findings"]
+        assert [finding["what"] for finding in findings] == [DENIED, CHOSEN]
+
+
+@pytest.mark.behaviour("names.unknown_is_shown")
+async def test_why_names_the_entry_for_the_misspelled_name_and_for_the_tool_that_may_be_meant() -> None:
+    async with at_desk(misspelled()) as desk:
+        status, text = problem(await desk.ask("GET", "/why", params={"tool": "wrte"}))
+        assert (status, DENIED in text) == (404, True)
+        write = await desk.get("/why", tool="write")
+        assert (write["status"], write["unknownNames"]) == ("disabled_unknown", [DENIED])
+        assert write["sentence"].startswith("selection.disabled_tools names 'wrte' (pegboard.yaml:7)")
+        assert (await desk.get("/why", tool="jot"))["unknownNames"] == [CHOSEN]
+        assert (await desk.get("/why", tool="read"))["unknownNames"] == []
