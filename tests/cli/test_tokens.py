@@ -10,6 +10,7 @@ BOARD: dict[str, Any] = {"servers": {"one": peer("many", "1")}}
 
 
 @pytest.mark.behaviour("tokens.made", "tokens.revoked", "tokens.close_the_endpoint", "tokens.grants")
+@pytest.mark.behaviour("confirmation.interactive")
 def test_a_token_is_made_used_limited_revoked_and_forgotten(gateway: Gateway, at_gateway: Pegboard) -> None:
     none = at_gateway("tokens", "list")
     assert "No tokens. To make one: pegboard tokens make PRINCIPAL --scope call" in none.out
@@ -27,6 +28,12 @@ def test_a_token_is_made_used_limited_revoked_and_forgotten(gateway: Gateway, at
     assert at_gateway("grants", "set", "agent").out == "agent may use nothing.\n"
     assert at_gateway("grants", "clear", "agent").out == "agent may use everything.\n"
     assert "agent" in at_gateway("grants", "list").out
+    marked = at_gateway("grants", "confirmation", "agent", "--interactive")
+    assert marked.out == "Calls of agent that must be confirmed are confirmed in its client, where that can ask.\n"
+    told = at_gateway("doctor", "--json").json["findings"]
+    assert "agent is interactive: answers in its clients confirm calls." in [each["what"] for each in told]
+    unset = at_gateway("grants", "confirmation", "agent")
+    assert unset.out == "Calls of agent that must be confirmed are confirmed by tickets.\n"
     assert at_gateway("tokens", "revoke", made["id"]).code == 0
     kept = at_gateway("tokens", "forget", "agent")
     assert (kept.code, "say so: --reopen" in kept.err) == (5, True)

@@ -5,6 +5,7 @@ from tests.config.loading import problems, settings
 from tests.config.test_board import verdicts
 
 from pegboard.core.argument import Argument, held
+from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
@@ -28,6 +29,7 @@ def test_every_field_is_read_with_its_line() -> None:
               name_override: Look
               description_override: Looks
               requires_confirmation: true
+              confirmation: ticket
               enabled: true
               arguments:
                 path: {pin: "${HOME}"}
@@ -46,6 +48,7 @@ def test_every_field_is_read_with_its_line() -> None:
             name_override="Look",
             description_override="Looks",
             requires_confirmation=True,
+            confirmation=ConfirmationMode.TICKET,
             enabled=True,
             arguments={
                 "path": Argument(pin=held("${HOME}")),
@@ -59,13 +62,14 @@ def test_every_field_is_read_with_its_line() -> None:
                 "name_override": at(6),
                 "description_override": at(7),
                 "requires_confirmation": at(8),
-                "enabled": at(9),
-                "arguments.path": at(11),
-                "arguments.verbose": at(12),
-                "arguments.limit": at(13),
+                "confirmation": at(9),
+                "enabled": at(10),
+                "arguments.path": at(12),
+                "arguments.verbose": at(13),
+                "arguments.limit": at(14),
             },
         ),
-        Override(DEV, Pattern("*", "read_*"), renderer="code", declared=True, origins={"renderer": at(16)}),
+        Override(DEV, Pattern("*", "read_*"), renderer="code", declared=True, origins={"renderer": at(17)}),
     )
 
 
@@ -115,7 +119,7 @@ def test_a_declared_enabled_false_is_a_lock_of_the_configuration() -> None:
             "{}",
             "",
             "this says nothing. Write one of renderer, renderer_config, name_override, description_override, "
-            "requires_confirmation, enabled, arguments.",
+            "requires_confirmation, confirmation, enabled, arguments.",
         ),
         ("{arguments: {p: {}}}", "arguments.p", "this says nothing. Write pin, hide, default or description."),
         (

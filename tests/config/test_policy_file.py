@@ -14,6 +14,7 @@ from pegboard.config.policy_writing import policy_text
 from pegboard.core.argument import Argument, held
 from pegboard.core.carrying import Carried, ReplaceDecisions, carried, left_out
 from pegboard.core.commands import Rejected, apply
+from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.consent import Consent
 from pegboard.core.ids import BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolsetId, tool_id
 from pegboard.core.override import Override
@@ -131,7 +132,11 @@ EVERYTHING = Carried(
             origins=dict.fromkeys(("name_override", "enabled", "arguments.path", "arguments.n"), PERSON),
         ),
         Override(
-            ToolsetId("dev"), Pattern("*", "wr*"), requires_confirmation=True, origins={"requires_confirmation": PERSON}
+            ToolsetId("dev"),
+            Pattern("*", "wr*"),
+            requires_confirmation=True,
+            confirmation=ConfirmationMode.TICKET,
+            origins={"requires_confirmation": PERSON, "confirmation": PERSON},
         ),
     ),
     trust={GITHUB: Trust.BASELINE},

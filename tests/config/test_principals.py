@@ -8,6 +8,7 @@ import pytest
 from tests.config.loading import problems, settings
 
 from pegboard.config.settings import Settings, load
+from pegboard.core.confirmation import ConfirmationLevel, ConfirmationMode, ConfirmationSetting
 from pegboard.core.database import SourceId
 from pegboard.core.ids import PrincipalId, ToolsetId
 from pegboard.core.principal import Principal
@@ -259,6 +260,38 @@ def test_a_callers_token_opens_calls_unless_the_file_says_otherwise() -> None:
     }
     told = problems(f"principals:\n  alice: {{token_sha256: {'b' * 64}, scopes: [root]}}\n")
     assert "this must be one of read, call, operate, admin; it is 'root'." in "\n".join(told)
+
+
+@pytest.mark.behaviour("confirmation.interactive", "confirmation.modes")
+def test_how_calls_are_confirmed_is_read_with_its_line_and_unset_where_nothing_is_said() -> None:
+    text = f"""\
+        confirmation: ticket
+        principals:
+          agent: {{token_sha256: {"a" * 64}}}
+          alice:
+            token_sha256: {"b" * 64}
+            interactive: true
+            confirmation: in_client
+        """
+    said = settings(dedent(text)).declared
+    board = said.confirmation
+    assert board == ConfirmationSetting(ConfirmationLevel.BOARD, "", ConfirmationMode.TICKET)
+    assert board is not None
+    assert board.at == DeclaredAt("pegboard.yaml", 1)
+    agent, alice = (said.principals[PrincipalId(name)].confirmation for name in ("agent", "alice"))
+    assert (agent.interactive, agent.mode) == (None, None)
+    assert (alice.interactive, alice.mode) == (True, ConfirmationMode.IN_CLIENT)
+    assert (alice.interactive_at, alice.mode_at) == (DeclaredAt("pegboard.yaml", 6), DeclaredAt("pegboard.yaml", 7))
+    whole = settings("confirmation: {mode: in_client, deadline: 10m}\n").declared
+    assert whole.confirmation == ConfirmationSetting(ConfirmationLevel.BOARD, "", ConfirmationMode.IN_CLIENT)
+    assert whole.confirmation_seconds == 600
+    assert settings("confirmation: {deadline: 10m}\n").declared.confirmation is None
+    assert problems("confirmation: never\n") == [
+        "pegboard.yaml:1: confirmation.mode: this must be one of in_client, ticket; it is 'never'."
+    ]
+    assert problems(f"principals:\n  alice: {{token_sha256: {'b' * 64}, interactive: often}}\n") == [
+        "pegboard.yaml:2: principals.alice.interactive: this must be true or false, without quotes, and it is text."
+    ]
 
 
 @pytest.mark.behaviour("access.proxies")

@@ -10,6 +10,7 @@ from tests.core.boards import GITHUB, ME, NOW, board, tool
 
 from pegboard.core.argument import Argument, held
 from pegboard.core.commands import Command, EditOverride, Rejected, ThrowSwitch, apply
+from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.editing import Edit
 from pegboard.core.ids import BadId, PrincipalId, ToolId, ToolsetId
 from pegboard.core.override import FIELDS, Override, target
@@ -61,6 +62,7 @@ def test_a_field_is_cleared_alone_and_a_row_that_says_nothing_is_gone(cleared: s
         name_override="a",
         description_override="b",
         requires_confirmation=False,
+        confirmation=ConfirmationMode.TICKET,
         enabled=True,
         arguments={"path": Argument(hide=True)},
     )

@@ -7,6 +7,7 @@ from tests.core.boards import DOCS_FILES, GITHUB, ME, NOW, Board, board, tool
 
 from pegboard.core.catalogue import Up
 from pegboard.core.commands import Approve, Grant, TakeBaseline, apply
+from pegboard.core.entitling import SetPrincipalConfirmation
 from pegboard.core.explain import explain
 from pegboard.core.ids import LOCAL, BuiltinKey, PrincipalId, ToolId, ToolsetId
 from pegboard.core.override import Override
@@ -175,6 +176,21 @@ def test_who_had_a_token_that_cannot_be_read_is_still_asked_for_one() -> None:
     assert not Policy().callers
     lost_token = Policy(Declared(), Decided(unreadable=(row("api_tokens", GivesNothing(BOB), id="t"),)))
     assert lost_token.callers == {BOB}
+
+
+@pytest.mark.behaviour("store.unreadable_row_locks", "confirmation.interactive")
+def test_while_it_cannot_be_read_how_calls_are_confirmed_no_client_confirms_one() -> None:
+    table = "principal_confirmations"
+    assert Policy().interactive(LOCAL).is_marked
+    for whom in (LOCAL, BOB, None):
+        broken = Policy(decided=Decided(unreadable=(row(table, GivesNothing(whom), principal="?"),)))
+        assert not broken.interactive(LOCAL).is_marked
+        assert "No client confirms a call" in describe_effect(broken.decided.unreadable[0])
+    broken = Policy(decided=Decided(unreadable=(row(table, GivesNothing(LOCAL), principal="local"),)))
+    for again, marked in ((SetPrincipalConfirmation(LOCAL), True), (SetPrincipalConfirmation(LOCAL, False), False)):
+        after = apply(broken, again, ME, NOW)
+        assert isinstance(after, Policy)
+        assert (after.decided.unreadable, after.interactive(LOCAL).is_marked) == ((), marked)
 
 
 def test_approving_the_tool_again_replaces_the_row() -> None:

@@ -49,11 +49,12 @@ class Place:
 
 
 @asynccontextmanager
-async def started(folder: Path, mode: str, answer: ElicitResult | None) -> AsyncIterator[Place]:
+async def started(folder: Path, mode: str, answer: ElicitResult | None, **settings: object) -> AsyncIterator[Place]:
     command, *args = peers.command("tally", str(folder / "tally"))
     board = {
         "servers": {"tally": {"command": command, "args": args, "trust": "open"}},
         "overrides": {"tally": {"*:mark": {"requires_confirmation": True}}},
+        **settings,
     }
     config = folder / "pegboard.yaml"
     config.write_text(yaml.safe_dump(board), "utf-8")
@@ -93,6 +94,18 @@ async def test_a_client_that_can_be_asked_is_asked_over_its_pipe(
         assert message.endswith('Its arguments, to the letter: {"text": "once"}')
         assert (failed, place.ran) == (not ran, ["once"] if ran else [])
         assert told.startswith("marked once" if ran else "confirmation_denied: ")
+
+
+@pytest.mark.behaviour("law.clients_do_not_confirm")
+@pytest.mark.parametrize("mode", MODES)
+async def test_over_its_pipe_a_client_confirms_nothing_on_a_board_with_tokens(tmp_path: Path, mode: str) -> None:
+    yes = ElicitResult(action="accept", content={"answer": "yes"})
+    callers = {"agent": {"token_sha256": "a" * 64}}
+    async with started(tmp_path, mode, yes, principals=callers) as place:
+        failed, told = await place.call("mark", **TEXT)
+        assert (failed, place.asked, place.ran) == (True, [], [])
+        assert told.startswith("confirmation_required: ")
+        assert "its principal 'local' is not marked interactive" in told
 
 
 def ticket_in(told: str) -> str:

@@ -190,7 +190,12 @@ SERVERS = st.lists(
 OVERRIDES = st.dictionaries(
     st.sampled_from(["shout", "*:read_*", "mine:*"]),
     st.fixed_dictionaries(
-        {}, optional={"name_override": WORDS_OF.filter(str.strip), "requires_confirmation": st.booleans()}
+        {},
+        optional={
+            "name_override": WORDS_OF.filter(str.strip),
+            "requires_confirmation": st.booleans(),
+            "confirmation": st.sampled_from(("in_client", "ticket")),
+        },
     ).filter(bool),
 )
 

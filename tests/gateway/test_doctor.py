@@ -9,10 +9,13 @@ from tests.support.house import declaring
 
 from pegboard.config.problem import HERE, Doubt, Problem, Remarks
 from pegboard.core.catalogue import Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting
+from pegboard.core.confirmation import PrincipalConfirmation
+from pegboard.core.ids import LOCAL, PrincipalId
 from pegboard.core.launch import Allowance, LaunchFilter
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided, Declared, Policy
 from pegboard.core.presentations import Listed, Presented, Presenting
+from pegboard.core.principal import Principal
 from pegboard.core.prompting import Prompting
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import Http, Trust
@@ -34,6 +37,35 @@ def board(health: Health = UP, *, declared: Declared | None = None, flaws: tuple
 def test_a_board_without_trouble_has_no_findings(health: Health) -> None:
     assert diagnose(board(health)) == ()
     assert diagnose(Board()) == ()
+
+
+@pytest.mark.behaviour("confirmation.interactive")
+def test_interactive_principals_are_told_once_callers_have_tokens() -> None:
+    alice, bob = PrincipalId("alice"), PrincipalId("bob")
+    here = declaring(server(GITHUB, trust=Trust.OPEN))
+    marked = {
+        alice: Principal(alice, FILE, confirmation=PrincipalConfirmation(True, interactive_at=FILE)),
+        bob: Principal(bob, FILE),
+    }
+    at_run_time = {LOCAL: PrincipalConfirmation(True)}
+    hung = board(declared=replace(here, principals=marked))
+    hung.decide(replace(hung.policy, decided=Decided(confirmations=at_run_time)))
+    assert diagnose(hung) == (
+        Finding(
+            "principals",
+            "alice is interactive: answers in its clients confirm calls.",
+            f"If no person sits at them: take interactive out at {FILE}",
+            grave=False,
+        ),
+        Finding(
+            "principals",
+            "local is interactive: answers in its clients confirm calls.",
+            "If no person sits at them: pegboard grants confirmation local --not-interactive",
+            grave=False,
+        ),
+    )
+    hung.decide(Policy(here, Decided(confirmations=at_run_time)))
+    assert diagnose(hung) == (), "on a laptop it goes without saying"
 
 
 MEND = (

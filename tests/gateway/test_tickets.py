@@ -245,7 +245,7 @@ async def test_a_standing_permission_lets_further_calls_run_until_it_is_revoked(
         trail = explain(house.board.catalogue, house.board.policy, View(), DELETE, now=house.clock())
         assert trail is not None
         who = "local" if scope is Scope.ALWAYS else "local with 'cli 1'"
-        assert trail.steps[-1] == Step(
+        assert trail.steps[-2] == Step(
             "Does it run without confirmation?",
             True,
             f"no: requires_confirmation is set; runs without confirmation for {who} until 2026-02-01 "
@@ -272,7 +272,7 @@ async def test_a_permission_that_has_ended_covers_no_call(tmp_path: Path, lifeti
         trail = explain(house.board.catalogue, house.board.policy, View(), DELETE, now=house.clock())
         assert trail is not None
         ended = f"the permission {consent.id}, given by me, for local lasted until {consent.until:%Y-%m-%d}"
-        assert trail.steps[-1].said == f"no: requires_confirmation is set; {ended}"
+        assert trail.steps[-2].said == f"no: requires_confirmation is set; {ended}"
 
 
 @pytest.mark.behaviour("confirmation.standing_ends")

@@ -86,6 +86,7 @@ async def test_the_api_describes_itself() -> None:
         ("POST", "/api/v1/tokens"),
         ("DELETE", "/api/v1/tokens/{id}"),
         ("GET", "/api/v1/principals"),
+        ("PUT", "/api/v1/principals/{id}/confirmation"),
         ("PUT", "/api/v1/principals/{id}/grants"),
         ("DELETE", "/api/v1/principals/{id}"),
         ("GET", "/api/v1/session"),

@@ -28,6 +28,7 @@ SAID: Final = {
     ("GET", "/api/v1/tokens"): {Scope.ADMIN},
     ("POST", "/api/v1/tokens"): {Scope.ADMIN},
     ("DELETE", "/api/v1/tokens/{id}"): {Scope.ADMIN},
+    ("PUT", "/api/v1/principals/{id}/confirmation"): {Scope.ADMIN},
     ("PUT", "/api/v1/principals/{id}/grants"): {Scope.ADMIN},
     ("DELETE", "/api/v1/principals/{id}"): {Scope.ADMIN},
     ("DELETE", "/api/v1/sessions"): {Scope.ADMIN},

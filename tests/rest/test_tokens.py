@@ -136,6 +136,9 @@ async def test_what_a_principal_may_use_is_said_and_taken_back() -> None:
             "tokens": 1,
             "toolsets": ["dev"],
             "limitFrom": "store",
+            "interactive": False,
+            "interactiveSet": None,
+            "confirmation": None,
         }
         assert (local["id"], local["toolsets"]) == ("local", None)
         seen = await desk.get("/tools", **{"as": "alice"})
@@ -151,6 +154,61 @@ async def test_what_a_principal_may_use_is_said_and_taken_back() -> None:
         assert problem(await desk.ask("PUT", "/principals/alice/grants", json={"toolsets": ["dex"]})) == (
             404,
             "There is no toolset 'dex'. Did you mean 'dev'?",
+        )
+
+
+@pytest.mark.behaviour("confirmation.interactive", "confirmation.modes")
+async def test_a_principal_is_marked_interactive_with_its_token_or_later() -> None:
+    async with at_desk() as desk:
+
+        async def confirms() -> dict[str, tuple[bool, bool | None, str | None]]:
+            found = (await desk.get("/principals"))["principals"]
+            return {one["id"]: (one["interactive"], one["interactiveSet"], one["confirmation"]) for one in found}
+
+        async def set_to(who: str, **said: object) -> int:
+            return (await desk.ask("PUT", f"/principals/{who}/confirmation", json=said)).status_code
+
+        assert await confirms() == {"local": (True, None, None)}
+        await made(desk, "call")
+        await made(desk, "call", principal="bob", interactive=True)
+        assert await confirms() == {
+            "alice": (False, None, None),
+            "bob": (True, True, None),
+            "local": (False, None, None),
+        }
+        assert await set_to("alice", interactive=True, confirmation="ticket") == 200
+        assert await set_to("bob") == 200
+        assert await set_to("local", interactive=True) == 200
+        assert await confirms() == {
+            "alice": (True, True, "ticket"),
+            "bob": (False, None, None),
+            "local": (True, True, None),
+        }
+        assert await set_to("alice", confirmation="never") == 422
+        assert await set_to("nobody", interactive=True) == 404
+        why = await desk.get("/why", tool="read", **{"as": "alice"})
+        assert "How is a call confirmed?" not in [step["asked"] for step in why["steps"]], "none of it is asked about"
+
+
+@pytest.mark.behaviour("confirmation.mode_explained")
+async def test_why_tells_how_a_call_will_be_confirmed_and_by_which_setting() -> None:
+    async with at_desk() as desk:
+        asks = {"target": "mcp:dev~github:write", "set": {"requires_confirmation": True, "confirmation": "ticket"}}
+        assert (await desk.ask("POST", "/overrides", json=asks)).status_code == 200
+        await made(desk, "call", interactive=True)
+
+        async def said(who: str) -> str:
+            steps = (await desk.get("/why", tool="mcp:dev~github:write", **{"as": who}))["steps"]
+            return str(next(step["said"] for step in steps if step["asked"] == "How is a call confirmed?"))
+
+        by = "confirmation: ticket of the tool mcp:dev~github:write, set by local on 2026-01-02"
+        assert await said("alice") == f"by a ticket ({by})"
+        assert await said("local") == f"by a ticket ({by}; local is not interactive, which is the default)"
+        cleared = {"target": "mcp:dev~github:write", "clear": ["confirmation"]}
+        assert (await desk.ask("POST", "/overrides", json=cleared)).status_code == 200
+        assert await said("alice") == (
+            "in the client, where it can ask its user; otherwise by a ticket (alice is interactive, set by local on "
+            "2026-01-02)"
         )
 
 

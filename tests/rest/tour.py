@@ -64,6 +64,7 @@ def _callers(go: Go, served: Site) -> None:
     (token,) = go("GET", "/tokens")["tokens"]
     go("GET", "/principals")
     go("PUT", "/principals/alice/grants", {"toolsets": ["library"]})
+    go("PUT", "/principals/alice/confirmation", {"interactive": True, "confirmation": None})
     go("DELETE", f"/tokens/{token['id']}")
     go("DELETE", "/principals/alice?reopen=true")
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pegboard.core.api_token import ApiToken, Revoked
 from pegboard.core.argument import Argument, held
+from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
 from pegboard.core.consent import Consent
 from pegboard.core.ids import (
     BuiltinKey,
@@ -195,6 +196,7 @@ overrides = st.builds(
     st.none() | texts,
     st.none() | texts,
     maybe,
+    st.none() | st.sampled_from(ConfirmationMode),
     maybe,
     st.none() | said,
     st.booleans(),
@@ -225,6 +227,14 @@ api_tokens = st.builds(
     st.none() | st.builds(Revoked, principals, times),
 )
 
+confirmations = st.builds(
+    PrincipalConfirmation,
+    st.none() | st.booleans(),
+    st.none() | st.sampled_from(ConfirmationMode),
+    st.none() | st.builds(InstalledBy, principals, times),
+    st.none() | st.builds(InstalledBy, principals, times),
+)
+
 
 @st.composite
 def decided(draw: st.DrawFn) -> Decided:
@@ -247,4 +257,5 @@ def decided(draw: st.DrawFn) -> Decided:
         files={id: draw(files) for id in imported},
         manifest_overrides=_of_one_place(replace(row, manifest=True) for row in draw(st.lists(overrides, **few))),
         tokens={token.id: token for token in draw(st.lists(api_tokens, **few))},
+        confirmations=draw(st.dictionaries(principals, confirmations, **few)),
     )

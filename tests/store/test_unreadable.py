@@ -10,6 +10,7 @@ from tests.store.engines import Engine, Sqlite, now
 
 from pegboard.core.api_token import ApiToken
 from pegboard.core.commands import Approve, Command, ThrowSwitch, apply
+from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
 from pegboard.core.consent import Consent
 from pegboard.core.ids import BuiltinKey, PrincipalId, ToolId, ToolsetKey
 from pegboard.core.imported import RemoveToolset
@@ -18,7 +19,7 @@ from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided, Policy, Switch
 from pegboard.core.row_repair import DeleteRows
 from pegboard.core.scope import Scope
-from pegboard.core.server import Trust
+from pegboard.core.server import InstalledBy, Trust
 from pegboard.core.tool import Fingerprint, ToolSpec
 from pegboard.core.toolset import FileKind, ToolsetFile
 from pegboard.core.unreadable import Effect, GivesNothing, GrantsNothing, LocksBoard, LocksTools
@@ -44,6 +45,9 @@ EVERY_ROW = Decided(
     trust={FETCH: Trust.STRICT},
     grants={BOB: frozenset({ID})},
     consents={"c1": Consent("c1", TOOL, Fingerprint("f"), BOB, None, ME, NOW, None)},
+    confirmations={
+        BOB: PrincipalConfirmation(False, ConfirmationMode.TICKET, InstalledBy(ME, NOW), InstalledBy(ME, NOW))
+    },
     tokens={"t1": ApiToken("t1", BOB, "laptop", "peg_", b"0" * 32, frozenset({Scope.CALL}), ME, NOW)},
 )
 
@@ -96,6 +100,10 @@ CASES: list[tuple[str, str, Effect]] = [
     ("consents", "at = ''", GivesNothing()),
     ("consents", "kind = 'server'", GivesNothing()),
     ("consents", "until = 'soon'", GivesNothing()),
+    ("principal_confirmations", "confirmation = 'never'", GivesNothing(BOB)),
+    ("principal_confirmations", "origins = '[]'", GivesNothing(BOB)),
+    ("principal_confirmations", "whole = 'another'", GivesNothing()),
+    ("tool_overrides/pattern", "confirmation = 'never'", LocksTools((Override(ID, Pattern("*", "a*")),))),
     ("api_tokens", "scopes = '[\"root\"]'", GivesNothing(BOB)),
     ("api_tokens", "sha256 = 'zz'", GivesNothing(BOB)),
     ("toolset_mcp_servers", "connection = '{}'", LocksTools((FETCH,))),

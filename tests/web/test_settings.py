@@ -117,6 +117,25 @@ def test_a_token_is_told_once_opens_the_endpoint_and_is_taken_back(looked_at: Pa
     assert (knock(served, token), token in page.content()) == (401, False)
 
 
+@pytest.mark.behaviour("web.settings_tokens", "confirmation.interactive")
+def test_a_token_form_marks_a_principal_interactive_only_where_that_is_said(page: Page, served: Site) -> None:
+    settings(page, served, "tokens")
+    for who, marks in (("quiet-agent", False), ("person", True)):
+        page.get_by_role("button", name="Make a token").first.click()
+        form = page.get_by_role("dialog", name="Make a token")
+        form.get_by_label("Whose it is").fill(who)
+        form.get_by_label("What it is for").fill("a client")
+        box = form.get_by_role("checkbox", name="A person: interactive")
+        expect(box).not_to_be_checked()
+        if marks:
+            box.check()
+        form.get_by_role("button", name="Make it").click()
+        page.get_by_role("region", name="The new token").get_by_role("button", name="I have kept it").click()
+    settings(page, served, "people")
+    expect(page.get_by_role("row").filter(has_text="quiet-agent")).to_contain_text("by tickets")
+    expect(page.get_by_role("row").filter(has_text="person").first).to_contain_text("in its clients")
+
+
 @pytest.mark.behaviour("web.settings_tokens")
 def test_a_token_that_the_gateway_refuses_leaves_what_was_typed(page: Page, served: Site) -> None:
     settings(page, served, "tokens")

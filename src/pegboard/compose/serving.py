@@ -91,6 +91,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
     port = listener.getsockname()[1]
     url = reachable(host, port)
     endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
+    mark_exposed(house, listener)
     door = door_of(house, url)
     reception = reception_of(house, token, port)
     mcp = McpPaths(
@@ -144,6 +145,16 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
             await tell_while(house.gateway, tell, listening.ended)
         finally:
             places.forget_address(house.data_dir, os.getpid())
+
+
+def mark_exposed(house: House, listener: "socket") -> None:
+    """Callers from elsewhere are no user of this machine, so what their clients answer confirms nothing by default."""
+    from pegboard.surfaces.listening import is_open_to_others
+
+    board, settings = house.gateway.board, house.settings
+    is_fronted = settings is not None and bool(settings.gateway.proxies or settings.gateway.url)
+    if is_open_to_others(listener) or is_fronted:
+        board.decide(replace(board.policy, is_exposed=True))
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from pegboard.core.confirmation import ConfirmationLevel, ConfirmationSetting
 from pegboard.core.ids import BadId, LegacyToolId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, tool_id
 from pegboard.core.pattern import Pattern, pattern
 from pegboard.core.policy import Declared, Denial
@@ -90,6 +91,7 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
         confirmation_seconds=_confirmation_seconds(values.get(keys.CONFIRMATION)),
         standing_days=_standing_days(values.get(keys.CONFIRMATION)),
         confirm_manifest_servers=_confirm_manifest_servers(values.get(keys.CONFIRMATION), place),
+        confirmation=_confirmation(values.get(keys.CONFIRMATION), place),
     )
 
 
@@ -106,6 +108,11 @@ def _presenting(values: Values, place: Place, tell: Telling) -> Presenting:
             for text, name in zip(texts, named, strict=True)
         ),
     )
+
+
+def _confirmation(said: Placed[Values] | None, place: Place) -> ConfirmationSetting | None:
+    mode = None if said is None else said.value.get(keys.MODE)
+    return None if mode is None else ConfirmationSetting(ConfirmationLevel.BOARD, "", mode.value, place.at(mode))
 
 
 def _confirmation_seconds(said: Placed[Values] | None) -> float:

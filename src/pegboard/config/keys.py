@@ -1,6 +1,7 @@
 """Every key of pegboard.yaml: its shape and its meaning. The loader, the JSON Schema and the docs' test read this."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from pegboard.core.consent import DEFAULT_STANDING_DAYS, MAX_STANDING_DAYS
@@ -8,6 +9,7 @@ from pegboard.core.foreign_names import MCPPROXY_SERVER, MCPPROXY_SETTINGS, PLUG
 from pegboard.core.headers import OWNED, OWNED_PREFIX
 from pegboard.core.ids import BUILTIN, ID_RULE, RESERVED
 from pegboard.core.server import Always, OnDemand, Protocol, Starts, Timeouts, Transport, Trust
+from pegboard.core.tool import JsonObject
 
 from .chat_keys import SECTION as CHAT_SECTION
 from .code_keys import SECTION as CODE_SECTION
@@ -15,13 +17,15 @@ from .container_keys import SECTION as ENGINE_SECTION
 from .database_keys import DATABASES
 from .docspace_keys import DOCSPACE
 from .gateway_keys import REACHED
-from .override_keys import OVERRIDE
+from .override_keys import CONFIRMATION_MODE, OVERRIDE
 from .presentation_keys import MATERIALISED, PRESENTATION, THRESHOLD
 from .principal_keys import CALLER, CALLER_NAME, PRINCIPAL, TOOLSET_ID, TOOLSET_IDS
 from .prompt_keys import MODELS, PROMPTS
 from .search_keys import SECTION as SEARCH_SECTION
 from .section import Key, NameOrOptional, Section, Values
 from .shape import ANY_TEXT, Choice, DaysOrNever, Form, ListOf, MapOf, OrFalse, Seconds, Text, Truth, Whole
+from .telling import Telling, Wrong
+from .tree import Entry, Kind, Node, Scalar, Table
 
 _ID: Final = r"[a-z0-9][a-z0-9_-]{0,63}"
 _TEXT: Final = Text()
@@ -268,6 +272,13 @@ KEEP_ARGUMENTS: Final = Key(
     "arguments", Truth(), "Whether the arguments of calls are recorded, redacted and cut.", False
 )
 KEEP_RESULTS: Final = Key("results", Truth(), "Whether the results of calls are recorded, redacted and cut.", False)
+MODE: Final = Key(
+    "mode",
+    CONFIRMATION_MODE,
+    "Where calls are confirmed: in_client asks the user of an interactive principal in their client and makes a ticket "
+    "for everybody else; ticket makes a ticket of every such call.",
+    "in_client",
+)
 DEADLINE: Final = Key(
     "deadline",
     Seconds(),
@@ -287,6 +298,20 @@ CONFIRM_MANIFEST_SERVERS: Final = Key(
     "say. Covalt asks.",
     False,
 )
+
+
+@dataclass(frozen=True)
+class _OrMode(Section):
+    """A mode by itself stands for the map with that mode, as it is written for a principal or a tool."""
+
+    def read(self, node: Node, at: str, tell: Telling) -> Values | Wrong:
+        if isinstance(node, Scalar) and node.kind is Kind.TEXT:
+            node = Table((Entry(MODE.name, node.line, node),), node.line)
+        return super().read(node, at, tell)
+
+    def schema(self) -> JsonObject:
+        return {"anyOf": [MODE.shape.schema(), super().schema()]}
+
 
 SCHEMA: Final = Key("$schema", Text(ANY_TEXT), "The address of this schema, for editors. Pegboard does not read it.")
 SERVERS: Final = Key("servers", MapOf(IDENTIFIER, SERVER), "The MCP servers, each under an id of your choice.")
@@ -335,8 +360,9 @@ REDACT: Final = Key(
 )
 CONFIRMATION: Final = Key(
     "confirmation",
-    Section("", (DEADLINE, STANDING_DAYS, CONFIRM_MANIFEST_SERVERS)),
-    "Calls of tools that a person must confirm: requires_confirmation.",
+    _OrMode("", (MODE, DEADLINE, STANDING_DAYS, CONFIRM_MANIFEST_SERVERS)),
+    "Calls that a person must confirm (requires_confirmation, and statements that change a database): where, and how "
+    "long that may take. A mode alone may stand for the map: confirmation: ticket.",
 )
 GATEWAY: Final = Key("gateway", REACHED, "Who may reach the gateway over HTTP, and how much they may ask at once.")
 

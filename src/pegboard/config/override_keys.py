@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.renderers import CATALOGUE
 from pegboard.core.tool import JsonObject
 
@@ -44,6 +45,13 @@ DESCRIPTION_OVERRIDE: Final = Key(
 )
 REQUIRES_CONFIRMATION: Final = Key(
     "requires_confirmation", Truth(), "Whether a person must say yes to each call of the tool."
+)
+CONFIRMATION_MODE: Final = Choice({mode.value: mode for mode in ConfirmationMode})
+TOOL_CONFIRMATION: Final = Key(
+    "confirmation",
+    CONFIRMATION_MODE,
+    "How calls of the tool are confirmed, where they must be: in_client asks the user of an interactive principal in "
+    "their client, ticket always waits for an operator. ticket on the board, the principal or the tool wins.",
 )
 ENABLED: Final = Key(
     "enabled", Truth(), "false takes the tool away; nobody can switch on again what this file takes away."
@@ -114,7 +122,7 @@ OVERRIDE: Final = Overriding(
     "What is changed of the tools that one id or pattern fits.",
     (
         *(RENDERER, RENDERER_CONFIG, NAME_OVERRIDE, DESCRIPTION_OVERRIDE),
-        *(REQUIRES_CONFIRMATION, ENABLED, ARGUMENTS, OPTIONAL),
+        *(REQUIRES_CONFIRMATION, TOOL_CONFIRMATION, ENABLED, ARGUMENTS, OPTIONAL),
     ),
     advice={
         "name": "Write name_override.",

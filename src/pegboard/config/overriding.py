@@ -40,6 +40,7 @@ def override(toolset: ToolsetId, about: ToolId | Pattern, row: Placed[Values], f
         name_override=_said(row.value, own.NAME_OVERRIDE),
         description_override=_said(row.value, own.DESCRIPTION_OVERRIDE),
         requires_confirmation=_said(row.value, own.REQUIRES_CONFIRMATION),
+        confirmation=_said(row.value, own.TOOL_CONFIRMATION),
         enabled=_said(row.value, own.ENABLED),
         arguments={name: _argument(one.value) for name, one in arguments.items()} or None,
         origins=_origins(row.value, arguments, file),

@@ -8,6 +8,7 @@ from typing import Final, assert_never
 
 from pegboard.core.argument import Argument
 from pegboard.core.carrying import Carried
+from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.consent import Consent
 from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.override import Override
@@ -176,6 +177,8 @@ def _override(row: Override, held: Placeholders) -> JsonObject:
 
 
 def _plain(value: object) -> Json:
+    if isinstance(value, ConfirmationMode):
+        return value.value
     return dict(value) if isinstance(value, Mapping) else value  # type: ignore[return-value]  # a field of an override
 
 

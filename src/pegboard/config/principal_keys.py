@@ -5,8 +5,9 @@ from typing import Final
 from pegboard.core.ids import ID_RULE
 from pegboard.core.scope import Scope
 
+from .override_keys import CONFIRMATION_MODE
 from .section import Key, Section
-from .shape import Choice, Form, ListOf, Text
+from .shape import Choice, Form, ListOf, Text, Truth
 
 _FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
 _TOOLSET: Final = Form(r"[a-z0-9][a-z0-9_-]{0,63}", f"name a toolset by its id, {ID_RULE}; or write all")
@@ -50,9 +51,22 @@ PRINCIPAL_DATABASES: Final = Key(
     "The databases that the caller may ask, by their ids: a list, or one text with commas; [] for none. To it there "
     "are no others. By default it may ask all.",
 )
+INTERACTIVE: Final = Key(
+    "interactive",
+    Truth(),
+    "Whether a person reads what the caller's client asks. Only then does an answer in the client confirm a call; "
+    "otherwise each call that must be confirmed waits as a ticket. Never set it for an agent that runs on its own.",
+    False,
+)
+PRINCIPAL_CONFIRMATION: Final = Key(
+    "confirmation",
+    CONFIRMATION_MODE,
+    "How calls of this caller are confirmed, where they must be: in_client or ticket. ticket on the board, the "
+    "principal or the tool wins.",
+)
 PRINCIPAL: Final = Section(
     "One caller: how it is recognised, and what it may use.",
-    (TOKEN, TOKEN_SHA256, SCOPES, PRINCIPAL_TOOLSETS, PRINCIPAL_DATABASES),
+    (TOKEN, TOKEN_SHA256, SCOPES, PRINCIPAL_TOOLSETS, PRINCIPAL_DATABASES, INTERACTIVE, PRINCIPAL_CONFIRMATION),
     exactly_one=("token", "token_sha256"),
     advice={
         "password": "Write token.",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pegboard.core.confirmation import PrincipalConfirmation
 from pegboard.core.database import SourceId
 from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
 from pegboard.core.policy import Declared
@@ -64,10 +65,22 @@ def principal_warnings(values: Values, place: Place) -> Iterator[Problem]:
 def _principal(name: str, one: Placed[Values], place: Place) -> Principal:
     id, at = PrincipalId(name), place.at(one)
     if (written := one.value.get(principal_keys.TOKEN_SHA256)) is not None:
-        return Principal(id, at, (bytes.fromhex(written.value),), scopes=_scopes(one.value))
-    token = one.value.get(principal_keys.TOKEN)
-    found = None if token is None else _hash_of(token.value, place)
-    return Principal(id, at, (found,) if isinstance(found, bytes) else (), scopes=_scopes(one.value))
+        hashes: tuple[bytes, ...] = (bytes.fromhex(written.value),)
+    else:
+        token = one.value.get(principal_keys.TOKEN)
+        found = None if token is None else _hash_of(token.value, place)
+        hashes = (found,) if isinstance(found, bytes) else ()
+    return Principal(id, at, hashes, scopes=_scopes(one.value), confirmation=_confirmation(one.value, place))
+
+
+def _confirmation(one: Values, place: Place) -> PrincipalConfirmation:
+    interactive, mode = one.get(principal_keys.INTERACTIVE), one.get(principal_keys.PRINCIPAL_CONFIRMATION)
+    return PrincipalConfirmation(
+        None if interactive is None else interactive.value,
+        None if mode is None else mode.value,
+        None if interactive is None else place.at(interactive),
+        None if mode is None else place.at(mode),
+    )
 
 
 def _scopes(one: Values) -> frozenset[Scope]:

@@ -33,7 +33,7 @@ from .commands import (
 from .consent import Consent, end_text
 from .docspace.connection import DocSpace
 from .editing import ARGUMENT, Edit
-from .entitling import MakeToken, RemovePrincipal, RevokeToken
+from .entitling import MakeToken, RemovePrincipal, RevokeToken, SetPrincipalConfirmation
 from .ids import PrincipalId, ServerKey, ToolId
 from .imported import InstallToolset, RemoveToolset, TurnSecret
 from .override import Override
@@ -151,11 +151,16 @@ def told(command: object) -> Told:
         case MakeToken():
             until = "" if command.expires is None else f" until {command.expires:%Y-%m-%d %H:%M} UTC"
             scopes = ", ".join(in_order(command.scopes))
-            return Told("token", None, f"made {command.id} ({command.name!r}) for {command.principal}: {scopes}{until}")
+            marked = {True: ", interactive", False: ", not interactive", None: ""}[command.interactive]
+            made = f"made {command.id} ({command.name!r}) for {command.principal}: {scopes}{until}{marked}"
+            return Told("token", None, made)
         case RevokeToken(id):
             return Told("token", None, f"revoked {id}")
         case RemovePrincipal(principal):
             return Told("token", None, f"removed {principal} with its tokens and grants")
+        case SetPrincipalConfirmation(principal, interactive, mode):
+            both = f"interactive {_setting(interactive)}, confirmation {_setting(mode)}"
+            return Told("grant", None, f"{principal}: {both}")
         case Grant(principal, toolsets):
             limit = "no limit" if toolsets is None else ", ".join(sorted(toolsets)) or "nothing"
             return Told("grant", None, f"{principal} may use: {limit}")
@@ -260,6 +265,10 @@ def _edited(edit: Edit) -> str:
     parts = [f"sets {', '.join(said)}"] if said else []
     parts += [f"clears {', '.join(sorted(edit.cleared))}"] if edit.cleared else []
     return "; ".join(parts)
+
+
+def _setting(value: bool | str | None) -> str:
+    return "unset" if value is None else str(value).lower()
 
 
 def _count(number: int, what: str) -> str:

@@ -9,7 +9,7 @@ from .carrying import ReplaceDecisions, replaced, tokens_missing
 from .choosing import ChooseTools, chosen
 from .consent import Consent
 from .editing import Edit, NothingThere, edited
-from .entitling import Entitlement, MakeToken, RemovePrincipal, RevokeToken, entitled
+from .entitling import Entitlement, MakeToken, RemovePrincipal, RevokeToken, SetPrincipalConfirmation, entitled
 from .ids import BUILTIN, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, ToolsetKey, titled
 from .imported import InstallToolset, RemoveToolset, TurnSecret, installed, removed
 from .leaving import forgetting
@@ -232,7 +232,7 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             return overridden(decided, row, settles=edit.said)
         case ChooseTools(toolset):
             return _missing(policy, toolset) or chosen(decided, command, InstalledBy(by, at))
-        case MakeToken() | RevokeToken() | RemovePrincipal():
+        case MakeToken() | RevokeToken() | RemovePrincipal() | SetPrincipalConfirmation():
             return entitled(policy, command, by, at)
         case Grant(principal, toolsets):
             grants = {who: what for who, what in decided.grants.items() if who != principal}

@@ -1,4 +1,5 @@
-"""Commands about who may come in: making and revoking tokens, and forgetting a principal with all that it had."""
+"""Commands about who may come in: making and revoking tokens, forgetting a principal with all that it had, and whether
+its clients may confirm calls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -6,11 +7,14 @@ from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
 from .api_token import ApiToken, Revoked
+from .confirmation import UNSET, ConfirmationMode, PrincipalConfirmation
 from .ids import BUILTIN, LOCAL, PrincipalId, ToolsetId
 from .policy import Decided, Policy
 from .reference import closest
 from .rejected import Rejected
+from .row_repair import without_confirmation
 from .scope import Scope
+from .server import InstalledBy
 
 MOST_TOKENS: Final = 10_000
 _LONGEST_NAME: Final = 256
@@ -34,6 +38,8 @@ class MakeToken:
     expires: datetime | None = None
     toolsets: frozenset[ToolsetId] | None = None
     """What its principal may use from now on; `None` leaves that as it is."""
+    interactive: bool | None = None
+    """Whether answers of its principal's clients confirm calls from now on; `None` leaves that as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,16 @@ class RemovePrincipal:
     reopen: bool = False
 
 
-Entitlement: TypeAlias = MakeToken | RevokeToken | RemovePrincipal
+@dataclass(frozen=True, slots=True)
+class SetPrincipalConfirmation:
+    """Exactly this from now on; `None` is unset."""
+
+    principal: PrincipalId
+    interactive: bool | None = None
+    mode: ConfirmationMode | None = None
+
+
+Entitlement: TypeAlias = MakeToken | RevokeToken | RemovePrincipal | SetPrincipalConfirmation
 
 
 def entitled(policy: Policy, command: Entitlement, by: PrincipalId, at: datetime) -> Decided | Rejected:
@@ -60,6 +75,8 @@ def entitled(policy: Policy, command: Entitlement, by: PrincipalId, at: datetime
             return _revoked(policy.decided, id, Revoked(by, at))
         case RemovePrincipal(principal, reopen):
             return _removed(policy, principal, reopen)
+        case SetPrincipalConfirmation():
+            return _set_confirmation(policy, command, InstalledBy(by, at))
         case _:
             assert_never(command)
 
@@ -88,7 +105,30 @@ def _made(policy: Policy, command: MakeToken, by: PrincipalId, at: datetime) -> 
     granted: Mapping[PrincipalId, frozenset[ToolsetId]] = decided.grants
     if command.toolsets is not None:
         granted = {**granted, command.principal: command.toolsets}
-    return replace(decided, tokens={**decided.tokens, made.id: made}, grants=granted)
+    confirmations = decided.confirmations
+    if command.interactive is not None:
+        known = confirmations.get(command.principal, UNSET)
+        marked = replace(known, interactive=command.interactive, interactive_at=InstalledBy(by, at))
+        confirmations = {**confirmations, command.principal: marked}
+    return replace(decided, tokens={**decided.tokens, made.id: made}, grants=granted, confirmations=confirmations)
+
+
+def _set_confirmation(policy: Policy, command: SetPrincipalConfirmation, by: InstalledBy) -> Decided | Rejected:
+    principal, decided = command.principal, policy.decided
+    if (declared := policy.declared.principals.get(principal)) is not None:
+        return Rejected(f"{principal!r} is declared at {declared.at}. Set interactive and confirmation there.")
+    # Who unsets it means the unreadable row as well.
+    decided = without_confirmation(decided, principal)
+    others = {who: said for who, said in decided.confirmations.items() if who != principal}
+    if command.interactive is None and command.mode is None:
+        return replace(decided, confirmations=others)
+    said = PrincipalConfirmation(
+        command.interactive,
+        command.mode,
+        None if command.interactive is None else by,
+        None if command.mode is None else by,
+    )
+    return replace(decided, confirmations={**others, principal: said})
 
 
 def _unsound(policy: Policy, command: MakeToken, at: datetime) -> str | None:
@@ -143,6 +183,7 @@ def _removed(policy: Policy, principal: PrincipalId, reopen: bool) -> Decided | 
         tokens=tokens,
         grants={who: toolsets for who, toolsets in decided.grants.items() if who != principal},
         consents={id: consent for id, consent in decided.consents.items() if consent.principal != principal},
+        confirmations={who: said for who, said in decided.confirmations.items() if who != principal},
     )
     if policy.callers and not replace(policy, decided=after).callers and not reopen:
         return Rejected(

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from .catalogue import Catalogue
+from .confirmation import route_text
 from .database.sourced import OverSources
 from .effects import Effect, effects
 from .ids import ToolId, WireName
@@ -97,7 +98,7 @@ def explain(
         steps=(
             *_view_steps(way, tool),
             *rules,
-            *_confirmation_steps(policy, tool, permissions),
+            *_confirmation_steps(policy, view, tool, permissions),
             *_listing_steps(resolution, policy, id, presented),
         ),
         appearance=policy.overrides.for_tool(id),
@@ -148,14 +149,20 @@ def _rule_step(rule: Rule, verdict: Verdict) -> Step:
     return Step(asked, False, f"{verdict.status.value}: {sentence(verdict.reason)} {remedy(verdict.reason)}")
 
 
-def _confirmation_steps(policy: Policy, tool: Tool, permissions: Sequence[str]) -> Sequence[Step]:
-    """Only of a tool that must be confirmed. It stays open: each call is asked about."""
-    if not policy.overrides.confirms(tool.id):
+def _confirmation_steps(policy: Policy, view: View, tool: Tool, permissions: Sequence[str]) -> Sequence[Step]:
+    """Only of a tool whose calls, or some of them, must be confirmed. It stays open: each such call is asked about."""
+    confirms = policy.overrides.confirms(tool.id)
+    if not confirms and not (isinstance(tool, OverSources) and not tool.spec.hints.read_only):
         return ()
-    said = ["no: requires_confirmation is set", *permissions[:MAX_PERMISSIONS_NAMED]]
-    if (more := len(permissions) - MAX_PERMISSIONS_NAMED) > 0:
-        said.append(f"{more} more standing permissions: pegboard tickets consents")
-    return (Step("Does it run without confirmation?", True, "; ".join(said)),)
+    said = ["no: requires_confirmation is set"] if confirms else ["no, where a statement changes data"]
+    if confirms:
+        said += permissions[:MAX_PERMISSIONS_NAMED]
+        if (more := len(permissions) - MAX_PERMISSIONS_NAMED) > 0:
+            said.append(f"{more} more standing permissions: pegboard tickets consents")
+    return (
+        Step("Does it run without confirmation?", True, "; ".join(said)),
+        Step("How is a call confirmed?", True, route_text(policy.confirmation_route(view.principal, tool.id))),
+    )
 
 
 def _permissions(policy: Policy, tool: Tool, view: View, now: datetime | None) -> Sequence[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from .confirmation import ConfirmationMode
 from .ids import BadId, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey, is_id, titled, toolset_id
 from .leaving import forgetting
 from .override import Appearance, Override, OverrideIndex
@@ -133,6 +134,7 @@ def _says_more(before: Appearance, after: Appearance) -> bool:
             for name in ("name_override", "description_override", "arguments")
         )
         or (before.requires_confirmation is True and after.requires_confirmation is not True)
+        or (before.confirmation is ConfirmationMode.TICKET and after.confirmation is not ConfirmationMode.TICKET)
         or (before.enabled is False and after.enabled is not False)
     )
 

@@ -262,7 +262,7 @@ def _word(value: object) -> str:
 
 
 _WORDS: Final = frozenset({"name_override", "description_override"})
-_SWITCHES: Final = frozenset({"requires_confirmation", "enabled", "renderer"})
+_SWITCHES: Final = frozenset({"requires_confirmation", "confirmation", "enabled", "renderer"})
 
 
 def _files(former: Iterable[ToolsetFile], now: Iterable[ToolsetFile]) -> Iterator[PartDifference]:

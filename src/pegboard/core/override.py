@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from .argument import Argument, names
+from .confirmation import ConfirmationLevel, ConfirmationMode, ConfirmationSetting
 from .ids import BadId, LegacyToolId, ServerKey, ToolId, ToolsetId, tool_id
 from .pattern import Pattern, Patterns, is_pattern, pattern
 from .server import Origin
@@ -17,6 +18,7 @@ FIELDS: Final = (
     "name_override",
     "description_override",
     "requires_confirmation",
+    "confirmation",
     "enabled",
     "arguments",
 )
@@ -33,6 +35,8 @@ class Override:
     name_override: str | None = None
     description_override: str | None = None
     requires_confirmation: bool | None = None
+    confirmation: ConfirmationMode | None = None
+    """How calls are confirmed, where they must be. It does not say that they must."""
     enabled: bool | None = None
     arguments: Mapping[str, Argument] | None = None
     declared: bool = False
@@ -81,6 +85,7 @@ class Appearance:
     name_override: str | None = None
     description_override: str | None = None
     requires_confirmation: bool | None = None
+    confirmation: ConfirmationMode | None = None
     enabled: bool | None = None
     arguments: Mapping[str, Argument] | None = None
     origin: Mapping[str, Override] = field(default_factory=dict[str, Override])
@@ -139,6 +144,7 @@ class OverrideIndex:
             requires_confirmation=origin.get("requires_confirmation", _SILENT).requires_confirmation,
             enabled=origin.get("enabled", _SILENT).enabled,
             arguments=arguments or None,
+            confirmation=origin.get("confirmation", _SILENT).confirmation,
             origin={**origin, **said},
         )
 
@@ -165,6 +171,16 @@ class OverrideIndex:
         ranked = self._confirming_by_toolset.get(tool.toolset)
         fitting = () if ranked is None else ranked.fitting(tool)
         return bool(fitting) and fitting[-1].requires_confirmation is True
+
+    def confirmation_setting(self, tool: ToolId) -> ConfirmationSetting | None:
+        """How calls of the tool are confirmed, by the override that sets it; `None` where none does."""
+        look = self.for_tool(tool)
+        if look.confirmation is None:
+            return None
+        row = look.origin["confirmation"]
+        return ConfirmationSetting(
+            ConfirmationLevel.TOOL, str(row.target), look.confirmation, row.origin("confirmation")
+        )
 
     @cached_property
     def _by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":

@@ -11,6 +11,15 @@ from typing import Final, TypeAlias
 from .api_token import ApiToken
 from .catalogue import Catalogue
 from .code import CodeSettings
+from .confirmation import (
+    UNSET,
+    ConfirmationLevel,
+    ConfirmationRoute,
+    ConfirmationSetting,
+    Interactive,
+    PrincipalConfirmation,
+    confirmation_route,
+)
 from .consent import DEFAULT_STANDING_DAYS, Consent
 from .database.declaration import Database
 from .database.source import SourceId
@@ -131,6 +140,8 @@ class Declared:
     """How long a standing permission lasts unless the person who gives it says otherwise; `None` for ever."""
     confirm_manifest_servers: DeclaredAt | None = None
     """Where the file says that calls of servers that imported toolsets bring are confirmed, as Covalt has it."""
+    confirmation: ConfirmationSetting | None = None
+    """How calls are confirmed on this board, where the file sets it."""
     databases: Mapping[SourceId, Database] = field(default_factory=dict[SourceId, Database])
     optional_names: frozenset[str] = frozenset()
     """Those of the selection's names that need not exist. A denial of any other unknown name fails closed (ADR 16)."""
@@ -167,6 +178,10 @@ class Decided:
     """What imported toolsets say of their own tools: another import replaces it, and people's words lie on top."""
     tokens: Mapping[str, ApiToken] = field(default_factory=dict[str, ApiToken])
     """By their ids; those that are over, too, because who once had to show a token must go on doing so."""
+    confirmations: Mapping[PrincipalId, PrincipalConfirmation] = field(
+        default_factory=dict[PrincipalId, PrincipalConfirmation]
+    )
+    """How calls of principals are confirmed, where somebody set it at run time."""
     unreadable: tuple[UnreadableRow, ...] = ()
     """Rows of the store that could not be read. What each may have closed is locked."""
 
@@ -187,6 +202,8 @@ class Policy:
     """Whether callers had to show tokens before: then they must go on doing so, whatever became of the tokens."""
     faults: Faults = field(default_factory=dict[Value, str], compare=False, repr=False)
     """What is known of values that people put into arguments. No decision: it follows from these and from the tools."""
+    is_exposed: bool = False
+    """Whether other machines can reach the gateway. No decision either: it follows from how it was started."""
 
     suspects: Mapping[ToolId, ExactDenial] = field(default_factory=dict[ToolId, ExactDenial], compare=False, repr=False)
     """Tools that a denial of an unknown name may mean. No decision: it follows from the denials and the tools."""
@@ -299,6 +316,34 @@ class Policy:
     def knows(self, principal: PrincipalId) -> bool:
         """Whether somebody can ask by this name. Where callers have none, all of them are whoever works here."""
         return not self.requires_tokens or principal in self.callers or principal == LOCAL
+
+    def principal_confirmation(self, principal: PrincipalId) -> PrincipalConfirmation:
+        """Of a principal that the file declares only the file's word counts, as with its tokens."""
+        if (declared := self.declared.principals.get(principal)) is not None:
+            return declared.confirmation
+        return self.decided.confirmations.get(principal, UNSET)
+
+    def interactive(self, principal: PrincipalId) -> Interactive:
+        """Whether answers of this principal's clients confirm calls. By default only those of whoever works at the
+        machine of a gateway that neither asks for tokens nor is reached from elsewhere."""
+        own = self.principal_confirmation(principal)
+        if self.decided.lost.hides_confirmation and principal not in self.declared.principals:
+            return Interactive(principal, False)
+        if own.interactive is not None:
+            return Interactive(principal, own.interactive, own.interactive_at)
+        return Interactive(principal, principal == LOCAL and not self.requires_tokens and not self.is_exposed)
+
+    def confirmation_route(self, principal: PrincipalId, tool: ToolId) -> ConfirmationRoute:
+        """How a call of this tool by this principal is confirmed, if it must be."""
+        own = self.principal_confirmation(principal)
+        settings = [
+            self.declared.confirmation,
+            None
+            if own.mode is None
+            else ConfirmationSetting(ConfirmationLevel.PRINCIPAL, principal, own.mode, own.mode_at),
+            self.overrides.confirmation_setting(tool),
+        ]
+        return confirmation_route(self.interactive(principal), [each for each in settings if each is not None])
 
     def granted(self, principal: PrincipalId) -> frozenset[ToolsetId] | None:
         """`None`: nothing was said of this principal, and so nothing is taken away.

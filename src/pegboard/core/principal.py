@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from .confirmation import UNSET, PrincipalConfirmation
 from .database.source import SourceId
 from .ids import PrincipalId
 from .scope import Scope
@@ -17,3 +18,4 @@ class Principal:
     databases: frozenset[SourceId] | None = None
     """Those that it may ask; `None` for every one. To it there are no others."""
     scopes: frozenset[Scope] = frozenset({Scope.CALL})
+    confirmation: PrincipalConfirmation = field(default=UNSET, repr=False)

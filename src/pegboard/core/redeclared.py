@@ -47,6 +47,7 @@ _OF_PRINCIPAL: Final[Mapping[str, Callable[[Principal], object]]] = {
     "token": lambda principal: principal.hashes,
     "databases": lambda principal: principal.databases,
     "scopes": lambda principal: principal.scopes,
+    "confirmation": lambda principal: principal.confirmation,
 }
 
 
@@ -76,6 +77,8 @@ def _all(before: Declared, after: Declared) -> Iterator[str]:
         yield "always_visible changed"
     if after.code != before.code:
         yield "code changed"
+    if after.confirmation != before.confirmation:
+        yield "confirmation changed"
     yield from _things("grant to", before.grants, after.grants, {"toolsets": lambda granted: granted})
     yield from _things("principal", before.principals, after.principals, _OF_PRINCIPAL)
     yield from _things("database", before.databases, after.databases, _OF_DATABASE)

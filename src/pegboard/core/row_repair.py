@@ -4,14 +4,24 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from .ids import BuiltinKey, ServerKey, ToolId, ToolsetId, ToolsetKey
+from .ids import BuiltinKey, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
 from .leaving import forgetting
 from .override import Override
 from .own import Own
 from .policy import Decided, Policy
 from .rejected import Rejected
 from .server import Server
-from .unreadable import BASELINES, GrantsNothing, LocksTools, StoredRow, Subject, UnreadableRow, subjects_of
+from .unreadable import (
+    BASELINES,
+    CONFIRMATIONS,
+    GivesNothing,
+    GrantsNothing,
+    LocksTools,
+    StoredRow,
+    Subject,
+    UnreadableRow,
+    subjects_of,
+)
 
 _OF_TOOLSETS = frozenset(
     {"toolsets", "toolset_mcp_servers", "toolset_own", "tools", "toolset_docker_containers", "toolset_files"}
@@ -84,10 +94,20 @@ def without_grant(decided: Decided, *effects: GrantsNothing) -> Decided:
     return replace(decided, unreadable=tuple(row for row in decided.unreadable if row.effect not in effects))
 
 
+def without_confirmation(decided: Decided, principal: PrincipalId) -> Decided:
+    """Without an unreadable row about how this principal's calls are confirmed."""
+    own = GivesNothing(principal)
+    kept = tuple(row for row in decided.unreadable if row.row.table != CONFIRMATIONS or row.effect != own)
+    return replace(decided, unreadable=kept)
+
+
 def _is_superseded(row: UnreadableRow, before: Decided, after: Decided) -> bool:
     if isinstance(row.effect, GrantsNothing):
         who = row.effect.principal
         return who is not None and after.grants.get(who) is not before.grants.get(who)
+    if row.row.table == CONFIRMATIONS and isinstance(row.effect, GivesNothing) and row.effect.principal is not None:
+        who = row.effect.principal
+        return after.confirmations.get(who) is not before.confirmations.get(who)
     subjects = subjects_of(row)
     if any(_is_gone(one, before, after) for one in subjects):
         return True

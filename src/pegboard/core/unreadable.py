@@ -22,6 +22,7 @@ BASELINES: Final = "baselines"
 TOKENS: Final = "api_tokens"
 TOOLSETS: Final = "toolsets"
 TRUST: Final = "trust"
+CONFIRMATIONS: Final = "principal_confirmations"
 _OWN_TABLES: Final = frozenset({TOOLSETS, "toolset_mcp_servers", "toolset_own", "toolset_docker_containers"})
 
 
@@ -137,6 +138,11 @@ class UnreadableIndex:
         return next(own, None) or next((row for row in found if row.effect == GrantsNothing(None)), None)
 
     @cached_property
+    def hides_confirmation(self) -> bool:
+        """Whether it is unknown of some principal how its calls are confirmed: then no client confirms any."""
+        return any(row.row.table == CONFIRMATIONS for row in self.rows)
+
+    @cached_property
     def has_token(self) -> bool:
         return any(row.row.table == TOKENS for row in self.rows)
 
@@ -192,6 +198,10 @@ def describe_effect(row: UnreadableRow) -> str:
             return f"{plainly(principal)} may use no toolset."
         case GivesNothing() if table == TOKENS:
             return "The token lets nobody in; the gateway goes on asking for tokens."
+        case GivesNothing() if table == CONFIRMATIONS:
+            return (
+                "No client confirms a call until it is fixed, but those of principals that the file marks interactive."
+            )
         case GivesNothing():
             return "What it allowed is not allowed."
         case LocksTools(about) if table == BASELINES:

@@ -9,6 +9,7 @@ import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
@@ -18,9 +19,10 @@ import anyio.to_thread
 from pegboard.core.call import Admitted, Call, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
 from pegboard.core.characters import escape_name
 from pegboard.core.code import PYTHON_ID
+from pegboard.core.confirmation import ByTicket, ticket_sentence
 from pegboard.core.consent import Consent, covering
 from pegboard.core.ended import how_it_ended
-from pegboard.core.ids import CallId, Source, ToolId
+from pegboard.core.ids import CallId, PrincipalId, Source, ToolId
 from pegboard.core.inside import INSIDE, is_inside
 from pegboard.core.question import ELICITATION, unaskable
 from pegboard.core.secret_marks import ArgumentDisplay
@@ -57,8 +59,8 @@ log = logging.getLogger(__name__)
 STORE_SECONDS: Final = 15.0
 CONTINUED_WITHIN: Final = timedelta(minutes=10)
 _NOBODY: Final = (
-    "A person must confirm this call first, and there is nobody to ask here: neither does the caller's client ask its "
-    "user, nor is there a place where a call could wait for a decision. It has not run. Tell the user."
+    "A person must confirm this call first, and there is nobody to ask here: no client of the caller can confirm it, "
+    "and this gateway keeps no tickets. It has not run. Tell the user."
 )
 _TOO_LONG: Final = (
     "A person must confirm this call first. Not all of its arguments can be read in a question of the caller's "
@@ -134,7 +136,9 @@ class Confirmation:
             return yes._replace(remembered=True)
         if await self._continues(asked, whose):
             return yes
-        if peer is not None and unaskable(peer.can, ELICITATION, {}) is None:
+        if peer is not None and _can_ask(peer):
+            if isinstance(route := self._board.policy.confirmation_route(call.principal, tool.id), ByTicket):
+                return await self._by_ticket(asked, whose, instead=route)
             # Arguments may be megabytes, and to walk through them would hold up everybody else.
             message = await anyio.to_thread.run_sync(question, tool, call, self.display, whose)
             if message is None:
@@ -147,8 +151,19 @@ class Confirmation:
             except CannotAsk as error:
                 log.info("The client of call %s could not be asked: %s", call.id, error.message)
                 return await self._by_ticket(asked, whose)
-            return yes if answer is not None and is_yes(answer) else answered_no(tool, answer)
+            if answer is None or not is_yes(answer):
+                return answered_no(tool, answer)
+            # Looked up again: while the user read the question, an operator may have decided that no client counts.
+            route = self._board.policy.confirmation_route(call.principal, tool.id)
+            return await self._by_ticket(asked, whose, instead=route) if isinstance(route, ByTicket) else yes
         return await self._by_ticket(asked, whose)
+
+    def ticket_reason(self, principal: PrincipalId, tool: ToolId, peer: Peer | None) -> str:
+        """Why a call became a ticket although its client could ask; empty where the client could not."""
+        if peer is None or not _can_ask(peer):
+            return ""
+        route = self._board.policy.confirmation_route(principal, tool)
+        return ticket_sentence(route) if isinstance(route, ByTicket) else ""
 
     async def _is_permitted(self, asked: Admitted, whose: Whose | None) -> bool:
         """Whether a standing permission covers this call. The board tells which one may; whether it still holds, the
@@ -197,9 +212,16 @@ class Confirmation:
         self.decided.ring()
 
     async def _by_ticket(
-        self, asked: Admitted, whose: Whose | None, *, nowhere: str = _NOBODY
+        self, asked: Admitted, whose: Whose | None, *, nowhere: str = _NOBODY, instead: ByTicket | None = None
     ) -> Confirmed | NotConfirmed:
-        """`nowhere` is the answer where no ticket can be kept."""
+        """`nowhere` is the answer where no ticket can be kept; `instead` is why the client was not asked, though it
+        could."""
+        answer = await self._claim(asked, whose, nowhere)
+        if isinstance(answer, Confirmed) or instead is None or answer.how is Unconfirmed.DENIED:
+            return answer
+        return replace(answer, text=f"{answer.text}\n{ticket_sentence(instead)}")
+
+    async def _claim(self, asked: Admitted, whose: Whose | None, nowhere: str) -> Confirmed | NotConfirmed:
         call, tool, declared = asked.call, asked.tool, self._board.policy.declared
         # Arguments may be megabytes, and to digest them would hold up everybody else.
         want = await anyio.to_thread.run_sync(wanted, fresh_id(), call, tool, self.display, whose)
@@ -253,6 +275,11 @@ class Confirmation:
         key = await anyio.to_thread.run_sync(_continuation, asked, _text(beside.get("requestState")), whose)
         until = self._continuing.pop(key, None)
         return until is not None and self._clock() <= until
+
+
+def _can_ask(peer: Peer) -> bool:
+    """What a client declares, which is no evidence that a person reads its questions."""
+    return unaskable(peer.can, ELICITATION, {}) is None
 
 
 class BoardConsents:

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from shlex import quote
 from typing import Final
 
 from pegboard.core.catalogue import Down, NeedsSignIn, Starting
 from pegboard.core.docspace.misconfigured import misconfigured
 from pegboard.core.docspace.on_board import docspace_on, lending, shares_text
 from pegboard.core.docspace.toolsets import TOOLSETS
-from pegboard.core.ids import BuiltinKey, Source, ToolsetKey, titled
+from pegboard.core.ids import LOCAL, BuiltinKey, Source, ToolsetKey, titled
 from pegboard.core.offer import NOTHING
 from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
 from pegboard.core.outage import kind, unfit, unset
@@ -61,6 +62,7 @@ def diagnose(board: Board, *, running: bool = True) -> tuple[Finding, ...]:
         *_waiting(board),
         *_offers(board),
         *_presented(board),
+        *_interactive(board),
     )
 
 
@@ -219,6 +221,26 @@ def _presented(board: Board) -> Iterator[Finding]:
         if listed.text in shown or listed.optional:
             continue
         yield Finding("always_visible", f"always_visible ({listed.at}): {unknown}", f"Edit {listed.at}", grave=False)
+
+
+def _interactive(board: Board) -> Iterator[Finding]:
+    """For information: an operator should know whose clients confirm calls once callers have tokens."""
+    policy = board.policy
+    for principal in sorted({*policy.callers, LOCAL}) if policy.requires_tokens else ():
+        marked = policy.interactive(principal)
+        if not marked.is_marked:
+            continue
+        unmark = (
+            f"take interactive out at {marked.at}"
+            if isinstance(marked.at, DeclaredAt)
+            else f"pegboard grants confirmation {quote(principal)} --not-interactive"
+        )
+        yield Finding(
+            "principals",
+            f"{principal} is interactive: answers in its clients confirm calls.",
+            f"If no person sits at them: {unmark}",
+            grave=False,
+        )
 
 
 def _offers(board: Board) -> Iterator[Finding]:

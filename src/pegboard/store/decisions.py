@@ -1,12 +1,14 @@
-"""Switches, approvals, overrides and grants, to row and back."""
+"""Switches, approvals, overrides, grants and confirmations of principals, to row and back."""
 
 import hashlib
 from typing import Final, TypeAlias
 
+from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Switch, Switchable
+from pegboard.core.server import Origin
 from pegboard.core.tool import ToolSpec
 
 from .arguments import arguments_of, arguments_row, origins_of, origins_row
@@ -137,6 +139,7 @@ def override_row(place: Place, placed: tuple[int, Override]) -> Row:
         "declared": override.declared,
         "arguments": arguments_row(override.arguments),
         "origins": origins_row(override.origins),
+        "confirmation": None if override.confirmation is None else override.confirmation.value,
     }
 
 
@@ -151,6 +154,7 @@ def override_of(row: Row) -> tuple[Place, tuple[int, Override]]:
         row["name_override"],
         row["description_override"],
         row["requires_confirmation"],
+        None if (mode := row["confirmation"]) is None else ConfirmationMode(mode),
         row["enabled"],
         arguments_of(row["arguments"]),
         row["declared"],
@@ -179,6 +183,32 @@ def grant_row(principal: PrincipalId, toolsets: frozenset[ToolsetId]) -> Row:
 def grant_of(row: Row) -> tuple[PrincipalId, frozenset[ToolsetId]]:
     toolsets = checked_texts(read_json(row["toolsets"]))
     return PrincipalId(key_text(row, "principal")), frozenset(map(valid_toolset, toolsets))
+
+
+def confirmation_row(principal: PrincipalId, said: PrincipalConfirmation) -> Row:
+    return {
+        "principal": key(principal),
+        "whole": whole(principal),
+        "interactive": said.interactive,
+        "confirmation": None if said.mode is None else said.mode.value,
+        "origins": origins_row(_confirmation_origins(said)),
+    }
+
+
+def _confirmation_origins(said: PrincipalConfirmation) -> dict[str, Origin]:
+    both = {"interactive": said.interactive_at, "confirmation": said.mode_at}
+    return {name: at for name, at in both.items() if at is not None}
+
+
+def confirmation_of(row: Row) -> tuple[PrincipalId, PrincipalConfirmation]:
+    mode, origins = row["confirmation"], origins_of(row["origins"])
+    said = PrincipalConfirmation(
+        row["interactive"],
+        None if mode is None else ConfirmationMode(mode),
+        origins.get("interactive"),
+        origins.get("confirmation"),
+    )
+    return PrincipalId(key_text(row, "principal")), said
 
 
 def key_text(row: Row, column: str) -> str:

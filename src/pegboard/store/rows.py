@@ -34,6 +34,8 @@ from .decisions import (
     approval_of,
     approval_row,
     approval_tool,
+    confirmation_of,
+    confirmation_row,
     grant_of,
     grant_row,
     key_text,
@@ -141,6 +143,7 @@ def decided(version: int, rows: Rows, specs: Specs) -> Decided:
         files=by_toolset(FILES.values(rows[schema.toolset_files], lost)),
         manifest_overrides=tuple(row for row in overrides if row.manifest),
         tokens=_sorted(TOKENS.values(rows[schema.api_tokens], lost)),
+        confirmations=_sorted(CONFIRMATIONS.values(rows[schema.principal_confirmations], lost)),
         unreadable=tuple(sorted(lost, key=lambda row: str(row.row))),
     )
 
@@ -382,6 +385,13 @@ GRANTS: Final = Kept(
 )
 CONSENTS: Final = Kept(schema.consents, lambda decided: decided.consents, consent_row, consent_of, _nothing_given)
 TOKENS: Final = Kept(schema.api_tokens, lambda decided: decided.tokens, token_row, token_of, _token_effect)
+CONFIRMATIONS: Final = Kept(
+    schema.principal_confirmations,
+    lambda decided: decided.confirmations,
+    confirmation_row,
+    confirmation_of,
+    lambda row: GivesNothing(PrincipalId(key_text(row, "principal"))),
+)
 
 _PARTS: Final[tuple[Kept[Any, Any], ...]] = (SERVERS, OWN, TOOLS, IMAGES, FILES)
 """Those whose rows belong to a toolset's."""
@@ -401,4 +411,5 @@ EVERY: Final[tuple[Kept[Any, Any], ...]] = (
     GRANTS,
     CONSENTS,
     TOKENS,
+    CONFIRMATIONS,
 )

@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0022"
+REVISION: Final = "0023"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -139,6 +139,7 @@ tool_overrides: Final = Table(
     Column("declared", Boolean, nullable=False),
     Column("arguments", Words),
     Column("origins", Words),
+    Column("confirmation", Text),
     PrimaryKeyConstraint("toolset_id", "tool_id", "kind"),
 )
 
@@ -194,6 +195,18 @@ grants: Final = Table(
     Column("toolsets", Words, nullable=False),
     PrimaryKeyConstraint("principal"),
 )
+
+principal_confirmations: Final = Table(
+    "principal_confirmations",
+    metadata,
+    Column("principal", Words, nullable=False),
+    Column("whole", Words),
+    Column("interactive", Boolean),
+    Column("confirmation", Text),
+    Column("origins", Words),
+    PrimaryKeyConstraint("principal"),
+)
+"""Whether clients of a principal may confirm calls, and how its calls are confirmed; NULL is unset."""
 
 policy_versions: Final = Table(
     "policy_versions",

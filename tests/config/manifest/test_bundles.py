@@ -18,6 +18,7 @@ def shown(text: str, tool: ToolId) -> Appearance:
         found.name_override,
         found.description_override,
         found.requires_confirmation,
+        found.confirmation,
         found.enabled,
     )
 

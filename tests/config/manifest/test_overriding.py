@@ -4,6 +4,7 @@ import pytest
 from tests.config.manifest.reading import manifest, problems
 
 from pegboard.core.argument import Argument, held
+from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.override import Override, appearance
 from pegboard.core.pattern import Pattern
@@ -36,6 +37,7 @@ tool_overrides:
     name_override: Draw
     description_override: Draws.
     requires_confirmation: true
+    confirmation: ticket
     enabled: false
     arguments: {key: {pin: "${KEY}"}}
 secrets: [KEY]
@@ -50,6 +52,7 @@ secrets: [KEY]
             name_override="Draw",
             description_override="Draws.",
             requires_confirmation=True,
+            confirmation=ConfirmationMode.TICKET,
             enabled=False,
             arguments={"key": Argument(pin=held("${KEY}"))},
             origins={
@@ -58,8 +61,9 @@ secrets: [KEY]
                 "name_override": at(12),
                 "description_override": at(13),
                 "requires_confirmation": at(14),
-                "enabled": at(15),
-                "arguments.key": at(16),
+                "confirmation": at(15),
+                "enabled": at(16),
+                "arguments.key": at(17),
             },
         ),
     )
@@ -218,7 +222,7 @@ tool_overrides:
         "toolset.yaml:9: tool_overrides[0].tool_id: 'mcp:other~filesystem:read' is a tool of toolset 'other'. "
         "Write the override there.",
         "toolset.yaml:10: tool_overrides[1]: this says nothing. Write one of renderer, renderer_config, name_override, "
-        "description_override, requires_confirmation, enabled, arguments.",
+        "description_override, requires_confirmation, confirmation, enabled, arguments.",
         "toolset.yaml:11: tool_overrides[2].renderer_config.content: the renderer frame does not take this. "
         "It takes: url, port.",
     ]

@@ -14,6 +14,7 @@ from tests.gateway.code.test_waiting import CLEANED, CLEANS, YES
 from tests.support.asking import AskedClient
 
 from pegboard.core.code import CodeSettings
+from pegboard.core.entitling import SetPrincipalConfirmation
 from pegboard.core.ids import LOCAL, PrincipalId
 from pegboard.core.tool import Json
 from pegboard.gateway.caller import Ended
@@ -203,6 +204,8 @@ async def test_beyond_a_few_programs_of_one_caller_and_of_all_a_ticket_is_asked_
     # Two in all, and one of each caller.
     async with place(tmp_path, settings=CodeSettings(runs=2)) as here, anyio.create_task_group() as tasks:
         eve, mallory = PrincipalId("eve"), PrincipalId("mallory")
+        for person in (eve, mallory):
+            await here.house.does(SetPrincipalConfirmation(person, interactive=True))
         first, second = Asked(here), Asked(here, by=eve, id="run-2")
         tasks.start_soon(first.run)
         await first.client.was_asked.wait()

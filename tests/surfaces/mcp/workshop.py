@@ -20,6 +20,7 @@ from pegboard.core.toolset import Toolset
 from pegboard.gateway.code.code import Means
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.ports import Progress, TicketStore
+from pegboard.ports.opening import Engines
 
 HERE = DeclaredAt("pegboard.yaml", 1)
 SECRET = "swordfish"
@@ -230,6 +231,7 @@ async def open_workshop(
     tickets: TicketStore | None = None,
     decided: Decided | None = None,
     programs: Means | None = None,
+    engines: Engines | None = None,
 ) -> AsyncIterator[Workshop]:
     """A running gateway over these shelves, with every server up but those that are held in their start."""
     if selection is not None:
@@ -246,6 +248,7 @@ async def open_workshop(
         *(declared, MemoryStore(decided), audit, provider_for, lambda: datetime.now(UTC)),
         tickets=tickets,
         programs=programs,
+        engines=engines,
     ) as gateway:
         if not held:
             assert await gateway.settled(60)

@@ -264,7 +264,7 @@ _ENABLED: Final = Key(
 _RENDERER: Final = Key("renderer", RendererName(), override_keys.RENDERER.description)
 _OVERRIDE_KEYS: Final = (
     *(_RENDERER, override_keys.RENDERER_CONFIG, override_keys.NAME_OVERRIDE),
-    *(override_keys.DESCRIPTION_OVERRIDE, REQUIRES_CONFIRMATION, _ENABLED, ARGUMENTS),
+    *(override_keys.DESCRIPTION_OVERRIDE, REQUIRES_CONFIRMATION, override_keys.TOOL_CONFIRMATION, _ENABLED, ARGUMENTS),
 )
 OVERRIDE: Final = Overriding(
     "What is changed of the tools that one id or pattern fits.",

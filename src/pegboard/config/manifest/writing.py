@@ -252,6 +252,7 @@ def _override(row: Override, own: Mapping[ToolId, bool | None], instead: Placeho
             name_override=row.name_override,
             description_override=row.description_override,
             requires_confirmation=None if is_said else confirm,
+            confirmation=None if row.confirmation is None else row.confirmation.value,
             enabled=row.enabled,
         ),
         **_said(

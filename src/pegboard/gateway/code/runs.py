@@ -162,7 +162,8 @@ class Runs:
             await host.give_up_waiting()
             return failed("RuntimeError", text, host.made, note, host.stdout)
         tickets = [await self.ticket(wait.ticket) for wait in waiting]
-        return waits(waiting, tickets, len(host.made), call.presentation)
+        because = self.roads.confirmation.ticket_reason(call.principal, waiting[0].tool, host.origin.peer)
+        return waits(waiting, tickets, len(host.made), call.presentation, because)
 
     async def ticket(self, id: str) -> Ticket | None:
         try:

@@ -10,8 +10,11 @@ from pegboard.core.ticket import USED, Ticket, waiting_call
 from .nested import Wait
 
 
-def waits(waiting: Sequence[Wait], tickets: Sequence[Ticket | None], made: int, presentation: str) -> NotConfirmed:
-    """As of any call that waits, but for what to do next: a program is not to be run again."""
+def waits(
+    waiting: Sequence[Wait], tickets: Sequence[Ticket | None], made: int, presentation: str, because: str = ""
+) -> NotConfirmed:
+    """As of any call that waits, but for what to do next: a program is not to be run again. `because` is why the client
+    was not asked, though it could."""
     first = waiting[0]
     names = ", ".join(
         f"{wait.name} (ticket {wait.ticket}{'' if ticket is None else f' until {_time(ticket.deadline)}'})"
@@ -30,7 +33,8 @@ def waits(waiting: Sequence[Wait], tickets: Sequence[Ticket | None], made: int, 
         f"where it stopped and answers with its result.{others}\n"
         f"Do not run the program again.{done} Do not look for another way to do the same."
     )
-    return NotConfirmed(first.tool, Unconfirmed.WAITING, text, first.ticket)
+    whole = f"{text}\n{because}" if because else text
+    return NotConfirmed(first.tool, Unconfirmed.WAITING, whole, first.ticket)
 
 
 _BEFORE = ("The call that it made before", "The {} calls that it made before")

@@ -1,4 +1,4 @@
-"""`pegboard grants …`: which toolsets each principal may use."""
+"""`pegboard grants …`: which toolsets each principal may use, and whether its clients confirm calls."""
 
 from typing import Any
 from urllib.parse import quote
@@ -36,11 +36,12 @@ async def list_grants(api: Api, *, as_json: bool) -> None:
             one_line(one["id"]),
             ",".join(one["scopes"]) or "-",
             "everything" if one["toolsets"] is None else ", ".join(one["toolsets"]) or "nothing",
+            "in client" if one["interactive"] and one["confirmation"] != "ticket" else "by ticket",
             one["declaredAt"] or ("this machine" if one["id"] == "local" else "named at run time"),
         )
         for one in found
     ]
-    say(table(("PRINCIPAL", "SCOPES", "MAY USE", "FROM"), rows))
+    say(table(("PRINCIPAL", "SCOPES", "MAY USE", "CONFIRMS", "FROM"), rows))
     if not body["asks"]:
         say("\nNobody has a token to call by, so whoever reaches the gateway is local.")
 
@@ -61,6 +62,32 @@ async def set_grants(api: Api, principal: str, toolsets: tuple[str, ...], *, as_
 async def clear(api: Api, principal: str, *, as_json: bool) -> None:
     """Take away what was said here about a principal: then the file decides, and without it nothing limits it."""
     await _grant(api, principal, None, as_json)
+
+
+@grants.command("confirmation")
+@click.argument("principal")
+@click.option(
+    "--interactive/--not-interactive",
+    default=None,
+    help="Whether a person sits at the principal's clients, so that answers there confirm calls.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["in_client", "ticket"]),
+    help="ticket: each call to be confirmed waits for an operator.",
+)
+@asks(no_server)
+async def confirmation(api: Api, principal: str, interactive: bool | None, mode: str | None, *, as_json: bool) -> None:
+    """Set how a principal's calls are confirmed: exactly this; without an option, as by default."""
+    address = f"/principals/{quote(principal, safe='')}/confirmation"
+    body = await asked(api, "PUT", address, body={"interactive": interactive, "confirmation": mode})
+    if as_json:
+        document(body)
+        return
+    one = body["principal"]
+    in_client = one["interactive"] and one["confirmation"] != "ticket"
+    how = "in its client, where that can ask" if in_client else "by tickets"
+    say(f"Calls of {one_line(principal)} that must be confirmed are confirmed {how}.")
 
 
 async def _grant(api: Api, principal: str, toolsets: list[str] | None, as_json: bool) -> None:

@@ -79,6 +79,11 @@ async def show(api: Api, tool: str, *, as_json: bool) -> None:
 @click.option("--name-override", help="The name people see.")
 @click.option("--description-override", help="The description in place of the tool's own.")
 @click.option("--requires-confirmation/--no-requires-confirmation", default=None, help="Whether a person is asked.")
+@click.option(
+    "--confirmation",
+    type=click.Choice(["in_client", "ticket"]),
+    help="How calls are confirmed, where they must be. ticket: always by an operator.",
+)
 @click.option("--enabled/--not-enabled", default=None, help="Whether the tool is there.")
 @click.option(
     "--pin", multiple=True, callback=json_pairs, help="NAME=VALUE: what the server always gets; callers never see it."

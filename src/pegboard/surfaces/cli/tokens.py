@@ -63,6 +63,11 @@ async def list_tokens(api: Api, everything: bool, *, as_json: bool) -> None:
 @click.option("--name", default="made on the command line", show_default=True, help="What it is for.")
 @click.option("--days", type=click.IntRange(1, 3650), help="How long it lasts.  [default: without end]")
 @click.option("--toolsets", help="What the principal may use from now on, separated by commas; '' for nothing.")
+@click.option(
+    "--interactive/--not-interactive",
+    default=None,
+    help="Whether a person sits at the principal's clients, so that answers there confirm calls; at first not.",
+)
 @asks(no_server)
 async def make(
     api: Api,
@@ -71,6 +76,7 @@ async def make(
     name: str,
     days: int | None,
     toolsets: str | None,
+    interactive: bool | None,
     *,
     as_json: bool,
 ) -> None:
@@ -80,6 +86,8 @@ async def make(
         body["expiresInDays"] = days
     if toolsets is not None:
         body["toolsets"] = [word.strip() for word in toolsets.split(",") if word.strip()]
+    if interactive is not None:
+        body["interactive"] = interactive
     made = await asked(api, "POST", "/tokens", body=body)
     if as_json:
         document(made)

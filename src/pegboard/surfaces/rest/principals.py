@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from pegboard.core.commands import Grant
-from pegboard.core.entitling import RemovePrincipal
+from pegboard.core.confirmation import ConfirmationMode
+from pegboard.core.entitling import RemovePrincipal, SetPrincipalConfirmation
 from pegboard.core.ids import BUILTIN, LOCAL, PrincipalId, ToolsetId
 from pegboard.core.policy import Policy
 from pegboard.core.reference import closest
@@ -32,6 +33,12 @@ class PrincipalShape(TypedDict):
     """What it may use; null for everything on the board."""
     limitFrom: str | None
     """file, or store: who set that limit; nobody, where callers have names and this is none of them."""
+    interactive: bool
+    """Whether answers of its clients confirm calls."""
+    interactiveSet: bool | None
+    """What was set for it; null where interactive is the default."""
+    confirmation: str | None
+    """in_client or ticket, where one is set for this principal."""
 
 
 class PrincipalsShape(TypedDict):
@@ -48,6 +55,17 @@ class GrantBody(BaseModel):
     toolsets: Annotated[
         list[str] | None, Field(max_length=1000, description="Exactly these; null takes the limit away.")
     ]
+
+
+class ConfirmationBody(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    interactive: Annotated[
+        bool | None, Field(description="Whether answers of its clients confirm calls; null for the default.")
+    ] = None
+    confirmation: Annotated[
+        ConfirmationMode | None, Field(description="How its calls are confirmed; null to leave that to the others.")
+    ] = None
 
 
 class PrincipalAnswer(TypedDict):
@@ -95,6 +113,15 @@ def principal_routes(gateway: Gateway) -> APIRouter:
         await done(gateway, Grant(principal, granted), if_match)
         return {"principal": _shape(gateway, principal), "policyVersion": gateway.board.policy.version}
 
+    @routes.put("/principals/{id:path}/confirmation")
+    @needs(Scope.ADMIN)
+    async def set_confirmation(id: str, body: ConfirmationBody, if_match: Version = None) -> PrincipalAnswer:
+        """Whether answers of a principal's clients confirm calls, and how its calls are confirmed. Exactly this from
+        now on."""
+        principal = _named(gateway.board.policy, id)
+        await done(gateway, SetPrincipalConfirmation(principal, body.interactive, body.confirmation), if_match)
+        return {"principal": _shape(gateway, principal), "policyVersion": gateway.board.policy.version}
+
     @routes.delete("/principals/{id:path}")
     @needs(Scope.ADMIN)
     async def remove_principal(id: str, reopen: bool = False, if_match: Version = None) -> RemovedShape:
@@ -110,7 +137,8 @@ def principal_routes(gateway: Gateway) -> APIRouter:
 
 def principals(policy: Policy) -> list[PrincipalId]:
     made = (token.principal for token in policy.decided.tokens.values())
-    return sorted({LOCAL, *policy.declared.principals, *made, *policy.decided.grants, *policy.declared.grants})
+    named = (*policy.decided.grants, *policy.declared.grants, *policy.decided.confirmations)
+    return sorted({LOCAL, *policy.declared.principals, *made, *named})
 
 
 def _named(policy: Policy, id: str) -> PrincipalId:
@@ -127,7 +155,7 @@ def _shape(gateway: Gateway, id: PrincipalId) -> PrincipalShape:
     declared = policy.declared.principals.get(id)
     tokens = [token for token in policy.tokens.values() if token.principal == id and not token.is_over(now)]
     scopes = {scope for token in tokens for scope in token.scopes} | (declared.scopes if declared else frozenset())
-    limit = policy.limit(id)
+    limit, own = policy.limit(id), policy.principal_confirmation(id)
     return {
         "id": id,
         "declaredAt": None if declared is None else str(declared.at),
@@ -135,4 +163,7 @@ def _shape(gateway: Gateway, id: PrincipalId) -> PrincipalShape:
         "tokens": len(tokens) + (len(declared.hashes) if declared else 0),
         "toolsets": None if limit is None else sorted(limit.toolsets),
         "limitFrom": None if limit is None else limit.by,
+        "interactive": policy.interactive(id).is_marked,
+        "interactiveSet": own.interactive,
+        "confirmation": None if own.mode is None else own.mode.value,
     }

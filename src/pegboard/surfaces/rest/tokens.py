@@ -30,7 +30,8 @@ PREFIX: Final = "pgb_"
 SHOWN: Final = 8
 CLOSES: Final = (
     "From now on every request to /mcp and /v1 must carry a token with the scope call: clients without one are turned "
-    "away. Revoking tokens, or letting them expire, does not change that."
+    "away. Revoking tokens, or letting them expire, does not change that. An answer in a client confirms a call only "
+    "if its principal is marked interactive; other calls that must be confirmed become tickets."
 )
 
 
@@ -82,6 +83,13 @@ class TokenBody(BaseModel):
         list[str] | None,
         Field(max_length=1000, description="What its principal may use from now on; without it, as before."),
     ] = None
+    interactive: Annotated[
+        bool | None,
+        Field(
+            description="Whether answers of its principal's clients confirm calls from now on; without it, as before, "
+            "and at first not. Only for clients that a person sits at."
+        ),
+    ] = None
 
 
 def token_routes(gateway: Gateway, uses: Uses) -> APIRouter:
@@ -123,6 +131,7 @@ def token_routes(gateway: Gateway, uses: Uses) -> APIRouter:
             frozenset(body.scopes),
             _expiry(body, gateway.clock()),
             None if body.toolsets is None else frozenset(map(ToolsetId, body.toolsets)),
+            body.interactive,
         )
         closes = closes_the_endpoint(gateway.board.policy, command.scopes)
         await done(gateway, command, if_match)

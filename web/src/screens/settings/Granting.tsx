@@ -8,7 +8,7 @@ import { count } from "@/lib/words";
 import { Answered, Button, ButtonLink, Check, Code, Decided, Drawer, Meanwhile, Notice, SearchField, Trouble } from "@/parts";
 import { command } from "@/lib/words";
 import { PermissionLines } from "@/screens/approvals/Permissions";
-import { Forgetting, Granted, Scopes, type Principal, type PrincipalsAnswer } from "./People";
+import { confirming, Forgetting, Granted, Scopes, type Principal, type PrincipalsAnswer } from "./People";
 
 type Toolsets = Answer<"/toolsets">;
 
@@ -70,6 +70,10 @@ export function Granting({ principal, version, onClose }: { principal: Principal
             <div>
               <dt>Toolsets now</dt>
               <dd><Granted toolsets={principal.toolsets} /></dd>
+            </div>
+            <div>
+              <dt>Confirms calls</dt>
+              <dd>{confirming(principal)}</dd>
             </div>
             <div>
               <dt>Said by</dt>

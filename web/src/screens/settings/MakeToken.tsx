@@ -28,13 +28,14 @@ export function MakeToken({ version, onClose, onMade }: { version: number; onClo
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<readonly Scope[]>(["call"]);
   const [ends, setEnds] = useState("90");
+  const [interactive, setInteractive] = useState(false);
   const stand = useStand(version);
   const deed = useDeed<Made>({ silent: true, stand });
   const ready = principal.trim() !== "" && name.trim() !== "" && scopes.length > 0;
   const make = (event: FormEvent): void => {
     event.preventDefault();
     if (!ready) return;
-    const body: Body = { principal: principal.trim(), name: name.trim(), scopes: [...scopes], ...(ends === "" ? {} : { expiresInDays: Number(ends) }) };
+    const body: Body = { principal: principal.trim(), name: name.trim(), scopes: [...scopes], ...(ends === "" ? {} : { expiresInDays: Number(ends) }), ...(interactive ? { interactive } : {}) };
     deed.mutate({ path: "/tokens", body }, { onSuccess: onMade });
   };
   return (
@@ -66,6 +67,11 @@ export function MakeToken({ version, onClose, onMade }: { version: number; onClo
             <Check key={scope} label={words} on={scopes.includes(scope)} onChange={(on) => setScopes(on ? [...scopes, scope] : scopes.filter((each) => each !== scope))} />
           ))}
           {scopes.length === 0 && <p className="field-error">Choose one at least.</p>}
+        </fieldset>
+        <fieldset className="form-group">
+          <legend className="field-label">Who answers at its clients</legend>
+          <Check label="A person: interactive, so answers in its clients confirm calls" on={interactive} onChange={setInteractive} />
+          <p className="quiet small">Leave this off for an agent that runs on its own. Its calls that must be confirmed become tickets.</p>
         </fieldset>
         <Select label="It ends" value={ends} onChange={setEnds} choices={ENDS} />
         {deed.error && !deed.error.isStale && <Trouble error={deed.error} />}

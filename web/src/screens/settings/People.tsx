@@ -48,6 +48,7 @@ export function People(): ReactElement {
                 },
                 { id: "scopes", head: "May", cell: ({ scopes }) => (scopes.length === 0 ? <span className="quiet">nothing</span> : <Scopes of={scopes} />) },
                 { id: "toolsets", head: "Toolsets", cell: ({ toolsets }) => <Granted toolsets={toolsets} /> },
+                { id: "confirms", head: "Confirms calls", cell: (each) => <span className="quiet">{confirming(each)}</span> },
                 { id: "tokens", head: "Tokens", cell: ({ id, tokens }) => (id === "local" ? <span className="quiet">start-up token</span> : count(tokens, "token")) },
                 { id: "from", head: "Said by", cell: (each) => <SaidBy principal={each} /> },
               ]}
@@ -63,6 +64,11 @@ export function People(): ReactElement {
       }}
     </Answered>
   );
+}
+
+/** Where a call of this principal is confirmed, if it must be. */
+export function confirming({ interactive, confirmation }: Principal): string {
+  return interactive && confirmation !== "ticket" ? "in its clients" : "by tickets";
 }
 
 export function Scopes({ of }: { of: readonly string[] }): ReactElement {

@@ -1,0 +1,176 @@
+"""How a call that must be confirmed is confirmed: the strictest setting wins, and only interactive clients count."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.boards import ME, NOW, key, server, tool, toolset
+
+from pegboard.core.api_token import ApiToken
+from pegboard.core.commands import SetOverride, apply
+from pegboard.core.confirmation import (
+    ByTicket,
+    ConfirmationLevel,
+    ConfirmationMode,
+    ConfirmationSetting,
+    InClient,
+    Interactive,
+    PrincipalConfirmation,
+    confirmation_route,
+    route_text,
+)
+from pegboard.core.entitling import MakeToken, RemovePrincipal, SetPrincipalConfirmation
+from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Decided, Declared, Policy
+from pegboard.core.principal import Principal
+from pegboard.core.rejected import Rejected
+from pegboard.core.scope import Scope
+from pegboard.core.server import DeclaredAt, InstalledBy
+
+GITHUB = key("dev~github")
+DELETE = tool(GITHUB, "delete").id
+ALICE, BOB = PrincipalId("alice"), PrincipalId("bob")
+AT = DeclaredAt("pegboard.yaml", 7)
+MODES = (None, ConfirmationMode.IN_CLIENT, ConfirmationMode.TICKET)
+TICKET = ConfirmationMode.TICKET
+
+
+def alice(**said: object) -> Principal:
+    return Principal(ALICE, AT, (b"x",), confirmation=PrincipalConfirmation(**said))  # type: ignore[arg-type]
+
+
+def policy_of(
+    board: ConfirmationMode | None, principal: ConfirmationMode | None, own: ConfirmationMode | None
+) -> Policy:
+    said = None if board is None else ConfirmationSetting(ConfirmationLevel.BOARD, "", board, AT)
+    rows = () if own is None else (Override(GITHUB.toolset, DELETE, confirmation=own, declared=True),)
+    return Policy(
+        Declared(confirmation=said, overrides=rows, principals={ALICE: alice(interactive=True, mode=principal)})
+    )
+
+
+@pytest.mark.behaviour("confirmation.modes")
+@pytest.mark.parametrize(("board", "principal", "own"), [*product(MODES, MODES, MODES)])
+def test_a_ticket_on_any_level_wins_and_unset_is_no_value(
+    board: ConfirmationMode | None, principal: ConfirmationMode | None, own: ConfirmationMode | None
+) -> None:
+    route = policy_of(board, principal, own).confirmation_route(ALICE, DELETE)
+    strict = [level for level, mode in zip(ConfirmationLevel, (board, principal, own), strict=True) if mode is TICKET]
+    if not strict:
+        assert route == InClient(Interactive(ALICE, True))
+        return
+    assert isinstance(route, ByTicket)
+    assert [each.level for each in route.reasons if isinstance(each, ConfirmationSetting)] == strict
+
+
+@pytest.mark.behaviour("confirmation.modes", "law.clients_do_not_confirm")
+@given(
+    st.booleans(),
+    st.lists(
+        st.builds(
+            ConfirmationSetting, st.sampled_from(ConfirmationLevel), st.just(""), st.sampled_from(ConfirmationMode)
+        )
+    ),
+)
+def test_a_client_counts_only_if_marked_and_no_setting_widens_that(
+    marked: bool, settings: list[ConfirmationSetting]
+) -> None:
+    route = confirmation_route(Interactive(ALICE, marked), settings)
+    assert isinstance(route, InClient) == (marked and all(each.mode is not TICKET for each in settings))
+    if isinstance(route, ByTicket):
+        assert route.reasons
+
+
+@pytest.mark.behaviour("confirmation.interactive")
+def test_the_default_is_on_only_for_the_user_of_a_machine_that_asks_for_no_tokens() -> None:
+    laptop = Policy()
+    with_tokens = Policy(Declared(principals={ALICE: alice()}))
+    made = ApiToken("1", ALICE, "n", "p", b"d", frozenset({Scope.CALL}), LOCAL, NOW)
+    watching = replace(made, scopes=frozenset({Scope.READ}))
+    cases = {
+        "laptop": laptop,
+        "a token that does not call": Policy(decided=Decided(tokens={"1": watching})),
+        "reached from elsewhere": replace(laptop, is_exposed=True),
+        "declared tokens": with_tokens,
+        "tokens made at run time": Policy(decided=Decided(tokens={"1": made})),
+    }
+    found = {name: [policy.interactive(who).is_marked for who in (LOCAL, ALICE, BOB)] for name, policy in cases.items()}
+    assert found == {
+        "laptop": [True, False, False],
+        "a token that does not call": [True, False, False],
+        "reached from elsewhere": [False, False, False],
+        "declared tokens": [False, False, False],
+        "tokens made at run time": [False, False, False],
+    }
+
+
+def after(policy: Policy, command: object, by: PrincipalId = ME) -> Policy:
+    applied = apply(policy, command, by, NOW)  # type: ignore[arg-type]
+    assert isinstance(applied, Policy), applied
+    return applied
+
+
+@pytest.mark.behaviour("confirmation.interactive")
+def test_a_principal_is_marked_with_its_token_or_by_itself_and_forgotten_with_its_mark() -> None:
+    token = MakeToken("1", ALICE, "laptop", "pgb_", b"d", frozenset({Scope.CALL}))
+    policy = after(Policy(), replace(token, interactive=True))
+    assert policy.interactive(ALICE) == Interactive(ALICE, True)
+    again = after(policy, replace(token, id="2"))
+    assert again.interactive(ALICE).is_marked, "a further token says nothing of it"
+    assert not after(policy, replace(token, id="2", interactive=False)).interactive(ALICE).is_marked
+    strict = after(policy, SetPrincipalConfirmation(ALICE, True, TICKET))
+    assert isinstance(strict.confirmation_route(ALICE, DELETE), ByTicket)
+    assert after(strict, SetPrincipalConfirmation(ALICE)).decided.confirmations == {}
+    assert after(policy, RemovePrincipal(ALICE, reopen=True)).decided.confirmations == {}
+
+
+@pytest.mark.behaviour("confirmation.interactive")
+def test_of_a_declared_principal_only_the_files_word_counts() -> None:
+    marked = {ALICE: PrincipalConfirmation(True, None)}
+    policy = Policy(Declared(principals={ALICE: alice()}), Decided(confirmations=marked))
+    assert not policy.interactive(ALICE).is_marked
+    refused = apply(policy, SetPrincipalConfirmation(ALICE, True), ME, NOW)
+    assert refused == Rejected("'alice' is declared at pegboard.yaml:7. Set interactive and confirmation there.")
+
+
+@pytest.mark.behaviour("confirmation.modes")
+def test_the_override_that_sets_it_most_specifically_decides_for_the_tool() -> None:
+    wide = Override(GITHUB.toolset, Pattern("*", "*"), confirmation=TICKET, declared=True)
+    policy = Policy(Declared(overrides=(wide,), principals={ALICE: alice(interactive=True)}))
+    assert isinstance(policy.confirmation_route(ALICE, DELETE), ByTicket)
+    other = Override(GITHUB.toolset, DELETE, renderer="code")
+    assert isinstance(after(_on_board(policy), SetOverride(other)).confirmation_route(ALICE, DELETE), ByTicket)
+    own = Override(GITHUB.toolset, DELETE, confirmation=ConfirmationMode.IN_CLIENT)
+    assert isinstance(after(_on_board(policy), SetOverride(own)).confirmation_route(ALICE, DELETE), InClient)
+
+
+def _on_board(policy: Policy) -> Policy:
+    on = replace(policy.declared, servers={GITHUB: server(GITHUB)}, toolsets={GITHUB.toolset: toolset(GITHUB.toolset)})
+    return replace(policy, declared=on)
+
+
+@pytest.mark.behaviour("confirmation.mode_explained")
+def test_an_operator_reads_which_setting_decided_and_where_it_stands() -> None:
+    board = policy_of(TICKET, TICKET, None)
+    person = InstalledBy(ME, datetime(2026, 1, 2, tzinfo=UTC))
+    marked = Policy(decided=Decided(confirmations={ALICE: PrincipalConfirmation(True, None, person)}))
+    texts = {
+        "default": route_text(Policy().confirmation_route(LOCAL, DELETE)),
+        "unmarked": route_text(Policy().confirmation_route(BOB, DELETE)),
+        "settings": route_text(board.confirmation_route(ALICE, DELETE)),
+        "marked": route_text(marked.confirmation_route(ALICE, DELETE)),
+    }
+    assert texts == {
+        "default": "in the client, where it can ask its user; otherwise by a ticket (local is interactive, the default "
+        "of a board without tokens on its own machine)",
+        "unmarked": "by a ticket (bob is not interactive, which is the default)",
+        "settings": "by a ticket (confirmation: ticket of the board, pegboard.yaml:7; confirmation: ticket of the "
+        "principal alice)",
+        "marked": "in the client, where it can ask its user; otherwise by a ticket (alice is interactive, set by me on "
+        "2026-01-02)",
+    }

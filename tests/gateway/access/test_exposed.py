@@ -1,0 +1,37 @@
+"""A gateway that other machines reach has no user of its own machine who could confirm calls in a client by default."""
+
+import socket
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from pegboard.compose.house import House
+from pegboard.compose.serving import mark_exposed
+from pegboard.config.settings import Settings, load_text
+from pegboard.core.ids import LOCAL
+from pegboard.core.policy import Policy
+from pegboard.gateway.board import Board
+
+
+@pytest.mark.behaviour("confirmation.interactive")
+@pytest.mark.parametrize(
+    ("host", "file", "interactive"),
+    [
+        ("127.0.0.1", "", True),
+        ("0.0.0.0", "", False),
+        ("127.0.0.1", "gateway: {url: 'https://board.example.org'}", False),
+        ("127.0.0.1", "gateway: {trusted_proxies: [127.0.0.1]}", False),
+    ],
+)
+def test_only_a_gateway_that_nobody_else_reaches_has_an_interactive_local(
+    host: str, file: str, interactive: bool
+) -> None:
+    board = Board(Policy())
+    settings = load_text(file, "pegboard.yaml")
+    assert isinstance(settings, Settings)
+    house = cast(House, SimpleNamespace(gateway=SimpleNamespace(board=board), settings=settings))
+    with socket.socket() as listener:
+        listener.bind((host, 0))
+        mark_exposed(house, listener)
+    assert board.policy.interactive(LOCAL).is_marked is interactive
