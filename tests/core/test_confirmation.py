@@ -96,6 +96,7 @@ def test_the_default_is_on_only_for_the_user_of_a_machine_that_asks_for_no_token
         "laptop": laptop,
         "a token that does not call": Policy(decided=Decided(tokens={"1": watching})),
         "reached from elsewhere": replace(laptop, is_exposed=True),
+        "tokens were required before": replace(laptop, closed=True),
         "declared tokens": with_tokens,
         "tokens made at run time": Policy(decided=Decided(tokens={"1": made})),
     }
@@ -104,6 +105,7 @@ def test_the_default_is_on_only_for_the_user_of_a_machine_that_asks_for_no_token
         "laptop": [True, False, False],
         "a token that does not call": [True, False, False],
         "reached from elsewhere": [False, False, False],
+        "tokens were required before": [False, False, False],
         "declared tokens": [False, False, False],
         "tokens made at run time": [False, False, False],
     }
