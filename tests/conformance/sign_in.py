@@ -12,7 +12,7 @@ from typing import Final
 import anyio
 from tests.conformance.suite import command
 from tests.providers.running import KEY
-from tests.providers.signing import Person, consents, process
+from tests.providers.signing import ANN, Person, consents, process
 from tests.support.doubles import MemorySecrets
 
 from pegboard.core.catalogue import Down, NeedsSignIn, Starting, Up
@@ -73,7 +73,7 @@ async def client(url: str) -> int:
 
 
 async def _signs_in(person: Person) -> bool:
-    link = person.desk.link(KEY)
+    link = person.desk.link(KEY, ANN)
     assert isinstance(link, str)
     sent = await person.desk.begin(link.rpartition("/")[2])
     if isinstance(sent, NoSignIn):

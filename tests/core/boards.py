@@ -283,7 +283,7 @@ DAMAGES: tuple[Damage, ...] = (
     Damage(
         "needs sign-in",
         "server_unavailable",
-        lambda b, t: b.with_health(t.source, NeedsSignIn(NOW, "https://example.test/sign-in")),
+        lambda b, t: b.with_health(t.source, NeedsSignIn(NOW)),
         of_people_only=False,
     ),
     Damage("not running", "server_unavailable", lambda b, t: b.with_health(t.source, Off()), of_people_only=False),

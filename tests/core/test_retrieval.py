@@ -170,11 +170,11 @@ def test_where_one_status_has_several_remedies_all_of_them_are_told() -> None:
     hung = hung.deciding(switches={**hung.policy.decided.switches, DEV_FILES: OFF})
     both = ask(hung, "issue", include_disabled=True)["remediation"]
     assert both == {"server_disabled": REMEDIES[Status.SERVER_DISABLED]}
-    signed_out = board([made("issue_a"), other]).with_health(GITHUB, NeedsSignIn(NOW, None))
-    signed_out = signed_out.with_health(DEV_FILES, NeedsSignIn(NOW, None))
+    signed_out = board([made("issue_a"), other]).with_health(GITHUB, NeedsSignIn(NOW))
+    signed_out = signed_out.with_health(DEV_FILES, NeedsSignIn(NOW))
     told = ask(signed_out, "issue", include_disabled=True)["remediation"]["server_unavailable"]
     assert told == "Ask the user to sign in: pegboard servers sign-in SERVER"
-    mixed = board([made("issue_a"), other]).with_health(GITHUB, NeedsSignIn(NOW, None))
+    mixed = board([made("issue_a"), other]).with_health(GITHUB, NeedsSignIn(NOW))
     told = ask(mixed.with_health(DEV_FILES, Down(NOW, "")), "issue", include_disabled=True)["remediation"]
     assert {*told["server_unavailable"].splitlines()} == {
         "Ask the user to sign in: pegboard servers sign-in SERVER",

@@ -48,7 +48,7 @@ def test_a_server_of_another_trust_has_no_first_sight(trust: Trust) -> None:
     assert first_sight(listing(), BOARD.deciding(trust={GITHUB: trust}).policy) is None
 
 
-@pytest.mark.parametrize("health", [Starting(1, NOW), Down(NOW, "gone"), NeedsSignIn(NOW, "https://a.test"), Off()])
+@pytest.mark.parametrize("health", [Starting(1, NOW), Down(NOW, "gone"), NeedsSignIn(NOW), Off()])
 def test_a_server_that_is_not_up_has_not_been_seen(health: Health) -> None:
     assert first_sight(listing(GITHUB, health), BOARD.policy) is None
 

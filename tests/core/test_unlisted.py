@@ -106,7 +106,7 @@ def test_only_a_first_start_is_worth_waiting_for() -> None:
     board = hung(github=FIRST, docs=SECOND)
     found = may_have("search", board, Policy(DECLARED), View())
     assert starting(found, board) == (GITHUB,)
-    board = hung(github=DOWN, docs=NeedsSignIn(NOW, None))
+    board = hung(github=DOWN, docs=NeedsSignIn(NOW))
     assert starting(may_have("search", board, Policy(DECLARED), View()), board) == ()
 
 
@@ -131,7 +131,7 @@ def test_what_is_told_names_the_servers_and_one_remedy() -> None:
     assert broken == Unlisted((GITHUB,), DOWN)
     assert sentence(broken) == "dev~github is down: it exited with code 1, and has not listed its tools yet."
     assert told(True, github=DOWN) is None, "a name that is nearly another was mistyped"
-    unsigned = told(False, github=NeedsSignIn(NOW, None))
+    unsigned = told(False, github=NeedsSignIn(NOW))
     assert unsigned is not None
     assert remedy(unsigned) == "Ask the user to sign in: pegboard servers sign-in dev~github"
     assert told(False) is None

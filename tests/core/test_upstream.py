@@ -56,7 +56,7 @@ def test_a_server_outside_the_view_is_not_told_of() -> None:
         (Up(NOW), "up"),
         (Starting(1, NOW), "starting"),
         (Down(NOW, "gone"), "down"),
-        (NeedsSignIn(NOW, "https://example.test"), "needs_sign_in"),
+        (NeedsSignIn(NOW), "needs_sign_in"),
         (Asleep(NOW), "asleep"),
         (Off(), "off"),
     ],

@@ -88,15 +88,15 @@ MEND = (
             ),
         ),
         (
-            NeedsSignIn(NOW, "https://example.org/in"),
+            NeedsSignIn(NOW),
             Finding(
                 "dev~github",
                 "Server dev~github needs sign-in.",
-                "Open https://example.org/in   or run: pegboard servers sign-in dev~github",
+                "pegboard servers sign-in dev~github",
             ),
         ),
         (
-            NeedsSignIn(NOW, None, "the last sign-in has run out"),
+            NeedsSignIn(NOW, "the last sign-in has run out"),
             Finding(
                 "dev~github",
                 "Server dev~github needs sign-in: the last sign-in has run out.",

@@ -98,7 +98,7 @@ async def test_a_block_that_is_cut_short_by_the_gateway_itself_never_looks_done(
         (Starting(2, SINCE), True),
         (UP, True),
         (Down(SINCE, "it fell"), True),
-        (NeedsSignIn(SINCE, "https://example.org/in"), True),
+        (NeedsSignIn(SINCE), True),
         (Off(), True),
     ],
 )

@@ -64,7 +64,7 @@ def statuses(board: Board, view: View | None = None) -> Mapping[str, str]:
         (Off(), server(FOUR, trust=Trust.BASELINE, quarantined=True), {}, "server_quarantined"),
         (Starting(1, NOW), server(FOUR, trust=Trust.BASELINE), {}, "server_unavailable"),
         (Down(NOW, "it fell"), server(FOUR, trust=Trust.STRICT), {}, "server_unavailable"),
-        (NeedsSignIn(NOW, None), server(FOUR, trust=Trust.STRICT), {}, "server_unavailable"),
+        (NeedsSignIn(NOW), server(FOUR, trust=Trust.STRICT), {}, "server_unavailable"),
     ],
 )
 @pytest.mark.behaviour("locked.known_from_approvals")

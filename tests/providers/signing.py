@@ -1,4 +1,4 @@
-"""A person who signs in, as these tests play them: from the link on the board to the page at the end."""
+"""A person who signs in, as these tests play them: from the link that they ask for to the page at the end."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -8,17 +8,20 @@ from urllib.parse import parse_qsl, urlsplit
 
 import anyio
 import httpx2
-from tests.providers.running import PATIENCE, Watched, running
+from tests.providers.running import KEY, PATIENCE, Watched, running
 from tests.providers.web import Endpoint, served
 from tests.servers.guarded import Guarded
 from tests.support.doubles import MemorySecrets
 
 from pegboard.core.catalogue import NeedsSignIn
+from pegboard.core.ids import PrincipalId
 from pegboard.core.server import Http, NoOAuth, OAuth, Transport
 from pegboard.ports import NoSignIn, SignedIn
 from pegboard.providers.mcp.oauth import Desk, open_desk
 
 BASE = "http://127.0.0.1:8460"
+ANN = PrincipalId("ann")
+"""Who asks for links here."""
 
 
 def now() -> datetime:
@@ -33,16 +36,15 @@ class Person:
     watched: Watched
 
     async def needed(self) -> NeedsSignIn:
-        listing = await self.watched.until(
-            lambda listing: isinstance(listing.health, NeedsSignIn) and listing.health.url is not None
-        )
+        listing = await self.watched.until(lambda listing: isinstance(listing.health, NeedsSignIn))
         assert isinstance(listing.health, NeedsSignIn)
         return listing.health
 
     async def link(self) -> str:
-        url = (await self.needed()).url
-        assert url is not None
-        return url
+        await self.needed()
+        link = self.desk.link(KEY, ANN)
+        assert isinstance(link, str), link
+        return link
 
     async def follows(self, link: str) -> SignedIn | NoSignIn:
         """The whole way."""

@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 from tests.providers.running import KEY
-from tests.providers.signing import BASE, Person, asking, guarded, process, until
+from tests.providers.signing import ANN, BASE, Person, asking, guarded, process, until
 from tests.providers.web import Endpoint, Events, answer, served
 from tests.servers.guarded import MARK, Guarded
 from tests.support.doubles import MemorySecrets
@@ -43,9 +43,10 @@ async def test_a_server_is_signed_in_to_renewed_and_lost_again(transport: Transp
     guard = Guarded(Endpoint() if transport is Transport.STREAMABLE_HTTP else Events())
     async with asking(guard, transport=transport) as person:
         needed = await person.needed()
-        assert (needed.why, needed.url and needed.url.startswith(f"{BASE}/sign-in/")) == ("", True)
+        assert needed.why == ""
+        assert (await person.link()).startswith(f"{BASE}/sign-in/")
         assert guard.asked == [], "nothing is registered before a person clicks"
-        assert await person.signs_in() == SignedIn(KEY)
+        assert await person.signs_in() == SignedIn(KEY, ANN)
         tools = (await person.watched.up()).tools
         assert isinstance(await called(person), Returned)
         guard.expire()
@@ -164,7 +165,7 @@ async def test_a_sign_in_that_cannot_be_renewed_has_run_out() -> None:
 async def test_a_server_that_takes_no_token_says_so() -> None:
     guard = guarded(rejects=True)
     async with asking(guard) as person:
-        assert await person.signs_in() == SignedIn(KEY)
+        assert await person.signs_in() == SignedIn(KEY, ANN)
         await person.watched.until(lambda listing: isinstance(listing.health, NeedsSignIn) and listing.health.why != "")
         assert (await person.needed()).why == "the server does not take the last sign-in"
 
@@ -235,9 +236,9 @@ async def test_a_sign_in_that_cannot_be_kept_is_none() -> None:
             "dev~peer was not signed in to, because that cannot be kept: The disk is full."
         )
         secrets.away = None
-        again = person.desk.link(KEY)
+        again = person.desk.link(KEY, ANN)
         assert isinstance(again, str)
-        assert await person.follows(again) == SignedIn(KEY)
+        assert await person.follows(again) == SignedIn(KEY, ANN)
 
 
 @pytest.mark.behaviour("mcp.in.sign_out")
@@ -266,7 +267,7 @@ async def test_a_server_with_credentials_of_its_own_or_set_so_is_never_signed_in
     headers = {"authorization": "Bearer mine"} if how == "header" else {}
     async with asking(guard, headers=headers, oauth=NoOAuth() if how == "never" else OAuth()) as person:
         assert await down(person) == "answered HTTP 401: needs sign-in. Check the credentials in its headers"
-        assert isinstance(person.desk.link(KEY), NoSignIn)
+        assert isinstance(person.desk.link(KEY, ANN), NoSignIn)
 
 
 async def test_a_server_that_does_not_say_where_to_sign_in_is_down() -> None:
@@ -348,7 +349,7 @@ async def test_a_server_that_wants_a_sign_in_for_some_calls_only_keeps_the_other
         person.watched.provider.restart()
         await person.watched.up()
         assert not any(isinstance(listing.health, NeedsSignIn) for listing in person.watched.seen)
-        link = person.desk.link(KEY)
+        link = person.desk.link(KEY, ANN)
         assert isinstance(link, str)
-        assert await person.follows(link) == SignedIn(KEY)
+        assert await person.follows(link) == SignedIn(KEY, ANN)
         assert isinstance(await called(person), Returned)

@@ -132,6 +132,8 @@ async def test_the_api_describes_itself() -> None:
         ("GET", "/api/v1/policy/export/file"),
         ("POST", "/api/v1/policy/what-if"),
         ("POST", "/api/v1/policy/import"),
+        ("GET", "/api/v1/store/unreadable"),
+        ("POST", "/api/v1/store/unreadable/delete"),
         ("GET", "/api/v1/policy/decisions"),
         ("GET", "/api/v1/toolsets"),
         ("POST", "/api/v1/toolsets/import"),

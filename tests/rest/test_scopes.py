@@ -33,6 +33,8 @@ SAID: Final = {
     ("DELETE", "/api/v1/principals/{id}"): {Scope.ADMIN},
     ("DELETE", "/api/v1/sessions"): {Scope.ADMIN},
     ("POST", "/api/v1/policy/import"): {Scope.ADMIN},
+    ("POST", "/api/v1/toolsets/import"): {Scope.ADMIN},
+    ("POST", "/api/v1/store/unreadable/delete"): {Scope.ADMIN},
 }
 
 
@@ -86,3 +88,55 @@ def test_every_route_says_what_it_takes_and_a_change_takes_more_than_a_look() ->
     looks = {route for route, needed in ROUTES.items() if needed == {Scope.READ}}
     assert {method for method, _ in looks} <= {"GET", "POST"}
     assert all(needed is None or needed - {Scope.CALL} for needed in ROUTES.values()), "no road for calls alone"
+
+
+PROGRAM = {"id": "extra", "command": "cat", "args": ["/srv/data/gateway.json"]}
+REFERRING = {"id": "extra", "url": "https://example.org/mcp", "headers": {"X-Key": "${file:/srv/data/gateway.json}"}}
+PINNED = {
+    "toolset": "dev",
+    "target": "mcp:dev~github:read",
+    "set": {"arguments": {"a": {"pin": "${file:/srv/data/gateway.json}"}}},
+}
+
+
+@pytest.mark.behaviour("access.operate_starts_nothing")
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/servers/try", PROGRAM),
+        ("/servers", PROGRAM),
+        ("/servers", {**PROGRAM, "quarantine": True}),
+        ("/servers/try", {"from": {"text": "cat /srv/data/gateway.json"}}),
+        ("/servers", {"from": {"text": "cat /srv/data/gateway.json"}, "id": "extra"}),
+        ("/servers/try", REFERRING),
+        ("/servers", REFERRING),
+        ("/overrides", PINNED),
+        ("/toolsets/import", {"path": "/srv/toolset"}),
+        ("/toolsets/import?dryRun=true&describe=true", {"path": "/srv/toolset"}),
+        ("/servers/held/review", {}),
+        ("/servers/held/release", {}),
+    ],
+    ids=lambda part: str(part)[:60],
+)
+async def test_who_may_operate_starts_no_program_of_their_choice_and_reads_nothing_of_the_machine(
+    path: str, body: dict[str, Any]
+) -> None:
+    async with at_desk() as desk:
+        held = {"id": "held", "command": "cat", "quarantine": True}
+        assert (await desk.ask("POST", "/servers", json=held)).status_code == 201
+        made = {"principal": "ann", "name": "operates", "scopes": ["operate", "call"]}
+        token = (await desk.ask("POST", "/tokens", json=made)).json()["token"]
+        started, saves = len(desk.house.providers.made), len(desk.house.store.saves)
+        answer = await desk.ask("POST", path, json=body, headers={"authorization": f"Bearer {token}"})
+        assert (answer.status_code, answer.json()["missing"]) == (403, ["admin"])
+        assert (len(desk.house.providers.made), len(desk.house.store.saves)) == (started, saves)
+
+
+@pytest.mark.behaviour("access.operate_starts_nothing")
+async def test_who_may_operate_still_adds_a_server_at_an_address() -> None:
+    async with at_desk() as desk:
+        made = {"principal": "ann", "name": "operates", "scopes": ["operate"]}
+        token = (await desk.ask("POST", "/tokens", json=made)).json()["token"]
+        body = {"id": "extra", "url": "https://example.org/mcp"}
+        answer = await desk.ask("POST", "/servers", json=body, headers={"authorization": f"Bearer {token}"})
+        assert answer.status_code == 201

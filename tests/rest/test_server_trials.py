@@ -116,7 +116,7 @@ async def test_another_server_than_the_one_that_was_tried_is_not_added_as_seen()
     [
         (Down(SINCE, "ended with exit status 1"), "failed", "It did not come up: ended with exit status 1."),
         (
-            NeedsSignIn(SINCE, "https://sign.example/once"),
+            NeedsSignIn(SINCE),
             "needs_sign_in",
             "It wants a person to sign in first. Add it, sign in, and what it lists waits for you or is seen then.",
         ),
@@ -129,7 +129,7 @@ async def test_a_server_that_brings_nothing_says_why(health: Health, state: str,
         body = await tried(desk)
     assert (body["state"], body["sentence"], body["tools"], body["seen"]) == (state, sentence, [], None)
     assert body["lines"] == ["listening", "ready"]
-    assert "url" not in body["health"]
+    assert "retryAt" not in body["health"]
 
 
 async def test_trying_what_is_on_the_board_already_touches_it_not() -> None:

@@ -65,12 +65,11 @@ async def test_a_server_is_told_with_its_key_health_and_counts() -> None:
         ),
         (Asleep(SINCE), {"state": "asleep", "since": SINCE.isoformat(), "sentence": "asleep; a call wakes it"}),
         (
-            NeedsSignIn(SINCE, "https://sign.example"),
+            NeedsSignIn(SINCE),
             {
                 "state": "needs_sign_in",
                 "since": SINCE.isoformat(),
                 "sentence": "needs sign-in",
-                "url": "https://sign.example",
             },
         ),
     ],

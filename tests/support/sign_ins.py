@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pegboard.core.ids import ServerKey
+from pegboard.core.ids import PrincipalId, ServerKey
 from pegboard.ports import NoSignIn, SentTo, SignedIn, SignInState
 
 NOBODY = NoSignIn("Nobody signs in here.")
@@ -21,8 +21,8 @@ class ScriptedSignIns:
     def state(self, server: ServerKey) -> SignInState | NoSignIn:
         return self.states
 
-    def link(self, server: ServerKey) -> str | NoSignIn:
-        self.heard.append(server)
+    def link(self, server: ServerKey, by: PrincipalId) -> str | NoSignIn:
+        self.heard.append((server, by))
         return self.links
 
     async def begin(self, link: str) -> SentTo | NoSignIn:

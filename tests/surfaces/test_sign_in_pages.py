@@ -7,7 +7,7 @@ import pytest
 from tests.core.boards import key
 from tests.support.sign_ins import ScriptedSignIns
 
-from pegboard.core.ids import ServerKey
+from pegboard.core.ids import PrincipalId, ServerKey
 from pegboard.ports import NoSignIn, SentTo, SignedIn
 from pegboard.surfaces.sign_in import COOKIE, SignInPages
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 OUT = SentTo("https://as.example.org/authorize?state=s", "the-mark")
 
 
-def unheard(server: ServerKey) -> None:
+def unheard(server: ServerKey, by: PrincipalId) -> None:
     """Who need not know that somebody signed in."""
 
 
@@ -24,7 +24,7 @@ async def asked(
     sign_ins: ScriptedSignIns,
     path: str,
     method: str = "GET",
-    signed_in: Callable[[ServerKey], None] = unheard,
+    signed_in: Callable[[ServerKey, PrincipalId], None] = unheard,
     **headers: str,
 ) -> httpx2.Response:
     transport = httpx2.ASGITransport(SignInPages(sign_ins, signed_in))
@@ -43,9 +43,16 @@ async def test_a_link_leads_out_with_a_mark_for_the_way_back() -> None:
 
 
 async def test_the_way_back_brings_the_answer_and_the_mark() -> None:
-    sign_ins = ScriptedSignIns(finishes=SignedIn(key("dev~github")))
-    page = await asked(sign_ins, "/sign-in/callback?code=c&state=s&iss=i", cookie=f"{COOKIE}=the-mark")
+    sign_ins = ScriptedSignIns(finishes=SignedIn(key("dev~github"), PrincipalId("ann")))
+    heard: list[tuple[ServerKey, PrincipalId]] = []
+
+    def signed_in(server: ServerKey, by: PrincipalId) -> None:
+        heard.append((server, by))
+
+    back = "/sign-in/callback?code=c&state=s&iss=i"
+    page = await asked(sign_ins, back, signed_in=signed_in, cookie=f"{COOKIE}=the-mark")
     assert page.status_code == 200
+    assert heard == [(key("dev~github"), "ann")], "whoever asked for the link is who signed in"
     assert "<p>Signed in to dev~github. You can close this window.</p>" in page.text
     assert sign_ins.heard == [({"code": "c", "state": "s", "iss": "i"}, "the-mark")]
     assert f'{COOKIE}=""; ' in page.headers["set-cookie"]
@@ -54,9 +61,7 @@ async def test_the_way_back_brings_the_answer_and_the_mark() -> None:
 
 async def test_what_went_wrong_is_told_as_text_and_nothing_else() -> None:
     sign_ins = ScriptedSignIns(finishes=NoSignIn("it answered <script>alert(1)</script>"), sends=NoSignIn("a<b"))
-    heard: list[ServerKey] = []
-    page = await asked(sign_ins, "/sign-in/callback?error=no&state=s", signed_in=heard.append)
-    assert heard == []
+    page = await asked(sign_ins, "/sign-in/callback?error=no&state=s", signed_in=lambda server, by: pytest.fail("no"))
     assert (page.status_code, "&lt;script&gt;" in page.text, "<script>" in page.text) == (400, True, False)
     page = await asked(sign_ins, "/sign-in/abc")
     assert (page.status_code, "<p>a&lt;b</p>" in page.text) == (410, True)

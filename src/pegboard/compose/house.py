@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import anyio
 
 from pegboard.config import places
-from pegboard.core.ids import LOCAL
 from pegboard.surfaces.cli.link import Options, Starts
 from pegboard.surfaces.cli.output import Exit, fail
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from pegboard.config.chat_keys import ChatSettings
     from pegboard.config.settings import Settings
-    from pegboard.core.ids import ServerKey
+    from pegboard.core.ids import PrincipalId, ServerKey
     from pegboard.core.policy import Policy
     from pegboard.gateway.access.token_requirement import TokenRequirement
     from pegboard.gateway.access.uses import Uses
@@ -70,8 +69,8 @@ class House:
     def desk(self) -> "Desk":
         return self.sign_ins.desk
 
-    def signed_in(self, server: "ServerKey") -> None:
-        self.gateway.operator.record("sign_in", str(server), "signed in to it", LOCAL)
+    def signed_in(self, server: "ServerKey", by: "PrincipalId") -> None:
+        self.gateway.operator.record("sign_in", str(server), "signed in to it", by)
 
     @property
     def file(self) -> str | None:

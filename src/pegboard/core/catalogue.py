@@ -33,9 +33,9 @@ class Down:
 
 @dataclass(frozen=True, slots=True)
 class NeedsSignIn:
+    """Without a link: whoever follows one decides in whose account everybody works, so it is made only on request."""
+
     since: datetime
-    url: str | None
-    """The link by which a person signs in; `None` where nothing listens that could take them there."""
     why: str = ""
     """What became of an earlier sign-in: for operators."""
 

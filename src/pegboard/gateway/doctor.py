@@ -150,11 +150,9 @@ def _servers(board: Board, running: bool) -> Iterator[Finding]:
                     f"{_titled(source)} is down: {why.rstrip('.')}.{told}",
                     _mend(source, board, running),
                 )
-            case NeedsSignIn(_, url, why):
+            case NeedsSignIn(_, why):
                 told = f"needs sign-in: {why.rstrip('.')}" if why else "needs sign-in"
-                mend = f"pegboard servers sign-in {source}"
-                where = mend if url is None else f"Open {url}   or run: {mend}"
-                yield Finding(str(source), f"{_titled(source)} {told}.", where)
+                yield Finding(str(source), f"{_titled(source)} {told}.", f"pegboard servers sign-in {source}")
             case Starting(attempt) if attempt > 1:
                 told = f"{_titled(source)} is not up: it failed before, and this is attempt {attempt} to start it."
                 yield Finding(str(source), told, _mend(source, board, running))

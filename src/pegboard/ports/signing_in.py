@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from pegboard.core.ids import ServerKey
+from pegboard.core.ids import PrincipalId, ServerKey
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class SignedIn:
     """The server that a person has signed in to."""
 
     server: ServerKey
+    by: PrincipalId
+    """Who asked for the link."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,8 @@ class SignIns(Protocol):
 
     def state(self, server: ServerKey) -> SignInState | NoSignIn: ...
 
-    def link(self, server: ServerKey) -> str | NoSignIn:
-        """A new link that works once, and for a few minutes."""
+    def link(self, server: ServerKey, by: PrincipalId) -> str | NoSignIn:
+        """A new link that works once, and for a few minutes. Whoever signs in by it does so in the name of `by`."""
         ...
 
     async def begin(self, link: str) -> SentTo | NoSignIn:

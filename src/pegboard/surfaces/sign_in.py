@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from pegboard.core.ids import ServerKey
+from pegboard.core.ids import PrincipalId, ServerKey
 from pegboard.ports import NoSignIn, SignIns
 
 PATH: Final = "/sign-in/"
@@ -37,8 +37,8 @@ _PAGE: Final = """<!doctype html>
 class SignInPages:
     """An ASGI application. Whoever calls it has made sure that the request is addressed to this machine."""
 
-    def __init__(self, sign_ins: SignIns, signed_in: Callable[[ServerKey], None]) -> None:
-        """`signed_in` is told of every sign-in that succeeded."""
+    def __init__(self, sign_ins: SignIns, signed_in: Callable[[ServerKey, PrincipalId], None]) -> None:
+        """`signed_in` is told of every sign-in that succeeded, and of who asked for its link."""
         self._sign_ins = sign_ins
         self._signed_in = signed_in
 
@@ -71,7 +71,7 @@ class SignInPages:
         if isinstance(finished, NoSignIn):
             response = _page(HTTPStatus.BAD_REQUEST, "Not signed in", finished.why)
         else:
-            self._signed_in(finished.server)
+            self._signed_in(finished.server, finished.by)
             told = f"Signed in to {finished.server}. You can close this window."
             response = _page(HTTPStatus.OK, "Signed in", told)
         response.delete_cookie(COOKIE, path=PATH)

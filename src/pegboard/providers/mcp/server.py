@@ -213,13 +213,12 @@ class McpServer:
     async def _await_sign_in(self, wanted: SignInWanted) -> None:
         assert self._desk is not None
         assert self._account is not None
-        desk, account, since = self._desk, self._account, self._clock()
+        account, since = self._account, self._clock()
 
         def show() -> None:
             former = self._listing.health
-            link = desk.shown_link(account, former.url if isinstance(former, NeedsSignIn) else None)
             why = one_line(self._erase(account.trouble or wanted.why), LONGEST_WHY)
-            if former != (needed := NeedsSignIn(since, link, why)):
+            if former != (needed := NeedsSignIn(since, why)):
                 self._become(needed)
 
         await account.signed_in(show)

@@ -94,8 +94,8 @@ def _line(source: str, health: Health, tools: int) -> str:
             return f"○ {source} is down: {why}"
         case Starting(attempt):
             return f"○ {source} failed, and is started for the {attempt}. time"
-        case NeedsSignIn(_, url):
-            return f"○ {source} needs sign-in: {url or f'pegboard servers sign-in {source}'}"
+        case NeedsSignIn():
+            return f"○ {source} needs sign-in: pegboard servers sign-in {source}"
         case Asleep(_, why):
             return f"● {source}: {tools} tool{'' if tools == 1 else 's'}, asleep; {why}"
         case Off():

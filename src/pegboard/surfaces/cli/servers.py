@@ -134,7 +134,7 @@ def _trouble(server: dict[str, Any]) -> str:
         case "down" | "asleep":
             return str(health["sentence"])
         case "needs_sign_in":
-            return str(health["url"] or f"pegboard servers sign-in {server['id']}")
+            return f"pegboard servers sign-in {server['id']}"
         case _:
             return ""
 

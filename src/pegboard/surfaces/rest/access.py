@@ -1,5 +1,6 @@
 """Who may use the API, and for what: each route needs a scope, and whoever lacks it is told which."""
 
+import json
 import re
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -64,6 +65,21 @@ def current() -> Who:
 def whoever() -> PrincipalId:
     """The name under which a decision is recorded."""
     return current().principal
+
+
+def require(scope: Scope, what: str) -> None:
+    """For what a route does with some bodies only: raises `Problem` for whoever lacks the scope."""
+    who = current()
+    if scope not in who.scopes:
+        detail, more = _lacking(frozenset({scope}), who)
+        raise Problem(HTTPStatus.FORBIDDEN, f"{what}. {detail}", more)
+
+
+def refuse_references(said: object) -> None:
+    """A reference stands for a variable or a file of the gateway's machine, the start-up token among them: whoever
+    sends one somewhere reads it there."""
+    if "${" in json.dumps(said, default=str):
+        require(Scope.ADMIN, "A reference such as ${NAME} reads variables and files of the gateway's machine")
 
 
 async def hold_to_scope(request: Request) -> None:

@@ -23,7 +23,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.overriding import all_misfits
 from pegboard.gateway.toolsets.installer import Installer
 
-from .access import needs, whoever
+from .access import needs, refuse_references, whoever
 from .answers import routes_about
 from .bodies import EditBody, OverridesQuery, RenderBody, ToolQuery
 from .deciding import Version, done
@@ -79,6 +79,7 @@ def override_routes(gateway: Gateway, installer: Callable[[], Installer]) -> API
     @routes.post("/overrides")
     async def edit_override(body: EditBody, if_match: Version = None) -> EditedShape:
         """Say or clear some fields of one override; the others stay as they are."""
+        refuse_references(body.model_dump())
         command = edit_of(gateway, body)
         said = command.edit.said
         _refuse_unfit(gateway, command)

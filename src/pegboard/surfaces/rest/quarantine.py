@@ -20,6 +20,7 @@ from .bodies import MarkBody
 from .deciding import Version, done
 from .problems import Problem
 from .reviews import BroughtShape, ReviewedServer, trial_shape
+from .server_trials import require_for_program
 from .servers import provider_named
 from .shapes import ServerShape, server_shape
 
@@ -48,6 +49,7 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
         if key not in {reason.server for reason in under_review(board.policy)}:
             told = f"{titled(key)} is not in quarantine. What waits of it: pegboard approvals list --server {key}"
             raise Problem(HTTPStatus.CONFLICT, told)
+        require_for_program(board.policy.servers[key])
         trial = await tried(board.policy.servers[key], gateway.provider_for, gateway.clock)
         everything = tuple(board.catalogue.tools.values())
         board.hang_aside(trial.listing)
@@ -63,6 +65,7 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
         """Let a server out of quarantine. It is started, and every tool it lists waits for approval."""
         key = provider_named(gateway, name)
         as_read(key, body)
+        require_for_program(board.policy.servers[key])
         if if_match is None and body is not None and body.read is not None:
             # What the board shows now may be another one in the store already.
             if_match = str(board.policy.version)

@@ -9,15 +9,17 @@ from fastapi import APIRouter
 from typing_extensions import TypedDict
 
 from pegboard.core.catalogue import Down, Listing, NeedsSignIn, has_listed
-from pegboard.core.ids import ServerKey, ToolId
+from pegboard.core.ids import ServerKey, ToolId, titled
 from pegboard.core.review import Waiting, noted
+from pegboard.core.scope import Scope
+from pegboard.core.server import Http, Server
 from pegboard.core.tokens import tool_cost
 from pegboard.core.tool import ToolSpec
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.trial import Trial
 from pegboard.gateway.trials import TooMany, Trials
 
-from .access import whoever
+from .access import refuse_references, require, whoever
 from .answers import routes_about
 from .bodies import ServerBody
 from .claims import Hints, hints_shape
@@ -91,11 +93,21 @@ def trial_routes(gateway: Gateway, trials: Trials) -> APIRouter:
 
 async def to_install(body: ServerBody, gateway: Gateway) -> Installing:
     """Raises `Problem`, with everything that is wrong."""
-    made = installing(await sourced(body), whoever(), gateway.clock())
+    whole = await sourced(body)
+    written = whole.written()
+    made = installing(whole, whoever(), gateway.clock())
     if isinstance(made, Misfit):
         told = list(made.problems)
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
+    require_for_program(made.server)
+    refuse_references(written)
     return made
+
+
+def require_for_program(server: Server) -> None:
+    """Whoever chooses a program that runs on the gateway's machine can do everything there."""
+    if not isinstance(server.connection, Http):
+        require(Scope.ADMIN, f"{titled(server.key)} starts a program on the gateway's machine")
 
 
 async def seen_before(
@@ -122,7 +134,7 @@ def _tried_shape(made: Installing, trial: Trial, waiting: tuple[Waiting, ...]) -
         if isinstance(health, NeedsSignIn)
         else "failed",
         "sentence": _sentence(trial.listing, sum(tool["tokens"] for tool in tools)),
-        "health": _without_link(health_shape(health)),
+        "health": _without_retry(health_shape(health)),
         "tools": tools,
         "tokens": sum(tool["tokens"] for tool in tools),
         "flaws": flaws_shape(trial.listing.flaws),
@@ -145,9 +157,8 @@ def _sentence(listing: Listing, cost: int) -> str:
             return f"It answered with {tools}; {cost:,} tokens if all are shown to a model."
 
 
-def _without_link(health: HealthShape) -> HealthShape:
-    """Nobody signs in to a server that has ended already, and nothing tries it again."""
-    health.pop("url", None)
+def _without_retry(health: HealthShape) -> HealthShape:
+    """Nothing tries a server again that has ended already."""
     health.pop("retryAt", None)
     return health
 

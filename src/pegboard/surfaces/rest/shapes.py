@@ -160,7 +160,6 @@ class HealthShape(TypedDict):
     """Of one that is down: when it is tried again by itself, if it is."""
     lastLines: NotRequired[list[str]]
     """What it last wrote to its error stream."""
-    url: NotRequired[str | None]
     """Where a person signs in."""
 
 
@@ -205,9 +204,9 @@ def health_shape(health: Health | None) -> HealthShape:
                 "retryAt": moment(retry_at),
                 "lastLines": list(last_lines),
             }
-        case NeedsSignIn(since, url, why):
+        case NeedsSignIn(since, why):
             told = f"needs sign-in: {why}" if why else "needs sign-in"
-            return {"state": "needs_sign_in", "since": since.isoformat(), "sentence": told, "url": url}
+            return {"state": "needs_sign_in", "since": since.isoformat(), "sentence": told}
         case Asleep(since, why):
             return {"state": "asleep", "since": since.isoformat(), "sentence": f"asleep; {why}"}
         case Off():

@@ -39,7 +39,7 @@ def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRout
     async def begin_sign_in(name: str) -> SignInLinkShape:
         """A link by which a person signs in to a server: it works once, and for a few minutes."""
         before = await show_sign_in(name)
-        link = sign_ins().link(server_named(gateway, name))
+        link = sign_ins().link(server_named(gateway, name), whoever())
         if isinstance(link, NoSignIn):
             raise Problem(HTTPStatus.CONFLICT, link.why)
         return {**before, "url": link}

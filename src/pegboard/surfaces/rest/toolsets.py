@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pegboard.core.commands import ThrowSwitch
 from pegboard.core.ids import ToolsetId
 from pegboard.core.reference import closest
+from pegboard.core.scope import Scope
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
@@ -16,7 +17,7 @@ from pegboard.gateway.toolsets.exporting import exported
 from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.toolsets.secrets import secrets_asked
 
-from .access import whoever
+from .access import needs, whoever
 from .answers import JSON, routes_about, written
 from .bodies import SecretBody, SwitchBody
 from .deciding import Version, done, version_of
@@ -69,6 +70,7 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         }
 
     @routes.post("/toolsets/import", openapi_extra=IMPORT_BODIES)
+    @needs(Scope.ADMIN)
     async def import_toolset(
         request: Request,
         dry_run: Annotated[

@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from mcp.shared.auth import AuthorizationCodeResult
 
 from pegboard.children.lines import one_line
-from pegboard.core.ids import ServerKey
+from pegboard.core.ids import PrincipalId, ServerKey
 from pegboard.core.server import Http, NoOAuth, Server
 from pegboard.ports import Clock, NoSignIn, Secrets, SecretsAway, SentTo, SignedIn, SignInState
 from pegboard.providers.mcp.trouble import LONGEST_WHY, Trouble
@@ -43,6 +43,8 @@ _UNKNOWN: Final = (
 class _Link:
     account: Account
     until: float
+    by: PrincipalId
+    """Who asked for it, and so who signs in by it."""
 
 
 class Desk:
@@ -73,24 +75,17 @@ class Desk:
         account = self._accounts[server.key] = Account(server.key, self._kept, self._clock)
         return account
 
-    def shown_link(self, account: Account, former: str | None) -> str | None:
-        """The former one for as long as half of its time is left, else a new one."""
-        known = None if former is None else self._links.get(former.rpartition("/")[2])
-        if known is not None and known.until - anyio.current_time() > LINK_SECONDS / 2:
-            return former
-        return self._new_link(account)
-
     def state(self, server: ServerKey) -> SignInState | NoSignIn:
         account = self._account(server)
         return account if isinstance(account, NoSignIn) else SignInState(account.since, account.trouble, account.last)
 
-    def link(self, server: ServerKey) -> str | NoSignIn:
+    def link(self, server: ServerKey, by: PrincipalId) -> str | NoSignIn:
         account = self._account(server)
         if isinstance(account, NoSignIn):
             return account
         if not account.is_open:
             return NoSignIn(f"{server} has not been asked yet whether it wants a sign-in. Try again in a moment.")
-        link = self._new_link(account)
+        link = self._new_link(account, by)
         if link is None:
             told = "Nothing listens here that a person could come back to."
             return NoSignIn(f"{told} Run: pegboard servers sign-in {server}")
@@ -102,8 +97,7 @@ class Desk:
             return NoSignIn(_EXPIRED)
         if len(self._under_way) >= MOST_UNDER_WAY:
             return NoSignIn("Too many sign-ins are under way. Finish one, or try again in ten minutes.")
-        found.account.ring()  # the board needs another link
-        attempt = _Attempt(found.account)
+        attempt = _Attempt(found.account, found.by)
         self._tasks.start_soon(self._attempt, attempt, f"{self.base}{PATH}{CALLBACK}")
         with anyio.move_on_after(PREPARE_SECONDS):
             await attempt.moved.wait()
@@ -125,7 +119,7 @@ class Desk:
             return NoSignIn(attempt.told("took too long to finish the sign-in"))
         if attempt.trouble is not None:
             return NoSignIn(attempt.told(attempt.trouble))
-        return SignedIn(attempt.account.server)
+        return SignedIn(attempt.account.server, attempt.by)
 
     async def forget(self, server: ServerKey) -> bool | NoSignIn:
         account = self._account(server)
@@ -144,13 +138,13 @@ class Desk:
             return NoSignIn(f"{told}, or it has an Authorization header or oauth: false in its settings.")
         return account
 
-    def _new_link(self, account: Account) -> str | None:
+    def _new_link(self, account: Account, by: PrincipalId) -> str | None:
         if self.base is None:
             return None
         now = anyio.current_time()
         self._links = {id: link for id, link in self._links.items() if link.until > now}
         id = secrets.token_urlsafe(32)
-        self._links[id] = _Link(account, now + LINK_SECONDS)
+        self._links[id] = _Link(account, now + LINK_SECONDS, by)
         return f"{self.base}{PATH}{id}"
 
     async def _attempt(self, attempt: "_Attempt", redirect_uri: str) -> None:
@@ -177,8 +171,9 @@ class Desk:
 class _Attempt:
     """One person on the way."""
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: Account, by: PrincipalId) -> None:
         self.account = account
+        self.by = by
         self.mark = secrets.token_urlsafe(32)
         self.state = ""
         self.url: str | None = None
