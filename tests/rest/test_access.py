@@ -178,6 +178,7 @@ async def test_the_api_describes_itself() -> None:
         ("DELETE", "/api/v1/tickets/consents/{id}"),
         ("GET", "/api/v1/tickets/{id}"),
         ("POST", "/api/v1/tickets/{id}/allow"),
+        ("POST", "/api/v1/tickets/{id}/reveal"),
         ("POST", "/api/v1/tickets/{id}/deny"),
         ("GET", "/api/v1/overrides"),
         ("POST", "/api/v1/overrides"),
