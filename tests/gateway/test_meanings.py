@@ -68,6 +68,23 @@ async def test_words_answer_until_the_tools_are_read_and_then_meaning_does_too()
             "farm shed tidy lawn: Gathers leaves in autumn.",
         ]
         assert len(reading.kept.vectors) == 3
+
+
+@pytest.mark.behaviour("search.fusion_by_confidence")
+@pytest.mark.parametrize("remote", [False, True])
+async def test_each_clause_is_read_on_this_machine_and_none_is_sent_to_a_model_elsewhere(remote: bool) -> None:
+    reading = Reading(SmallEncoder(remote=remote))
+    query = "Rake up all the foliage outside. Then bring me some dairy for breakfast."
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
+        await found(house, query)
+        await reading.all_read(3)
+        reading.encoder.queries.clear()
+        names, ranker = await found(house, query)
+        assert ({*names[:2]}, ranker) == ({"tidy_lawn", "fetch_bucket"}, "hybrid")
+        clauses = ["Rake up all the foliage outside.", " bring me some dairy for breakfast."]
+        assert [said.strip() for said in reading.encoder.queries if said != query] == (
+            [] if remote else [clause.strip() for clause in clauses]
+        )
         await reading.until(lambda _: reading.kept.swept == [NOW - timedelta(days=30)])
 
 

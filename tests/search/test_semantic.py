@@ -9,7 +9,7 @@ from tests.support.encoders import WIDTH, vector_of
 
 from pegboard.core.ids import ToolId
 from pegboard.search.documents import Document
-from pegboard.search.fusion import fused, standard
+from pegboard.search.fusion import LEAST, MOST, fused, raised, standard
 from pegboard.search.index import Index
 from pegboard.search.rank import Ranked, ranked
 from pegboard.search.semantic import Meaning, Read, Shelf, Vectors, digest_of, packed, text_of, unpacked
@@ -151,6 +151,44 @@ def test_a_vector_that_was_kept_points_where_it_did(numbers: list[float]) -> Non
 
 def test_meaning_and_words_are_weighed_among_each_other() -> None:
     words, meanings = np.array([3.0, 0.0, 0.0]), np.array([0.1, 0.9, 0.1])
-    assert np.argmax(fused(words, meanings)) == 1
-    assert fused(words, np.array([np.nan, np.nan, np.nan])).tolist() == standard(words).tolist()
-    assert fused(np.zeros(0), np.zeros(0)).tolist() == []
+    assert np.argmax(fused(words, meanings).scores) == 1
+    assert fused(words, np.array([np.nan, np.nan, np.nan])).scores.tolist() == standard(words).tolist()
+    assert fused(np.zeros(0), np.zeros(0)).scores.tolist() == []
+
+
+@pytest.mark.behaviour("search.fusion_by_confidence")
+def test_the_one_that_is_sure_of_itself_counts_more() -> None:
+    flat, steep = np.linspace(0.3, 0.4, 50), np.array([1.0] + [0.0] * 49)
+    sure_words, sure_meaning = fused(steep, flat), fused(flat, steep)
+    assert sure_words.share < fused(flat, flat).share < sure_meaning.share
+    assert np.argmax(sure_words.scores) == 0
+    assert np.argmax(sure_meaning.scores) == 0
+    assert fused(np.zeros(50), steep).share == MOST
+
+
+@pytest.mark.behaviour("search.fusion_by_confidence")
+def test_a_clause_finds_what_the_whole_query_is_too_wide_for() -> None:
+    words, whole = np.zeros(30), np.linspace(0.5, 0.4, 30)
+    one, other = np.full(30, 0.1), np.full(30, 0.1)
+    one[20], other[25] = 0.9, 0.8
+    assert np.argmax(fused(words, whole).scores) == 0
+    assert {*np.argsort(-fused(words, whole, (one, other)).scores)[:2].tolist()} == {20, 25}
+
+
+SCORES = st.lists(st.tuples(st.floats(0, 30), st.floats(-1, 1)), min_size=1, max_size=60)
+
+
+@pytest.mark.behaviour("search.fusion_keeps_the_first")
+@given(SCORES, st.integers(0, 3))
+def test_what_words_or_meaning_have_first_is_among_the_first_ten(scores: list[tuple[float, float]], count: int) -> None:
+    words, cosines = np.array([word for word, _ in scores]), np.array([cosine for _, cosine in scores])
+    both = fused(words, cosines, [np.roll(cosines, turn) for turn in range(1, count + 1)])
+    again = fused(words, cosines, [np.roll(cosines, turn) for turn in range(1, count + 1)])
+    assert both.scores.tolist() == again.scores.tolist()
+    final = both.scores.copy()
+    for position, amount in raised(final, both.firsts).items():
+        assert amount > 0
+        final[position] += amount
+    for first in both.firsts:
+        assert np.count_nonzero(final > final[first]) < 10
+    assert LEAST <= both.share <= MOST

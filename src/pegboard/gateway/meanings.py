@@ -30,8 +30,8 @@ KEPT: Final = timedelta(days=30)
 MOST_MISSING: Final = 0.1
 """The share of tools that may lack a vector; with more, all are found by their words alone."""
 _SWEPT: Final = timedelta(days=1)
-_REMEMBERED: Final = 256
-"""Queries."""
+_REMEMBERED: Final = 1_024
+"""Queries and their clauses."""
 _READ: Final = 4_000
 _MADE: Final = 64
 """Vectors that are made before they are kept: what a killed process loses."""
@@ -138,7 +138,18 @@ class Meanings:
             return None
         from pegboard.search.semantic import Meaning
 
-        return Meaning(vector, shelf, traits.floor, MOST_MISSING)
+        return Meaning(vector, shelf, traits.floor, MOST_MISSING, await self._clauses(query))
+
+    async def _clauses(self, query: str) -> "tuple[Vector, ...]":
+        """The vectors of a query's clauses; none where they would have to leave this machine, or take too long."""
+        from pegboard.search.text import clauses_of
+
+        traits = self.encoder.traits
+        clauses = [] if traits.is_remote else clauses_of(query)
+        vectors: list[Vector | None] = []
+        with anyio.move_on_after(traits.patience):
+            vectors = [await self._vector(clause) for clause in clauses]
+        return tuple([vector for vector in vectors if vector is not None])
 
     async def _vector(self, query: str) -> "Vector | None":
         known = self._queries.get(query)

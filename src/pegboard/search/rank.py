@@ -1,7 +1,7 @@
 """The order in which a query finds tools: by words, and by meaning where vectors are at hand."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -12,7 +12,7 @@ from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.tool import JsonObject
 
 from .explain import heard, stack, why
-from .fusion import MEANING, fused, spread, standard
+from .fusion import fused, raised, spread, standard
 from .index import Chosen
 from .lexical import Matches
 from .part import Floats
@@ -45,6 +45,10 @@ class Dense(Protocol):
         words alone decide."""
         ...
 
+    def clause_cosines(self, chosen: Chosen) -> Sequence[Floats]:
+        """The same of each clause of the query, where it has several that were read."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -66,6 +70,10 @@ class Ranked:
     exact: frozenset[int] = frozenset()
     """The positions of what was called by its very name."""
     cosines: Floats | None = None
+    share: float = 0.0
+    """How much the meaning counts for this query; words count for the rest."""
+    raised: Mapping[int, float] = field(default_factory=dict[int, float])
+    """By position: what was added so that it stands among the first ten."""
 
     def __len__(self) -> int:
         return len(self.found)
@@ -88,9 +96,9 @@ class Ranked:
 
     def parts(self, position: int) -> dict[str, float]:
         """What its score is the sum of."""
-        score, share = float(self.scores[position]), 1.0 if self.cosines is None else 1 - MEANING
+        score = float(self.scores[position])
         parts = {
-            "words": share * float(self._standard[position]),
+            "words": (1 - self.share) * float(self._standard[position]),
             "name": COVERAGE * float(self.coverage[position]),
             "server": float(self._lifts[self.matches.chosen.servers[position]]),
         }
@@ -102,8 +110,8 @@ class Ranked:
 
     def words(self, position: int) -> float:
         """What the words of the query add to it, over a tool that has none of them."""
-        lexical, share = self.matches.scores(), 1.0 if self.cosines is None else 1 - MEANING
-        return share * float(lexical[position]) / spread(lexical)
+        lexical = self.matches.scores()
+        return (1 - self.share) * float(lexical[position]) / spread(lexical)
 
     @cached_property
     def _standard(self) -> Floats:
@@ -114,6 +122,8 @@ class Ranked:
         """By server. A lift is a share of the mean before it, and so is in the mean of what was lifted."""
         chosen, lifted = self.matches.chosen, self.scores.copy()
         lifted[[*self.exact]] -= EXACT
+        for position, amount in self.raised.items():
+            lifted[position] -= amount
         means: Floats = np.bincount(chosen.servers, lifted) / chosen.server_sizes
         return SERVER / (1 + SERVER) * means
 
@@ -143,17 +153,31 @@ def ranked(text: str, chosen: Chosen, dense: Dense | None = None) -> Ranked:
     matches = Matches.of(Query.of(text), chosen)
     lexical = matches.scores()
     cosines = None if dense is None else dense.cosines(chosen)
-    scores = standard(lexical) if cosines is None else fused(lexical, cosines)
+    clauses = () if dense is None or cosines is None else dense.clause_cosines(chosen)
+    both = None if cosines is None else fused(lexical, cosines, clauses)
+    scores = standard(lexical) if both is None else both.scores
     coverage = matches.coverage()
     scores += COVERAGE * coverage
     scores += (SERVER / chosen.server_sizes * np.bincount(chosen.servers, scores))[chosen.servers]
-    exact = _called(matches, coverage)
-    scores[exact] += EXACT
     fits = lexical > 0
     if dense is not None and cosines is not None:
         fits |= cosines >= dense.floor
-    ranker: Ranker = "lexical" if cosines is None else "hybrid"
-    return Ranked(matches, scores, coverage, np.flatnonzero(fits), ranker, frozenset(exact), cosines)
+    found = np.flatnonzero(fits)
+    lifts = {} if both is None else _raised(scores, found, both.firsts)
+    for position, amount in lifts.items():
+        scores[position] += amount
+    exact = _called(matches, coverage)
+    scores[exact] += EXACT
+    ranker: Ranker = "lexical" if both is None else "hybrid"
+    share = 0.0 if both is None else both.share
+    return Ranked(matches, scores, coverage, found, ranker, frozenset(exact), cosines, share, lifts)
+
+
+def _raised(scores: Floats, found: NDArray[np.int64], firsts: Sequence[int]) -> dict[int, float]:
+    """Among what is found at all."""
+    places = np.searchsorted(found, firsts)
+    there = [int(at) for at, first in zip(places, firsts, strict=True) if at < len(found) and found[at] == first]
+    return {int(found[at]): amount for at, amount in raised(scores[found], there).items()}
 
 
 def _called(matches: Matches, coverage: Floats) -> list[int]:

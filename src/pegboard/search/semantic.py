@@ -169,20 +169,29 @@ class Meaning:
     """The cosine from which a tool is found by its meaning alone."""
     most_missing: float
     """The share of the chosen that may lack a vector. They are ranked by their words; beyond it, all are."""
+    clauses: tuple[Rows, ...] = ()
+    """The vectors of the query's clauses, where it has several."""
 
     def cosines(self, chosen: Chosen) -> Floats | None:
         """One for each position, and no number for the few that lack a vector. Nothing, where too many do."""
+        return self._near(self.vector, chosen)
+
+    def clause_cosines(self, chosen: Chosen) -> tuple[Floats, ...]:
+        near = (self._near(clause, chosen) for clause in self.clauses)
+        return tuple([cosines for cosines in near if cosines is not None])
+
+    def _near(self, vector: Rows, chosen: Chosen) -> Floats | None:
         vectors, reads = self.shelf.vectors, self.shelf.reads
         of_parts = [_rows(part, reads.get(id(part)), vectors) for part in chosen.index.parts]
         rows = np.concatenate([np.empty(0, np.int32), *of_parts])[chosen.places]
         there = rows >= 0
         count = int(np.count_nonzero(there))
-        if not count or len(rows) - count > self.most_missing * len(rows) or self.vector.shape != (vectors.width,):
+        if not count or len(rows) - count > self.most_missing * len(rows) or vector.shape != (vectors.width,):
             return None
         if count == len(rows):
-            return vectors.cosines(self.vector, rows)
+            return vectors.cosines(vector, rows)
         cosines = np.full(len(rows), np.nan)
-        cosines[there] = vectors.cosines(self.vector, rows[there])
+        cosines[there] = vectors.cosines(vector, rows[there])
         return cosines
 
 

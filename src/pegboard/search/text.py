@@ -68,7 +68,7 @@ class Query:
     def of(cls, text: str) -> "Query":
         counted, ignored = _counted(text)
         chosen = dict([*counted.items()][:MOST_TERMS])
-        clauses = (_counted(clause)[0] for clause in _clauses(text))
+        clauses = (_counted(clause)[0] for clause in clauses_of(text))
         written = (tuple(words(name)) for name in (text, *filter(_JOINED.search, text.split())))
         names = dict.fromkeys(name for name in written if 0 < len(name) <= _LONGEST_NAME)
         return cls(
@@ -116,7 +116,8 @@ def _counted(text: str) -> tuple[dict[str, tuple[str, int]], dict[str, None]]:
     return said, ignored
 
 
-def _clauses(text: str) -> list[str]:
+def clauses_of(text: str) -> list[str]:
+    """The parts of a query that may each ask for a tool of its own; none where it has one part, or too many."""
     clauses = [clause for clause in _CLAUSES.split(text) if len(terms(clause)) >= _FEWEST_WORDS]
     return clauses if 1 < len(clauses) <= _MOST_CLAUSES else []
 
