@@ -14,8 +14,9 @@ import anyio
 
 from benchmarks import table
 from benchmarks.sandboxes import FUNCTIONS, MODES, Tools
-from benchmarks.snippets.cases import BadFileError, Snippet, read
-from pegboard.ports.sandbox import Limits, Program, Ran, Sandbox, SandboxAway
+from benchmarks.snippets.cases import BadFileError, Canned, Snippet, read
+from pegboard.core.tool import Json
+from pegboard.ports.sandbox import Function, Limits, Program, Raised, Ran, Reply, Sandbox, SandboxAway
 
 LIMITS = Limits(cpu=10, wall=30)
 
@@ -30,18 +31,40 @@ class Verdict:
     why: str
     stdout: str
     stage: str = "run"
-    """What refused it, if anything did: the check before the run, or the run."""
+    """What refused it, if anything did: the check before the run, or the run; `file` where it was not run, because it
+    calls a tool that its file does not bring."""
+
+
+class CannedTools(Tools):
+    """Those of every program, and those that a file brings."""
+
+    def __init__(self, canned: Mapping[str, Canned]) -> None:
+        super().__init__()
+        self._canned = canned
+
+    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+        if function.name not in self._canned:
+            return await super().call(ordinal, function, arguments)
+        self.calls += 1
+        answer = self._canned[function.name].answer(function.name, arguments)
+        return answer.value if answer.raises is None else Raised(*answer.raises)
 
 
 async def judged(snippet: Snippet, mode: str, sandbox: Sandbox) -> Verdict:
-    program = Program(snippet.code, FUNCTIONS)
+    given = {each.name: each for each in FUNCTIONS} | {
+        name: Function("", name, parameters=tool.parameters) for name, tool in snippet.tools.items()
+    }
+    if missing := snippet.unprovided(given):
+        why = f"the file brings no tool {', '.join(map(repr, missing))}"
+        return Verdict(snippet.id, mode, False, False, why, "", "file")
+    program = Program(snippet.code, tuple(given.values()))
     try:
         complaints = await sandbox.check(program, LIMITS)
         if complaints:
             why = "; ".join(f"{each.message} (line {each.line})" for each in complaints)
             is_lacking = all(each.is_lacking for each in complaints)
             return Verdict(snippet.id, mode, False, is_lacking, f"TypeCheckError: {why}", "", "check")
-        ran = await sandbox.run(program, Tools(), LIMITS)
+        ran = await sandbox.run(program, CannedTools(snippet.tools), LIMITS)
     except SandboxAway as away:
         return Verdict(snippet.id, mode, False, False, f"cannot run: {away}", "")
     assert isinstance(ran, Ran)  # the tools here ask nobody
@@ -72,6 +95,7 @@ def counts(verdicts: Sequence[Verdict]) -> Mapping[str, Mapping[str, int]]:
             "passed": sum(one.mode == mode and one.passed for one in verdicts),
             "lacking": sum(one.mode == mode and one.is_lacking for one in verdicts),
             "checked": sum(one.mode == mode and one.stage == "check" for one in verdicts),
+            "without_tools": sum(one.mode == mode and one.stage == "file" for one in verdicts),
         }
         for mode in dict.fromkeys(one.mode for one in verdicts)
     }
@@ -94,10 +118,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(report, ensure_ascii=False, indent=1))
         return 0
     rows = [
-        [mode, *(str(count[key]) for key in ("snippets", "passed", "lacking", "checked"))]
+        [mode, *(str(count[key]) for key in ("snippets", "passed", "lacking", "checked", "without_tools"))]
         for mode, count in counts(verdicts).items()
     ]
-    print(table.render(("mode", "snippets", "passed", "lacking", "refused by the check"), rows))
+    print(table.render(("mode", "snippets", "passed", "lacking", "refused by the check", "tools missing"), rows))
     for one in verdicts:
         if not one.passed:
             print(f"{one.mode} {one.id}, {one.stage}: {one.why}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pegboard.core.database import Access, NamePattern, name_pattern
 
-EXPECTED = ("refuse", "harmless", "bounded", "capped", "allow")
+EXPECTED = ("refuse", "harmless", "bounded", "capped", "allow_or_refuse", "allow")
 
 
 class BadFileError(Exception):
@@ -19,7 +19,8 @@ class Case:
     dialect: str
     sql: str
     expect: str
-    """`refuse`, `harmless`, `bounded` and `capped` are attacks; `allow` must be answered."""
+    """`refuse`, `harmless`, `bounded` and `capped` are attacks; `allow_or_refuse` is one that may be answered as
+    long as nothing comes of it; `allow` must be answered."""
     why: str
     deny: tuple[str, ...] = ()
     """Patterns of what is closed while it runs. Files need not have them."""

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.sql_attacks import shop
+from benchmarks.sql_attacks.control import control
 from benchmarks.sql_attacks.stage import NotHereError
 from pegboard.core.database import Access
 from pegboard.ports.databases import Engine
@@ -20,6 +21,8 @@ _BESIDE = ("-shm", "-wal", "-journal", ".wal")
 
 
 class _FileStage:
+    dialect: str
+
     def __init__(self, folder: Path, name: str) -> None:
         self.folder = folder
         self.path = folder / name
@@ -35,8 +38,13 @@ class _FileStage:
     def reset(self) -> None:
         raise NotImplementedError
 
+    def control(self, sql: str, seconds: float) -> str | None:
+        return control(self.dialect, self.path, sql, seconds, self.folder)
+
 
 class SqliteStage(_FileStage):
+    dialect = "sqlite"
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, "shop.sqlite")
 
@@ -68,6 +76,8 @@ class SqliteStage(_FileStage):
 
 
 class DuckdbStage(_FileStage):
+    dialect = "duckdb"
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, "shop.duckdb")
 

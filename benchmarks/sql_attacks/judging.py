@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,8 @@ from pegboard.ports.databases import Answer, Engine, Failed, Fault, Refused, Row
 
 _PATH: Final = re.compile(r"(?<=['\" >])/(?:tmp|var/tmp)/[\w./-]+")
 _ENDED: Final = (Fault.TIME, Fault.MEMORY)
+_LONGEST: Final = 300
+"""Characters of what a database says against a statement."""
 _PATIENCE: Final = 20.0
 """Seconds beyond a statement's own after which it counts as never ended."""
 
@@ -32,6 +34,18 @@ class Verdict:
     held: bool
     words: str
     seconds: float
+    control: str | None = None
+    """Of an attack that was refused: what the database itself says against it where nothing guards, `""` where it works
+    there. `None`: not tried."""
+
+    @property
+    def proves_nothing(self) -> bool:
+        """It would have failed without us."""
+        return bool(self.control)
+
+    @property
+    def needs_control(self) -> bool:
+        return self.outcome == "refused" and self.case.expect not in ("allow", "allow_or_refuse")
 
     def as_json(self) -> Mapping[str, object]:
         case = self.case
@@ -42,6 +56,8 @@ class Verdict:
             "outcome": self.outcome,
             "held": self.held,
             "words": self.words,
+            "works_without": None if self.control is None else self.control == "",
+            "without": self.control or "",
             "seconds": round(self.seconds, 3),
         }
 
@@ -82,6 +98,12 @@ class Judge:
         )
         return Verdict(case, outcome, held, words, seconds)
 
+    def controlled(self, verdict: Verdict) -> Verdict:
+        """With what the statement does where nothing guards. The stage has to be reset afterwards."""
+        self._plant()
+        said = self._stage.control(self._moved(verdict.case.sql), self._limits.seconds)
+        return replace(verdict, control=" ".join((said or "").split())[:_LONGEST])
+
     async def aclose(self) -> None:
         for engine in self._engines.values():
             await engine.aclose()
@@ -95,8 +117,12 @@ class Judge:
     def _plant(self) -> None:
         """What an attack may not read: a file, and a variable of our own process."""
         self._watched.mkdir(exist_ok=True, parents=True)
+        # A database server may run as somebody else, who could do no harm here otherwise.
+        self._watched.parent.chmod(0o755)
+        self._watched.chmod(0o777)
         for name in ("secret.txt", "secret.csv", "secret.txt.csv", "secret.json"):
             (self._watched / name).write_text(f"{SECRET}\n", encoding="utf-8")
+            (self._watched / name).chmod(0o666)
         os.environ["CANARY_ENV"] = SECRET
 
     def _moved(self, sql: str) -> str:
@@ -170,7 +196,7 @@ def _text(answer: Answer) -> str:
 def _outcome(case: Case, answer: Answer | None) -> tuple[str, str]:
     match answer:
         case Rows(_, rows):
-            return ("answered" if case.expect == "allow" else "harmless"), f"{len(rows)} rows"
+            return ("answered" if case.expect.startswith("allow") else "harmless"), f"{len(rows)} rows"
         case Failed(words, fault=fault):
             return ("harmless" if fault in _ENDED and case.expect != "allow" else "refused"), words
         case Refused(why):

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 import pymysql
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from pymysql.constants import CLIENT
 from tests.servers import mariadb
 
 from benchmarks.sql_attacks import shop
@@ -23,6 +24,8 @@ from pegboard.providers.builtin.database.mysql import mysql_engine
 from pegboard.providers.builtin.database.postgres import postgresql_engine
 
 _READER = "shop_reader"
+_ENDED = (1317, 1927, 1969, 2006, 2013)
+"""MariaDB's numbers for a statement that was ended, or a connection that was."""
 _TABLES = ("customers", "orders", "accounts", "vault")
 
 _POSTGRES_STATE = {
@@ -78,6 +81,27 @@ class PostgresStage:
     def reset(self) -> None:
         self._portal.call(self._make)
 
+    def control(self, sql: str, seconds: float) -> str | None:
+        return self._portal.call(self._unguarded, sql, seconds)
+
+    async def _unguarded(self, sql: str, seconds: float) -> str | None:
+        connection = await asyncpg.connect(self._admin)
+        try:
+            await connection.execute(f"SET statement_timeout = {int(seconds * 1000)}")
+            await connection.execute(sql)
+        except asyncpg.QueryCanceledError:
+            return None
+        except asyncpg.PostgresError as error:
+            # What ends its own session, or the server, has worked.
+            return None if isinstance(error, asyncpg.OperatorInterventionError) else str(error)
+        except (asyncpg.InterfaceError, OSError):
+            return None
+        except ValueError as error:
+            return str(error)
+        finally:
+            connection.terminate()
+        return None
+
     async def _make(self) -> None:
         await self._run(self._server, ["DROP DATABASE IF EXISTS shop WITH (FORCE)", f"DROP ROLE IF EXISTS {_READER}"])
         await self._run(self._server, ["CREATE DATABASE shop", f"CREATE ROLE {_READER} LOGIN PASSWORD 'reads'"])
@@ -130,6 +154,30 @@ class MariadbStage:
             f"CREATE OR REPLACE USER '{_READER}'@'localhost' IDENTIFIED BY 'reads'",
             f"GRANT SELECT, SHOW VIEW ON shop.* TO '{_READER}'@'localhost'",
         )
+
+    def control(self, sql: str, seconds: float) -> str | None:
+        connection = pymysql.connect(
+            unix_socket=str(self._socket),
+            user="root",
+            database="shop",
+            autocommit=True,
+            client_flag=CLIENT.MULTI_STATEMENTS,
+            read_timeout=seconds + 5,
+        )
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(f"SET SESSION max_statement_time = {seconds}, lock_wait_timeout = 3")
+                cursor.execute(sql)
+                while cursor.nextset():
+                    pass
+        except pymysql.err.OperationalError as error:
+            return None if error.args[0] in _ENDED else str(error)
+        except (pymysql.MySQLError, ValueError) as error:
+            return str(error)
+        finally:
+            if connection.open:
+                connection.close()
+        return None
 
     def _asked(self, *statements: str) -> list[Any]:
         """What the last of them answers."""

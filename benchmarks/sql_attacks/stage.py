@@ -34,6 +34,11 @@ class Stage(Protocol):
         """The shop as it was at first."""
         ...
 
+    def control(self, sql: str, seconds: float) -> str | None:
+        """What the database itself says against a statement that nothing guards; `None` where it works. The shop is
+        not as it was afterwards."""
+        ...
+
 
 Open = Callable[[Path], AbstractAsyncContextManager[Stage]]
 """A stage in a folder of its own. Raises `NotHereError`."""

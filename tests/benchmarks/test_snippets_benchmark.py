@@ -30,7 +30,7 @@ def test_each_snippet_is_judged_by_what_cpython_prints(tmp_path: Path, capsys: p
     assert main([str(file), "--json", "--mode", "monty"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["benchmark"] == "snippets"
-    assert report["modes"] == {"monty": {"snippets": 4, "passed": 2, "lacking": 1, "checked": 1}}
+    assert report["modes"] == {"monty": {"snippets": 4, "passed": 2, "lacking": 1, "checked": 1, "without_tools": 0}}
     assert [(case["id"], case["passed"], case["stage"], case["why"]) for case in report["cases"]] == [
         ("orders", True, "run", ""),
         ("unknown user", True, "run", ""),
@@ -58,3 +58,51 @@ def test_a_file_of_another_shape_is_refused_with_its_place(
     file.write_text(text)
     assert main([str(file)]) == 2
     assert why in capsys.readouterr().err
+
+
+TOOLS = {
+    "search_docs": {
+        "parameters": ["query"],
+        "answers": [
+            {"arguments": {"query": "refunds"}, "returns": [{"title": "Refunds", "date": "2026-01-02"}]},
+            {"arguments": {"query": ""}, "raises": {"type": "ValueError", "message": "say what to look for"}},
+        ],
+    }
+}
+WITH_TOOLS = [
+    {
+        "id": "of the file",
+        "code": "for d in await search_docs('refunds'):\n    print(d['title'], d['date'])\n"
+        "try:\n    await search_docs(query='')\nexcept ValueError as e:\n    print(e)",
+        "expected_stdout": "Refunds 2026-01-02\nsay what to look for\n",
+    },
+    {
+        "id": "of its own",
+        "code": "print(await today(), len(await list_users()))",
+        "expected_stdout": "2026-01-03 3\n",
+        "tools": {"today": {"returns": "2026-01-03"}},
+    },
+    {"id": "of nobody", "code": "print(await weather('Oslo'))", "expected_stdout": "cold\n"},
+]
+
+
+@pytest.mark.behaviour("benchmarks.snippets")
+def test_a_file_brings_tools_of_its_own_and_one_that_is_missing_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "snippets.json"
+    file.write_text(json.dumps({"tools": TOOLS, "snippets": WITH_TOOLS}))
+    assert main([str(file), "--json", "--mode", "monty"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["modes"]["monty"] == {"snippets": 3, "passed": 2, "lacking": 0, "checked": 0, "without_tools": 1}
+    assert [(case["id"], case["stage"], case["why"]) for case in report["cases"] if not case["passed"]] == [
+        ("of nobody", "file", "the file brings no tool 'weather'")
+    ]
+
+
+@pytest.mark.behaviour("benchmarks.snippets")
+def test_a_tool_without_an_answer_is_refused_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "snippets.json"
+    file.write_text(json.dumps({"tools": {"date": {"parameters": []}}, "snippets": []}))
+    assert main([str(file)]) == 2
+    assert "tools.date has neither 'returns' nor 'raises' nor 'answers'" in capsys.readouterr().err

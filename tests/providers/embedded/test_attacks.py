@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from benchmarks.sql_attacks.__main__ import played
+from benchmarks.sql_attacks.__main__ import played, shown
 from benchmarks.sql_attacks.case import BadFileError, Case, read
 from benchmarks.sql_attacks.embedded import DuckdbStage, SqliteStage
 from benchmarks.sql_attacks.judging import Judge
@@ -157,6 +157,37 @@ def test_a_file_that_holds_no_attacks_is_told(text: str, tmp_path: Path) -> None
     file.write_text(text, encoding="utf-8")
     with pytest.raises(BadFileError, match=r"cases\.json"):
         read(file)
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("benchmarks.sql_attacks")
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+async def test_a_refusal_proves_nothing_where_the_database_itself_would_have_failed(dialect: str) -> None:
+    cases = [
+        Case("writes", dialect, "DELETE FROM accounts", "refuse", ""),
+        Case("no such function", dialect, "SELECT no_such_function(1)", "refuse", ""),
+        Case("either", dialect, "DROP TABLE nowhere", "allow_or_refuse", ""),
+        Case("answered", dialect, "SELECT 1", "allow_or_refuse", ""),
+    ]
+    verdicts, _ = await played(cases, QUICK, with_control=True)
+    assert [(each.case.id, each.outcome, each.held, each.proves_nothing) for each in verdicts] == [
+        ("writes", "refused", True, False),
+        ("no such function", "refused", True, True),
+        ("either", "refused", True, False),
+        ("answered", "answered", True, False),
+    ]
+    assert "no_such_function" in str(verdicts[1].control)
+    [attacks, _] = shown(verdicts).splitlines()[2:4]
+    assert attacks.split()[-2:] == ["3", "1"]
+
+
+@pytest.mark.behaviour("benchmarks.sql_attacks")
+async def test_a_statement_that_may_be_answered_must_still_do_no_harm(tmp_path: Path) -> None:
+    folder = tmp_path / "database"
+    folder.mkdir()
+    judge = Judge(BareSqliteStage(folder), tmp_path / "watched", QUICK)
+    harmed = await judge.judged(Case("x", "sqlite", "DELETE FROM accounts", "allow_or_refuse", ""))
+    assert (harmed.outcome, harmed.held) == ("harmed", False)
 
 
 async def test_a_dialect_that_no_stage_plays_is_told() -> None:
