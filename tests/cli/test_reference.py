@@ -115,7 +115,6 @@ def test_every_command_takes_what_every_command_has() -> None:
     lacking = {name: SHARED - options(command) for name, command in COMMANDS.items() if SHARED - options(command)}
     assert lacking == {
         "pegboard stdio": {"--json"},
-        "pegboard ui": {"--config"},
         "pegboard version": {"--config", "--data-dir"},
         "pegboard search setup": {"--config"},
         "pegboard toolset new": {"--config", "--data-dir"},

@@ -17,6 +17,7 @@ from tests.servers.peers import command
 
 from pegboard.config import places
 from pegboard.core.presentations import Presented
+from pegboard.surfaces.cli.output import Exit, fail
 from pegboard.surfaces.cli.run import serve, stdio
 from pegboard.surfaces.listening import CannotListen, bound, is_open_to_others, reachable
 from pegboard.surfaces.mcp.paths import FIXED
@@ -237,3 +238,18 @@ def test_a_server_that_comes_or_falls_while_it_runs_is_told_in_a_line(home: Path
         assert pegboard("servers", "add", "bad", *at, "--", *command("crash_on_start")).code == 0
         assert told_until(process, "  ○ bad~bad is down: exited with code 3")[-1].endswith("exited with code 3")
         ended(process, signal.SIGINT)
+
+
+def test_the_address_is_written_before_anything_is_answered(
+    pegboard: Pegboard, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits for /health reads gateway.json next."""
+    file, seen = home / "data" / "gateway.json", list[bool]()
+
+    async def enter(self: object) -> None:
+        seen.append(file.exists())
+        fail(Exit.FAILED, "that is all")
+
+    monkeypatch.setattr("pegboard.surfaces.listening.Listening.__aenter__", enter)
+    done = pegboard("serve", "--config", board(home / "pegboard.yaml", {}), "--data-dir", home / "data", "--port", "0")
+    assert (done.code, seen, file.exists()) == (1, [True], False)

@@ -30,17 +30,24 @@ def test_the_address_that_serve_prints_signs_a_browser_in(home: Path) -> None:
             assert page.status_code == 200
             session = browser.get(f"{page.url.scheme}://{page.url.netloc.decode()}/api/v1/session")
             assert session.json()["scopes"] == ["read", "call", "operate", "admin"]
+            browser.cookies.clear()
+            assert browser.get(address).headers["location"] == "/ui/sign-in?used"
         done = ended(process, signal.SIGINT)
     assert done.code == 0
-    assert sum(address.partition("token=")[2] in line for line in told) == 1
+    assert sum(address.partition("login=")[2] in line for line in told) == 1
 
 
 @pytest.mark.behaviour("ui.one_address")
 def test_the_address_of_a_running_gateway_is_told_again(gateway: Gateway, at_gateway: Pegboard) -> None:
     address = json.loads((gateway.data_dir / "gateway.json").read_text())
     done = at_gateway("ui")
-    assert (done.code, done.out, done.err) == (0, f"{address['url']}/ui/?token={address['token']}\n", "")
-    assert at_gateway("ui", "--json").json == {"url": done.out.strip()}
+    assert (done.code, done.out.startswith(f"{address['url']}/ui/?login="), done.err) == (0, True, "")
+    assert address["token"] not in done.out
+    assert at_gateway("ui", "--json").json["url"] != done.out.strip(), "each signs in once"
+    with httpx2.Client(trust_env=False) as browser:
+        assert browser.get(done.out.strip()).headers["location"] == "/ui/"
+        browser.cookies.clear()
+        assert browser.get(done.out.strip()).headers["location"] == "/ui/sign-in?used"
 
 
 def test_a_browser_is_opened_without_the_token_on_its_command_line(gateway: Gateway, tmp_path: Path) -> None:
@@ -70,7 +77,10 @@ def _session(home: Path, port: str, cookie: str | None, end: signal.Signals) -> 
         token = json.loads((home / "data" / "gateway.json").read_text())["token"]
         with httpx2.Client(trust_env=False) as browser:
             if cookie is None:
-                line = browser.get(address, params={"token": token}).headers["set-cookie"]
+                bearer = {"authorization": f"Bearer {token}"}
+                root = address.removesuffix("/ui/")
+                link = browser.post(f"{root}/api/v1/session/link", headers=bearer).json()["path"]
+                line = browser.get(f"{root}{link}").headers["set-cookie"]
                 cookie = line.partition(";")[0]
             asked = browser.get(address.replace("/ui/", "/api/v1/session"), headers={"cookie": cookie})
         ended(process, end)

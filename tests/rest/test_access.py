@@ -91,6 +91,7 @@ async def test_the_api_describes_itself() -> None:
         ("DELETE", "/api/v1/principals/{id}"),
         ("GET", "/api/v1/session"),
         ("POST", "/api/v1/session"),
+        ("POST", "/api/v1/session/link"),
         ("DELETE", "/api/v1/session"),
         ("DELETE", "/api/v1/sessions"),
         ("POST", "/api/v1/tools/switch"),
@@ -247,3 +248,10 @@ async def test_the_root_hands_each_path_to_its_surface_and_answers_the_rest_itse
     assert problem(await asked(app, "/")) == (404, "Nothing is at '/'. MCP clients connect to /mcp.")
     strange: Any = json.loads((await asked(app, "/%1b%5b")).text)
     assert strange["detail"] == "Nothing is at '/\\x1b['. MCP clients connect to /mcp."
+
+
+@pytest.mark.behaviour("access.login_link")
+async def test_the_start_up_token_makes_an_address_that_signs_in() -> None:
+    async with at_desk() as desk:
+        answer = await desk.ask("POST", "/session/link")
+        assert (answer.status_code, answer.json()["path"].partition("=")[0]) == (200, "/ui/?login")

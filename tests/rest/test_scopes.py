@@ -35,6 +35,7 @@ SAID: Final = {
     ("POST", "/api/v1/policy/import"): {Scope.ADMIN},
     ("POST", "/api/v1/toolsets/import"): {Scope.ADMIN},
     ("POST", "/api/v1/store/unreadable/delete"): {Scope.ADMIN},
+    ("POST", "/api/v1/session/link"): {Scope.ADMIN},
 }
 
 

@@ -14,6 +14,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import yaml
+from playwright.sync_api import Page
 from tests.e2e.served import DEMO, PEGBOARD, ROOT, environment, warm_pegboard
 
 DEADLINE = 60.0
@@ -38,8 +39,15 @@ class Site:
 
     @property
     def entrance(self) -> str:
-        """The address that is printed at the start: it signs in."""
-        return f"{self.address}/ui/?token={self.token}"
+        """As `pegboard ui` prints it: it signs in, once."""
+        return f"{self.address}{self.ask('POST', '/session/link')['path']}"
+
+    def sign_in(self, page: Page, token: str) -> None:
+        """As whoever has this token: tokens go into the form."""
+        page.goto(f"{self.address}/ui/sign-in")
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/ui/")
 
     def ask(self, method: str, path: str, body: object = None, *, version: int | None = None) -> Any:
         """One request to the API by the operator; the body of the answer, whatever its status."""

@@ -33,8 +33,7 @@ def pats(browser: Browser, served: Site, pats_token: str) -> Iterator[Page]:
     """The page of somebody else."""
     with context(browser) as made:
         page = made.new_page()
-        page.goto(f"{served.address}/ui/?token={pats_token}")
-        page.wait_for_url("**/ui/")
+        served.sign_in(page, pats_token)
         yield page
 
 

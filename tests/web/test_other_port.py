@@ -86,8 +86,8 @@ def test_a_page_of_another_port_changes_nothing_and_reads_nothing(
 def test_the_form_without_scripts_signs_in(browser: Browser, served: Site) -> None:
     with context(browser) as made:
         page = made.new_page()
-        page.goto(f"{served.address}/ui/?token=wrong")
-        assert page.url == f"{served.address}/ui/sign-in?refused"
+        page.goto(f"{served.address}/ui/?login=wrong")
+        assert page.url == f"{served.address}/ui/sign-in?used"
         page.get_by_label("Token").fill(served.token)
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(f"{served.address}/ui/")

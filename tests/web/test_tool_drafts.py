@@ -239,8 +239,7 @@ def test_who_only_looks_is_offered_no_call_and_no_import(browser: Browser, serve
     token = served.ask("POST", "/tokens", {"principal": "eyes", "name": "looking", "scopes": ["read"]})["token"]
     with context(browser) as made:
         page = made.new_page()
-        page.goto(f"{served.address}/ui/?token={token}")
-        page.wait_for_url("**/ui/")
+        served.sign_in(page, token)
         page.goto(f"{served.address}/ui/tool?id={SEARCH}&tab=try")
         panel = page.get_by_role("tabpanel", name="Try it")
         expect(panel).to_contain_text("Your token may look, not call")

@@ -5,7 +5,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -114,9 +114,14 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
         house.gateway.board.close()
 
     limits = ConnectionLimits(house.settings.gateway.max_connections_per_address) if house.settings else None
-    async with mcp.running(), Listening(root, listener, stopping, mcp.express, limits) as listening:
-        house.desk.listen_at((house.settings and house.settings.gateway.url) or url)
+    async with AsyncExitStack() as stack:
+        # Before anything is answered: whoever waits for /health reads the address next.
         places.write_address(house.data_dir, places.Address(url, token, os.getpid()))
+        forget = partial(places.forget_address, house.data_dir, os.getpid())
+        stack.callback(forget)
+        await stack.enter_async_context(mcp.running())
+        listening = await stack.enter_async_context(Listening(root, listener, stopping, mcp.express, limits))
+        house.desk.listen_at((house.settings and house.settings.gateway.url) or url)
         listened.set()
         try:
             if as_json:
@@ -129,7 +134,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
                 board = {"chats": chat is not None, "docspace": docspace_on(house.gateway.board.policy) is not None}
                 tell(
                     announcement(
-                        endpoint, f"{url}/ui/?token={token}", program, house.file, str(house.data_dir), **board
+                        endpoint, f"{url}{reception.login_path()}", program, house.file, str(house.data_dir), **board
                     )
                 )
             if is_open_to_others(listener):
@@ -144,7 +149,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
                 tell(f"! {costly} {INSTEAD}")
             await tell_while(house.gateway, tell, listening.ended)
         finally:
-            places.forget_address(house.data_dir, os.getpid())
+            forget()
 
 
 def mark_exposed(house: House, listener: "socket") -> None:

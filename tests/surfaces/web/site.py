@@ -67,6 +67,6 @@ def secret_in(answer: httpx2.Response, name: str = COOKIE) -> str:
 
 async def signed_in(client: httpx2.AsyncClient, token: str = TOKEN) -> dict[str, str]:
     """The header that a browser sends from then on."""
-    answer = await client.get("/ui/", params={"token": token})
+    answer = await client.post("/ui/sign-in", data={"token": token}, headers=PAGE)
     client.cookies.clear()
     return {"cookie": f"{COOKIE}={secret_in(answer)}"}

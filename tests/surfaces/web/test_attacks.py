@@ -84,7 +84,7 @@ async def test_no_token_and_no_cookie_is_in_a_log_an_answer_or_the_activity(capl
             id, text = await made(client, "read", "operate")
             wrong = "pgb_wrong-0123456789-swordfish"
             answers = [
-                await client.get("/ui/", params={"token": TOKEN}),
+                await client.post("/ui/sign-in", data={"token": TOKEN}, headers=PAGE),
                 await client.get("/ui/", params={"token": wrong}),
                 await client.post("/ui/sign-in", data={"token": wrong}, headers=PAGE),
                 await client.post("/api/v1/session", json={"token": wrong}),

@@ -6,13 +6,16 @@ import pytest
 from tests.rest.desk import problem
 from tests.surfaces.web.site import COOKIE, OWN, PAGE, TOKEN, browsing, secret_in, signed_in
 
+from pegboard.gateway.access.login_links import LINK_SECONDS, LoginLinks
+
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.behaviour("ui.one_address")
-async def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address() -> None:
-    async with browsing() as (client, _):
-        answer = await client.get("/ui/", params={"token": TOKEN})
+@pytest.mark.behaviour("ui.one_address", "access.login_link")
+async def test_the_printed_address_signs_in_once_and_its_code_leaves_the_address() -> None:
+    async with browsing() as (client, reception):
+        path = reception.login_path()
+        answer = await client.get(path)
         assert (answer.status_code, answer.headers["location"], answer.content) == (303, "/ui/", b"")
         assert answer.headers["cache-control"] == "no-store"
         (line,) = answer.headers.get_list("set-cookie")
@@ -27,16 +30,18 @@ async def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address(
         }
 
 
-async def test_a_wrong_token_leads_to_a_form_that_needs_no_script() -> None:
+@pytest.mark.behaviour("access.login_link")
+@pytest.mark.parametrize("token", [TOKEN, "wrong"])
+async def test_no_token_is_taken_from_an_address_and_the_form_needs_no_script(token: str) -> None:
     async with browsing() as (client, _):
-        answer = await client.get("/ui/", params={"token": "wrong"})
-        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/sign-in?refused")
+        answer = await client.get("/ui/", params={"token": token})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/sign-in?pasted")
         assert "set-cookie" not in answer.headers
-        form = await client.get("/ui/sign-in?refused")
+        form = await client.get("/ui/sign-in?pasted")
         assert form.status_code == 200
         assert '<form method="post" action="/ui/sign-in"' in form.text
-        assert "This gateway knows no such token" in form.text
-        assert "wrong" not in str(form.url)
+        assert "A token is not taken from an address. Paste it here." in form.text
+        assert token not in str(form.url)
         signed = await client.post("/ui/sign-in", data={"token": f" {TOKEN}\n"}, headers=PAGE)
         assert (signed.status_code, signed.headers["location"]) == (303, "/ui/")
         assert secret_in(signed)
@@ -153,12 +158,12 @@ async def test_signing_in_takes_no_cookie_that_was_there_before() -> None:
     """Whoever planted one in the browser does not come in with it; and the former visit ends."""
     async with browsing() as (client, _):
         planted = {"cookie": f"{COOKIE}=planted-by-another-port"}
-        answer = await client.get("/ui/", params={"token": TOKEN}, headers=planted)
+        answer = await client.post("/ui/sign-in", data={"token": TOKEN}, headers={**planted, **PAGE})
         assert secret_in(answer) != "planted-by-another-port"
         client.cookies.clear()
         assert (await client.get("/api/v1/status", headers={**planted, **PAGE})).status_code == 401
         first = await signed_in(client)
-        answer = await client.get("/ui/", params={"token": TOKEN}, headers=first)
+        answer = await client.post("/ui/sign-in", data={"token": TOKEN}, headers={**first, **PAGE})
         client.cookies.clear()
         assert (await client.get("/api/v1/status", headers={**first, **PAGE})).status_code == 401
 
@@ -194,14 +199,14 @@ async def test_a_wrong_token_beside_a_good_cookie_is_a_wrong_token() -> None:
 async def test_whoever_guesses_tokens_is_told_to_wait_at_every_door_together() -> None:
     async with browsing() as (client, _):
         for _ in range(7):
-            assert (await client.get("/ui/", params={"token": "wrong"})).status_code == 303
+            assert (await client.get("/ui/", params={"login": "wrong"})).status_code == 303
             assert (await client.post("/api/v1/session", json={"token": "wrong"})).status_code == 401
             assert (await client.get("/api/v1/status", headers={"authorization": "Bearer wrong"})).status_code in (
                 401,
                 429,
             )
         for answer in (
-            await client.get("/ui/", params={"token": "wrong"}),
+            await client.get("/ui/", params={"login": "wrong"}),
             await client.post("/api/v1/session", json={"token": "wrong"}),
             await client.get("/api/v1/status", headers={"authorization": "Bearer wrong"}),
             await client.post("/ui/sign-in", data={"token": "wrong"}, headers=PAGE),
@@ -214,9 +219,9 @@ async def test_whoever_guesses_tokens_is_told_to_wait_at_every_door_together() -
 
 @pytest.mark.behaviour("access.https_cookie")
 async def test_behind_tls_the_cookie_is_for_tls_alone() -> None:
-    async with browsing(reception={"public": "https://tools.example.org"}) as (client, _):
+    async with browsing(reception={"public": "https://tools.example.org"}) as (client, reception):
         public = {"host": "tools.example.org"}
-        answer = await client.get("/ui/", params={"token": TOKEN}, headers=public)
+        answer = await client.get(reception.login_path(), headers=public)
         (line,) = answer.headers.get_list("set-cookie")
         assert line.startswith(f"__Host-{COOKIE}=")
         assert line.endswith("; Path=/; HttpOnly; SameSite=Strict; Secure")
@@ -226,3 +231,69 @@ async def test_behind_tls_the_cookie_is_for_tls_alone() -> None:
             headers = {**cookie, "origin": origin}
             done = await client.post("/api/v1/servers/github/restart", headers=headers)
             assert done.status_code == status
+
+
+@pytest.mark.behaviour("access.login_link")
+async def test_an_address_works_once_and_a_second_click_says_how_to_get_another() -> None:
+    async with browsing() as (client, reception):
+        path = reception.login_path()
+        first = await client.get(path)
+        client.cookies.clear()
+        again = await client.get(path)
+        assert (again.status_code, again.headers["location"]) == (303, "/ui/sign-in?used")
+        assert "set-cookie" not in again.headers
+        assert "pegboard ui" in (await client.get("/ui/sign-in?used")).text
+        # Whoever is signed in already goes on.
+        same = await client.get(path, headers={"cookie": f"{COOKIE}={secret_in(first)}"})
+        assert (same.status_code, same.headers["location"], "set-cookie" in same.headers) == (303, "/ui/", False)
+
+
+@pytest.mark.behaviour("access.login_link")
+async def test_an_address_does_not_work_for_long() -> None:
+    clock = [0.0]
+    async with browsing(reception={"links": LoginLinks(lambda: clock[0])}) as (client, reception):
+        path, late = reception.login_path(), reception.login_path()
+        clock[0] = LINK_SECONDS - 1
+        assert (await client.get(path)).headers["location"] == "/ui/"
+        client.cookies.clear()
+        clock[0] = LINK_SECONDS
+        assert (await client.get(late)).headers["location"] == "/ui/sign-in?used"
+
+
+@pytest.mark.behaviour("access.login_link")
+async def test_nobody_with_a_token_of_their_own_makes_such_an_address() -> None:
+    """Else a page that leads an operator's browser there would make them work in the other's name."""
+    async with browsing() as (client, _):
+        operator = {"authorization": f"Bearer {TOKEN}"}
+        made = {"principal": "mallory", "name": "x", "scopes": ["admin", "operate", "read"]}
+        token = (await client.post("/api/v1/tokens", json=made, headers=operator)).json()["token"]
+        refused = await client.post("/api/v1/session/link", headers={"authorization": f"Bearer {token}"})
+        assert refused.status_code == 403
+        given = (await client.post("/api/v1/session/link", headers=operator)).json()
+        assert (given["path"].startswith("/ui/?login="), given["seconds"]) == (True, 900)
+        assert (await client.get(given["path"])).headers["location"] == "/ui/"
+
+
+@pytest.mark.behaviour("access.login_link")
+async def test_whoever_is_signed_in_as_somebody_else_is_asked_before_that_ends() -> None:
+    async with browsing() as (client, reception):
+        made = {"principal": "ann", "name": "x", "scopes": ["read"]}
+        operator = {"authorization": f"Bearer {TOKEN}"}
+        token = (await client.post("/api/v1/tokens", json=made, headers=operator)).json()["token"]
+        anns = await signed_in(client, token)
+        path = reception.login_path()
+        asked = await client.get(path, headers=anns)
+        assert (asked.status_code, "set-cookie" in asked.headers) == (200, False)
+        assert "signed in as <strong>ann</strong>" in asked.text
+        still = await client.get("/api/v1/session", headers={**anns, **PAGE})
+        assert still.json()["principal"] == "ann"
+        code = path.partition("login=")[2]
+        foreign = await client.post(
+            "/ui/sign-in", data={"login": code}, headers={**anns, "origin": "http://evil.example"}
+        )
+        assert foreign.status_code == 403
+        done = await client.post("/ui/sign-in", data={"login": code}, headers={**anns, **PAGE})
+        assert (done.status_code, done.headers["location"]) == (303, "/ui/")
+        client.cookies.clear()
+        now = await client.get("/api/v1/session", headers={"cookie": f"{COOKIE}={secret_in(done)}", **PAGE})
+        assert now.json()["principal"] == "local"

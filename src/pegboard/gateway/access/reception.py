@@ -8,6 +8,7 @@ from pegboard.core.scope import Scope
 
 from .attempts import Attempts, too_many
 from .keys import Keys, hashed
+from .login_links import PARAMETER, LoginLinks
 from .origin import is_own, own_origin
 from .proxies import Proxies
 from .visit_keeping import VisitKeeping
@@ -21,6 +22,11 @@ UNKNOWN: Final = (
     "as Authorization: Bearer TOKEN."
 )
 WRONG: Final = "This gateway knows no such token. It may have been revoked, or have expired, or be another gateway's."
+USED_LINK: Final = (
+    "This address was used before, or is too old: it signs in once. For a new one, run on the gateway's machine: "
+    "pegboard ui"
+)
+NO_TOKENS_IN_ADDRESSES: Final = "A token is not taken from an address. Paste it here."
 FOREIGN: Final = (
     "Another page made this request with your browser's cookie. Only pages of the gateway itself may do that; "
     "whoever else wants to sends a token as Authorization: Bearer TOKEN."
@@ -69,6 +75,7 @@ class Reception:
     visits: Visits = field(default_factory=Visits)
     keeping: VisitKeeping | None = None
     """Of these visits, beyond the end of this run."""
+    links: LoginLinks = field(default_factory=LoginLinks)
 
     def __post_init__(self) -> None:
         self.visits.start_up = self.keys.start_up
@@ -112,6 +119,23 @@ class Reception:
             return Turned(403, NOT_FOR_PAGES)
         self.sign_out(headers)
         return self.visits.begin(hashed(token.strip()))
+
+    def login_path(self) -> str:
+        """An address of the web UI that signs a browser in as the operator of this machine, once."""
+        return f"/ui/?{PARAMETER}={self.links.mint()}"
+
+    def sign_in_by_link(self, code: str, headers: Pairs, peer: str) -> str | Turned:
+        """The secret of a new session of the start-up token. The code is used up."""
+        if not self.links.redeem(code):
+            return self._failed(peer, headers, USED_LINK)
+        self.sign_out(headers)
+        return self.visits.begin(self.keys.start_up)
+
+    def session_of(self, headers: Pairs) -> Who | None:
+        """Whose session the browser shows with its cookie, if it lasts."""
+        secret = self.secret_of(headers)
+        digest = None if secret is None else self.visits.token_of(secret, self.keys.known())
+        return None if digest is None else self.keys.holder_by(digest)
 
     def sign_out(self, headers: Pairs) -> None:
         secret = self.secret_of(headers)

@@ -1,4 +1,4 @@
-"""`pegboard ui`: the address at which a browser sees the board of the gateway that runs here."""
+"""`pegboard ui`: an address at which a browser sees the board of the gateway that runs here, signed in."""
 
 import os
 import webbrowser
@@ -10,20 +10,25 @@ import click
 
 from pegboard.config import places
 
-from .options import data_dir_option, json_option
+from .client import running_gateway
+from .link import Options
+from .options import asked, config_option, data_dir_option, json_option
 from .output import Exit, document, fail, say
+from .running import run_to_end
 
 FILE: Final = "open.html"
 
 
 @click.command()
+@config_option
 @data_dir_option
 @click.option("--open", "opens", is_flag=True, help="Open it in your browser.")
 @json_option
-def ui(data_dir: Path | None, opens: bool, as_json: bool) -> int:
-    """Print the address of the board's pages, with the token that signs you in.
+def ui(config: Path | None, data_dir: Path | None, opens: bool, as_json: bool) -> int:
+    """Print an address of the web UI that signs you in.
 
-    It works for as long as this gateway runs. Whoever has it can do everything: pass it on to nobody.
+    It works once, within a quarter of an hour; the browser then stays signed in. Whoever opens it can do everything:
+    pass it on to nobody.
     """
     directory = places.data_directory(data_dir, os.environ)
     if not places.is_held(directory):
@@ -32,7 +37,19 @@ def ui(data_dir: Path | None, opens: bool, as_json: bool) -> int:
     if isinstance(address, places.Unusable):
         told = f"a gateway runs with the data directory {directory}, but {address.why}. Try again in a moment."
         fail(Exit.UNREACHABLE, told)
-    url = f"{address.url}/ui/?token={address.token}"
+    paths: list[str] = []
+
+    async def ask() -> int:
+        async with running_gateway(Options(config, data_dir), lambda key, id: False) as api:
+            if api is None:
+                fail(
+                    Exit.UNREACHABLE, f"no gateway runs with the data directory {directory}. Start one: pegboard serve"
+                )
+            paths.append((await asked(api, "POST", "/session/link"))["path"])
+        return Exit.OK
+
+    run_to_end(ask)
+    url = f"{address.url}{paths[0]}"
     if opens and not webbrowser.open(_leading_to(directory, url).as_uri()):
         fail(Exit.FAILED, f"no browser could be started here. Open this yourself: {url}")
     document({"url": url}) if as_json else say(url)

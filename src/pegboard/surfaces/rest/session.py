@@ -1,5 +1,6 @@
 """The visit of a browser: who is signed in, signing in, signing out."""
 
+import hmac
 from http import HTTPStatus
 from typing import Annotated
 
@@ -8,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from pegboard.core.scope import Scope, in_order
+from pegboard.gateway.access.login_links import LINK_SECONDS
 from pegboard.gateway.access.reception import Reception, Turned
 from pegboard.gateway.access.who import Who
 from pegboard.ports import StoreAway
@@ -22,6 +24,13 @@ class SessionShape(TypedDict):
     scopes: list[str]
     tokenId: str | None
     """Of the API token by which this came in; null for the start-up token."""
+
+
+class LoginLinkShape(TypedDict):
+    path: str
+    """Relative to where the gateway listens."""
+    seconds: int
+    """How long it can be used."""
 
 
 class SignIn(BaseModel):
@@ -52,6 +61,15 @@ def session_routes(reception: Reception) -> APIRouter:
         who = reception.keys.holder(body.token.strip())
         assert who is not None
         return _shape(who)
+
+    @routes.post("/session/link")
+    @needs(Scope.ADMIN)
+    async def make_login_link() -> LoginLinkShape:
+        """An address that signs a browser in as the operator, once. Only the start-up token makes one: whoever could
+        make one for a token of their own could lead another person's browser into their session."""
+        if not hmac.compare_digest(current().digest, reception.keys.start_up):
+            raise Problem(HTTPStatus.FORBIDDEN, "Only the start-up token makes such an address. Run: pegboard ui")
+        return {"path": reception.login_path(), "seconds": int(LINK_SECONDS)}
 
     @routes.delete("/session", status_code=HTTPStatus.NO_CONTENT)
     @open_to_strangers

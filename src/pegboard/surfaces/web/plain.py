@@ -79,8 +79,20 @@ _FORM: Final = """<form method="post" action="/ui/sign-in" autocomplete="off">
 gateway, <code>pegboard ui</code> prints an address that needs none of this.</p>"""
 
 
+_OTHER: Final = """<p>This browser is signed in as <strong>{who}</strong>.</p>
+<form method="post" action="/ui/sign-in" autocomplete="off">
+<input name="login" type="hidden" value="{code}">
+<button>Sign in as the operator of this machine instead</button>
+</form>
+<p><a href="/ui/">Stay signed in as {who}</a></p>"""
+
+
 def page(title: str, body: str) -> bytes:
     return _PAGE.format(title=escape(title), body=body, style=STYLE_NAME).encode()
+
+
+def other_session_page(who: str, code: str) -> bytes:
+    return page("Sign in as somebody else?", _OTHER.format(who=escape(who), code=escape(code)))
 
 
 def sign_in_page(why: str | None) -> bytes:

@@ -8,10 +8,22 @@ import anyio
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from pegboard.gateway.access.reception import FOREIGN, WRONG, Reception, Turned
+from pegboard.gateway.access.login_links import PARAMETER
+from pegboard.gateway.access.reception import FOREIGN, NO_TOKENS_IN_ADDRESSES, USED_LINK, WRONG, Reception, Turned
+from pegboard.gateway.access.who import OPERATOR
 
 from .files import ASK_AGAIN, INDEX, Files
-from .plain import FRAME, FRAME_NAME, FRAME_POLICY, STYLE, STYLE_NAME, sign_in_page, told_page, unbuilt_page
+from .plain import (
+    FRAME,
+    FRAME_NAME,
+    FRAME_POLICY,
+    STYLE,
+    STYLE_NAME,
+    other_session_page,
+    sign_in_page,
+    told_page,
+    unbuilt_page,
+)
 
 ROOT: Final = "/ui/"
 SIGN_IN: Final = "sign-in"
@@ -43,6 +55,10 @@ _FRAME_HEADERS: Final = {
 _FORM_HEADERS: Final = {"referrer-policy": "same-origin", "cache-control": "no-store"}
 
 
+_REASONS: Final = {b"refused": WRONG, b"used": USED_LINK, b"pasted": NO_TOKENS_IN_ADDRESSES}
+"""Why somebody is led to the form, by the query of its address."""
+
+
 class Site:
     """Whoever calls it has made sure that the request is addressed to this gateway."""
 
@@ -64,14 +80,16 @@ class Site:
         if method not in _READS:
             return _answered(HTTPStatus.METHOD_NOT_ALLOWED, told_page("Not this way", "Open it in a browser."), "GET")
         if name == SIGN_IN:
-            why = WRONG if query == b"refused" else None
+            why = _REASONS.get(query)
             return _answered(HTTPStatus.OK, sign_in_page(why), more=_FORM_HEADERS)
         if name == STYLE_NAME:
             return Response(STYLE, headers={**HEADERS, "cache-control": ASK_AGAIN}, media_type="text/css")
         if name == FRAME_NAME:
             return Response(FRAME, headers={**HEADERS, **_FRAME_HEADERS})
-        if query and (token := _token(query)) is not None:
-            return self._signed_in(scope, token)
+        if query and (code := _field(query, PARAMETER)) is not None:
+            return self._signed_in_by_link(scope, code)
+        if query and _field(query, "token") is not None:
+            return _to(f"{ROOT}{SIGN_IN}?pasted")
         return await self._file(name)
 
     async def _file(self, name: str) -> Response:
@@ -89,13 +107,19 @@ class Site:
         headers = {**HEADERS, "cache-control": file.keep, "content-type": file.kind}
         return Response(content, headers=headers)
 
-    def _signed_in(self, scope: Scope, token: str) -> Response:
-        """The token leaves the address at once, whether it was right or not."""
+    def _signed_in_by_link(self, scope: Scope, code: str) -> Response:
+        """The code leaves the address at once, whether it was right or not. Whoever is signed in as somebody else is
+        asked first; whoever is signed in already needs no link."""
         headers, peer = scope["headers"], _peer(scope)
-        secret = self._reception.sign_in(token, headers, peer)
+        session = self._reception.session_of(headers)
+        if session is not None and session.principal == OPERATOR.principal:
+            return _to(ROOT)
+        if session is not None and self._reception.links.is_valid(code):
+            return _answered(HTTPStatus.OK, other_session_page(session.principal, code), more=_FORM_HEADERS)
+        secret = self._reception.sign_in_by_link(code, headers, peer)
         if isinstance(secret, Turned):
             if secret.status == HTTPStatus.UNAUTHORIZED:
-                return _to(f"{ROOT}{SIGN_IN}?refused")
+                return _to(f"{ROOT}{SIGN_IN}?used")
             return _refused(secret)
         return _to(ROOT, cookie=self._reception.cookie(headers, peer).setting(secret))
 
@@ -104,10 +128,14 @@ class Site:
         if not self._reception.is_own("POST", headers, peer):
             return _refused(Turned(HTTPStatus.FORBIDDEN, FOREIGN))
         body = await _form(receive)
-        token = None if body is None else _token(body)
-        if token is None:
+        token = None if body is None else _field(body, "token")
+        code = None if body is None else _field(body, PARAMETER)
+        if code is not None and token is None:
+            secret = self._reception.sign_in_by_link(code, headers, peer)
+        elif token is None:
             return _refused(Turned(HTTPStatus.BAD_REQUEST, "That form holds no token. Paste it once more."))
-        secret = self._reception.sign_in(token, headers, peer)
+        else:
+            secret = self._reception.sign_in(token, headers, peer)
         if isinstance(secret, Turned):
             return _refused(secret)
         return _to(ROOT, cookie=self._reception.cookie(headers, peer).setting(secret))
@@ -118,11 +146,11 @@ def _peer(scope: Scope) -> str:
     return "" if client is None else str(client[0])
 
 
-def _token(text: bytes) -> str | None:
+def _field(text: bytes, wanted: str) -> str | None:
     if len(text) > _MOST_QUERY:
         return None
     try:
-        said = [value for name, value in parse_qsl(text.decode("latin-1"), max_num_fields=50) if name == "token"]
+        said = [value for name, value in parse_qsl(text.decode("latin-1"), max_num_fields=50) if name == wanted]
     except ValueError:
         return None
     return said[0] if len(said) == 1 else None
