@@ -140,9 +140,8 @@ def test_an_import_names_the_servers_that_nobody_is_asked_about(pegboard: Pegboa
     ]
     laid_out(home / "mine", manifest(mcp_servers=servers))
     told = (
-        "  … nobody is asked before calls of mine~far, because the manifest does not say requires_confirmation. To be "
-        "asked: confirmation.manifest_servers in pegboard.yaml, or pegboard overrides set 'mine~far:*' --toolset mine "
-        "--requires-confirmation\n"
+        "  … requires_confirmation is not said of mine~far: nobody is asked before most calls. To be asked: "
+        "confirmation.manifest_servers in pegboard.yaml\n"
     )
     assert told in pegboard("toolset", "import", "mine", "--dry-run").err
     config = board(home / "pegboard.yaml", servers={}, confirmation={"manifest_servers": True})

@@ -148,9 +148,8 @@ def _shown(body: dict[str, Any]) -> None:
         tell(f"! {warning}")
     if servers := body["unconfirmedServers"]:
         tell(
-            f"  … nobody is asked before calls of {_listed(servers)}, because the manifest does not say "
-            "requires_confirmation. To be asked: confirmation.manifest_servers in pegboard.yaml, or "
-            f"pegboard overrides set '{servers[0]}:*' --toolset {body['id']} --requires-confirmation"
+            f"  … requires_confirmation is not said of {_listed(servers)}: nobody is asked before most calls. "
+            "To be asked: confirmation.manifest_servers in pegboard.yaml"
         )
     if not body["imported"]:
         _tell_closed(body, "not open then")

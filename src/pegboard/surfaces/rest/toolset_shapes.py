@@ -136,7 +136,7 @@ class ImportShape(TypedDict):
     secrets: list[SecretShape]
     notOpen: list[ClosedShape]
     unconfirmedServers: list[str]
-    """Servers whose calls nobody is asked about: neither the manifest nor the settings say a word."""
+    """Servers of which neither the manifest nor the settings say whether their calls are confirmed."""
     warnings: list[str]
     policyVersion: int
 

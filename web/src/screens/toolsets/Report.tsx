@@ -57,8 +57,8 @@ export function Report({ report, busy, onDescribe }: { report: Imported; busy: b
       )}
       {report.unconfirmedServers.length > 0 && (
         <p className="small">
-          Nobody is asked before calls of <span className="mono wrap-any">{report.unconfirmedServers.join(", ")}</span>: the manifest does not say{" "}
-          <code>requires_confirmation</code>. To be asked, set <code>confirmation.manifest_servers: true</code> in pegboard.yaml.
+          <code>requires_confirmation</code> is not said of <span className="mono wrap-any">{report.unconfirmedServers.join(", ")}</span>: nobody is asked before most calls. To be
+          asked, set <code>confirmation.manifest_servers: true</code> in pegboard.yaml.
         </p>
       )}
       <Left title="Not open" lines={report.notOpen.map((each) => `${each.id}: ${each.sentence} ${each.remedy}`)} />
