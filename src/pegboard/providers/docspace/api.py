@@ -11,7 +11,7 @@ from pegboard.ports import Clock, Progress
 from . import javascript
 from .asking import address
 from .checking import UNDEFINED, Given, Kind, Many, Number, Optional, Party, Shape, Text, unlike
-from .client import Client, Reply, Sending
+from .client import BrokenOff, Client, Reply, Sending
 from .limits import Limits
 from .pace import off_loop
 from .trouble import Issue, Trouble
@@ -92,6 +92,9 @@ class Api:
             reply = await self.client.ask(self.access, sending, self.seat, tries=again)
             body = await off_loop(len(reply.body), read, reply)
             check(sending, reply, body, self.access.base)
+        except BrokenOff as broken:
+            reading = Trouble("Parsing response body.", broken)
+            raise Trouble("Fetching request.", Trouble("Parsing response.", reading)) from broken
         except Trouble as failed:
             raise Trouble("Fetching request.", Trouble("Making bare fetch.", failed)) from failed
         try:

@@ -26,7 +26,7 @@ from pegboard.ports import Clock
 from .body import ENCODINGS, TooLong, Unreadable, read
 from .bounds import Bounded, Bounds, OutOfBoundsError, is_proxied
 from .limits import Limits
-from .network import in_words
+from .network import BAD_PORTS, in_words
 from .seat import Seat
 from .shares import Crowd
 from .trouble import Trouble
@@ -86,9 +86,18 @@ class Unheard(Trouble):
     def __init__(self, why: str, *, is_cut: bool = False, is_answered: bool = False) -> None:
         """`is_cut`: the connection was not made, or broke. An answer that is late may come from work that was done.
         `is_answered`: somebody is there, whose answer was not read to its end."""
-        super().__init__("Fetching request.", Trouble("fetch failed", Trouble(why)))
+        # Of a name with several addresses, each has a line.
+        super().__init__("Fetching request.", Trouble("fetch failed", why.split("\n")))
         self.is_cut = is_cut
         self.is_answered = is_answered
+
+
+class BrokenOff(Unheard):
+    """A good answer whose body did not come to its end."""
+
+    def __init__(self, why: str, *, is_cut: bool) -> None:
+        super().__init__(why, is_cut=is_cut)
+        self.step, self.why = "terminated", [why]
 
 
 class Client:
@@ -192,10 +201,17 @@ class Client:
         try:
             if bounded and is_proxied():
                 await self._bounds.check(request.url)
+            if request.url.port in BAD_PORTS:
+                raise Unheard("bad port")
             response = await pool.send(request, stream=True, follow_redirects=False)
             try:
                 further = response.headers.get("location") if response.status_code in _MOVED else None
                 body = b"" if further is not None else await read(response, most, seat)
+            except httpx2.HTTPError as error:
+                if response.is_success:
+                    raise BrokenOff(in_words(error, request.url), is_cut=isinstance(error, _CUT)) from error
+                # What is told of a bad answer is its status.
+                body = b""
             finally:
                 await response.aclose()
         except TooLong:

@@ -130,7 +130,7 @@ def _unheard(unheard: Unheard, base: str) -> Failed:
 def _innermost(trouble: Trouble) -> str:
     while isinstance(trouble.why, Trouble):
         trouble = trouble.why
-    return trouble.step
+    return ", ".join(map(str, trouble.why)) if trouble.why else trouble.step
 
 
 def _why_not(reply: Reply) -> str | None:
