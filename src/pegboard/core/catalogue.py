@@ -119,6 +119,14 @@ class Catalogue:
         """Every tool there is, in one deterministic order: by source, then as the source listed them."""
         return {tool.id: tool for listing in self.listings.values() for tool in listing.tools}
 
+    @cached_property
+    def by_name(self) -> Mapping[str, tuple[ToolId, ...]]:
+        """Every tool by its own name, which tools of several sources may share."""
+        named: dict[str, list[ToolId]] = {}
+        for id in self.tools:
+            named.setdefault(id.name, []).append(id)
+        return {name: tuple(ids) for name, ids in named.items()}
+
     def health(self, source: Source) -> Health | None:
         listing = self.listings.get(source)
         return None if listing is None else listing.reach

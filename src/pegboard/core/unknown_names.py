@@ -54,8 +54,11 @@ def unmatched_denials(catalogue: Catalogue, policy: Policy) -> Iterator[tuple[Ex
     """Each exact denial that no known tool matches, with the tools whose names are near."""
     if not policy.exact_denials:
         return
+    unmatched = [denial for denial in policy.exact_denials if not _names_a_tool(denial, catalogue)]
+    if not unmatched:
+        return
     known = _Known(catalogue, policy)
-    for denial in policy.exact_denials:
+    for denial in unmatched:
         if not known.matches(denial):
             yield denial, known.near(denial)
 
@@ -131,6 +134,17 @@ def unknown_names(catalogue: Catalogue, policy: Policy) -> tuple[UnknownName, ..
     return (*reported, *known.others())
 
 
+def _names_a_tool(denial: ExactDenial, catalogue: Catalogue) -> bool:
+    """A quick look that settles nearly every denial: by its own name or id, a tool is named."""
+    match denial.about, denial.within:
+        case Named(name), None:
+            return name in catalogue.by_name
+        case ToolId() as id, None:
+            return id in catalogue.tools
+        case _:
+            return False
+
+
 class _Known:
     """Every tool, server and toolset that a name can mean."""
 
@@ -167,6 +181,9 @@ class _Known:
 
     def near(self, denial: ExactDenial) -> tuple[ToolId, ...]:
         scope, name = _parts(denial)
+        if isinstance(denial.about, Named) and denial.within is None and "__" not in name:
+            by_name = self.directory.by_name
+            return tuple(id for near in misspellings(name, by_name) for id in by_name[near])
         ids = [id for id in self.directory.ids if _is_within(id, denial)]
         sources = self.sources
         if denial.within is not None:
