@@ -78,7 +78,7 @@ def test_servers_that_are_down_are_told_with_their_last_words_and_their_place(pe
 
 
 @pytest.mark.behaviour("cli.doctor")
-def test_names_in_vain_waiting_tools_and_clashes_are_told(pegboard: Pegboard, home: Path) -> None:
+def test_unknown_names_waiting_tools_and_clashes_are_shown(pegboard: Pegboard, home: Path) -> None:
     pegboard("servers", "add", "one", "--", "no-such-program")
     file = board(
         home / "pegboard.yaml",
@@ -94,7 +94,11 @@ def test_names_in_vain_waiting_tools_and_clashes_are_told(pegboard: Pegboard, ho
             "Rename it in the file, or run: pegboard servers remove one~one",
             True,
         ),
-        ("The board's selection: Unknown disabled tool 'tool_0000O'. Did you mean 'tool_00000'?", True),
+        (
+            f"Unknown tool 'tool_0000O' in selection.disabled_tools ({file}:14). Did you mean 'tool_00000'? Until the "
+            "entry is corrected or marked as optional, mcp:one~one:tool_00000 is locked.",
+            True,
+        ),
         ("1 tool waits for approval, first mcp:one~one:tool_00000.", False),
     ]
     assert all(mend for _, mend, _ in told)

@@ -46,10 +46,10 @@ def test_a_broken_edit_of_the_file_is_told_on_every_screen_until_it_is_mended(pa
 @pytest.mark.behaviour("names.unknown_is_shown")
 def test_an_unknown_name_in_the_settings_is_shown_until_it_is_corrected(page: Page, served: Site) -> None:
     good = served.config.read_text("utf-8")
-    served.config.write_text(f"{good}always_visible: [list_nots]\n", "utf-8")
+    served.config.write_text(f"{good}always_visible: ['mcp:drawer~drawer:list_nots']\n", "utf-8")
     shown = page.get_by_role("status", name="To know")
-    expect(shown).to_contain_text("Unknown tool 'list_nots' in always_visible")
-    expect(shown).to_contain_text("Did you mean 'list_notes'")
+    expect(shown).to_contain_text("Unknown tool 'mcp:drawer~drawer:list_nots' in always_visible")
+    expect(shown).to_contain_text(f"Did you mean '{LIST}'")
     served.config.write_text(good, "utf-8")
     expect(shown).to_have_count(0)
 
