@@ -1,13 +1,15 @@
 """Text that others wrote, made safe for a terminal without losing what it says."""
 
 import json
+import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pegboard.surfaces.cli.records import HEAD, line
 from pegboard.surfaces.cli.result import result_text
-from pegboard.surfaces.cli.text import clean, clean_json, table
+from pegboard.surfaces.cli.text import clean, clean_json, shell_quote, table
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,30 @@ def test_clean_json_is_the_same_json_without_a_character_a_terminal_obeys(text: 
 
 def test_a_table_lines_up_wide_characters_and_keeps_each_row_on_one_line() -> None:
     assert table(("A", "B"), [("你好", "two\nlines"), ("e\u0301", "")]) == "A     B\n你好  two lines\ne\u0301"
+
+
+@pytest.mark.behaviour("confirmation.hidden_characters")
+@pytest.mark.parametrize(
+    "hidden", ["\u3164", "\u00a0", "\u3000", "\u2800", "\ufe0f", "\u200d", "\U000e0100", "\u202e", " "]
+)
+def test_a_name_in_a_table_or_a_command_shows_all_of_its_characters(hidden: str) -> None:
+    escaped = "\\x20" if hidden == " " else hidden.encode("unicode_escape").decode()
+    name = f"mcp:dev~github:send_mail{hidden}"
+    assert table(("TOOL",), [(name,)]) == f"TOOL\nmcp:dev~github:send_mail{escaped}"
+    record = {
+        "id": 1,
+        "at": "2026-01-02T03:04:05+00:00",
+        "kind": "call",
+        "principal": name,
+        "about": name,
+        "name": name,
+    }
+    record |= {"tookMs": None, "said": "", "outcome": "returned", "argumentTokens": None, "resultTokens": None}
+    assert table(HEAD, [line(record)]).count(f"send_mail{escaped}") == 2
+    shell = ["bash", "-c", f"printf %s {shell_quote(name)}"]
+    said = subprocess.run(shell, capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}).stdout.decode()
+    assert said == name
+    assert hidden == " " or hidden not in shell_quote(name)
 
 
 def test_a_result_is_told_in_words_whatever_it_holds() -> None:

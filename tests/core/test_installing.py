@@ -19,6 +19,7 @@ from tests.core.imports import (
     server,
 )
 
+from pegboard.core.argument import Argument, held
 from pegboard.core.commands import apply
 from pegboard.core.ids import ToolId, ToolsetKey
 from pegboard.core.imported import InstallToolset
@@ -161,6 +162,37 @@ def test_another_import_tells_what_differs_and_no_value_of_a_setting() -> None:
 
 
 @pytest.mark.behaviour("toolsets.import_tells_what_changes")
+@pytest.mark.behaviour("toolsets.default_in_review")
+def test_a_changed_default_is_shown_as_it_was_and_will_be() -> None:
+    def overriding(**arguments: Argument) -> Override:
+        return Override(ID, own_tool("add"), arguments=arguments)
+
+    def saying(**arguments: Argument) -> Policy:
+        return installed(policy(), installing(own("add"), overrides=(overriding(**arguments),)))
+
+    def told(before: Policy, **arguments: Argument) -> tuple[str, ...]:
+        (found,) = differences(before, installing(own("add"), overrides=(overriding(**arguments),))).overrides
+        return (*found.settings, *found.told)
+
+    pinned = Argument(pin=held(SECRET))
+    former = saying(path=Argument(default=held("/srv/inbox")), root=pinned)
+    assert told(former, path=Argument(default=held("/etc\u202e")), root=pinned) == (
+        "arguments",
+        'arguments.path: default "/etc\\u202e", was "/srv/inbox"',
+    )
+    assert told(former, path=Argument(default=held("token=/etc/passwd")), root=pinned)[1:] == (
+        'arguments.path: default "token=/etc/passwd", was "/srv/inbox"',
+    )
+    assert told(former, root=pinned)[1:] == ('arguments.path: no default any more, was "/srv/inbox"',)
+    assert told(former, path=Argument(default=held("/srv/inbox")), root=Argument(pin=held("other")))[1:] == (
+        "arguments.root: pinned",
+    )
+    assert told(saying(path=Argument(description="x")), path=Argument(description="x", default=held([1])))[1:] == (
+        "arguments.path: default [1]",
+        "arguments.path: x",
+    )
+
+
 def test_what_its_tools_run_and_may_take_is_told_as_it_was_and_will_be() -> None:
     mine = own("add", commands=("grep",))
     assert isinstance(mine.connection, Own)

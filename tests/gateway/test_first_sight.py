@@ -1,5 +1,6 @@
 """First sight: recorded before a tool hangs, once, and only for servers whose trust is baseline."""
 
+import re
 import threading
 from dataclasses import replace
 from typing import Any
@@ -16,8 +17,10 @@ from pegboard.core.catalogue import Down, Listing
 from pegboard.core.commands import AddServer, Approve, Command, Rejected, RemoveServer, SetTrust
 from pegboard.core.ids import ToolId
 from pegboard.core.policy import Approval, Decided
+from pegboard.core.resolve import Locked
 from pegboard.core.running import first_sight
 from pegboard.core.server import Trust
+from pegboard.core.status import sentence
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
 from pegboard.gateway import operate
@@ -63,6 +66,43 @@ async def test_a_tool_that_looks_poisoned_is_never_approved_by_first_sight() -> 
     assert set(at.store.decided.approvals) == {SEARCH.id}
     await at.sees(Listing(GITHUB, UP, (SEARCH, WRITE)))
     assert at.locked() == {"write": "pending_approval"}, "what it says later is not its first word"
+
+
+ODD_NAMES = [
+    *("write\u3164", "wri\u115fte", "write\u1160", "write\uffa0", "write\ufe0f", "write\U000e0101", "wri\u034fte"),
+    *(
+        "write\u17b4",
+        "write\u2800",
+        "write\u180b",
+        "write\u00a0",
+        "write\u3000",
+        "\u2002write",
+        "wri\u00a0te",
+        "write ",
+    ),
+    *(" write", "wri\nte", "write\u200b", "\u202ewrite"),
+]
+
+
+@pytest.mark.behaviour("approvals.deceptive_names", "approvals.hard_finding_is_never_first_sight")
+@pytest.mark.parametrize("trust", [Trust.BASELINE, Trust.OPEN])
+@pytest.mark.parametrize("name", ODD_NAMES)
+async def test_a_tool_whose_name_reads_like_another_is_locked_until_a_person_approves_it(
+    trust: Trust, name: str
+) -> None:
+    (odd,) = named(GITHUB, name)
+    at = desk(trust)
+    await at.sees(Listing(GITHUB, UP, (SEARCH, WRITE, odd)))
+    assert at.locked() == {name: "pending_approval"}
+    resolution = at.board.resolution(View())
+    verdict = resolution.verdicts[odd.id]
+    assert isinstance(verdict, Locked)
+    assert re.fullmatch("[A-Za-z0-9_-]{1,64}", resolution.names[odd.id]), "what an agent calls it by"
+    told = sentence(verdict.reason)
+    assert told.isascii()
+    assert told.startswith("'mcp:dev~github:"), "in quotation marks, so that a space at its end shows"
+    await at.operator.do(Approve(odd.id, odd.spec, odd.spec.fingerprint), ME)
+    assert at.locked() == {}
 
 
 @pytest.mark.behaviour("approvals.trust_baseline")

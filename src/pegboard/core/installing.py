@@ -8,14 +8,15 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Final, TypeVar
 
-from .argument import Argument
+from .argument import Argument, Held
 from .ids import ServerKey, ToolId, ToolsetId, ToolsetKey
 from .imported import InstallToolset, reworded, unasked
 from .override import Override
 from .own import MIB, Bounds, ContainerTool, Image, Own
 from .policy import Policy
 from .reached import reach_words
-from .redact import safe_text
+from .redact import Bounds as TextBounds
+from .redact import one_line, safe_text, shorten
 from .said import LONGEST, plainly
 from .server import Connection, Container, Server, Stdio
 from .tool import ToolSpec
@@ -244,23 +245,35 @@ def _said(before: Override | None, after: Override | None, settings: Iterable[st
             former: Mapping[str, Argument] = was or {}
             latest: Mapping[str, Argument] = now or {}
             yield from (
-                line for key, one in latest.items() if one != former.get(key) for line in _of_argument(key, one)
+                line
+                for key in dict.fromkeys((*latest, *former))
+                if latest.get(key) != former.get(key)
+                for line in _of_argument(key, former.get(key, Argument()), latest.get(key, Argument()))
             )
 
 
-def _of_argument(name: str, said: Argument) -> Iterator[str]:
-    """Values that callers do not send may be secrets."""
+def _of_argument(name: str, was: Argument, said: Argument) -> Iterator[str]:
+    """Values that callers do not send may be secrets. A default is sent by callers, who read it in the schema."""
     place = f"arguments.{plainly(name)}"
+    if said.default != was.default:
+        now = "no default any more" if said.default is None else f"default {_shown_default(said.default)}"
+        before = "" if was.default is None else f", was {_shown_default(was.default)}"
+        yield f"{place}: {now}{before}"
     if said.is_fixed:
         yield f"{place}: {'pinned' if said.pin is not None else 'hidden'}"
     if said.description is not None:
         yield f"{place}: {plainly(safe_text(said.description, LONGEST))}"
 
 
+def _shown_default(default: Held) -> str:
+    return one_line(shorten(default.value, _DEFAULT))
+
+
 def _word(value: object) -> str:
     return {True: "true", False: "false", None: "not said"}[value] if value in (True, False, None) else plainly(value)
 
 
+_DEFAULT: Final = TextBounds(text=LONGEST, whole=2_000)
 _WORDS: Final = frozenset({"name_override", "description_override"})
 _SWITCHES: Final = frozenset({"requires_confirmation", "confirmation", "enabled", "renderer"})
 

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias, assert_never
 
 from .argument import Argument
 from .catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
+from .characters import is_deceptive_name
 from .ids import BuiltinKey, ServerKey, Source, ToolId, ToolsetKey
 from .pattern import Pattern, fits, pattern
 from .policy import Policy
@@ -107,7 +108,11 @@ def overrides_fit_it(tool: Tool, health: Health | None, policy: Policy) -> Reaso
 def is_approved(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
     """First sight is no case here: the gateway approves what it sees first, by a command with an author."""
     server = _server(tool, policy)
-    if server is None or policy.trust(server) is Trust.OPEN:
+    if server is None:
+        return None
+    # What people write of tools (denials, overrides, selections) goes by their names: one that reads like another is
+    # approved by a person even where its server is trusted openly.
+    if policy.trust(server) is Trust.OPEN and not is_deceptive_name(tool.id.name):
         return None
     approval = policy.decided.approvals.get(tool.id)
     if approval is None:

@@ -4,6 +4,8 @@ import re
 import shlex
 from typing import Final
 
+from .characters import escape_strictly
+
 LONGEST: Final = 200
 _PLAIN: Final = re.compile(r"[\w:~./@-]{1,200}")
 _UNQUOTED: Final = re.compile(r"\w[\w:~./@-]*", re.ASCII)
@@ -13,14 +15,15 @@ _UNQUOTED: Final = re.compile(r"\w[\w:~./@-]*", re.ASCII)
 def plainly(name: object) -> str:
     """As it is, if it is one plain word; else cut, in quotation marks, and with everything odd written out."""
     text = str(name)
-    if _PLAIN.fullmatch(text):
+    if _PLAIN.fullmatch(text) and escape_strictly(text) == text:
         return text
     shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-    return repr(shown.encode("utf-8", "backslashreplace").decode())
+    # What Python takes for a letter may draw nothing, such as a Hangul filler.
+    return escape_strictly(repr(shown.encode("utf-8", "backslashreplace").decode()))
 
 
 def shell_word(text: str) -> str | None:
     """To be copied into a shell, where it means this text. `None` for what nobody would want to."""
-    if len(text) > LONGEST or "\0" in text or not text.isprintable():
+    if len(text) > LONGEST or "\0" in text or not text.isprintable() or escape_strictly(text) != text:
         return None
     return text if _UNQUOTED.fullmatch(text) else shlex.quote(text)

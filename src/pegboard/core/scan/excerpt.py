@@ -3,12 +3,11 @@
 import re
 from typing import Final
 
-UNSEEN: Final = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\ue000-\uf8ff"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
-)
-"""Characters that no screen shows, or that change how others are shown, or of which nobody knows the look."""
+from pegboard.core.characters import hidden_class
+
+UNSEEN: Final = re.compile(f"[{hidden_class(but=chr(13) + chr(0x85) + chr(0x2028) + chr(0x2029))}]")
+"""Characters that no screen shows, or that change how others are shown, or of which nobody knows the look. Not those
+that end a line: without them words would run together."""
 
 _LONGEST: Final = 24
 _AROUND: Final = 40

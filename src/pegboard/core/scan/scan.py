@@ -2,12 +2,16 @@
 
 from array import array
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
 from typing import Final
 
+from pegboard.core.characters import escape_name, is_deceptive_name
 from pegboard.core.tool import ToolSpec
 
 from .asking import secret_name
 from .claims import claims
+from .excerpt import harmless
 from .finding import Finding, Kind, Mark, Severity
 from .glance import Glance
 from .memory import Memory, Read
@@ -19,6 +23,9 @@ MOST_FINDINGS: Final = 50
 """Of one tool. A text that is found wanting fifty times needs no further reading."""
 
 _SECRET_NAME: Final = Mark(False, Kind.SECRET, "is called like a secret")
+_DECEPTIVE_NAME: Final = Mark(
+    True, Kind.HIDDEN, "has characters that do not show, or begins or ends with a space, so it reads like another name"
+)
 _NAME: Final = Place(None, "name")
 _memory: Final = Memory()
 
@@ -38,7 +45,7 @@ def read_by_itself(spec: ToolSpec) -> Read:
     """As if there were no other tools, and with nothing remembered."""
     glance = Glance(spec)
     marks = () if glance.is_ordinary else _marks(spec)
-    told = _bounded(marks, claims(spec))
+    told = _bounded(chain(_name_marks(spec.name), marks), claims(spec))
     return Read(told, array("q", {*mentions(glance.text)}), speaks_of_others(glance.text))
 
 
@@ -67,6 +74,12 @@ def _shadowing(spec: ToolSpec, read: Read, strangers: Strangers) -> Iterator[tup
         for place, text in texts(spec):
             if place != _NAME:
                 yield from ((place, mark) for mark in strangers.mentioned(text))
+
+
+def _name_marks(name: str) -> Iterator[tuple[Place, Mark]]:
+    """Unless something hard is told of it anyway."""
+    if is_deceptive_name(name) and not any(mark.hard for mark in wording(name, is_name=True)):
+        yield _NAME, replace(_DECEPTIVE_NAME, excerpt=harmless(escape_name(name[:128])))
 
 
 def _marks(spec: ToolSpec) -> Iterator[tuple[Place, Mark]]:

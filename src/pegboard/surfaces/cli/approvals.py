@@ -11,7 +11,7 @@ from .link import Api
 from .options import asked, asks, every_server
 from .output import Exit, document, fail, say
 from .reviews import next_steps, reviewed
-from .text import table
+from .text import one_line, table
 from .why import verdict_line
 
 SHOWN_AT_ONCE: Final = 100
@@ -97,7 +97,7 @@ async def approve(
         return
     for each in done["approved"]:
         still = "" if each["verdict"] == "open" else f" It stays {verdict_line(each)}"
-        say(f"{each['id']} is approved as it was read.{still}")
+        say(f"{one_line(each['id'])} is approved as it was read.{still}")
 
 
 @approvals.command("block")
@@ -107,7 +107,7 @@ async def approve(
 async def block(api: Api, tool: str, note: str, *, as_json: bool) -> None:
     """Keep a tool locked, whatever it becomes. To take it back, approve it after all."""
     body = await asked(api, "POST", "/approvals/block", body={"tool": tool, "note": note})
-    document(body) if as_json else say(f"{body['id']} is blocked until you approve it after all.")
+    document(body) if as_json else say(f"{one_line(body['id'])} is blocked until you approve it after all.")
 
 
 async def _waiting(api: Api, server: str | None) -> dict[str, Any]:

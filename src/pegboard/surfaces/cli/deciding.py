@@ -9,6 +9,7 @@ from .agreeing import agreed
 from .link import Api
 from .options import asked, asks, every_server
 from .output import Exit, document, fail, say
+from .text import one_line
 from .tools import described, tools
 
 
@@ -41,7 +42,7 @@ async def approve(api: Api, tool: str, fingerprint: str | None, *, as_json: bool
         shown = await asked(api, "GET", "/tools/show", params=[("tool", tool)])
         fingerprint = await _agreed(shown, as_json=as_json)
     body = await asked(api, "POST", "/tools/approve", body={"tool": tool, "fingerprint": fingerprint})
-    document(body) if as_json else say(f"{body['id']} is approved as it was read.")
+    document(body) if as_json else say(f"{one_line(body['id'])} is approved as it was read.")
 
 
 async def _agreed(body: dict[str, Any], *, as_json: bool) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from .text import one_line
+
 MARKS: Final[Mapping[str, str]] = {"returned": "●", "done": "●"}
 """What went as it was asked for; everything else is marked as not."""
 HEAD: Final = ("ID", "WHEN", "KIND", "WHO", "WHAT", "OUTCOME", "TOOK", "TOKENS")
@@ -47,12 +49,12 @@ def _both(at: str) -> str:
 
 _PARTS: Final[tuple[tuple[str, str, Callable[[Any], str]], ...]] = (
     ("when", "at", _both),
-    ("who", "principal", str),
-    ("client", "client", str),
-    ("about", "about", str),
-    ("called as", "name", str),
+    ("who", "principal", one_line),
+    ("client", "client", one_line),
+    ("about", "about", one_line),
+    ("called as", "name", one_line),
     ("shown by", "presentation", str),
-    ("said", "said", str),
+    ("said", "said", one_line),
     ("policy version", "policyVersion", str),
     ("took", "tookMs", lambda took: f"{took:,.3f} ms"),
     ("arguments", "argumentBytes", lambda size: f"{size:,} bytes"),

@@ -103,7 +103,7 @@ def _parameters(found: list[dict[str, Any]]) -> list[str]:
 def _brings(body: dict[str, Any]) -> str:
     lines: list[str] = []
     for tool in body["tools"]:
-        lines.append(f"\n{tool['name']}")
+        lines.append(f"\n{one_line(tool['name'])}")
         lines += [f"  {tool['description']}"] if tool["description"] else []
         lines += [f"  {line}" for line in _parameters(tool["parameters"])]
         lines += [f"  says of itself  {tool['annotations']}"] if tool["annotations"] else []

@@ -1,11 +1,12 @@
 """What a person reads before they decide on a tool, as text: the difference, the risk notes, and what to type then."""
 
 import json
-import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .text import one_line
+from pegboard.core.characters import escape_strictly
+
+from .text import one_line, shell_quote
 from .why import verdict_line
 
 MARKS: Final = {"added": "+", "removed": "-", "changed": "~"}
@@ -16,11 +17,11 @@ LONGEST: Final = 20_000
 
 def reviewed(body: dict[str, Any]) -> str:
     """One tool: what differs since it was approved, or all of it if it never was; and what looks wrong."""
-    return "\n".join(_lines(body))
+    return escape_strictly("\n".join(_lines(body)))
 
 
 def _lines(body: dict[str, Any]) -> Iterator[str]:
-    yield body["id"]
+    yield one_line(body["id"])
     yield f"  {body['kind']}; {verdict_line(body)}"
     if approval := body["approval"]:
         yield f"  last approved by {approval['by']} on {approval['at'][:10]}"
@@ -37,7 +38,7 @@ def _lines(body: dict[str, Any]) -> Iterator[str]:
 
 def next_steps(body: dict[str, Any]) -> str:
     """A server chooses its tools' names, so an id is quoted: what is copied into a shell must do nothing else."""
-    id = shlex.quote(body["id"])
+    id = shell_quote(body["id"])
     return (
         f"Approve it exactly so:  pegboard approvals approve {id} --fingerprint {body['fingerprint']}\n"
         f"Keep it locked:         pegboard approvals block {id}"
@@ -98,4 +99,4 @@ def _bounded(text: str, body: dict[str, Any]) -> str:
     if len(text) <= LONGEST:
         return text
     rest = f"… [{len(text) - LONGEST:,} more characters are not shown. All of it: pegboard tools show "
-    return f"{text[:LONGEST]}{rest}{shlex.quote(body['id'])}]"
+    return f"{text[:LONGEST]}{rest}{shell_quote(body['id'])}]"

@@ -1,30 +1,41 @@
 """Text for a terminal: what others wrote may not move the cursor, change colours or hide what stands there."""
 
-import re
+import shlex
 from collections.abc import Iterable, Sequence
-from typing import Final
 from unicodedata import combining, east_asian_width
 
-# Control characters, halves of characters, and marks that reorder or hide text. Joiners are left alone: ordinary
-# Persian, Hindi and many emoji are written with them.
-_UNSAFE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
+from pegboard.core.characters import escape_json, escape_prose, escape_strictly
 
 
 def clean(text: str) -> str:
-    """As it is, with every unsafe character written out as `\\x1b`. Lines and tabs stay."""
-    return _UNSAFE.sub(lambda found: _written_out(found.group()), text.replace("\r\n", "\n"))
+    """As it is, with every character that does not show written out as `\\x1b`. Lines and tabs stay, and so do emoji
+    and scripts that are written with joiners."""
+    return escape_prose(text.replace("\r\n", "\n"))
 
 
 def clean_json(text: str) -> str:
     """The same for JSON text, where such characters stand only inside strings and have an escape of their own."""
-    return _UNSAFE.sub(lambda found: _json_escape(found.group()), text)
+    return escape_json(text)
 
 
 def one_line(text: str) -> str:
-    return clean(text).replace("\n", " ").replace("\t", " ")
+    """For names and cells of a table: nothing that does not show is left, and no space but the usual one."""
+    line = escape_strictly(text.replace("\r\n", "\n")).replace("\n", " ").replace("\t", " ")
+    bare = line.rstrip(" ")
+    return bare + "\\x20" * (len(line) - len(bare))
+
+
+def shell_quote(text: str) -> str:
+    """To be copied into a shell. What does not show is written as bash and zsh have it."""
+    return shlex.quote(text) if escape_strictly(text) == text else f"$'{''.join(map(_in_shell, text))}'"
+
+
+def _in_shell(char: str) -> str:
+    if char in "\\'":
+        return f"\\{char}"
+    if char in "\n\t" or escape_strictly(char) != char:
+        return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
+    return char
 
 
 def hanging(text: str) -> str:
@@ -49,12 +60,3 @@ def is_unicode(text: str) -> bool:
 
 def _width(text: str) -> int:
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def _written_out(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
-
-
-def _json_escape(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

@@ -77,7 +77,7 @@ async def list_tools(
     count = sum(tool["verdict"] == "open" for tool in body["tools"])
     say(f"\n{count} of {len(rows)} can be called. For a reason: pegboard why TOOL")
     for flaw in body["flaws"][:_MOST_FLAWS]:
-        tell(f"! {flaw['id']} {one_line(flaw['sentence'])}")
+        tell(f"! {one_line(flaw['id'])} {one_line(flaw['sentence'])}")
     if len(body["flaws"]) > _MOST_FLAWS:
         tell(f"! and {len(body['flaws']) - _MOST_FLAWS:,} more: pegboard doctor")
 
@@ -106,14 +106,14 @@ async def show(
 
 
 def described(body: dict[str, Any]) -> str:
-    lines = [body["id"], f"  {verdict_line(body)}"]
+    lines = [one_line(body["id"]), f"  {verdict_line(body)}"]
     if body.get("remedy"):
         lines.append(f"  {to_you(body['remedy'])}")
     if body.get("detail"):
         lines.append(f"  {one_line(body['detail'])}")
     for label, key in (("name for clients", "wireName"), ("title", "title"), ("fingerprint", "fingerprint")):
         if body.get(key):
-            lines.append(f"  {label}: {body[key]}")
+            lines.append(f"  {label}: {one_line(body[key])}")
     if body["description"]:
         lines.append(f"\n{body['description']}")
     for label, key in (("takes", "inputSchema"), ("returns", "outputSchema"), ("annotations", "annotations")):

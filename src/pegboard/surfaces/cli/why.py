@@ -44,12 +44,12 @@ async def why(
     if as_json:
         document(body)
         return
-    say(f"{body['id']}\n  {verdict_line(body)}")
+    say(f"{one_line(body['id'])}\n  {verdict_line(body)}")
     if body.get("remedy"):
         say(f"  {to_you(body['remedy'])}")
     if body["action"]["kind"] == "edit_file" and body.get("status"):
         # The remedy is told to agents, too, and so it names no place of this machine.
-        say(f"  {body['action']['label']}: {body['action']['target']}")
+        say(f"  {body['action']['label']}: {one_line(str(body['action']['target']))}")
     for each in body.get("more", ()):
         say(f"  And then: {one_line(each)}")
     if body.get("detail"):
