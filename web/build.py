@@ -25,6 +25,9 @@ ROOT = WEB.parent
 PAGES = ROOT / "src" / "pegboard" / "surfaces" / "web" / "pages"
 PACKAGES = WEB / "node_modules"
 DOCUMENT = WEB / "build" / "openapi.json"
+CHARACTERS = ROOT / "src" / "pegboard" / "core" / "characters.py"
+PATTERNS = WEB / "src" / "lib" / "characters.ts"
+GENERATED = ("schema.d.ts", PATTERNS.name)
 OLDEST = (20, 19)
 
 
@@ -78,9 +81,10 @@ def script(node: Path, name: str, *words: str) -> None:
 def sources() -> Iterator[Path]:
     """What the pages are made of: our own files, and the routes that their types are taken from."""
     for folder in (WEB / "src", WEB / "public"):
-        yield from (file for file in folder.rglob("*") if file.is_file() and file.name != "schema.d.ts")
+        yield from (file for file in folder.rglob("*") if file.is_file() and file.name not in GENERATED)
     yield from (file for file in WEB.iterdir() if file.is_file())
     yield from (ROOT / "src" / "pegboard" / "surfaces" / "rest").glob("*.py")
+    yield CHARACTERS
 
 
 def digest(files: Iterator[Path]) -> str:
@@ -105,7 +109,31 @@ def install(node: Path) -> None:
     stamp.write_text(mark, "utf-8")
 
 
+def characters_module() -> str:
+    """TypeScript with the patterns of `core/characters.py`: there is one list of characters that do not show."""
+    spec = importlib.util.spec_from_file_location("characters", CHARACTERS)
+    if spec is None or spec.loader is None:
+        raise CannotBuildError(f"{CHARACTERS} cannot be read.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    strict, prose = (pattern(for_javascript=True) for pattern in (module.strict_pattern, module.prose_pattern))
+    return (
+        "/** Written by web/build.py from src/pegboard/core/characters.py. */\n\n"
+        "/** Every hidden character and odd space: for names, and for what a person decides on. */\n"
+        f"export const STRICT = /{strict}/gu;\n\n"
+        "/** Hidden characters, but for the joiners and selectors that emoji and some scripts are written with. */\n"
+        f"export const PROSE = /{prose}/gu;\n"
+    )
+
+
+def write_characters() -> None:
+    text = characters_module()
+    if not PATTERNS.is_file() or PATTERNS.read_text("utf-8") != text:
+        PATTERNS.write_text(text, "utf-8")
+
+
 def check(node: Path) -> None:
+    write_characters()
     run_document = [sys.executable, "-m", "pegboard.surfaces.rest.document"]
     if importlib.util.find_spec("pegboard.surfaces.rest.document") is not None:
         DOCUMENT.parent.mkdir(exist_ok=True)
@@ -145,6 +173,7 @@ def main() -> int:
             elif options.test:
                 node = node_folder()
                 install(node)
+                write_characters()
                 script(node, "vitest", "run")
             else:
                 build()

@@ -5,7 +5,7 @@ import { defineConfig } from "vite";
 // The gateway answers the pages with the policy `default-src 'self'`: nothing inline, nothing as a data: address.
 export default defineConfig({
   base: "/ui/",
-  plugins: [react()],
+  plugins: [react({ jsxImportSource: "@/jsx" })],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   build: {
     outDir: "../src/pegboard/surfaces/web/pages",

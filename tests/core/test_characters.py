@@ -1,8 +1,10 @@
 """The one list of characters that do not show: complete, and escaped by every writing."""
 
 import json
+import runpy
 import unicodedata
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -115,3 +117,11 @@ def test_the_patterns_for_the_web_ui_are_the_same_in_its_own_writing() -> None:
             f"\\u{{{int(part[:8], 16):x}}}{part[8:]}" if at else part for at, part in enumerate(ours.split("\\U"))
         )
         assert translated == theirs
+
+
+def test_the_web_ui_is_built_with_this_list() -> None:
+    build = runpy.run_path(str(Path(__file__).parents[2] / "web" / "build.py"))
+    written = build["characters_module"]()
+    assert f"export const STRICT = /{strict_pattern(for_javascript=True)}/gu;" in written
+    assert f"export const PROSE = /{prose_pattern(for_javascript=True)}/gu;" in written
+    assert build["CHARACTERS"] in build["sources"](), "a change of the list builds the pages anew"

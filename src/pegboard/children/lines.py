@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from pegboard.core.characters import prose_pattern
 from pegboard.ports.tail import Tail
 
 KEPT: Final = 200
@@ -14,8 +15,7 @@ _MOST_BYTES: Final = 4 * WIDTH
 """The longest that `WIDTH` characters can be in UTF-8: more of an unfinished line is never needed."""
 
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-# Besides the control characters: what turns the direction of text or breaks lines in some viewers.
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROLS: Final = re.compile(rf"{prose_pattern()}|\n")
 
 
 class LastLines:

@@ -111,7 +111,8 @@ def prose_pattern(*, for_javascript: bool = False) -> str:
         f"(?<=[{pictures}])[{selectors}]",
         f"(?<=[0-9#*])[{selector}](?=[{keycap}])",
     )
-    return f"(?!{'|'.join(natural)})[{hidden}]"
+    # The class comes first as well: at most characters nothing else is tried.
+    return f"(?=[{hidden}])(?!{'|'.join(natural)})[{hidden}]"
 
 
 def escape_strictly(text: str) -> str:

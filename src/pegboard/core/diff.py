@@ -7,6 +7,7 @@ from enum import Enum
 from itertools import takewhile
 from typing import Final, TypeAlias, TypeVar, assert_never
 
+from .characters import escape_strictly
 from .tool import Json, ToolSpec, canonical
 
 _T = TypeVar("_T")
@@ -344,7 +345,8 @@ def _shown(value: Json | Missing) -> str:
     if isinstance(value, Missing):
         return "nothing"
     if isinstance(value, str):
-        return repr(value[:_LONGEST]) + ("…" if len(value) > _LONGEST else "")
+        return escape_strictly(repr(value[:_LONGEST])) + ("…" if len(value) > _LONGEST else "")
     text = canonical(value)[: 4 * _LONGEST].decode("utf-8", "replace")
     short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return short if short.isprintable() else short.encode("unicode_escape").decode("ascii")
+    is_plain = short.isprintable() and escape_strictly(short) == short
+    return short if is_plain else short.encode("unicode_escape").decode("ascii")

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { runs } from "./plain";
+import { runs, written } from "./plain";
 
-const told = (text: string): string => runs(text).map((run) => (run.hidden ? `<${run.text}>` : run.text)).join("");
+const told = (text: string, strictly = false): string => runs(text, strictly).map((run) => (run.hidden ? `<${run.text}>` : run.text)).join("");
 
 test("a text without anything hidden is one run", () => {
   expect(runs("Fetch a bottle.\n\tTwice: é, 漢字, שלום.")).toEqual([{ text: "Fetch a bottle.\n\tTwice: é, 漢字, שלום.", hidden: false }]);
@@ -16,9 +16,16 @@ test("what turns letters round is named where it stands", () => {
 test("what has no width, no form or no place is named", () => {
   expect(told("a\u200Bb\u00ADc\uFEFFd\u0007e")).toBe("a<U+200B>b<U+00AD>c<U+FEFF>d<U+0007>e");
   expect(told("hi\u{E0041}\u{E0101}")).toBe("hi<U+E0041><U+E0101>");
-  expect(told("a\u200Db")).toBe("a<U+200D>b");
+  expect(told("a\u200Db\u3164\u2800\u180B\uD800")).toBe("a<U+200D>b<U+3164><U+2800><U+180B><U+D800>");
 });
 
-test("pictures that are joined stay whole", () => {
-  expect(told("👩\u200D👧 ❤️")).toBe("👩\u200D👧 ❤️");
+test("in prose, pictures and scripts that are joined stay whole", () => {
+  expect(told("👩\u200D👧 ❤️ می\u200Cروم 1️⃣ Bonjour\u00A0!")).toBe("👩\u200D👧 ❤️ می\u200Cروم 1️⃣ Bonjour\u00A0!");
+  expect(told("x\uFE0F 👩\u200D\u200D👧")).toBe("x<U+FE0F> 👩<U+200D><U+200D>👧");
+});
+
+test("in names and in what is decided on nothing is left alone", () => {
+  expect(told("👩\u200D👧 ❤️", true)).toBe("👩<U+200D>👧 ❤<U+FE0F>");
+  expect(told("send_mail\u00A0\u3000", true)).toBe("send_mail<U+00A0><U+3000>");
+  expect(written("a\u202Eb", true)).toBe("a[U+202E]b");
 });

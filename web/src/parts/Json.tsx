@@ -18,7 +18,7 @@ function Branch({ name, value, depth }: { name?: string; value: unknown; depth: 
   if (typeof value !== "object" || value === null) {
     return (
       <div className="json-leaf">
-        {name !== undefined && <span className="json-name"><Plain text={name} />: </span>}
+        {name !== undefined && <span className="json-name"><Plain text={name} strict />: </span>}
         <Leaf value={value} />
       </div>
     );
@@ -28,7 +28,7 @@ function Branch({ name, value, depth }: { name?: string; value: unknown; depth: 
   return (
     <details className="json-branch" open={depth > 0}>
       <summary>
-        {name !== undefined && <span className="json-name"><Plain text={name} />: </span>}
+        {name !== undefined && <span className="json-name"><Plain text={name} strict />: </span>}
         <span className="quiet">
           {Array.isArray(value) ? "[…]" : "{…}"} {many}
         </span>
@@ -46,6 +46,6 @@ function Branch({ name, value, depth }: { name?: string; value: unknown; depth: 
 }
 
 function Leaf({ value }: { value: unknown }): ReactElement {
-  if (typeof value === "string") return <span className="json-text"><Plain text={JSON.stringify(value)} /></span>;
+  if (typeof value === "string") return <span className="json-text"><Plain text={JSON.stringify(value)} strict /></span>;
   return <span className="json-plain">{String(value)}</span>;
 }

@@ -2,8 +2,8 @@
 import type { ReactElement } from "react";
 import { runs } from "@/lib/plain";
 
-export function Plain({ text }: { text: string }): ReactElement {
-  const found = runs(text);
+export function Plain({ text, strict = false }: { text: string; strict?: boolean }): ReactElement {
+  const found = runs(text, strict);
   const first = found[0];
   if (found.length === 1 && first !== undefined && !first.hidden) return <bdi>{text}</bdi>;
   return (

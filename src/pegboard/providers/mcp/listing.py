@@ -13,6 +13,7 @@ from anyio import to_thread
 from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 
 from pegboard.core.catalogue import Flaw
+from pegboard.core.characters import escape_name
 from pegboard.core.ids import Source, ToolId
 from pegboard.core.nesting import values_in
 from pegboard.core.tool import Json, Tool, ToolSpec
@@ -170,7 +171,7 @@ def _shown(name: Json, number: int) -> str:
     """A name that cannot be used, but can be shown."""
     if not isinstance(name, str) or not name:
         return f"tool {number} of the list"
-    plain = name.encode("unicode_escape").decode("ascii") if not name.isprintable() else name
+    plain = escape_name(name)
     return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…"
 
 

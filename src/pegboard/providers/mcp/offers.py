@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from pegboard.children.lines import one_line
 from pegboard.core.catalogue import Flaw
+from pegboard.core.characters import escape_name
 from pegboard.core.nesting import values_in
 from pegboard.core.offer import NOTHING, Offers, Prompt, Resource, Template
 from pegboard.core.tool import Json, JsonObject
@@ -175,7 +176,7 @@ def _list(kind: _Kind, why: str) -> Flaw:
 
 
 def _cut(key: str) -> str:
-    plain = key.encode("unicode_escape").decode("ascii") if not key.isprintable() else key
+    plain = escape_name(key)
     return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…"
 
 

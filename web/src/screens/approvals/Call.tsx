@@ -3,7 +3,8 @@ import { useEffect, useState, type ReactElement } from "react";
 import { useAnswer } from "@/api/answers";
 import { useMay } from "@/api/session";
 import { ago } from "@/lib/words";
-import { Answered, Button, Json, Link, Notice, Skeleton, Time } from "@/parts";
+import { Answered, Button, Link, Notice, Plain, Skeleton, Time } from "@/parts";
+import { Arguments } from "./Arguments";
 import { Deciding } from "./Deciding";
 import type { OneTicket } from "./told";
 
@@ -22,10 +23,10 @@ function One({ ticket, onward }: { ticket: OneTicket; onward: () => void }): Rea
     <article className="stack review" aria-label={`Call of ${ticket.name}`}>
       <header>
         <h2 className="wrap-any">
-          <b>{ticket.principal}</b> wants to call <Link to="/tool" query={{ id: ticket.tool }} className="mono">{ticket.name}</Link>
+          <b><Plain text={ticket.principal} strict /></b> wants to call <Link to="/tool" query={{ id: ticket.tool }} className="mono">{ticket.name}</Link>
         </h2>
         <p className="quiet small">
-          from {ticket.client === "" ? "an unnamed client" : ticket.client}
+          from {ticket.client === "" ? "an unnamed client" : <Plain text={ticket.client} strict />}
           {ticket.whose !== null && `, with the credentials of ${ticket.whose}`} · asked {ago(ticket.asked)}
           {ticket.state === "waiting" && (
             <>
@@ -35,15 +36,7 @@ function One({ ticket, onward }: { ticket: OneTicket; onward: () => void }): Rea
           )}
         </p>
       </header>
-      <section>
-        <h3>Arguments</h3>
-        <Json value={ticket.arguments} depth={3} />
-        {ticket.cut && (
-          <Notice tone="wants">
-            Long ones are shown in part. All of it: <code>pegboard tickets show {ticket.id} --full</code>
-          </Notice>
-        )}
-      </section>
+      <Arguments key={ticket.id} ticket={ticket} />
       {ticket.state !== "waiting" ? (
         <div role="alert">
           <Notice tone="plain">

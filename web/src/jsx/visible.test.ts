@@ -1,0 +1,24 @@
+import { Fragment } from "react/jsx-runtime";
+import { expect, test } from "vitest";
+import { visible } from "./visible";
+
+test("no text of an element hides a character", () => {
+  expect(visible("b", { children: "send\u202Email" })).toEqual({ children: "send[U+202E]mail" });
+  expect(visible("b", { children: ["of ", "a\u3164", 3, null] })).toEqual({ children: ["of ", "a[U+3164]", 3, null] });
+  expect(visible(Fragment, { children: "a\u200B" })).toEqual({ children: "a[U+200B]" });
+  expect(visible("a", { title: "a\u200B", "aria-label": "b\u2066", href: "/x\u200B" })).toEqual({ title: "a[U+200B]", "aria-label": "b[U+2066]", href: "/x\u200B" });
+});
+
+test("identifiers show every space, and prose keeps its emoji and scripts", () => {
+  expect(visible("span", { className: "mono cut", children: "send_mail\u00A0" })).toEqual({ className: "mono cut", children: "send_mail[U+00A0]" });
+  expect(visible("code", { children: "a\u3000b" })).toEqual({ children: "a[U+3000]b" });
+  const prose = { children: "👩\u200D👧 می\u200Cروم Bonjour\u00A0!" };
+  expect(visible("p", prose)).toBe(prose);
+});
+
+test("what has nothing to hide is passed on as it is, and components get what they are given", () => {
+  const plain = { children: "text", className: "mono" };
+  expect(visible("p", plain)).toBe(plain);
+  const given = { children: "a\u202E" };
+  expect(visible(() => null, given)).toBe(given);
+});

@@ -1,0 +1,24 @@
+/** Texts of an element with every character written out that cannot be seen. */
+import { Fragment } from "react/jsx-runtime";
+import { written } from "@/lib/plain";
+
+const PLAIN = /^[\n\t\x20-\x7e]*$/;
+const ATTRIBUTES = ["title", "alt", "aria-label", "placeholder"];
+/** Elements and classes for identifiers, where not even an unusual space is left. */
+const EXACT = new Set(["code", "pre", "kbd", "option"]);
+
+export function visible(type: unknown, props: unknown): object {
+  if ((typeof type !== "string" && type !== Fragment) || typeof props !== "object" || props === null) return props as object;
+  const given = props as Record<string, unknown>;
+  const strictly = typeof type === "string" && (EXACT.has(type) || /\bmono\b/.test(String(given["className"] ?? "")));
+  const shown = (value: unknown): unknown => (typeof value === "string" && !PLAIN.test(value) ? written(value, strictly) : value);
+  let changed: Record<string, unknown> | undefined;
+  const children = given["children"];
+  const texts = Array.isArray(children) ? (children.some((each) => shown(each) !== each) ? children.map(shown) : children) : shown(children);
+  if (texts !== children) changed = { ...given, children: texts };
+  for (const name of ATTRIBUTES) {
+    const value = given[name];
+    if (shown(value) !== value) changed = { ...(changed ?? given), [name]: shown(value) };
+  }
+  return changed ?? given;
+}
