@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.core.boards import ME
 from tests.rest.desk import GITHUB, Desk, at_desk, problem
 from tests.support.asking import AskedClient
 from tests.support.house import call_of, declared
@@ -58,7 +57,7 @@ async def waiting(desk: Desk, name: str, arguments: JsonObject) -> str:
 
 async def question(desk: Desk, name: str, arguments: JsonObject) -> str:
     client = AskedClient(NO)
-    await desk.house.gateway.caller.call(call_of(name, arguments, by=ME), View(ME), None, client)
+    await desk.house.gateway.caller.call(call_of(name, arguments), View(), None, client)
     ((_, params),) = client.asked
     return str(params["message"])
 
