@@ -36,6 +36,7 @@ from pegboard.core.call import (
 from pegboard.core.commands import SetOverride, ThrowSwitch
 from pegboard.core.ids import CallId, ToolId
 from pegboard.core.override import Override
+from pegboard.core.policy import Policy
 from pegboard.core.ticket import Scope
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.core.view import View
@@ -123,6 +124,16 @@ async def test_a_pinned_value_reaches_the_tool_and_nobody_who_is_asked(tmp_path:
         assert await deletes(house, arguments={"why": "x"}) == OK
         sent = [admitted.call.arguments for admitted in house.provider(GITHUB).calls]
         assert sent == [{"why": "x", "repo": "pinned-value"}] * 2
+
+
+async def test_how_to_confirm_is_not_even_asked_of_a_call_that_needs_no_confirmation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with asking(tmp_path) as house:
+        decided: list[object] = []
+        monkeypatch.setattr(Policy, "confirmation_route", lambda _, *about: decided.append(about))
+        ended = await house.gateway.caller.call(call_of("read", {}), View(), None, AskedClient(YES))
+        assert (ended, decided) == (OK, [])
 
 
 @pytest.mark.behaviour("confirmation.one_decision_one_call")
