@@ -85,9 +85,8 @@ async def test_what_goes_wrong_is_told_and_not_raised(caplog: pytest.LogCaptureF
         assert (await board.call("forcast")).text == "There is no tool 'forcast' here. Did you mean 'forecast'?"
         refused = await board.call("erase")
         assert refused == Result(
-            "confirmation_unavailable: A person must confirm this call first, and there is nobody to ask here: neither "
-            "does the caller's client ask its user, nor is there a place where a call could wait for a decision. "
-            "It has not run. Tell the user.",
+            "confirmation_unavailable: A person must confirm this call first, and there is nobody to ask here: no "
+            "client of the caller can confirm it, and this gateway keeps no tickets. It has not run. Tell the user.",
             is_error=True,
         )
         assert caplog.records == []
