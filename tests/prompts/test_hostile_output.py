@@ -55,6 +55,30 @@ INPUTS: dict[str, tuple[str, Callable[[int], str]]] = {
     "mended calls in one tag": ("hermes", lambda k: "<tool_call>" + "{'name': 'write'}" * k + "</tool_call>"),
     "comments": ("hermes", lambda k: '<tool_call>{"name": "a", ' + "/* x */" * k + "}</tool_call>"),
     "sets": ("hermes", lambda k: "<tool_call>{a: " + "{" * k + "}" * k + "}</tool_call>"),
+    "braces missing at the end": (
+        "hermes",
+        lambda k: '<tool_call>{"name": "a", "arguments": ' + '{"a":' * k + "</tool_call>",
+    ),
+    "closing tags behind spaces": (
+        "minicpm5",
+        lambda k: '<function name="write"><param name="path">' + " " * k + "</param>x" * k + "</param></function>",
+    ),
+    "entities": (
+        "minicpm5",
+        lambda k: '<function name="write"><param name="path">' + "&lt;a" * k + "& </param></function>",
+    ),
+    "arguments without a value": ("glm45", lambda k: "<tool_call>write" + "<arg_key>n</arg_key>" * k + "</tool_call>"),
+    "names that are closed again and again": (
+        "glm45",
+        lambda k: "<tool_call>write<arg_key>n" + "</arg_key>" * k + "<arg_value>1</arg_value></tool_call>",
+    ),
+    "attributes in a tag that never ends": (
+        "minimax_m2",
+        lambda k: '<invoke name="write"><parameter name="path">a <parameter ' + " name=a" * k + "</parameter></invoke>",
+    ),
+    "recipients in thinking": ("muse_glimmer", lambda k: " to=self<|message|>" + "to=a" * k),
+    "calls in thinking": ("inkling", lambda k: "<|content_thinking|>" + "<|content_invoke_tool_json|>{" * k),
+    "parentheses that are missing": ("pythonic_lfm2", lambda k: "<|tool_call_start|>" + "[write(path='a'<" * k),
 }
 
 

@@ -43,7 +43,8 @@ ALIASES: Final[Mapping[str, str]] = {
     "tuple": "array",
 }
 """Types as schemas written by hand name them."""
-_FENCE: Final = re.compile(r"```[ \t]*\w{0,20}[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\Z", re.DOTALL).match
+_FENCE: Final = "```"
+_LANGUAGE: Final = re.compile(r"[ \t]*+\w{0,20}+[ \t]*+\r?\n").match
 
 PYTHON: Final = "it was read as a Python literal, not as JSON"
 TWICE_ESCAPED: Final = "its quotes were escaped once too often"
@@ -211,8 +212,10 @@ def read_structure(said: str, wanted: tuple[type, ...], *, strictly: bool = Fals
     if not wanted:
         return None
     before: tuple[str, ...] = ()
-    if not strictly and said.startswith("```") and (fenced := _FENCE(said)):
-        said, before = fenced.group(1).strip(), (FENCED,)
+    if not strictly and said.startswith(_FENCE) and said.endswith(_FENCE):
+        opened = _LANGUAGE(said, len(_FENCE))
+        if opened is not None:
+            said, before = said[opened.end() : -len(_FENCE)].strip(), (FENCED,)
     if said[:1] not in ("{", "["):
         return None
     for reading in _READINGS[:2] if strictly else _READINGS:

@@ -23,7 +23,7 @@ TEXT: Final = "string"
 ANY: Final = "json"
 NULL: Final = "null"
 CDATA: Final = ("<![CDATA[", "]]>")
-_is_xml_text: Final = re.compile(r"(?:[^<&]|&(?:lt|gt|amp|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)*\Z").match
+_is_xml_text: Final = re.compile(r"(?:[^<&]++|&(?:lt|gt|amp|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)*+\Z").match
 JSON_TYPES: Final = frozenset(("object", "array", "integer", "number", "boolean", "null"))
 
 
@@ -41,6 +41,8 @@ class TagValueScanner(JsonInside):
         self.key = ""
         self.kind: str | None = None
         self.raw: list[str] = []
+        self.opens_cdata: bool | None = None
+        """Whether the value begins with CDATA, once that is known."""
         self.ends = marks(())
         self.first = ""
         self.close = ""
@@ -61,6 +63,7 @@ class TagValueScanner(JsonInside):
 
     def begin_raw(self) -> None:
         self.raw = []
+        self.opens_cdata = None
         self.state = self.in_raw
 
     def is_inner(self) -> bool:
@@ -68,13 +71,17 @@ class TagValueScanner(JsonInside):
         return self.signs.cdata and self.in_cdata()
 
     def in_cdata(self) -> bool:
-        """Whether the value has opened CDATA and not closed it yet. Looks at both ends of it alone."""
-        head = ""
-        for part in self.raw:
-            head = (head + part).lstrip()
-            if len(head) >= len(CDATA[0]):
-                break
-        if not head.startswith(CDATA[0]):
+        """Whether the value has opened CDATA and not closed it yet. Looks at its ends alone, and at the first once."""
+        if self.opens_cdata is None:
+            head = ""
+            for part in self.raw:
+                head = (head + part).lstrip()
+                if len(head) >= len(CDATA[0]):
+                    break
+            if len(head) < len(CDATA[0]):
+                return False
+            self.opens_cdata = head.startswith(CDATA[0])
+        if not self.opens_cdata:
             return False
         tail = ""
         for part in reversed(self.raw):

@@ -7,7 +7,7 @@ from pegboard.prompts.engines.tag_signs import Tags
 from .tagged import KEY_REST, NAME_REST, Tagged
 
 # Its tokenizer's mark for a space comes through now and then, and so do tags without any.
-SPACED: Final = "(?:[\\s\u0120](?:[^<>]*?[\\s\u0120])?)?name"
+SPACED: Final = "(?>(?:[\\s\u0120](?:[^<>]*?[\\s\u0120])?)?name\\s*+=)"
 
 FORMAT: Final = Tagged(
     name="minicpm5",

@@ -19,13 +19,14 @@ from .wording import taught
 NAME: Final = r'\s*=\s*["\']?(?P<name>[^<>"\'\n]*)["\']?\s*>'
 """The rest of a tag that holds the name of a tool, quoted or not."""
 KEY: Final = r'\s*=\s*["\']?(?P<key>[^<>"\'\n]*)["\']?\s*>'
-_QUOTED: Final = r"""\s*=\s*(?P<{q}>["'])?(?P<{group}>(?({q})[^<>"'\n]*|[^<>"'\s]*))["']?[^<>]*>"""
+# Atomic and possessive throughout: what does not match is given up in one pass, however long it is.
+_QUOTED: Final = r"""\s*+(?P<{q}>["'])?+(?P<{group}>(?({q})[^<>"'\n]*+|[^<>"'\s]*+))["']?+[^<>]*+>"""
 NAME_REST: Final = _QUOTED.format(q="name_quote", group="name")
-"""The rest of a tag behind the attribute `name`, which names a tool; other attributes may follow."""
+"""The rest of a tag behind `name=`, which names a tool; other attributes may follow."""
 KEY_REST: Final = _QUOTED.format(q="key_quote", group="key")
-NAMED_CALL: Final = r"\s(?:[^<>]*?\s)?name" + NAME_REST
+NAMED_CALL: Final = r"(?>\s(?:[^<>]*?\s)?name\s*+=)" + NAME_REST
 """The rest of a tag that has the attribute `name` among others."""
-NAMED_ARGUMENT: Final = r"\s(?:[^<>]*?\s)?name" + KEY_REST
+NAMED_ARGUMENT: Final = r"(?>\s(?:[^<>]*?\s)?name\s*+=)" + KEY_REST
 GAP: Final = r"(?:\s|\\[nrt])*"
 
 
