@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import Gateway, Pegboard, by_id, peer
 
+from pegboard.core.rules import RULES
+
 BOARD = {
     "servers": {
         "three": peer("many", "3", trust="open", disabled_tools=["tool_00002"]),
@@ -247,7 +249,7 @@ def test_why_tells_every_step_for_an_open_and_a_locked_tool(at_gateway: Pegboard
     assert [step["asked"] for step in locked["steps"] if not step["lets"]] == [
         "Does its server's enabled_tools or disabled_tools let it?"
     ]
-    assert len(locked["steps"]) == 12
+    assert len(locked["steps"]) == 2 + len(RULES)
 
 
 @pytest.mark.behaviour("cli.why_for_a_view", "explain.absent_names_the_step")

@@ -207,7 +207,8 @@ async def open_house(
             tasks.start_soon(follow_secrets, gateway, toolsets.secrets, name="secrets of toolsets")
             if settings is not None:
                 accepted = partial(places.remember_settings, directory)
-                accepted(settings.digest)
+                if settings.unknown_toolsets(()):
+                    accepted(settings.digest)
                 tasks.start_soon(follow_files, settings, gateway, accepted, name="configuration")
         at_end = stack.push_async_callback
         yield House(gateway, settings, directory, store.where, desk, toolsets, uses, at_end, store.storage, visits)

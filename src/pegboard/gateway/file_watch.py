@@ -31,7 +31,8 @@ _SHOWN: Final = 12
 
 
 async def follow_files(settings: Settings, gateway: Gateway, accepted: Accept | None = None) -> None:
-    """The operator's file, and those that it refers to. `accepted` gets the SHA-256 of each good edit."""
+    """The operator's file, and those that it refers to. `accepted` gets the SHA-256 of each good edit
+    that names toolsets which only the store has."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(follow_references, settings, gateway, name="referenced files")
         await follow_file(settings, gateway, accepted)
@@ -62,7 +63,8 @@ async def follow_file(settings: Settings, gateway: Gateway, accepted: Accept | N
             record(CONFIG, None, f"{path.name} was edited and cannot be used; {lines}", FILE, "broken")
             continue
         gateway.board.forget_notice(CONFIG_NOTICE)
-        if accepted is not None:
+        if accepted is not None and loaded.unknown_toolsets(()):
+            # Only such a file can be refused at the next start.
             accepted(digest)
         gateway.board.remarks = loaded.remarks
         gateway.board.written = loaded.written
