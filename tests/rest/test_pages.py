@@ -37,6 +37,7 @@ BOUNDED = {
     "/session": "one caller",
     "/servers/{name}": "one server",
     "/servers/{name}/sign-in": "one server",
+    "/store/unreadable": "1,000 rows",
     "/toolsets/imports/{name}": "one import",
     "/toolsets/{name}/export": "one toolset",
     "/activity/latest": "one number",

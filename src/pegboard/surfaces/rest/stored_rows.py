@@ -1,6 +1,7 @@
 """Routes for rows of the store that cannot be read: listed with what each keeps locked, and deleted."""
 
 from http import HTTPStatus
+from typing import Final
 
 from fastapi import APIRouter
 from typing_extensions import TypedDict
@@ -15,6 +16,8 @@ from .answers import routes_about
 from .bodies import DeleteRowsBody
 from .deciding import Version, done
 from .problems import Problem
+
+MAX_ROWS: Final = 1_000
 
 
 class UnreadableRowShape(TypedDict):
@@ -45,10 +48,11 @@ def stored_row_routes(gateway: Gateway) -> APIRouter:
 
     @routes.get("/store/unreadable")
     async def list_unreadable_rows() -> UnreadableRows:
-        """Rows of the store that cannot be read. What each may have closed is locked until it is fixed."""
+        """Rows of the store that cannot be read, the first 1,000. What each may have closed is locked until it is
+        fixed."""
         await gateway.operator.catch_up()
         policy = board.policy
-        return {"rows": [_shape(row) for row in policy.decided.unreadable], "policyVersion": policy.version}
+        return {"rows": [_shape(row) for row in policy.decided.unreadable[:MAX_ROWS]], "policyVersion": policy.version}
 
     @routes.post("/store/unreadable/delete")
     @needs(Scope.ADMIN)
