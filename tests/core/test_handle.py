@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import EVERY_ID, ME
 
-from pegboard.core.handle import FORM, LONGEST, NOT_OURS, TOO_OLD, digest, minted, read
+from pegboard.core.handle import FORM, LONGEST, MAX_BREAKS, NEXT_SEARCH, NOT_OURS, TOO_OLD, digest, minted, read
 from pegboard.core.ids import PrincipalId
 from pegboard.core.presentations.presenting import MOST_MATERIALISED
 
@@ -63,7 +63,7 @@ def test_a_handle_is_nothing_to_another_caller_under_another_key_or_later() -> N
 
 @pytest.mark.behaviour("deferred.bounded")
 def test_the_longest_handle_is_still_taken_and_anything_longer_is_not_even_looked_at() -> None:
-    most = [number.to_bytes(6, "big") for number in range(MOST_MATERIALISED)]
+    most = [NEXT_SEARCH] * MAX_BREAKS + [number.to_bytes(6, "big") for number in range(1, MOST_MATERIALISED + 1)]
     text = minted(most, ME, UNTIL, KEY)
     assert read(text, ME, NOW, KEY) == tuple(most)
     assert len(text) <= LONGEST < 1_000

@@ -23,7 +23,9 @@ _TIME: Final = 4
 _SIGNATURE: Final = 12
 NEXT_SEARCH: Final = bytes(_DIGEST)
 """Stands between the tools of two searches. No tool has it, so gateways that do not know it pass it over."""
-LONGEST: Final = len(FORM) + (_TIME + _DIGEST * 2 * MOST_MATERIALISED + _SIGNATURE + 2) // 3 * 4
+MAX_BREAKS: Final = 8
+"""What further searches found stands with the last one: a model has to copy the handle."""
+LONGEST: Final = len(FORM) + (_TIME + _DIGEST * (MOST_MATERIALISED + MAX_BREAKS) + _SIGNATURE + 2) // 3 * 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.deferral import Materialised
-from pegboard.core.handle import NEXT_SEARCH, BadHandle, digest, minted, read
+from pegboard.core.handle import MAX_BREAKS, NEXT_SEARCH, BadHandle, digest, minted, read
 from pegboard.core.ids import PrincipalId, ToolId
 from pegboard.core.presentations.presenting import MATERIALISED
 from pegboard.core.tool import Json
@@ -106,8 +106,8 @@ class Handles:
 
     def minted(self, found: Materialised, principal: PrincipalId) -> str:
         digests: list[bytes] = []
-        for search in found.searches:
-            digests += [NEXT_SEARCH] if digests else []
+        for place, search in enumerate(found.searches):
+            digests += [NEXT_SEARCH] if 0 < place <= MAX_BREAKS else []
             for id in search:
                 digests.append(each := digest(id))
                 self._minted[each] = id
