@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _ignored() -> list[int]:
-    return [number for number in (signal.SIGHUP, signal.SIGINT) if signal.getsignal(number) == signal.SIG_IGN]
+    return [int(number) for number in (signal.SIGHUP, signal.SIGINT) if signal.getsignal(number) == signal.SIG_IGN]
 
 
 main()
