@@ -99,12 +99,14 @@ def test_an_edited_text_says_the_same_but_for_this_value_or_is_not_edited(
         within = within.get(name) if isinstance(within, dict) else within
     has_room = isinstance(within, dict | None)
     text = yaml.safe_dump(tree, default_flow_style=flow, allow_unicode=True, sort_keys=False) if tree else ""
+    # The library does not read every text back as it wrote it: U+0085 becomes a space.
+    said = yaml.safe_load(text) or {}
     try:
         edited = with_value(text, path, value)  # type: ignore[arg-type]  # JSON all the same
     except Uneditable:
         assert not has_room or "#" in text
         return
-    assert yaml.safe_load(edited) == _with(tree, path, value)
+    assert yaml.safe_load(edited) == _with(said, path, value)
 
 
 def _with(tree: object, path: list[str], value: object) -> object:

@@ -17,6 +17,7 @@ from pegboard.surfaces.rest.search_queries import RunBody
 
 LANGUAGES = {
     "": "shown as it is",
+    "html": "shown by tests/web/test_tool_pages.py",
     "json": "checked below",
     "nginx": "read by tests/docs/test_proxy_page.py",
     "python": "checked below",

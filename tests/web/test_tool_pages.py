@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, expect
+from tests.docs.pages import blocks
 from tests.providers.python.toolsets import written
 from tests.web.site import Site
 
@@ -125,6 +126,9 @@ TOOLSET = {
       - id: create_quiz
         entrypoint: tools.quiz:create_quiz
         renderer: {type: html, artifact: artifacts/quiz.html, data: $return}
+      - id: documented
+        entrypoint: tools.quiz:create_quiz
+        renderer: {type: html, artifact: artifacts/documented.html, data: $return}
       - id: attack
         entrypoint: tools.quiz:attack
         renderer: {type: html, artifact: artifacts/attack.html, data: $return}
@@ -136,6 +140,7 @@ TOOLSET = {
         renderer: {type: html, content: $return}
     """,
     "artifacts/quiz.html": QUIZ_PAGE,
+    "artifacts/documented.html": next(block.text for block in blocks("html")),
     "artifacts/attack.html": ATTACKS,
     "artifacts/leave.html": LEAVES,
     "tools/quiz.py": '''
@@ -259,6 +264,11 @@ def test_the_quiz_can_be_played_where_it_was_tried_and_in_the_activity(page: Pag
     expect(shown.get_by_role("heading", name="Sums")).to_be_visible()
     shown.get_by_role("button", name="one").click()
     expect(shown.get_by_role("status")).to_have_text("Wrong")
+
+
+def test_the_page_in_the_reference_shows_its_data(page: Page, served: Site) -> None:
+    shown = tried(page, served, "documented", title="Sums")
+    expect(shown.get_by_role("heading", name="Sums")).to_be_visible()
 
 
 @pytest.mark.behaviour("web.page_of_a_tool_reaches_nothing")

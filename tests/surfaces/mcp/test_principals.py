@@ -156,19 +156,22 @@ async def test_a_caller_that_the_operator_takes_out_is_a_stranger_with_the_next_
     await endpoint.workshop.gateway.operator.redeclare(replace(GUARDED, principals=named(ALICE)))
     assert error_of(await endpoint.lists(**bearer(BOB))) == (401, INVALID_REQUEST, STRANGER)
     await endpoint.workshop.gateway.operator.redeclare(DECLARED)
-    assert (await endpoint.lists()).status_code == 200, "nobody has a name, so nobody is asked for one"
+    assert (await endpoint.lists()).status_code == 401, "a gateway that required tokens stays closed"
     ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
-    assert (await endpoint.http.post(endpoint.url, json=ping, headers=session)).status_code == 404
+    assert (await endpoint.http.post(endpoint.url, json=ping, headers=session)).status_code == 401
 
 
-async def test_a_session_from_before_callers_had_names_is_nobodys(endpoint: Endpoint) -> None:
-    operator = endpoint.workshop.gateway.operator
-    await operator.redeclare(DECLARED)
-    session = await handshake(endpoint.http, endpoint.url)
-    await operator.redeclare(GUARDED)
-    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
-    answer = await endpoint.http.post(endpoint.url, json=ping, headers={**session, **bearer(BOB)})
-    assert answer.status_code == 404
+async def test_a_session_from_before_callers_had_names_is_nobodys() -> None:
+    async with (
+        open_workshop(DECLARED) as workshop,
+        served(workshop) as url,
+        httpx2.AsyncClient(timeout=DEADLINE) as http,
+    ):
+        session = await handshake(http, url)
+        await workshop.gateway.operator.redeclare(GUARDED)
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        answer = await http.post(url, json=ping, headers={**session, **bearer(BOB)})
+        assert answer.status_code == 404
 
 
 @pytest.mark.behaviour("principals.wrong_tokens_are_bounded")
