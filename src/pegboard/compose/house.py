@@ -184,6 +184,7 @@ async def open_house(
                     meanings=meanings_of(settings, directory, store.vectors, stack),
                     programs=programs.means(store.runs),
                     engines=DeclaredEngines(settings),
+                    required_tokens=await requirement.is_remembered(),
                 )
             )
         except StoreError as error:

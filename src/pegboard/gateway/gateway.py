@@ -105,13 +105,15 @@ async def open_gateway(
     engines: "Engines | None" = None,
     queries: QueryStore | None = None,
     waits: WaitStore | None = None,
+    required_tokens: bool = False,
 ) -> AsyncIterator[Gateway]:
     """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped.
 
-    `prepare` is told the policy before anything starts by it; `programs` is what it takes to run those of models.
+    `prepare` is told the policy before anything starts by it; `programs` is what it takes to run those of models;
+    `required_tokens` says that callers had to show tokens before, whatever file and store say now.
     """
     policy = Policy(declared, await store.load())
-    policy = replace(policy, closed=policy.requires_tokens)
+    policy = replace(policy, closed=required_tokens or policy.requires_tokens)
     if prepare is not None:
         await prepare(policy)
     filling = Filling(expand)

@@ -1,15 +1,19 @@
 """A board that required tokens never opens by itself: not by its file, its store, an import, or the end of a token."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.core.boards import FILE, ME, NOW
 from tests.store.engines import now
 from tests.support.doubles import MemoryStore, Providers
 from tests.support.house import opened
 
+from pegboard.compose.house import open_house
+from pegboard.config.settings import Settings, load
 from pegboard.core.api_token import ApiToken
 from pegboard.core.carrying import Carried, ReplaceDecisions
 from pegboard.core.commands import apply
@@ -23,6 +27,7 @@ from pegboard.gateway.access.callers import callers
 from pegboard.gateway.access.token_requirement import TokenRequirement
 from pegboard.gateway.board import Board
 from pegboard.store import open_store
+from pegboard.surfaces.cli.link import Options
 from pegboard.surfaces.mcp.door import Refused
 from pegboard.surfaces.mcp.entrance import Entrance
 
@@ -123,3 +128,32 @@ async def test_that_tokens_were_required_is_remembered_beside_the_store_and_in_i
         assert await moved.is_remembered()
         await requirement.note(Policy())
         assert not await requirement.is_remembered()
+
+
+@pytest.mark.behaviour("confirmation.not_interactive_after_tokens")
+async def test_neither_a_shorter_file_nor_another_store_makes_local_interactive_again(tmp_path: Path) -> None:
+    named = {"principals": {"bot": {"token_sha256": "1" * 64}}}
+    moved = {"store": f"sqlite:///{tmp_path}/fresh.db"}
+    assert await is_local_interactive(tmp_path, {}, "untouched")
+    assert not await is_local_interactive(tmp_path, named)
+    for changed in (dict[str, str](), moved):
+        assert not await is_local_interactive(tmp_path, changed), changed
+    # Only the store remembers it, as where another gateway shares it.
+    shared = {"store": f"sqlite:///{tmp_path}/data/pegboard.db"}
+    assert not await is_local_interactive(tmp_path, shared, "elsewhere")
+    assert await is_local_interactive(tmp_path, {}, open_again=True)
+    assert await is_local_interactive(tmp_path, {})
+
+
+async def is_local_interactive(
+    folder: Path, written: Mapping[str, object], data: str = "data", *, open_again: bool = False
+) -> bool:
+    """As a command or a client over stdio finds it, which reach the gateway without a token."""
+    config = folder / "pegboard.yaml"
+    config.write_text(yaml.safe_dump(dict(written)))
+    settings = load(config)
+    assert isinstance(settings, Settings), str(settings)
+    options = Options(config, folder / data, is_open=open_again)
+    async with open_house(options, settings, lambda key, id: True, follow=False, listens=open_again) as house:
+        await house.gateway.operator.reload()
+        return house.gateway.board.policy.interactive(LOCAL).is_marked
