@@ -86,6 +86,19 @@ def test_a_declared_enabled_false_is_a_lock_of_the_configuration() -> None:
     }
 
 
+@pytest.mark.behaviour("overrides.misspelled_argument_is_closed")
+@pytest.mark.parametrize("key", ["search", "a:search", "a~a:search", "mcp:a~a:search"])
+def test_a_declared_pin_of_an_unknown_argument_closes_the_tool_by_every_exact_key(key: str) -> None:
+    text = f"""\
+        servers: {{a: {{command: x, trust: open}}}}
+        overrides: {{a: {{{key}: {{arguments: {{rooot: {{pin: 1}}}}}}, "*:se*": {{arguments: {{x: {{pin: 1}}}}}}}}}}
+        """
+    assert verdicts(text, "search", "send") == {
+        "mcp:a~a:search": "disabled_by_config",
+        "mcp:a~a:send": "open",
+    }
+
+
 @pytest.mark.behaviour("overrides.renderer_checked")
 @pytest.mark.parametrize(
     ("row", "key", "what"),

@@ -31,12 +31,12 @@ from tests.core.pinning import (
 from pegboard.core.argument import Argument, held
 from pegboard.core.call import Admitted, BadArguments, ToolIsLocked, admit, refusal_text
 from pegboard.core.explain import explain
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override, appearance
+from pegboard.core.ids import BadId, ToolId
+from pegboard.core.override import Override, appearance, target
 from pegboard.core.pattern import Pattern
 from pegboard.core.resolve import Locked, Open, resolve
 from pegboard.core.shaping import Unfit, put_in, shaped
-from pegboard.core.status import Status
+from pegboard.core.status import OverrideUnfit, Status
 from pegboard.core.tool import Json, JsonObject, ToolSpec
 from pegboard.core.view import View
 
@@ -156,6 +156,33 @@ def test_a_pin_of_what_the_tool_does_not_take_closes_it_and_a_patterns_does_not(
     schema: JsonObject = {"type": "object", "properties": {"dir": {}}}
     assert isinstance(verdict(overridden(schema, saying(path=pinned("/srv")))), Locked)
     assert isinstance(verdict(overridden(schema, saying(Pattern("*", "*"), path=pinned("/srv")))), Open)
+
+
+@pytest.mark.behaviour("overrides.misspelled_argument_is_closed")
+@pytest.mark.parametrize("key", ["read", "dev:read", "github:read", "dev~github:read", "mcp:dev~github:read"])
+@pytest.mark.parametrize("argument", [pinned("/srv"), Argument(hide=True)], ids=["pin", "hide"])
+@pytest.mark.parametrize("room", [{}, {"additionalProperties": True}, {"additionalProperties": False}])
+def test_an_exact_name_that_fixes_what_the_tool_does_not_declare_closes_it_like_a_full_id(
+    key: str, argument: Argument, room: JsonObject
+) -> None:
+    about = target(key, DEV)
+    assert not isinstance(about, BadId)
+    of = overridden(
+        {"type": "object", "properties": {"root": {}}, **room}, saying(about, declared=True, rooot=argument)
+    )
+    found = verdict(of)
+    assert isinstance(found, Locked)
+    assert found.reason == OverrideUnfit(READ, operators=True)
+    assert isinstance(sent(of, root="/etc"), str)
+
+
+@pytest.mark.behaviour("overrides.misspelled_argument_is_closed", "overrides.pin_does_not_evaporate")
+@pytest.mark.parametrize("key", ["rea*", "dev:*", "github:rea[d]"])
+def test_a_pattern_with_wildcards_that_fixes_what_the_tool_does_not_declare_leaves_it_open(key: str) -> None:
+    about = target(key, DEV)
+    assert not isinstance(about, BadId)
+    of = overridden({"type": "object", "properties": {"root": {}}}, saying(about, rooot=pinned("/srv")))
+    assert sent(of, root="/etc") == {"root": "/etc", "rooot": "/srv"}
 
 
 def test_what_is_required_cannot_be_hidden_without_a_value() -> None:

@@ -52,6 +52,11 @@ def test_of_a_server_that_is_down_nothing_is_said() -> None:
         (Override(DEV, READ, renderer_config={}), "no override names a renderer", READ),
         (Override(DEV, READ, renderer="json", renderer_config={"x": 1}), "It takes: value.", READ),
         (Override(DEV, READ, arguments={"x": Argument(pin=held(1))}), "Until it is corrected, nobody can call", READ),
+        (
+            Override(DEV, Pattern("*", "read"), arguments={"x": Argument(pin=held(1))}),
+            "Until it is corrected, nobody can call",
+            READ,
+        ),
         (Override(DEV, READ, arguments={"x": Argument(default=held(1))}), "the tool takes no such argument.", READ),
         (
             Override(DEV, Pattern("*", "*"), arguments={"x": Argument(pin=held(1))}),

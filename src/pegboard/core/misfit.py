@@ -98,6 +98,8 @@ def _fitting_none(row: Override, catalogue: Catalogue, policy: Policy) -> Iterat
     if not fitting:
         yield Misfit(row, f"no tool of toolset {row.toolset!r} fits {str(row.target)!r}.")
         return
+    if row.names_a_tool:
+        return  # what such a tool does not take is a misfit of that tool
     for name, argument in (row.arguments or {}).items():
         if any(_takes(tool, name) for tool in fitting):
             continue

@@ -62,6 +62,11 @@ class Override:
         return (0, *self.target.specificity)
 
     @property
+    def names_a_tool(self) -> bool:
+        """Whether it is about a tool by its id or exact name, so that it must fit it; wildcards may be for many."""
+        return isinstance(self.target, ToolId) or not is_pattern(self.target.name)
+
+    @property
     def restricts(self) -> bool:
         """Whether a tool could do more without it."""
         fixed = any(argument.is_fixed for argument in (self.arguments or {}).values())
@@ -149,12 +154,12 @@ class OverrideIndex:
         )
 
     def arguments_of(self, tool: ToolId) -> "tuple[Mapping[str, Argument], frozenset[str]] | None":
-        """What is said of the tool's parameters, and which of them are named for this very tool; mostly `None`."""
+        """What is said of the tool's parameters, and which of them by its id or exact name; mostly `None`."""
         ranked = self._arguments_by_toolset.get(tool.toolset)
         fitting = () if ranked is None else ranked.fitting(tool)
         if not fitting:
             return None
-        return _arguments(fitting)[0], names(row.arguments for row in fitting if isinstance(row.target, ToolId))
+        return _arguments(fitting)[0], names(row.arguments for row in fitting if row.names_a_tool)
 
     def hides(self, tool: ToolId) -> bool:
         """Whether `enabled` is false in the end: what `for_tool` says, for the rules that ask nothing else."""

@@ -396,8 +396,7 @@ def _exact_denials(declared: Declared, servers: Iterable[Server]) -> Iterator[Ex
         if not denial.optional and not is_pattern(denial.pattern.name):
             yield ExactDenial("deny", str(denial.pattern).removeprefix("*:"), denial.at, denial.pattern)
     for row in declared.overrides:
-        exact = isinstance(row.target, ToolId) or not is_pattern(row.target.name)
-        if exact and row.restricts and not row.optional:
+        if row.names_a_tool and row.restricts and not row.optional:
             at = next(iter(row.origins.values()), None)
             yield ExactDenial(f"overrides.{row.toolset}", str(row.target), at, row.target, row.toolset)
 

@@ -60,8 +60,8 @@ class Shaped:
 
 
 def shaped(tool: Tool, said: Mapping[str, Argument], named: frozenset[str]) -> Shaped | None:
-    """`None` when nothing that is said is about this tool. `named` are the parameters that are said of this very tool:
-    a pattern fits tools that do not have its parameters, and its words and defaults say nothing of those."""
+    """`None` when nothing that is said is about this tool. `named` are the parameters that an override by the tool's
+    id or exact name sets. A pattern with wildcards also fits tools that do not declare its parameters."""
     schema = dict(tool.spec.input_schema)
     own = _own(schema)
     gone = frozenset(name for name, argument in said.items() if argument.is_fixed)

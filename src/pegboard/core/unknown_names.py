@@ -294,7 +294,7 @@ class _Known:
             yield UnknownName(setting, str(pattern), at, is_off=off, is_pattern=True)
 
     def _override(self, row: Override) -> Iterator[UnknownName]:
-        exact = isinstance(row.target, ToolId) or not is_pattern(row.target.name)
+        exact = row.names_a_tool
         if row.optional or (exact and row.restricts) or any(map(row.fits, self.directory.ids)):
             return
         waiting, off = self.unheard(None, row.toolset)

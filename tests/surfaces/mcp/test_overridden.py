@@ -24,6 +24,7 @@ from pegboard.core.commands import EditOverride
 from pegboard.core.editing import Edit
 from pegboard.core.ids import LOCAL, ToolId
 from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Policy
 from pegboard.core.retrieval import Detail, Retrieval
 from pegboard.core.tool import Json, ToolSpec
@@ -150,6 +151,16 @@ async def test_a_pin_that_does_not_fit_the_tool_refuses_its_calls(roads: Roads) 
     assert short == long
     assert "disabled_by_config: mcp:bench~bench:dig is closed" in json.dumps(short[2])
     assert got(roads) is None
+
+
+@pytest.mark.behaviour("overrides.misspelled_argument_is_closed")
+async def test_a_misspelled_pin_by_the_tools_name_refuses_its_calls(roads: Roads) -> None:
+    mine = Override(BENCH.toolset, Pattern(BENCH.toolset, "dig"), arguments={"deeep": Argument(pin=held(1))})
+    assert isinstance(await roads.workshop.gateway.operator.do(EditOverride(Edit(mine)), LOCAL), Policy)
+    for road in ("short", "long"):
+        _, _, answer = await roads.by(road, "modern", "tools/call", name="dig", arguments={"deep": 9})
+        assert "disabled_by_user: mcp:bench~bench:dig is closed" in json.dumps(answer)
+        assert got(roads) is None
 
 
 @pytest.mark.behaviour("overrides.applied_to_discovered_tools")
