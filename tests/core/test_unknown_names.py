@@ -15,24 +15,27 @@ from tests.core.boards import (
     PERSON,
     Board,
     board,
+    key,
     server,
     tool,
+    toolset,
 )
 
 from pegboard.core.argument import Argument
 from pegboard.core.catalogue import Catalogue, Down, Listing, Off, Starting, Up
 from pegboard.core.docspace import tool_ids
 from pegboard.core.explain import explain
-from pegboard.core.ids import BuiltinKey, ToolId, ToolsetId
+from pegboard.core.ids import BuiltinKey, ServerKey, ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Denial, ExactDenial, Switch
+from pegboard.core.policy import Approval, Denial, ExactDenial, Switch
 from pegboard.core.presentations import Listed, Presenting
 from pegboard.core.reference import Named, edit_distance, misspellings
 from pegboard.core.resolve import Locked, Open, resolve
 from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import AllButTools, DeclaredAt, EveryTool, OnlyTools, ToolLimit
+from pegboard.core.server import AllButTools, DeclaredAt, EveryTool, OnlyTools, ToolLimit, Trust
 from pegboard.core.status import NearUnknownDenial, Status, remedy, sentence
+from pegboard.core.tool import ToolSpec
 from pegboard.core.unknown_names import unknown_names, with_suspects
 from pegboard.core.unlocking import Act, unlocking
 from pegboard.core.view import View
@@ -297,6 +300,89 @@ def test_a_policy_without_unmatched_denials_is_not_made_anew() -> None:
     once = with_suspects(wrong.catalogue, wrong.policy)
     assert with_suspects(wrong.catalogue, wrong.policy) is once
     assert with_suspects(wrong.catalogue, once) is once
+
+
+# --- decoys: what a server lists cannot end a lock -------------------------------------------------------------------
+
+EVIL = key("evil~evil")
+
+
+def decoyed(made: Board, *decoys: ToolId, trust: Trust = Trust.STRICT) -> Board:
+    """The same board after servers have listed these tools as well, which nobody approved."""
+    listings = dict(made.catalogue.listings)
+    for decoy in decoys:
+        listing = listings.get(decoy.source, Listing(decoy.source, Up(NOW)))
+        listings[decoy.source] = replace(listing, tools=(*listing.tools, tool(decoy.source, decoy.name)))
+    servers = {**made.policy.declared.servers, EVIL: server(EVIL, trust=trust)}
+    toolsets = {**made.policy.declared.toolsets, EVIL.toolset: toolset(EVIL.toolset)}
+    return replace(made.declaring(servers=servers, toolsets=toolsets), catalogue=Catalogue(listings))
+
+
+@pytest.mark.behaviour("names.decoys_end_no_lock")
+@pytest.mark.parametrize("trust", Trust)
+@pytest.mark.parametrize("source", [EVIL, GITHUB])
+@pytest.mark.parametrize("kind", [kind for kind in DENIALS if kind not in ("an unknown server", "another case")])
+def test_no_server_ends_the_lock_of_a_misspelled_denial_by_listing_its_name(
+    kind: str, source: ServerKey, trust: Trust
+) -> None:
+    names = ("widget_gett", "dev__github__widget_gett")
+    made = decoyed(DENIALS[kind], *(ToolId(source, name) for name in names), trust=trust)
+    assert GET in locked(made)
+
+
+@pytest.mark.behaviour("names.decoys_end_no_lock")
+@pytest.mark.parametrize("trust", Trust)
+@pytest.mark.parametrize("source", [EVIL, DEV_FILES])
+def test_no_server_ends_a_lock_by_listing_a_name_that_is_nearer(source: ServerKey, trust: Trust) -> None:
+    made = disabling("delet_fiel")
+    assert unknown_locks(made) == {DELETE}
+    assert DELETE in locked(decoyed(made, ToolId(source, "delet_fie"), trust=trust))
+
+
+@pytest.mark.behaviour("names.decoys_end_no_lock")
+def test_a_denial_that_only_unapproved_tools_match_says_so_and_how_to_go_on() -> None:
+    decoy = ToolId(EVIL, "widget_gett")
+    made = decoyed(disabling("widget_gett"), decoy)
+    verdict = resolve(made.catalogue, made.policy, View(ME)).verdicts[GET]
+    assert isinstance(verdict, Locked)
+    assert sentence(verdict.reason) == (
+        "selection.disabled_tools names 'widget_gett' (pegboard.yaml:14), which only mcp:evil~evil:widget_gett has, "
+        "and nobody has reviewed that tool; it may mean mcp:dev~github:widget_get."
+    )
+    assert remedy(verdict.reason) == (
+        "Ask the user to correct the entry in pegboard.yaml, or, if it means mcp:evil~evil:widget_gett, to approve "
+        "that tool; the entry goes on applying to it: pegboard approvals show mcp:evil~evil:widget_gett"
+    )
+    assert texts(made) == [
+        "'widget_gett' in selection.disabled_tools (/srv/pegboard.yaml:14) is only the name of "
+        "mcp:evil~evil:widget_gett, which nobody has reviewed. Did you mean 'widget_get'? "
+        "Until the entry is corrected or the tool reviewed, mcp:dev~github:widget_get is locked."
+    ]
+
+
+@pytest.mark.behaviour("names.decoys_end_no_lock")
+@pytest.mark.parametrize("how", ["approved", "approved once", "blocked"])
+def test_a_tool_that_a_person_reviewed_is_what_the_denial_means(how: str) -> None:
+    other = ToolId(EVIL, "widget_gett")
+    made = decoyed(OPEN.declaring(denials=(Denial(Pattern("*", "widget_gett"), AT),)), other)
+    assert unknown_locks(made) == {GET}
+    if how == "blocked":
+        made = made.deciding(switches={other: Switch(False, ME, NOW, blocks=True)})
+    else:
+        spec = made.tools[other].spec if how == "approved" else ToolSpec("widget_gett", description="before")
+        approvals = {**made.policy.decided.approvals, other: Approval(spec, ME, NOW)}
+        made = made.deciding(approvals=approvals)
+    assert (unknown_locks(made), texts(made)) == (set(), [])
+    assert locked(made) == {other}
+
+
+def test_what_an_openly_trusted_server_lists_is_what_a_denial_means_among_its_own_tools_alone() -> None:
+    hung = board([tool(EVIL, "widget_get"), tool(EVIL, "widget_gets"), tool(GITHUB, "widget_gets")])
+    made = hung.deciding(approvals={}, trust={EVIL: Trust.OPEN, GITHUB: Trust.OPEN})
+    denied = made.declaring(denials=(Denial(Pattern("*", "widget_get"), AT),))
+    assert unknown_locks(denied) == {ToolId(GITHUB, "widget_gets")}
+    scoped = made.declaring(denials=(Denial(Pattern("evil", "widget_get"), AT),))
+    assert (unknown_locks(scoped), texts(scoped)) == (set(), [])
 
 
 # --- how near is near ------------------------------------------------------------------------------------------------

@@ -95,6 +95,8 @@ class ExactDenial:
     about: Reference
     within: ProviderKey | ToolsetId | None = None
     """The server or toolset whose setting it is; only its tools can be meant."""
+    unreviewed: ToolId | None = None
+    """A tool that has the name and that no person has reviewed: it may be a decoy, so it does not count."""
 
 
 class Sayer(StrEnum):

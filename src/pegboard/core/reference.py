@@ -229,9 +229,16 @@ def misspellings(text: str, pool: Iterable[str]) -> tuple[str, ...]:
 
     Case and separators aside, those within one edit; if there are none and the text is long, those within two. An edit
     is a letter that is missing, added or replaced, or two neighbours that changed places."""
+    distances = distances_of(text, pool)
+    nearest = max(1, min(distances.values(), default=0))
+    return tuple(name for name, distance in distances.items() if distance <= nearest)
+
+
+def distances_of(text: str, pool: Iterable[str]) -> Mapping[str, int]:
+    """How many edits each name of the pool is away, in the pool's order; without those that are too far away."""
     wanted, letters = _letters_of(text[:_LONGEST])
     if not wanted:
-        return ()
+        return {}
     bound = MAX_EDITS if len(wanted) >= LONG_NAME_LENGTH else 1
     distances: dict[str, int] = {}
     for name in dict.fromkeys(pool):
@@ -241,8 +248,7 @@ def misspellings(text: str, pool: Iterable[str]) -> tuple[str, ...]:
             distance = edit_distance(wanted, folded)
             if distance <= bound:
                 distances[name] = distance
-    nearest = max(1, min(distances.values(), default=0))
-    return tuple(name for name, distance in distances.items() if distance <= nearest)
+    return distances
 
 
 def edit_distance(one: str, other: str) -> int:

@@ -222,9 +222,11 @@ def sentence(reason: Reason) -> str:
             return f"The state of {plainly(tool)} could not be determined: {why}."
         case UnreadableDecision(tool, row):
             return f"{plainly(tool)} is locked: a decision about it cannot be read ({row.name})."
-        case NearUnknownDenial(tool, ExactDenial(setting, text, at)):
-            where = "" if at is None else f" ({at.short})"
-            return f"{setting} names {plainly(text)!r}{where}, which no tool has; it may mean {plainly(tool)}."
+        case NearUnknownDenial(tool, ExactDenial(setting, text, at, unreviewed=unreviewed)):
+            where, had = "" if at is None else f" ({at.short})", "which no tool has"
+            if unreviewed is not None:
+                had = f"which only {plainly(unreviewed)} has, and nobody has reviewed that tool"
+            return f"{setting} names {plainly(text)!r}{where}, {had}; it may mean {plainly(tool)}."
         case _:
             assert_never(reason)
 
@@ -306,6 +308,12 @@ def _remedy(reason: Reason) -> str:
             return "Ask the user to review the tool again: pegboard approvals show {tool}"
         case NearUnknownDenial(tool, ExactDenial(at=InstalledBy())):
             return f"It was installed so: ask the user to install its {_owner(tool)} again with the name corrected."
+        case NearUnknownDenial(_, ExactDenial(unreviewed=ToolId() as unreviewed)):
+            named, word = plainly(unreviewed), shell_word(str(unreviewed)) or "TOOL"
+            return (
+                f"Ask the user to correct the entry in pegboard.yaml, or, if it means {named}, to approve that tool; "
+                f"the entry goes on applying to it: pegboard approvals show {word}"
+            )
         case NearUnknownDenial(_, denial):
             form = optional_form(denial)
             return f"Ask the user to correct the entry in pegboard.yaml, or to mark it as optional: {form}"

@@ -1,6 +1,6 @@
 """Names of tools in settings that no tool has: which entries they are, and which tools a denial may mean (ADR 16)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
@@ -14,6 +14,7 @@ from .pattern import Pattern, is_pattern
 from .policy import ExactDenial, Policy, limit_setting
 from .prompting import BUILTINS
 from .reference import (
+    MAX_EDITS,
     Directory,
     Kind,
     Named,
@@ -22,14 +23,14 @@ from .reference import (
     Reference,
     Unknown,
     closest,
+    distances_of,
     find,
     find_toolset,
-    misspellings,
     reference,
 )
 from .rules import awaited_review, means, owner_off
 from .selection import Selection, TheseToolsets
-from .server import AllButTools, EveryTool, InstalledBy, OnlyTools, Origin, Server
+from .server import AllButTools, EveryTool, InstalledBy, OnlyTools, Origin, Server, Trust
 
 _SHOWN: Final = 3
 
@@ -51,16 +52,26 @@ def with_suspects(catalogue: Catalogue, policy: Policy) -> Policy:
 
 
 def unmatched_denials(catalogue: Catalogue, policy: Policy) -> Iterator[tuple[ExactDenial, tuple[ToolId, ...]]]:
-    """Each exact denial that no known tool matches, with the tools whose names are near."""
+    """Each exact denial that no known tool matches, with the tools whose names are near.
+
+    A server can list any name, so a tool that no person has reviewed does not count as a match. One of an openly
+    trusted server counts among the tools of that server."""
     if not policy.exact_denials:
         return
-    unmatched = [denial for denial in policy.exact_denials if not _names_a_tool(denial, catalogue)]
+    unmatched = [denial for denial in policy.exact_denials if not _names_a_tool(denial, catalogue, policy)]
     if not unmatched:
         return
     known = _Known(catalogue, policy)
     for denial in unmatched:
-        if not known.matches(denial):
-            yield denial, known.near(denial)
+        matching = known.matching(denial)
+        if matching is None or any(_is_reviewed(id, policy) for id in matching):
+            continue
+        settled = {id.source for id in matching if _is_open(id.source, policy)}
+        near = tuple(id for id in known.near(denial) if id.source not in settled and id not in matching)
+        if not matching:
+            yield denial, near
+        elif near:
+            yield replace(denial, unreviewed=matching[0]), near
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +91,25 @@ class UnknownName:
     is_pattern: bool = False
     """Written with wildcards: it may be meant for tools that are still to come, so it is a warning and no error."""
     is_denial: bool = False
+    unreviewed: ToolId | None = None
+    """A tool that has the name, and does not count because no person has reviewed it."""
 
     def __str__(self) -> str:
         at = "" if self.at is None else f" ({self.at})"
         if self.is_pattern:
             return f"{self.setting}{at}: no tool fits {self.text!r}."
         text = f"Unknown {self.what} {self.text!r} in {self.setting}{at}."
+        if self.unreviewed is not None:
+            text = (
+                f"{self.text!r} in {self.setting}{at} is only the name of {self.unreviewed}, which nobody has reviewed."
+            )
         if self.near:
             text += f" Did you mean {' or '.join(map(repr, self.near))}?"
         if self.locks:
             are = "is" if len(self.locks) == 1 else "are"
             names = ", ".join(map(str, self.locks[:_SHOWN])) + (" …" if len(self.locks) > _SHOWN else "")
-            text += f" Until the entry is corrected or marked as optional, {names} {are} locked."
+            done = "marked as optional" if self.unreviewed is None else "the tool reviewed"
+            text += f" Until the entry is corrected or {done}, {names} {are} locked."
         elif self.is_denial:
             text += " It denies nothing, and no tool is near enough to be locked."
         if self.is_off:
@@ -108,6 +126,8 @@ class UnknownName:
         place = "in pegboard.yaml" if self.at is None else f"at {self.at}"
         if self.is_pattern:
             return f"If it is not meant for tools that are still to come, correct it {place}."
+        if self.unreviewed is not None:
+            return f"Correct it {place}, or approve the tool; the entry goes on applying to it."
         return (
             f"Correct it {place}."
             if self.setting.startswith("prompts.")
@@ -124,25 +144,54 @@ def unknown_names(catalogue: Catalogue, policy: Policy) -> tuple[UnknownName, ..
     for denial, near in unmatched_denials(catalogue, policy):
         scope, _ = _parts(denial)
         waiting, off = known.unheard(scope, denial.within)
+        if denial.unreviewed is not None and _awaits_first_sight(denial.unreviewed.source, policy):
+            continue
         if not waiting or near:
             names = tuple(dict.fromkeys(_as_written(denial, id) for id in near)) or known.similar(denial)
             reported.append(
                 UnknownName(
-                    denial.setting, denial.text, denial.at, near=names[:_SHOWN], locks=near, is_off=off, is_denial=True
+                    denial.setting,
+                    denial.text,
+                    denial.at,
+                    near=names[:_SHOWN],
+                    locks=near,
+                    is_off=off,
+                    is_denial=True,
+                    unreviewed=denial.unreviewed,
                 )
             )
     return (*reported, *known.others())
 
 
-def _names_a_tool(denial: ExactDenial, catalogue: Catalogue) -> bool:
+def _names_a_tool(denial: ExactDenial, catalogue: Catalogue, policy: Policy) -> bool:
     """A quick look that settles nearly every denial: by its own name or id, a tool is named."""
     match denial.about, denial.within:
         case Named(name), None:
-            return name in catalogue.by_name
+            return any(_is_reviewed(id, policy) for id in catalogue.by_name.get(name, ()))
         case ToolId() as id, None:
-            return id in catalogue.tools
+            return id in catalogue.tools and _is_reviewed(id, policy)
         case _:
             return False
+
+
+def _is_reviewed(id: ToolId, policy: Policy) -> bool:
+    """Whether the name is more than a server's word: the gateway's own, or one that a person or first sight approved,
+    or that a person switched. What the tool was approved as does not matter here; its name is the same."""
+    decided = policy.decided
+    return isinstance(id.source, BuiltinKey) or id in decided.approvals or id in decided.switches
+
+
+def _is_open(source: Source, policy: Policy) -> bool:
+    server = policy.servers.get(source) if not isinstance(source, BuiltinKey) else None
+    return server is not None and policy.trust(server) is Trust.OPEN
+
+
+def _awaits_first_sight(source: Source, policy: Policy) -> bool:
+    """Whether its tools are about to be approved, so that there is nothing to report yet."""
+    server = policy.servers.get(source) if not isinstance(source, BuiltinKey) else None
+    if server is None or policy.trust(server) is not Trust.BASELINE or awaited_review(server) is not None:
+        return False
+    return not policy.decided.was_seen(server.key)
 
 
 class _Known:
@@ -158,32 +207,39 @@ class _Known:
             servers=frozenset(source for source in self.sources if isinstance(source, ServerKey)),
         )
 
-    def matches(self, denial: ExactDenial) -> bool:
+    def matching(self, denial: ExactDenial) -> tuple[ToolId, ...] | None:
+        """The tools that it names; `None` if it names a server or toolset that exists, with or without tools."""
         match denial.within:
             case ServerKey() | ToolsetKey() as source:
-                return any(id.source == source and means(denial.text, id) for id in self._alike(denial))
+                return tuple(id for id in self._alike(denial) if id.source == source and means(denial.text, id))
             case str() as toolset:
                 target = denial.about
-                return any(
-                    id.toolset == toolset and (target.matches(id) if isinstance(target, Pattern) else target == id)
+                return tuple(
+                    id
                     for id in self._alike(denial)
+                    if id.toolset == toolset and (target.matches(id) if isinstance(target, Pattern) else target == id)
                 )
             case None if isinstance(denial.about, Pattern):
-                return any(map(denial.about.matches, self._alike(denial)))
+                return tuple(filter(denial.about.matches, self._alike(denial)))
             case None:
-                return not isinstance(find(denial.about, self.directory, Kind.DISABLED_TOOL, suggest=False), Unknown)
+                found = find(denial.about, self.directory, Kind.DISABLED_TOOL, suggest=False)
+                if isinstance(found, Unknown):
+                    return ()
+                return None if isinstance(denial.about, OfToolset | OfServer) else found
 
     def _alike(self, denial: ExactDenial) -> Iterable[ToolId]:
         """Those that have the name: without a wildcard in it, no other tool can match."""
         _, name = _parts(denial)
-        names = {denial.text, name, denial.text.partition(":")[2]}
+        names = dict.fromkeys((denial.text, name, denial.text.partition(":")[2]))
         return [id for each in names if each for id in self.directory.by_name.get(each, ())]
 
     def near(self, denial: ExactDenial) -> tuple[ToolId, ...]:
         scope, name = _parts(denial)
         if isinstance(denial.about, Named) and denial.within is None and "__" not in name:
             by_name = self.directory.by_name
-            return tuple(id for near in misspellings(name, by_name) for id in by_name[near])
+            return self._nearest(
+                {id: edits for near, edits in distances_of(name, by_name).items() for id in by_name[near]}
+            )
         ids = [id for id in self.directory.ids if _is_within(id, denial)]
         sources = self.sources
         if denial.within is not None:
@@ -191,15 +247,34 @@ class _Known:
         inside = {source for source in sources if scope is None or Pattern(scope, "*").matches_source(source)}
         if name and inside:
             of_scope = [id for id in ids if id.source in inside]
-            return _matching(name, [(form, id) for id in of_scope for form in _forms(id, name, scope)])
+            return self._closest(name, [(form, id) for id in of_scope for form in _forms(id, name, scope)])
         # No such server or toolset: the whole of what was written is compared.
         if not name and scope is not None:
             of_source = [(each, id) for id in ids for each in _scopes(id.source)]
-            if found := _matching(scope, of_source):
+            if found := self._closest(scope, of_source):
                 return found
         whole = denial.text.removeprefix("mcp:").removeprefix("toolset:")
         forms = [(form, id) for id in ids for form in (id.name, *(f"{each}:{id.name}" for each in _scopes(id.source)))]
-        return _matching(whole, forms)
+        return self._closest(whole, forms)
+
+    def _closest(self, text: str, forms: list[tuple[str, ToolId]]) -> tuple[ToolId, ...]:
+        """The tools one of whose forms is nearly the text."""
+        distances = distances_of(text, (form for form, _ in forms))
+        found: dict[ToolId, int] = {}
+        for form, id in forms:
+            if form in distances:
+                found[id] = min(found.get(id, MAX_EDITS), distances[form])
+        return self._nearest(found)
+
+    def _nearest(self, edits: Mapping[ToolId, int]) -> tuple[ToolId, ...]:
+        """The nearest of each source, and the nearest of its reviewed tools: nothing that a server lists makes
+        another's tool, or one that was there before, too far away to be locked."""
+        least: dict[tuple[Source, bool], int] = {}
+        reviewed = {id for id in edits if _is_reviewed(id, self.policy)}
+        for id, edit in edits.items():
+            for group in ((id.source, False), (id.source, id in reviewed)):
+                least[group] = min(least.get(group, MAX_EDITS), edit)
+        return tuple(id for id, edit in edits.items() if edit <= max(1, least[id.source, id in reviewed]))
 
     def similar(self, denial: ExactDenial) -> tuple[str, ...]:
         """Names that resemble it, too little to lock their tools."""
@@ -355,8 +430,3 @@ def _forms(id: ToolId, name: str, scope: str | None) -> tuple[str, ...]:
 
 def _scopes(source: Source) -> tuple[str, ...]:
     return (source.toolset, source.server, str(source)) if isinstance(source, ServerKey) else (str(source.toolset),)
-
-
-def _matching(text: str, forms: list[tuple[str, ToolId]]) -> tuple[ToolId, ...]:
-    near = {*misspellings(text, (form for form, _ in forms))}
-    return tuple(dict.fromkeys(id for form, id in forms if form in near))

@@ -179,7 +179,8 @@ def _unlocking(tool: ToolId, reason: Reason, policy: Policy) -> Action:
         case UnreadableDecision():
             return NOTHING
         case NearUnknownDenial(_, denial):
-            return _editing(denial.at, f"Correct {denial.text!r} under {denial.setting}, or mark it as optional")
+            other = "mark it as optional" if denial.unreviewed is None else f"approve {denial.unreviewed}"
+            return _editing(denial.at, f"Correct {denial.text!r} under {denial.setting}, or {other}")
         case Undetermined(_, _, server):
             return NOTHING if server is None else Action(Act.RESTART, str(server), f"Restart {server}")
         case _:
