@@ -12,11 +12,11 @@ from tests.core.boards import FILE, ME, NOW, PERSON, Board, boards, key, server,
 from pegboard.config.policy_reading import Unreadable, read_policy
 from pegboard.config.policy_writing import policy_text
 from pegboard.core.argument import Argument, held
-from pegboard.core.carrying import Carried, ReplaceDecisions, carried, left_out
+from pegboard.core.carrying import Altered, Carried, ReplaceDecisions, alterations, carried, left_out
 from pegboard.core.commands import Rejected, apply
-from pegboard.core.confirmation import ConfirmationMode
+from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
 from pegboard.core.consent import Consent
-from pegboard.core.ids import BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolsetId, tool_id
+from pegboard.core.ids import LOCAL, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolsetId, tool_id
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided, Policy, Switch
@@ -145,6 +145,11 @@ EVERYTHING = Carried(
         "c1": Consent("c1", READ.id, READ.spec.fingerprint, ME, "a client", ME, NOW, NOW + timedelta(days=7)),
         "c2": Consent("c2", READ.id, READ.spec.fingerprint, ME, None, ME, NOW, None),
     },
+    confirmations={
+        LOCAL: PrincipalConfirmation(False, ConfirmationMode.TICKET, PERSON, PERSON),
+        PrincipalId("ann"): PrincipalConfirmation(mode=ConfirmationMode.TICKET, mode_at=PERSON),
+        PrincipalId("bob"): PrincipalConfirmation(interactive=False, interactive_at=PERSON),
+    },
 )
 
 
@@ -161,6 +166,35 @@ def test_a_standing_permission_of_a_file_that_names_no_end_ends_30_days_after_it
     found = read(json.dumps(document))
     assert isinstance(found, Carried)
     assert {consent.until for consent in found.consents.values()} == {NOW + timedelta(days=30)}
+
+
+@pytest.mark.behaviour("policy.strict_confirmation")
+def test_how_a_principal_confirms_travels_where_it_restricts_and_loosens_nothing() -> None:
+    ann, bob, carol = map(PrincipalId, ("ann", "bob", "carol"))
+    ticket, in_client = ConfirmationMode.TICKET, ConfirmationMode.IN_CLIENT
+    here = Decided(
+        confirmations={
+            LOCAL: PrincipalConfirmation(False, ticket),
+            ann: PrincipalConfirmation(True, ticket),
+            bob: PrincipalConfirmation(True, in_client),
+        }
+    )
+    strict = {LOCAL: PrincipalConfirmation(False, ticket), ann: PrincipalConfirmation(mode=ticket)}
+    said = read(policy_text(carried(here)).text)
+    assert said.confirmations == strict
+    there = Decided(
+        confirmations={
+            LOCAL: PrincipalConfirmation(True, in_client),
+            bob: PrincipalConfirmation(True, in_client),
+            carol: PrincipalConfirmation(False, ticket),
+        }
+    )
+    done = apply(Policy(decided=there), ReplaceDecisions(said), ME, NOW)
+    assert isinstance(done, Policy)
+    assert done.decided.confirmations == {**there.confirmations, **strict}
+    assert [*alterations(carried(there), carried(done.decided))] == [
+        Altered("confirmations", ("ann", "local"), (), ()),
+    ]
 
 
 @pytest.mark.behaviour("policy.without_secrets")
@@ -216,6 +250,12 @@ def test_an_approval_whose_fingerprint_is_another_than_its_specs_is_refused() ->
         ({"servers": {"x": {"command": "y"}}}, "servers.x: "),
         ({"grants": {"ann": "dev"}}, "grants.ann: this must be a list of toolsets."),
         ({"overrides": [{"toolset": "dev", "pattern": "*:*", "says": {}}]}, "overrides[0]: this says nothing."),
+        (
+            {"confirmations": {"ann": {"interactive": True}}},
+            "confirmations.ann: interactive: only false is imported. Mark it here: pegboard grants confirmation ann",
+        ),
+        ({"confirmations": {"ann": {"mode": "in_client"}}}, "confirmations.ann: mode: only 'ticket' is imported."),
+        ({"confirmations": {"ann": {}}}, "confirmations.ann: this says nothing. Write mode: ticket, or interactive:"),
         ({"approvals": [{"tool": "mcp:a~b:c", "spec": {}}]}, "approvals[0]: spec: this must hold name, title,"),
     ],
 )
@@ -235,7 +275,7 @@ def test_decisions_about_what_is_not_here_are_left_out_and_told() -> None:
     said = replace(EVERYTHING, servers={}, toolsets={}, consents={}, trust={}, baselined={})
     done = apply(Policy(decided=Decided(version=4)), ReplaceDecisions(said), ME, NOW)
     assert isinstance(done, Policy)
-    assert done.decided == Decided(version=5, grants=EVERYTHING.grants)
+    assert done.decided == Decided(version=5, grants=EVERYTHING.grants, confirmations=EVERYTHING.confirmations)
     assert [*left_out(Policy(), said)] == [
         "The switch of mcp:dev~github:read is left out: there is no server dev~github here. Add it first to keep it.",
         "The switch of dev~github is left out: there is no server dev~github here. Add it first to keep it.",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from pegboard.core.carrying import Carried
+from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
 from pegboard.core.consent import DEFAULT_STANDING_DAYS, Consent
 from pegboard.core.ids import (
     BadId,
@@ -41,7 +42,7 @@ _OURS: Final = frozenset({"quarantine", "by", "at"})
 _FILE: Final = "policy.json"
 _TOKENS_REQUIRED: Final = "tokens_required"
 _SECTIONS: Final = {
-    **dict.fromkeys(("servers", "toolsets", "trust", "first_sights", "grants"), dict),
+    **dict.fromkeys(("servers", "toolsets", "trust", "first_sights", "grants", "confirmations"), dict),
     **dict.fromkeys(("switches", "approvals", "overrides", "remembered"), list),
 }
 _SPEC: Final = {
@@ -154,6 +155,25 @@ class _Reader:
         origin = self.origin(said)
         return replace(row, target=about, declared=False, origins=dict.fromkeys(row.origins, origin))
 
+    def confirmation(self, place: str, entry: object) -> tuple[PrincipalId, PrincipalConfirmation]:
+        """A file restricts, and marks nobody interactive."""
+        said = _object(entry)
+        if said.get("interactive", False) is not False:
+            raise _Wrong(
+                f"interactive: only false is imported. Mark it here: pegboard grants confirmation {place} --interactive"
+            )
+        if said.get("mode", ConfirmationMode.TICKET) != ConfirmationMode.TICKET:
+            raise _Wrong("mode: only 'ticket' is imported. Remove it.")
+        unmarked, by_ticket, origin = "interactive" in said, "mode" in said, self.origin(said)
+        if not unmarked and not by_ticket:
+            raise _Wrong("this says nothing. Write mode: ticket, or interactive: false.")
+        return PrincipalId(place), PrincipalConfirmation(
+            False if unmarked else None,
+            ConfirmationMode.TICKET if by_ticket else None,
+            origin if unmarked else None,
+            origin if by_ticket else None,
+        )
+
     def consent(self, place: str, entry: object) -> tuple[str, Consent]:
         said = _object(entry)
         id, client = _is(said, "id", str), said.get("client")
@@ -222,6 +242,7 @@ def _carried(whole: Mapping[str, object], reader: _Reader) -> Carried | Unreadab
         trust=dict(reader.each(*of("trust"), lambda place, word: (_provider(place), _trust(word)))),
         grants=dict(reader.each(*of("grants"), lambda place, ids: (PrincipalId(place), frozenset(_ids(ids))))),
         consents=dict(reader.each(*of("remembered"), reader.consent)),
+        confirmations=dict(reader.each(*of("confirmations"), reader.confirmation)),
         tokens_required=whole.get(_TOKENS_REQUIRED) is True,
     )
     return Unreadable(tuple(reader.problems[:MOST_PROBLEMS])) if reader.problems else said

@@ -8,7 +8,7 @@ from typing import Final, assert_never
 
 from pegboard.core.argument import Argument
 from pegboard.core.carrying import Carried
-from pegboard.core.confirmation import ConfirmationMode
+from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
 from pegboard.core.consent import Consent
 from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.override import Override
@@ -61,6 +61,7 @@ def policy_text(carried: Carried) -> PolicyText:
         "approvals": [_approval(tool, approval) for tool, approval in carried.approvals.items()],
         "overrides": [_override(row, held) for row in carried.overrides],
         "grants": {who: [*sorted(toolsets)] for who, toolsets in carried.grants.items()},
+        "confirmations": {who: _confirmation(said) for who, said in carried.confirmations.items()},
         "remembered": [_consent(consent) for consent in carried.consents.values()],
     }
     text = json.dumps(whole, indent=1)
@@ -192,6 +193,13 @@ def _argument(argument: Argument) -> JsonObject:
 def _pattern(pattern: Pattern) -> str:
     # By itself this word begins something else.
     return f"mcp:{pattern}" if pattern.scope == "mcp" else str(pattern)
+
+
+def _confirmation(said: PrincipalConfirmation) -> JsonObject:
+    entry: JsonObject = {} if said.mode is None else {"mode": said.mode.value}
+    entry |= {} if said.interactive is None else {"interactive": said.interactive}
+    at = said.mode_at or said.interactive_at
+    return entry if at is None else {**entry, **_said_by(at)}
 
 
 def _consent(consent: Consent) -> JsonObject:

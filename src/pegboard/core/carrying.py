@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
+from .confirmation import UNSET, ConfirmationMode, PrincipalConfirmation
 from .consent import Consent
 from .ids import BUILTIN, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, ToolsetKey
 from .override import Override
@@ -36,6 +37,10 @@ class Carried:
     trust: Mapping[ProviderKey, Trust] = field(default_factory=dict[ProviderKey, Trust])
     grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
     consents: Mapping[str, Consent] = field(default_factory=dict[str, Consent])
+    confirmations: Mapping[PrincipalId, PrincipalConfirmation] = field(
+        default_factory=dict[PrincipalId, PrincipalConfirmation]
+    )
+    """Only what restricts: a principal is marked interactive on each board by itself."""
     tokens_required: bool = False
     """Whether callers had to show tokens where it was exported. The tokens themselves are never carried."""
 
@@ -76,7 +81,29 @@ def carried(decided: Decided) -> Carried:
         trust=decided.trust,
         grants=decided.grants,
         consents={id: consent for id, consent in decided.consents.items() if consent.whose is None},
+        confirmations={
+            who: strict for who, said in decided.confirmations.items() if (strict := _strict(said)) != UNSET
+        },
     )
+
+
+def _strict(said: PrincipalConfirmation) -> PrincipalConfirmation:
+    """What of it restricts. That a person sits at a principal's clients is true of one board, and does not travel."""
+    unmarked, by_ticket = said.interactive is False, said.mode is ConfirmationMode.TICKET
+    return PrincipalConfirmation(
+        False if unmarked else None,
+        said.mode if by_ticket else None,
+        said.interactive_at if unmarked else None,
+        said.mode_at if by_ticket else None,
+    )
+
+
+def _restricted(here: PrincipalConfirmation, said: PrincipalConfirmation) -> PrincipalConfirmation:
+    """As it is here, with what the file restricts."""
+    strict = _strict(said)
+    if strict.interactive is not None:
+        here = replace(here, interactive=False, interactive_at=strict.interactive_at)
+    return here if strict.mode is None else replace(here, mode=strict.mode, mode_at=strict.mode_at)
 
 
 def replaced(policy: Policy, said: Carried, by: PrincipalId) -> Decided | Rejected:
@@ -100,6 +127,13 @@ def replaced(policy: Policy, said: Carried, by: PrincipalId) -> Decided | Reject
         consents={
             **{id: consent for id, consent in decided.consents.items() if consent.whose is not None},
             **{id: consent for id, consent in said.consents.items() if here.knows(consent.tool)},
+        },
+        confirmations={
+            **decided.confirmations,
+            **{
+                who: _restricted(decided.confirmations.get(who, UNSET), each)
+                for who, each in said.confirmations.items()
+            },
         },
         unreadable=tuple(row for row in decided.unreadable if row.row.table not in _REPLACED_TABLES),
     )
@@ -194,6 +228,7 @@ def alterations(before: Carried, after: Carried) -> Iterator[Altered]:
         ("approvals", _named(before.approvals), _named(after.approvals)),
         ("overrides", _rows(before.overrides), _rows(after.overrides)),
         ("grants", _named(before.grants), _named(after.grants)),
+        ("confirmations", _named(before.confirmations), _named(after.confirmations)),
         ("remembered", _named(before.consents), _named(after.consents)),
     ):
         altered = Altered(
