@@ -27,7 +27,7 @@ from pegboard.core.docspace import tool_ids
 from pegboard.core.explain import explain
 from pegboard.core.ids import BuiltinKey, ServerKey, ToolId, ToolsetId
 from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
+from pegboard.core.pattern import Pattern, pattern
 from pegboard.core.policy import Approval, Denial, ExactDenial, Switch
 from pegboard.core.presentations import Listed, Presenting
 from pegboard.core.reference import Named, edit_distance, misspellings
@@ -300,6 +300,82 @@ def test_a_policy_without_unmatched_denials_is_not_made_anew() -> None:
     once = with_suspects(wrong.catalogue, wrong.policy)
     assert with_suspects(wrong.catalogue, wrong.policy) is once
     assert with_suspects(wrong.catalogue, once) is once
+
+
+# --- the right name, written with something else ---------------------------------------------------------------------
+
+OTHERWISE = (
+    "store:widget_get",
+    "store~github:widget_get",
+    "mcp:store~github:widget_get",
+    "mcp:store:widget_get",
+    "github.widget_get",
+    "github/widget_get",
+    "github-widget_get",
+    "github_widget_get",
+    "GitHub.Widget-Get",
+    "mcp__github__widget_get",
+    "mcp__store__widget_get",
+    "other widget_get",
+    "store:widget_get,",
+)
+SEVERAL = (
+    "widget_get,list_widgets",
+    "widget_get list_widgets",
+    "widget_get; list_widgets",
+    "widget_gett, github.list_widgets",
+    "github:widget_get, github:list_widgets",
+)
+
+
+def denied_everywhere(text: str) -> tuple[Board, ...]:
+    written = pattern(text)
+    assert isinstance(written, Pattern)
+    return (
+        disabling(text),
+        OPEN.declaring(denials=(Denial(written, AT),)),
+        OPEN.with_server(server(GITHUB, limit=AllButTools((text,), AT))),
+    )
+
+
+@pytest.mark.behaviour("names.denial_fails_closed")
+@pytest.mark.parametrize("text", OTHERWISE)
+def test_the_right_name_behind_a_wrong_or_differently_written_scope_locks_the_tool(text: str) -> None:
+    assert [unknown_locks(made) for made in denied_everywhere(text)] == [{GET}] * 3
+
+
+@pytest.mark.behaviour("names.denial_fails_closed")
+@pytest.mark.parametrize("text", SEVERAL)
+def test_several_names_in_one_entry_lock_all_of_them(text: str) -> None:
+    assert [unknown_locks(made) for made in denied_everywhere(text)] == [{GET, LIST}] * 3
+
+
+def test_only_the_longest_name_at_the_end_of_an_entry_counts_unless_it_is_a_decoy() -> None:
+    short, long = ToolId(GITHUB, "file"), ToolId(GITHUB, "delete_file")
+    made = disabling("shop.delete_file", on=board([tool(GITHUB, "file"), tool(GITHUB, "delete_file")]))
+    assert unknown_locks(made) == {long}
+    alone = disabling("shop.delete_file", on=board([tool(GITHUB, "file")]))
+    assert unknown_locks(alone) == {short}
+    for source in (EVIL, GITHUB):
+        assert short in unknown_locks(decoyed(alone, ToolId(source, "delete_file")))
+
+
+def test_a_known_server_before_the_name_keeps_the_tools_of_other_servers_open() -> None:
+    assert unknown_locks(disabling("files:github_widget_get")) == set()
+    assert unknown_locks(disabling("github:old.widget_get")) == {GET}
+
+
+@pytest.mark.parametrize("text", ["\uff57idget_get", "widget\u200b_get", "wid\u00adget_gte"])
+def test_letters_of_another_width_and_characters_that_do_not_show_are_no_edits(text: str) -> None:
+    assert unknown_locks(disabling(text)) == {GET}
+    assert misspellings("de\u200bl\u200be\u200bte", ["delete"]) == ("delete",)
+
+
+def test_names_that_are_alike_and_not_near_enough_are_told_as_such() -> None:
+    assert texts(disabling("widgets_got_all")) == [
+        "Unknown tool 'widgets_got_all' in selection.disabled_tools (/srv/pegboard.yaml:14). It denies nothing: "
+        "'widget_get' is similar, but not near enough to be locked."
+    ]
 
 
 # --- decoys: what a server lists cannot end a lock -------------------------------------------------------------------

@@ -146,6 +146,11 @@ def is_deceptive_name(name: str) -> bool:
     return name != name.strip() or (not _is_plain(name) and _NOT_IN_NAMES.search(name) is not None)
 
 
+def remove_hidden(text: str) -> str:
+    """Without hidden characters: what is left is what shows."""
+    return text if _is_plain(text) else _HIDDEN.sub("", text)
+
+
 def first_hidden(text: str) -> str | None:
     """The code of the first hidden character, as in `U+202E`."""
     found = None if _is_plain(text) else _HIDDEN.search(text)

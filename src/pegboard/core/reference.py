@@ -7,7 +7,9 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from heapq import nlargest
 from typing import Final, TypeAlias, TypeVar, assert_never
+from unicodedata import normalize
 
+from .characters import remove_hidden
 from .ids import (
     BUILTIN,
     BadId,
@@ -273,10 +275,15 @@ def edit_distance(one: str, other: str) -> int:
     return above[-1]
 
 
+def fold_name(name: str) -> str:
+    """Without case and hidden characters, and with letters of another width as the ordinary ones."""
+    return name.casefold() if name.isascii() else normalize("NFKC", remove_hidden(name)).casefold()
+
+
 @lru_cache(maxsize=16_384)
 def _letters_of(name: str) -> tuple[str, int]:
     """The name without case and separators, and the set of its letters as bits; two letters may share one."""
-    folded = name.casefold().translate(_SEPARATORS)
+    folded = fold_name(name).translate(_SEPARATORS)
     bits = 0
     for letter in folded:
         bits |= 1 << (ord(letter) & 63)

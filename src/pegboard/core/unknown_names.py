@@ -1,7 +1,9 @@
 """Names of tools in settings that no tool has: which entries they are, and which tools a denial may mean (ADR 16)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import zip_longest
 from typing import Final
 
@@ -26,6 +28,7 @@ from .reference import (
     distances_of,
     find,
     find_toolset,
+    fold_name,
     reference,
 )
 from .rules import awaited_review, means, owner_off
@@ -33,6 +36,8 @@ from .selection import Selection, TheseToolsets
 from .server import AllButTools, EveryTool, InstalledBy, OnlyTools, Origin, Server, Trust
 
 _SHOWN: Final = 3
+_NAMES: Final = re.compile(r"[^\s,;]+")
+_SEPARATORS: Final = str.maketrans(dict.fromkeys(":./- ~,;", "_"))
 
 _BUILTIN_IDS: Final = tuple(ToolId(BuiltinKey(), name) for name in BUILTINS)
 """Of the gateway's own tools: some can be called that are not in the catalogue."""
@@ -103,13 +108,16 @@ class UnknownName:
             text = (
                 f"{self.text!r} in {self.setting}{at} is only the name of {self.unreviewed}, which nobody has reviewed."
             )
-        if self.near:
+        if self.near and (self.locks or not self.is_denial):
             text += f" Did you mean {' or '.join(map(repr, self.near))}?"
         if self.locks:
             are = "is" if len(self.locks) == 1 else "are"
             names = ", ".join(map(str, self.locks[:_SHOWN])) + (" …" if len(self.locks) > _SHOWN else "")
             done = "marked as optional" if self.unreviewed is None else "the tool reviewed"
             text += f" Until the entry is corrected or {done}, {names} {are} locked."
+        elif self.is_denial and self.near:
+            are, names = "is" if len(self.near) == 1 else "are", " and ".join(map(repr, self.near))
+            text += f" It denies nothing: {names} {are} similar, but not near enough to be locked."
         elif self.is_denial:
             text += " It denies nothing, and no tool is near enough to be locked."
         if self.is_off:
@@ -234,17 +242,23 @@ class _Known:
         return [id for each in names if each for id in self.directory.by_name.get(each, ())]
 
     def near(self, denial: ExactDenial) -> tuple[ToolId, ...]:
+        """The tools that it may mean: by a misspelled name, by the right one after something else, or by several."""
         scope, name = _parts(denial)
-        if isinstance(denial.about, Named) and denial.within is None and "__" not in name:
-            by_name = self.directory.by_name
-            return self._nearest(
-                {id: edits for near, edits in distances_of(name, by_name).items() for id in by_name[near]}
-            )
         ids = [id for id in self.directory.ids if _is_within(id, denial)]
-        sources = self.sources
-        if denial.within is not None:
-            sources = tuple({id.source: None for id in ids})
+        sources = self.sources if denial.within is None else tuple({id.source: None for id in ids})
         inside = {source for source in sources if scope is None or Pattern(scope, "*").matches_source(source)}
+        found = dict.fromkeys(self._misspelled(denial, ids, inside))
+        if name:
+            text, of_scope = (name, [id for id in ids if id.source in inside]) if inside else (denial.text, ids)
+            found.update(dict.fromkeys(self._ending(text, of_scope)))
+            several = _NAMES.findall(text)
+            for each in several if len(several) > 1 else ():
+                found.update(dict.fromkeys(self._closest(each, [(id.name, id) for id in of_scope])))
+                found.update(dict.fromkeys(self._ending(each, of_scope)))
+        return tuple(found)
+
+    def _misspelled(self, denial: ExactDenial, ids: list[ToolId], inside: Collection[Source]) -> tuple[ToolId, ...]:
+        scope, name = _parts(denial)
         if name and inside:
             of_scope = [id for id in ids if id.source in inside]
             return self._closest(name, [(form, id) for id in of_scope for form in _forms(id, name, scope)])
@@ -264,17 +278,33 @@ class _Known:
         for form, id in forms:
             if form in distances:
                 found[id] = min(found.get(id, MAX_EDITS), distances[form])
-        return self._nearest(found)
+        return self._foremost(found, 1)
 
-    def _nearest(self, edits: Mapping[ToolId, int]) -> tuple[ToolId, ...]:
-        """The nearest of each source, and the nearest of its reviewed tools: nothing that a server lists makes
-        another's tool, or one that was there before, too far away to be locked."""
+    def _ending(self, text: str, ids: Iterable[ToolId]) -> tuple[ToolId, ...]:
+        """The tools with whose name the text ends, after a separator: the longest names, if there are several."""
+        folded, allowed = _with_one_separator(text).strip("_"), frozenset(ids)
+        starts = [place + 1 for place, letter in enumerate(folded) if letter == "_"]
+        found = {id: start for start in reversed(starts) for id in self._by_ending.get(folded[start:], ())}
+        return self._foremost({id: start for id, start in found.items() if id in allowed}, 0)
+
+    @cached_property
+    def _by_ending(self) -> Mapping[str, list[ToolId]]:
+        names: dict[str, list[ToolId]] = {}
+        for id in self.directory.ids:
+            if ending := _with_one_separator(id.name).strip("_"):
+                names.setdefault(ending, []).append(id)
+        return names
+
+    def _foremost(self, ranks: Mapping[ToolId, int], always: int) -> tuple[ToolId, ...]:
+        """Those with the lowest rank in each source, and among its reviewed tools; and all of this rank or a lower one.
+
+        So nothing that a server lists frees the tool of another server, or one that was there before."""
         least: dict[tuple[Source, bool], int] = {}
-        reviewed = {id for id in edits if _is_reviewed(id, self.policy)}
-        for id, edit in edits.items():
+        reviewed = {id for id in ranks if _is_reviewed(id, self.policy)}
+        for id, rank in ranks.items():
             for group in ((id.source, False), (id.source, id in reviewed)):
-                least[group] = min(least.get(group, MAX_EDITS), edit)
-        return tuple(id for id, edit in edits.items() if edit <= max(1, least[id.source, id in reviewed]))
+                least[group] = min(least.get(group, rank), rank)
+        return tuple(id for id, rank in ranks.items() if rank <= max(always, least[id.source, id in reviewed]))
 
     def similar(self, denial: ExactDenial) -> tuple[str, ...]:
         """Names that resemble it, too little to lock their tools."""
@@ -426,6 +456,10 @@ def _is_within(id: ToolId, denial: ExactDenial) -> bool:
 def _forms(id: ToolId, name: str, scope: str | None) -> tuple[str, ...]:
     """The names under which a client may see the tool, as far as the entry can be one of them."""
     return (id.name, *long_names(id)) if scope is None and "__" in name else (id.name,)
+
+
+def _with_one_separator(text: str) -> str:
+    return fold_name(text).translate(_SEPARATORS)
 
 
 def _scopes(source: Source) -> tuple[str, ...]:
