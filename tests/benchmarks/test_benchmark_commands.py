@@ -33,6 +33,7 @@ JUDGING = {
     "snippets",
     "escapes",
     "hostile",
+    "misspelled_denials",
 }
 """Those that tell right from wrong, or speak of goals, beside which there is no floor: their own tests try them."""
 

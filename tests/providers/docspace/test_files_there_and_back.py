@@ -143,7 +143,7 @@ async def test_a_piece_whose_connection_breaks_is_sent_again_but_one_that_is_ans
         docspace.holds.append(hold)
         async with hung_up(ada(docspace.url), limits=Limits(operation=0.3)) as wall:
             text = await wall.text("upload_file", arguments("x"))
-        assert text.startswith("Uploading file.\n\tFetching request.")
+        assert text.startswith("Uploading file.\n\tUploading chunk 1 of 1.\n\t\tFetching request.")
         assert len([line for line in docspace.lines() if line.startswith(PIECE)]) <= 1
 
 
@@ -157,8 +157,8 @@ async def test_a_piece_that_never_gets_through_ends_the_upload() -> None:
         assert len(pieces) == 4
         at = pieces[0].removeprefix("POST /")
         assert text == (
-            "Uploading file.\n\tFetching request.\n\t\tMaking bare fetch.\n\t\t\tChecking response."
-            f"\n\t\t\t\tPOST {docspace.url}{at}: 502 Bad Gateway"
+            "Uploading file.\n\tUploading chunk 1 of 1.\n\t\tFetching request.\n\t\t\tMaking bare fetch."
+            f"\n\t\t\t\tChecking response.\n\t\t\t\t\tPOST {docspace.url}{at}: 502 Bad Gateway"
         )
 
 
@@ -175,8 +175,8 @@ async def test_a_piece_that_never_gets_through_ends_the_upload() -> None:
         ),
         (
             JSONResponse({"success": False, "message": "Too late"}),
-            "Uploading file.\n\tFetching request.\n\t\tMaking bare fetch.\n\t\t\tChecking response."
-            "\n\t\t\t\tPOST {url}ChunkedUploader.ashx?uid=a+b%26c: 200 Too late",
+            "Uploading file.\n\tUploading chunk 1 of 1.\n\t\tFetching request.\n\t\t\tMaking bare fetch."
+            "\n\t\t\t\tChecking response.\n\t\t\t\t\tPOST {url}ChunkedUploader.ashx?uid=a+b%26c: 200 Too late",
         ),
     ],
 )
