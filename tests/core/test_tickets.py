@@ -255,12 +255,17 @@ def test_a_question_that_cannot_hold_all_of_a_call_is_not_asked() -> None:
 
 
 @pytest.mark.behaviour("confirmation.too_long", "confirmation.reveal")
-def test_what_a_redact_setting_masks_is_decided_at_a_ticket_where_it_can_be_revealed() -> None:
-    schema: JsonObject = {"properties": {"sql": {}, "word": {"format": "password"}}}
+def test_what_is_masked_is_decided_at_a_ticket_where_it_can_be_revealed() -> None:
+    marks: JsonObject = {"word": {"format": "password"}, "key": {"properties": {"of": {"writeOnly": True}}}}
+    schema: JsonObject = {"properties": {"sql": {}, **marks}}
     shaped = Tool(EXECUTE.id, replace(EXECUTE.spec, input_schema=schema))
     named = replace(DISPLAY, redaction=Redaction(("sql",)))
     assert question(shaped, call({"sql": SECRETIVE}), named) is None
-    assert "digest" in str(question(shaped, call({"word": "hush"}), named))
+    assert question(shaped, call({"sql": SECRETIVE}), DISPLAY) is not None
+    marked: tuple[dict[str, Json], ...] = ({"word": "hush"}, {"sql": "1", "key": {"of": ["hush"]}})
+    for arguments in marked:
+        assert question(shaped, call(arguments), DISPLAY) is None
+    assert question(shaped, call({"sql": "1", "key": {"other": 1}}), DISPLAY) is not None
 
 
 VALUES: tuple[Json, ...] = (

@@ -49,13 +49,6 @@ class ArgumentDisplay:
         """For those who do not decide: without what looks like a secret either."""
         return self.redaction.arguments(self._mask(schema, arguments)[0], bounds)
 
-    def masks_by_setting(self, schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> bool:
-        """Whether the operator's own word masks anything that the schema does not mark."""
-        if not self.redaction.patterns:
-            return False
-        unnamed = ArgumentDisplay(Redaction(), self.digest_key)
-        return self._mask(schema, arguments)[1] != unnamed._mask(schema, arguments)[1]
-
     def _mask(self, schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> tuple[JsonObject, tuple[str, ...]]:
         masking = _Masking(dict(schema), self.redaction, self.digest_key)
         members = masking.mask_members(dict(arguments)) if masking.has_marks() else dict(arguments)

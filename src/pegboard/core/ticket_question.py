@@ -17,18 +17,18 @@ MAX_ARGUMENT_CHARACTERS: Final = 16_000
 def question(tool: Tool, call: Call, display: ArgumentDisplay, whose: Whose | None = None) -> str | None:
     """What a person is asked through their own client. Without the tool's own words, which may be written for this.
 
-    `None` where not all of the call fits into a question, or the operator's `redact:` masks a part of it: nobody is
-    asked about what they cannot read, and only at a ticket can a value be revealed.
+    `None` where not all of the call fits into a question, or a part of it is masked: nobody is asked about what they
+    cannot read, and only at a ticket can a value be revealed.
     """
     client = f" The call comes from {short(call.client)}." if call.client else ""
     runs = "" if whose is None else f" It runs at {short(whose.told)}."
     displayed = display.display(tool.spec.input_schema, call.arguments, WHOLE)
     arguments = one_line(displayed.arguments)
-    if len(arguments) > MAX_ARGUMENT_CHARACTERS or display.masks_by_setting(tool.spec.input_schema, call.arguments):
+    if len(arguments) > MAX_ARGUMENT_CHARACTERS or displayed.masked:
         return None
     return (
         f"May the tool {short(tool.id.name)} of {short(str(tool.id.source))} run now?{client}{runs}\n\n"
-        f"Its arguments, {describe_masking(len(displayed.masked))}: {arguments}"
+        f"Its arguments, {describe_masking(0)}: {arguments}"
     )
 
 
