@@ -154,3 +154,12 @@ def test_a_finding_is_shown_with_what_mends_it_below(pegboard: Pegboard, home: P
     lines = shown.splitlines()
     assert lines[-2].startswith("✗ Server gone~gone is down: command 'no-such-program' was not found on the PATH.")
     assert lines[-1].startswith("    → pegboard servers logs gone~gone   Correct it at ")
+
+
+@pytest.mark.behaviour("confirmation.hidden_characters", "cli.doctor")
+def test_what_does_not_show_in_a_finding_is_written_out(pegboard: Pegboard, home: Path) -> None:
+    overrides = {"one": {"one:send\xa0mail": {"renderer": "code"}}}
+    board(home / "pegboard.yaml", {"one": peer("many", "1")}, overrides=overrides)
+    shown = pegboard("doctor").out
+    assert "\xa0" not in shown
+    assert "Override of one:send\\xa0mail in one" in shown

@@ -36,7 +36,7 @@ from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import AllButTools, DeclaredAt, EveryTool, OnlyTools, ToolLimit, Trust
 from pegboard.core.status import NearUnknownDenial, Status, remedy, sentence
 from pegboard.core.tool import ToolSpec
-from pegboard.core.unknown_names import unknown_names, with_suspects
+from pegboard.core.unknown_names import UnknownName, unknown_names, with_suspects
 from pegboard.core.unlocking import Act, unlocking
 from pegboard.core.view import View
 
@@ -556,3 +556,9 @@ def test_an_exact_denial_keeps_what_was_written() -> None:
     (denial,) = disabling("widget_gett").policy.exact_denials
     assert denial == ExactDenial("selection.disabled_tools", "widget_gett", AT, Named("widget_gett"))
     assert Up(NOW) == OPEN.catalogue.health(GITHUB)
+
+
+@pytest.mark.behaviour("confirmation.hidden_characters")
+def test_the_names_of_locked_tools_are_shown_with_escapes() -> None:
+    entry = UnknownName("deny", "sendmail", None, locks=(ToolId(GITHUB, "send_mail\xa0"),))
+    assert "or marked as optional, 'mcp:dev~github:send_mail\\xa0' is locked." in str(entry)

@@ -193,6 +193,17 @@ def test_tools_that_wait_for_approval_are_counted_and_the_first_is_named(names: 
     assert finding.mend == "pegboard approvals list"
 
 
+@pytest.mark.behaviour("confirmation.hidden_characters")
+@pytest.mark.parametrize(
+    ("name", "shown"), [("send_mail\xa0", "send_mail\\xa0"), ("send\u202email", "send\\u202email")]
+)
+def test_names_of_waiting_tools_are_shown_with_escapes(name: str, shown: str) -> None:
+    waiting = Board(Policy(declaring(server(GITHUB, trust=Trust.STRICT))))
+    waiting.hang(Listing(GITHUB, UP, named(GITHUB, name)))
+    (finding,) = diagnose(waiting)
+    assert finding.what == f"1 tool waits for approval, first 'mcp:dev~github:{shown}'."
+
+
 def test_a_tool_that_changed_since_its_approval_waits_too() -> None:
     (tool,) = named(GITHUB, "search")
     approved = Approval(replace(tool.spec, description="as it was"), ME, NOW)

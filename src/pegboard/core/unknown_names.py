@@ -32,6 +32,7 @@ from .reference import (
     reference,
 )
 from .rules import awaited_review, means, owner_off
+from .said import plainly
 from .selection import Selection, TheseToolsets
 from .server import AllButTools, EveryTool, InstalledBy, OnlyTools, Origin, Server, Trust
 
@@ -112,7 +113,7 @@ class UnknownName:
             text += f" Did you mean {' or '.join(map(repr, self.near))}?"
         if self.locks:
             are = "is" if len(self.locks) == 1 else "are"
-            names = ", ".join(map(str, self.locks[:_SHOWN])) + (" …" if len(self.locks) > _SHOWN else "")
+            names = ", ".join(map(plainly, self.locks[:_SHOWN])) + (" …" if len(self.locks) > _SHOWN else "")
             done = "marked as optional" if self.unreviewed is None else "the tool reviewed"
             text += f" Until the entry is corrected or {done}, {names} {are} locked."
         elif self.is_denial and self.near:

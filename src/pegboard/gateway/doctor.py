@@ -17,6 +17,7 @@ from pegboard.core.outage import kind, unfit, unset
 from pegboard.core.overlap import overlaps
 from pegboard.core.presentations.kept import kept_in_vain
 from pegboard.core.rules import under_review
+from pegboard.core.said import plainly
 from pegboard.core.server import DeclaredAt, Http, InstalledBy
 from pegboard.core.status import Status, sentence
 from pegboard.core.unknown_names import unknown_names
@@ -76,7 +77,7 @@ async def waiting_tickets(desk: TicketDesk) -> tuple[Finding, ...]:
         return ()
     first = waiting[0]
     wait = "call waits" if len(waiting) == 1 else "calls wait"
-    what = f"{len(waiting)} {wait} for your decision, first one of {first.tool}."
+    what = f"{len(waiting)} {wait} for your decision, first one of {plainly(first.tool)}."
     return (Finding("tickets", what, f"pegboard tickets show {first.id}", grave=False),)
 
 
@@ -205,7 +206,7 @@ def _waiting(board: Board) -> Iterator[Finding]:
         first = waiting[0]
         yield Finding(
             "approvals",
-            f"{len(waiting)} tool{' waits' if len(waiting) == 1 else 's wait'} for approval, first {first}.",
+            f"{len(waiting)} tool{' waits' if len(waiting) == 1 else 's wait'} for approval, first {plainly(first)}.",
             "pegboard approvals list",
             grave=False,
         )

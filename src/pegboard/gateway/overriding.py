@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from pegboard.config.pinned import ADVICE, clear_secrets
+from pegboard.core.characters import escape_name
 from pegboard.core.misfit import Misfit, misfits
 from pegboard.core.override import Override
 from pegboard.core.server import DeclaredAt, InstalledBy, Origin
@@ -28,7 +29,8 @@ def unfit_overrides(gateway: Gateway) -> Iterator[Finding]:
         place = row.origin(misfit.field) if misfit.field is not None else next(iter(row.origins.values()), None)
         where = "" if place is None else f" ({_whose(place)})"
         mend = f"Edit {place}" if isinstance(place, DeclaredAt) and not row.manifest else _command(row, misfit.field)
-        yield Finding(about, f"Override of {row.target} in {row.toolset}{where}: {misfit.what}", mend, grave=False)
+        what = f"Override of {escape_name(str(row.target))} in {row.toolset}{where}: {misfit.what}"
+        yield Finding(about, what, mend, grave=False)
 
 
 def clear_pins(gateway: Gateway) -> Iterator[Finding]:
@@ -37,7 +39,9 @@ def clear_pins(gateway: Gateway) -> Iterator[Finding]:
     for row in (*decided.manifest_overrides, *decided.overrides):
         for name, argument in (row.arguments or {}).items():
             for place in clear_secrets(name, argument):
-                told = f"Override of {row.target} in {row.toolset}: what is pinned at {place} {ADVICE}."
+                told = (
+                    f"Override of {escape_name(str(row.target))} in {row.toolset}: what is pinned at {place} {ADVICE}."
+                )
                 again = "" if row.manifest else "   Then pin it again"
                 yield Finding(str(row.target), told, f"{_command(row, f'arguments.{name}')}{again}")
 

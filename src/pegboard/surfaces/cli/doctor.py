@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pegboard.config import places
+from pegboard.core.characters import escape_strictly
 
 from .link import Finding, Options
 from .options import asked, config_option, data_dir_option, every_server, json_option, launcher
@@ -92,6 +93,7 @@ def _show(board: _Board, directory: Path, findings: list[Finding]) -> None:
     say(f"gateway        {'running' if board.running else 'not running; start it: pegboard serve'}")
     say()
     for finding in findings:
-        say(f"{'✗' if finding.grave else '!'} {hanging(finding.what)}\n    → {finding.mend}")
+        what, mend = escape_strictly(finding.what), escape_strictly(finding.mend)
+        say(f"{'✗' if finding.grave else '!'} {hanging(what)}\n    → {mend}")
     if not findings:
         say("✓ Nothing is wrong.")
