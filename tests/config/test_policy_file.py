@@ -168,6 +168,22 @@ def test_a_standing_permission_of_a_file_that_names_no_end_ends_30_days_after_it
     assert {consent.until for consent in found.consents.values()} == {NOW + timedelta(days=30)}
 
 
+@pytest.mark.behaviour("confirmation.standing_ends")
+def test_a_standing_permission_of_a_file_lasts_ten_years_at_most() -> None:
+    document = json.loads(policy_text(EVERYTHING).text)
+    longest = NOW + timedelta(days=3650)
+    document["remembered"][0]["until"] = longest.isoformat()
+    assert read(json.dumps(document)).consents["c1"].until == longest
+    for until in ((longest + timedelta(seconds=1)).isoformat(), "9999-12-31T23:59:59+00:00"):
+        document["remembered"][0]["until"] = until
+        wrong = "remembered[0]: until: a standing permission lasts 3650 days at most. Choose an earlier end."
+        assert read_policy(json.dumps(document), ME, NOW) == Unreadable((wrong,))
+    # Given in the future, it says: its end counts from the import.
+    del document["remembered"][0]["until"]
+    document["remembered"][0]["at"] = "9999-12-31T23:59:59+00:00"
+    assert read(json.dumps(document)).consents["c1"].until == NOW + timedelta(days=30)
+
+
 @pytest.mark.behaviour("policy.strict_confirmation")
 def test_how_a_principal_confirms_travels_where_it_restricts_and_loosens_nothing() -> None:
     ann, bob, carol = map(PrincipalId, ("ann", "bob", "carol"))

@@ -181,3 +181,12 @@ def test_how_arguments_are_displayed_is_told() -> None:
         "to the letter but for 1 value that is marked as secret",
         "to the letter but for 2 values that are marked as secret",
     ]
+
+
+@pytest.mark.behaviour("confirmation.schema_marks")
+def test_who_does_not_decide_reads_the_mask_itself_whatever_the_property_is_called() -> None:
+    schema: JsonObject = {"properties": {"password": {"format": "password"}, "token": {}}}
+    arguments: JsonObject = {"password": "correct horse", "token": "battery", "name": "secret", "value": "staple"}
+    shown = ArgumentDisplay(Redaction(), KEY).redact(schema, arguments)
+    hidden = {"token": "[hidden: 7 characters]", "name": "secret", "value": "[hidden: 6 characters]"}
+    assert shown == {"password": mask("correct horse", KEY), **hidden}

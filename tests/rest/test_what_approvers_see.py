@@ -136,6 +136,17 @@ def revealed_by(desk: Desk) -> list[tuple[str, str]]:
 
 
 @pytest.mark.behaviour("confirmation.reveal")
+async def test_a_call_of_which_nothing_is_masked_is_not_recorded_as_revealed(tmp_path: Path) -> None:
+    arguments: JsonObject = {"user": "ann", "word": None}
+    async with asking(tmp_path) as desk:
+        id = await waiting(desk, "log_in", arguments)
+        assert (await desk.ask("POST", f"/tickets/{id}/reveal")).json()["arguments"] == arguments
+        said = [each.said for each in desk.house.audit.decisions]
+        assert said[-1] == f"the arguments of ticket {id} of local are read; none of them was masked"
+        assert revealed_by(desk) == []
+
+
+@pytest.mark.behaviour("confirmation.reveal")
 async def test_what_does_not_wait_any_more_is_not_revealed(tmp_path: Path) -> None:
     async with asking(tmp_path) as desk:
         id = await waiting(desk, "log_in", {"user": "ann", "word": PASSWORD})

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from pegboard.core.carrying import Carried
 from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
-from pegboard.core.consent import DEFAULT_STANDING_DAYS, Consent
+from pegboard.core.consent import DEFAULT_STANDING_DAYS, MAX_STANDING_DAYS, Consent
 from pegboard.core.ids import (
     BadId,
     LegacyToolId,
@@ -183,8 +183,10 @@ class _Reader:
         principal = PrincipalId(_is(said, "principal", str))
         at = self.when(said)
         # A file of an older Pegboard names no end: what it does not say is never unlimited.
-        end = said.get("until", (at + timedelta(days=DEFAULT_STANDING_DAYS)).isoformat())
+        end = said.get("until", (min(at, self.at) + timedelta(days=DEFAULT_STANDING_DAYS)).isoformat())
         until = None if end == "never" else _moment(end)
+        if until is not None and until - self.at > timedelta(days=MAX_STANDING_DAYS):
+            raise _Wrong(f"until: a standing permission lasts {MAX_STANDING_DAYS} days at most. Choose an earlier end.")
         return id, Consent(id, tool, fingerprint, principal, client, self.who(said), at, until)
 
     # Members of many of them

@@ -294,8 +294,14 @@ class _Showing:
         for at in self._places(len(pairs)):
             key, value = pairs[at]
             below = f"{path}.{key}" if path else key
-            secret = self._redaction is not None and (
-                (named and key.lower() in _VALUES) or (self._redaction.hides(key, below) and not is_plain(key, value))
+            # A mask tells nothing but the length, and to mask it again would tell a wrong one.
+            secret = (
+                self._redaction is not None
+                and not isinstance(value, Mask)
+                and (
+                    (named and key.lower() in _VALUES)
+                    or (self._redaction.hides(key, below) and not is_plain(key, value))
+                )
             )
             with self._share():
                 told = self._taken(key, self._bounds.key)

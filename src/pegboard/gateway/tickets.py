@@ -109,7 +109,12 @@ class TicketDesk:
         found = await self.confirmation.tickets.arguments(id)
         if found is None:
             return Rejected(f"The arguments of ticket {id} are not kept, so no more of them can be revealed.")
-        said = f"the masked arguments of ticket {id} of {ticket.principal} are revealed"
+        displayed = await anyio.to_thread.run_sync(self.confirmation.display.display, self._schema(ticket), found)
+        said = (
+            f"the masked arguments of ticket {id} of {ticket.principal} are revealed"
+            if displayed.masked
+            else f"the arguments of ticket {id} of {ticket.principal} are read; none of them was masked"
+        )
         self.operator.record("ticket", str(ticket.tool), said, by)
         whole = await anyio.to_thread.run_sync(shorten, found, WHOLE)
         return ticket, whole if isinstance(whole, dict) else {}
