@@ -33,6 +33,9 @@ def test_a_policy_of_a_board_with_tokens_is_refused_by_one_without(pegboard: Peg
     assert pegboard("policy", "export", "--to", "policy.json").code == 0
     assert json.loads((home / "policy.json").read_text())["tokens_required"] is True
     fresh = ("--data-dir", str(home / "fresh"))
-    refused = pegboard("policy", "import", "policy.json", "--yes", *fresh)
-    assert (refused.code, "comes from a board that requires tokens" in refused.err) == (5, True)
+    for said in ([], ["--yes"]):
+        refused = pegboard("policy", "import", "policy.json", *said, *fresh)
+        assert (refused.code, "comes from a board that requires tokens" in refused.err, refused.out) == (5, True, "")
+    assert pegboard("policy", "diff", "policy.json", *fresh).code == 0, "to look at it needs no token"
+    assert pegboard("policy", "import", "policy.json", "--open", *fresh).out.endswith("Do it: --yes\n")
     assert pegboard("policy", "import", "policy.json", "--yes", "--open", *fresh).code == 0

@@ -71,7 +71,7 @@ async def import_policy(api: Api, file: str, yes: bool, is_open: bool, *, as_jso
 
     Servers that are declared, toolsets that were imported with their files, and tokens stay as they are.
     """
-    body = await asked(api, "POST", "/policy/what-if", body={"text": file}, misfit=Exit.CONFIG)
+    body = await asked(api, "POST", "/policy/what-if", body={"text": file, "open": is_open}, misfit=Exit.CONFIG)
     if yes:
         what = {"text": file, "version": body["policyVersion"], "open": is_open}
         body = await asked(api, "POST", "/policy/import", body=what, misfit=Exit.CONFIG)

@@ -276,6 +276,15 @@ class PolicyBody(_Body):
     text: Annotated[str, Field(max_length=50_000_000)]
 
 
+class PolicyComparisonBody(PolicyBody):
+    open: Annotated[
+        bool,
+        Field(
+            description="false refuses what an import without open refuses: a policy of a board that requires tokens."
+        ),
+    ] = True
+
+
 class PolicyImportBody(PolicyBody):
     version: Annotated[
         int | None, Field(ge=0, description="The policy version you looked at, as If-Match would say it.")

@@ -34,7 +34,7 @@ from pegboard.gateway.gateway import Gateway
 
 from .access import needs, whoever
 from .answers import routes_about
-from .bodies import PolicyBody, PolicyImportBody
+from .bodies import PolicyComparisonBody, PolicyImportBody
 from .deciding import Version, done
 from .diffs import ShiftShape, shift_shape
 from .problems import Problem
@@ -101,7 +101,7 @@ def policy_routes(gateway: Gateway) -> APIRouter:
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
         return found
 
-    async def difference(said: Carried, is_open: bool = True) -> PolicyDifference:
+    async def difference(said: Carried, is_open: bool) -> PolicyDifference:
         before, by = board.policy, whoever()
         if (refused := tokens_missing(before, said, is_open)) is not None:
             raise Problem(HTTPStatus.CONFLICT, refused.why, {"errors": [refused.why]})
@@ -146,10 +146,10 @@ def policy_routes(gateway: Gateway) -> APIRouter:
         return Response(written.text, media_type=_FILE, headers=headers)
 
     @routes.post("/policy/what-if")
-    async def compare_policy(body: PolicyBody) -> PolicyDifference:
+    async def compare_policy(body: PolicyComparisonBody) -> PolicyDifference:
         """What would change if this policy held: decisions, and the verdict of each tool for each caller. Nothing is
         saved."""
-        return await difference(await read(body.text))
+        return await difference(await read(body.text), body.open)
 
     @routes.post("/policy/import")
     @needs(Scope.ADMIN)
