@@ -139,6 +139,25 @@ async def test_a_tool_is_named_by_id_by_its_wire_name_or_by_its_own_name_while_o
         )
 
 
+@pytest.mark.behaviour("ids.shown_is_accepted")
+async def test_a_name_with_escapes_as_lists_print_it_is_accepted_for_looking_and_not_for_acting() -> None:
+    async with at_desk(declared(GITHUB), settle=False) as desk:
+        odd = ToolId(GITHUB, "send\xa0mail\u200b")
+        offered = [replace(tool(GITHUB, "x"), id=odd, spec=ToolSpec(odd.name)), tool(GITHUB, "send mail")]
+        desk.house.provider(GITHUB).lists(*offered)
+        await desk.house.until(lambda: odd in desk.house.board.catalogue.tools)
+        printed = "send\\xa0mail\\u200b"
+        for name in (printed, f"mcp:dev~github:{printed}"):
+            assert (await desk.get("/tools/show", tool=name))["id"] == str(odd)
+            assert (await desk.get("/why", tool=name))["id"] == str(odd)
+            body = {"tool": name, "arguments": {}}
+            assert problem(await desk.ask("POST", "/call", json=body))[0] == 404
+        twin = ToolId(GITHUB, printed)
+        desk.house.provider(GITHUB).lists(*offered, replace(tool(GITHUB, "x"), id=twin, spec=ToolSpec(printed)))
+        await desk.house.until(lambda: twin in desk.house.board.catalogue.tools)
+        assert (await desk.get("/why", tool=printed))["id"] == str(twin), "what is written exactly so comes first"
+
+
 @pytest.mark.behaviour("naming.old_names_reach_their_tool", "cli.tools_call")
 async def test_a_tool_is_named_by_a_name_it_had_before_and_the_trail_says_so() -> None:
     other = key("ops~files")

@@ -9,7 +9,7 @@ from heapq import nlargest
 from typing import Final, TypeAlias, TypeVar, assert_never
 from unicodedata import normalize
 
-from .characters import remove_hidden
+from .characters import escape_name, remove_hidden
 from .ids import (
     BUILTIN,
     BadId,
@@ -151,6 +151,12 @@ class Directory:
         """By no tool's own name."""
         long = self.by_long_name.get(name, ())
         return long or (self.by_hashed_name.get(name, ()) if is_hashed(name) else ())
+
+    def printed_as(self, text: str) -> tuple[ToolId, ...]:
+        """By a name or id with escapes, as lists print it. For people who look something up, not for calls."""
+        if "\\" not in text:
+            return ()
+        return tuple(id for id in self.ids if text in (escape_name(id.name), escape_name(str(id))))
 
     @cached_property
     def known(self) -> frozenset[ToolId]:

@@ -107,7 +107,8 @@ class UnknownName:
         text = f"Unknown {self.what} {self.text!r} in {self.setting}{at}."
         if self.unreviewed is not None:
             text = (
-                f"{self.text!r} in {self.setting}{at} is only the name of {self.unreviewed}, which nobody has reviewed."
+                f"{self.text!r} in {self.setting}{at} is only the name of {plainly(self.unreviewed)}, which nobody "
+                "has reviewed."
             )
         if self.near and (self.locks or not self.is_denial):
             text += f" Did you mean {' or '.join(map(repr, self.near))}?"

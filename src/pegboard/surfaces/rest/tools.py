@@ -91,7 +91,7 @@ def tool_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIRout
         that the principal may ask."""
         view = asked.view()
         resolution = resolution_of(gateway, view)
-        id = tool_named(gateway, asked.tool, resolution)
+        id = tool_named(gateway, asked.tool, resolution, as_printed=True)
         tool = seen_by(board.catalogue.tools[id], board.policy, view)
         return {**tool_in_full(tool, resolution, board.policy), **faces_shape(tool, board.policy)}
 
@@ -104,7 +104,7 @@ def tool_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIRout
             return builtin_why(gateway, asked.tool, view, asked.presented)
         await _listed(gateway, asked.tool, view)
         resolution = resolution_of(gateway, view)
-        id = tool_named(gateway, asked.tool, resolution)
+        id = tool_named(gateway, asked.tool, resolution, as_printed=True)
         trail = explain(
             *(board.catalogue, board.policy, view, id),
             held=resolution.held,
@@ -172,12 +172,15 @@ async def _listed(gateway: Gateway, text: str, view: View) -> None:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, refusal_text(why))
 
 
-def tool_named(gateway: Gateway, text: str, resolution: Resolution) -> ToolId:
-    """One tool, by id, by a name that a client sees or saw for it, or by its own name while only one tool has it."""
+def tool_named(gateway: Gateway, text: str, resolution: Resolution, *, as_printed: bool = False) -> ToolId:
+    """One tool, by id, by a name that a client sees or saw for it, or by its own name while only one tool has it.
+    With `as_printed` also by a name with escapes, if nothing else has it: to look at, never to call or decide."""
     if (id := resolution.called(text)) is not None:
         return id
     within = directory(gateway.board.catalogue, gateway.board.policy)
     found = find(reference(text), within, Kind.TOOL)
+    if as_printed and isinstance(found, Unknown):
+        found = within.printed_as(text) or found
     if isinstance(found, Unknown):
         if text in TOOLS:
             # By the name that another program has for it.
