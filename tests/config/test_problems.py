@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.config.loading import FOLDER, problems, settings
+from tests.core.boards import key
 
 from pegboard.config.problem import Problem
 from pegboard.config.settings import MAX_BYTES, Broken, Settings, load, load_text
@@ -160,8 +161,77 @@ def test_a_name_that_is_nearly_a_declared_one_is_warned_of() -> None:
     assert [str(warning) for warning in settings(text).warnings] == [
         "pegboard.yaml:2: servers.github.enabled_tools: this allows one tool named 'all'. Remove it to allow all.",
         "pegboard.yaml:5: toolsets.develp: this file has no server of toolset 'develp'. Did you mean 'develop'?",
-        "pegboard.yaml:6: deny[0]: this file has no toolset or server 'gihub'. Did you mean 'github'?",
     ]
+
+
+SHOP = "servers: {shop: {command: x, toolset: store}}\n"
+MISSPELLED_SCOPES = {
+    "deny: ['shpo:*']": "shpo",
+    "deny: ['shpo:delete_*']": "shpo",
+    "deny: ['shpo:delete_file']": "shpo",
+    "deny: ['mcp:shpo']": "shpo",
+    "deny: ['mcp:store~shpo:*']": "store~shpo",
+    "selection: {disabled_tools: ['shpo:*']}": "shpo",
+    "selection: {disabled_tools: ['shpo:delete_file']}": "shpo",
+    "selection: {disabled_tools: ['mcp:shpo:delete_file']}": "shpo",
+    "selection: {disabled_tools: ['mcp:store~shpo']}": "store~shpo",
+    "servers: {shop: {command: x, toolset: store, disabled_tools: ['shpo:*']}}": "shpo",
+}
+
+
+@pytest.mark.behaviour("config.denied_scopes_exist", "config.errors_name_near_matches")
+@pytest.mark.parametrize("text", MISSPELLED_SCOPES)
+def test_an_unknown_server_or_toolset_in_a_denial_is_an_error(text: str) -> None:
+    scope = MISSPELLED_SCOPES[text]
+    loaded = settings(text if "servers" in text else SHOP + text)
+    (problem,) = loaded.unknown_toolsets(())
+    near = "store~shop" if "~" in scope else "shop"
+    assert problem.what.startswith(f"unknown toolset or server {scope!r}. Did you mean {near!r}")
+    assert problem.what.endswith(", or mark the entry as optional.")
+    toolset, _, server = scope.rpartition("~")
+    installed = key(f"{toolset or 'other'}~{server}")
+    assert loaded.unknown_toolsets((), [installed]) == ()
+    assert [*loaded.remarks.told((), (), [installed])] == []
+    if not toolset:
+        assert loaded.unknown_toolsets({scope}) == ()
+
+
+@pytest.mark.behaviour("config.denied_scopes_exist")
+def test_the_id_of_a_server_is_no_toolset_in_a_denial_of_a_toolset() -> None:
+    loaded = settings(SHOP + "selection: {disabled_tools: ['toolset:shop', 'toolset:stroe']}")
+    assert [problem.what[:27] for problem in loaded.unknown_toolsets(())] == [
+        "unknown toolset 'shop'. Cor",
+        "unknown toolset 'stroe'. Di",
+    ]
+    assert len(loaded.unknown_toolsets((), [key("other~stroe")])) == 2
+
+
+@pytest.mark.behaviour("config.denied_scopes_exist")
+@pytest.mark.parametrize("written", ["deny: ['toolset:shop']", "deny: ['toolset:shpo']"])
+def test_a_toolset_in_the_form_of_a_selection_is_an_error_under_deny(written: str) -> None:
+    (problem,) = settings(SHOP + written).unknown_toolsets(())
+    meant = written[16:20]
+    assert problem.what == (
+        f"unknown toolset or server 'toolset'. For all tools of a toolset write {meant}:* here. Correct it, install it "
+        "first (pegboard servers add NAME --toolset toolset), or mark the entry as optional."
+    )
+
+
+@pytest.mark.behaviour("config.denied_scopes_exist", "names.optional")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "deny: ['shop:*', 'store:*', 'store~shop:*', 'mcp:shop', 'mcp:store~shop:x', 'builtin:*', '*:x', x, 'sh*:y']",
+        "deny: [{name: 'shpo:*', optional: true}, 'builtin:x', '*~shop:*', '[st]hop:*']",
+        "selection: {disabled_tools: ['shop:*', 'toolset:store', 'mcp:store~shop', 'mcp:shop:x', 'toolset:builtin']}",
+        "selection: {disabled_tools: [{name: 'shpo:*', optional: true}, 'store:x', '*:y']}",
+        "selection: {enabled_tools: ['shpo:*']}",
+        "servers: {shop: {command: x, toolset: store, disabled_tools: ['shop:*', 'ns:tool', 'x*', 'store~shop:y*']}}",
+        "servers: {shop: {command: x, toolset: store, disabled_tools: [{name: 'shpo:*', optional: true}]}}",
+    ],
+)
+def test_known_and_optional_scopes_and_those_with_wildcards_are_no_errors(text: str) -> None:
+    assert settings(text if "servers" in text else SHOP + text).unknown_toolsets(()) == ()
 
 
 @pytest.mark.parametrize("days", ["1e99", "36501", "9" * 40, ".inf", ".nan", "-1"])

@@ -130,5 +130,15 @@ async def test_an_edit_that_names_an_unknown_toolset_is_refused_until_it_is_inst
                 optional = "{name: dve, optional: true}"
                 written(file, f"{servers}selection: {{toolsets: [wiki, {optional}]}}\n")
                 await house.until(lambda: "dve" in str(board.policy.declared.selection))
+                assert ToolId(GITHUB, "widget_get") not in board.resolution(View()).open_ids
+                written(file, f"{servers}deny: ['gihub:*']\n")
+                await house.until(lambda: CONFIG_NOTICE in board.notices)
+                assert "deny[0]: unknown toolset or server 'gihub'. Did you mean 'github' or" in (
+                    board.notices[CONFIG_NOTICE].text
+                )
+                pages = key("wiki~pages")
+                await house.does(AddServer(server(pages, origin=PERSON), Toolset(pages.toolset, PERSON)))
+                written(file, f"{servers}deny: ['pages:*', 'wiki~pages:*']\n")
+                await house.until(lambda: len(board.policy.declared.denials) == 2)
+                assert CONFIG_NOTICE not in board.notices
                 tasks.cancel_scope.cancel()
-        assert ToolId(GITHUB, "widget_get") not in board.resolution(View()).open_ids

@@ -222,7 +222,7 @@ async def _refuse_unknown_toolsets(settings: "Settings", store: "PolicyStore", d
     if not settings.unknown_toolsets(()) or places.remembered_settings(directory) == settings.digest:
         return
     decided = await store.load()
-    problems = [str(problem) for problem in settings.unknown_toolsets(decided.toolsets)]
+    problems = [str(problem) for problem in settings.unknown_toolsets(decided.toolsets, decided.servers)]
     # A row that cannot be read may be the toolset: that is shown, and does not stop the start.
     if problems and not decided.unreadable:
         fail(Exit.CONFIG, "\n".join(("the configuration cannot be used.", *problems)), {"errors": problems})

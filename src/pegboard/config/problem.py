@@ -1,8 +1,11 @@
 """What is wrong with a file, where, and what to do about it."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
+
+from pegboard.core.ids import ProviderKey
+from pegboard.core.pattern import Pattern
 
 HERE: Final = "This was looked up in the environment of this command; what counts is that of the gateway."
 
@@ -34,6 +37,14 @@ class Doubt:
     problem: Problem
     is_error: bool = False
     """Whether a file that says so is refused (ADR 16); otherwise it is a warning."""
+    may_be_server: bool = False
+    """Whether a server's id or key would do as well: it is the scope of a denial."""
+
+    def stands(self, toolsets: Container[str], servers: Iterable[ProviderKey]) -> bool:
+        """Whether it is right, given what is installed."""
+        if self.toolset in toolsets:
+            return False
+        return not self.may_be_server or not any(map(Pattern(self.toolset, "*").matches_source, servers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +65,11 @@ class Remarks:
     in_passing: bool = False
     """Whether a command read the file for its own use, so that a gateway may see it differently."""
 
-    def told(self, toolsets: Container[str], callers: Container[str] = ()) -> Iterator[Problem]:
-        """What stands on a board with these toolsets and callers, in the order of the file."""
-        standing = [doubt.problem for doubt in self.doubts if doubt.toolset not in toolsets]
+    def told(
+        self, toolsets: Container[str], callers: Container[str] = (), servers: Collection[ProviderKey] = ()
+    ) -> Iterator[Problem]:
+        """What stands on a board with these toolsets, callers and servers, in the order of the file."""
+        standing = [doubt.problem for doubt in self.doubts if doubt.stands(toolsets, servers)]
         standing += [stranger.problem for stranger in self.strangers if stranger.caller not in callers]
         yield from sorted((*self.warnings, *standing), key=lambda problem: problem.line)
 

@@ -34,7 +34,8 @@ def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]
 
 
 def doubts(values: Values, board: Declared, place: Place) -> Iterator[Doubt]:
-    """Toolsets that the file names and does not have: under selection and overrides an error, elsewhere a warning.
+    """Toolsets and denied servers that the file names and does not have: in a selection, override or denial an error,
+    elsewhere a warning.
     People may have installed them: the store knows."""
     known = {str(toolset) for toolset in board.toolsets} | {"builtin", "all"}
     near_to = known - {"builtin", "all"}
@@ -46,6 +47,7 @@ def doubts(values: Values, board: Declared, place: Place) -> Iterator[Doubt]:
                 f"first (pegboard servers add NAME --toolset {name.value}), or mark the entry as optional."
             )
             yield Doubt(name.value, Problem(place.file, name.line, name.at, what), is_error=True)
+    yield from _denied_scopes(values, board, place)
     listed = [*values.value(keys.GRANTS, {}).values()]
     listed += [
         toolsets
@@ -70,13 +72,51 @@ def _needed_toolsets(values: Values) -> Iterator[Placed[str]]:
                 match reference(name.value):
                     case OfToolset(toolset):
                         yield Placed(toolset, name.at, name.line)
-                    case OfServer(server):
+                    case OfServer(server) if key is keys.SELECTED_TOOLS:
                         yield Placed(server.toolset, name.at, name.line)
                     case _:
                         pass
     for id, rows in values.value(keys.OVERRIDES, {}).items():
         if any(not row.value.value(OPTIONAL, False) for row in rows.value.values()):
             yield Placed(id, rows.at, rows.line)
+
+
+def _denied_scopes(values: Values, board: Declared, place: Place) -> Iterator[Doubt]:
+    """Servers and toolsets before the names and patterns of denials: a misspelled one would leave its tools open."""
+    scopes = {str(toolset) for toolset in board.toolsets} | {str(key) for key in board.servers}
+    scopes |= {str(server.id) for server in board.servers.values()}
+    for name, scope in _scopes(values):
+        if scope in scopes or scope == "builtin" or is_pattern(scope):
+            continue
+        hint = _meant(closest(scope, scopes))
+        if scope == "toolset":
+            hint = f"For all tools of a toolset write {name.value.strip().removeprefix('toolset:')}:* here."
+        toolset, _, server = scope.rpartition("~")
+        add = f"{server} --toolset {toolset}" if toolset else f"NAME --toolset {scope}"
+        what = (
+            f"unknown toolset or server {scope!r}.{' ' + hint if hint else ''} Correct it, install it first "
+            f"(pegboard servers add {add}), or mark the entry as optional."
+        )
+        yield Doubt(scope, Problem(place.file, name.line, name.at, what), is_error=True, may_be_server=True)
+
+
+def _scopes(values: Values) -> Iterator[tuple[Placed[str], str]]:
+    """The entries of denials that are not optional and begin with a scope."""
+    selection = values.get(keys.SELECTION)
+    disabled = () if selection is None else selection.value.value(keys.UNSELECTED_TOOLS, ())
+    for name in _not_optional(disabled):
+        text = name.value.strip()
+        if ":" in text and not text.startswith("toolset:") and isinstance(scoped := pattern(text), Pattern):
+            yield name, scoped.scope
+    for name in _not_optional(values.value(keys.DENY, ())):
+        if ":" in name.value and isinstance(scoped := pattern(name.value), Pattern):
+            yield name, scoped.scope
+    for said in values.value(keys.SERVERS, {}).values():
+        for name in _not_optional(said.value.value(keys.DISABLED_TOOLS, ())):
+            # An exact one may be the tool's own name, which may have a colon in it. If no tool has it, that fails
+            # closed when the server has listed its tools.
+            if ":" in name.value and isinstance(scoped := pattern(name.value), Pattern) and is_pattern(scoped.name):
+                yield name, scoped.scope
 
 
 def _not_optional(names: Iterable[Placed[str]]) -> Iterator[Placed[str]]:
@@ -126,7 +166,6 @@ def _texts(values: Values) -> Iterator[Placed[str]]:
 def _misspelt(values: Values, board: Declared, place: Place) -> Iterator[Problem]:
     """Toolsets can come at run time, so an unknown one is told only when a declared one is nearly the same."""
     known = {str(server.toolset) for server in board.servers} | {"builtin"}
-    scopes = known | {server.id for server in board.servers.values()} | {str(key) for key in board.servers}
 
     def doubtful(named: Iterable[Placed[str]], names: set[str], what: str) -> Iterator[Problem]:
         for name in named:
@@ -136,13 +175,6 @@ def _misspelt(values: Values, board: Declared, place: Place) -> Iterator[Problem
 
     told = values.value(keys.TOOLSETS, {})
     yield from doubtful((Placed(id, one.at, one.line) for id, one in told.items()), known, "server of toolset")
-    patterns = ((text, pattern(text.value)) for text in values.value(keys.DENY, ()))
-    exact = (
-        Placed(denied.scope, text.at, text.line)
-        for text, denied in patterns
-        if isinstance(denied, Pattern) and not is_pattern(denied.scope)
-    )
-    yield from doubtful(exact, scopes, "toolset or server")
 
 
 def _meant(near: Collection[str]) -> str:

@@ -3,12 +3,13 @@
 import hashlib
 import os
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Final
 
+from pegboard.core.ids import ProviderKey
 from pegboard.core.nesting import MOST_VALUES
 from pegboard.core.policy import Declared
 
@@ -87,9 +88,9 @@ class Settings:
     def remarks(self) -> Remarks:
         return Remarks(self.warnings, self.doubts, self.strangers)
 
-    def unknown_toolsets(self, installed: Container[str]) -> tuple[Problem, ...]:
-        """Why the file cannot be used, given the toolsets that people have installed (ADR 16)."""
-        return tuple(doubt.problem for doubt in self.doubts if doubt.is_error and doubt.toolset not in installed)
+    def unknown_toolsets(self, installed: Container[str], servers: Collection[ProviderKey] = ()) -> tuple[Problem, ...]:
+        """Why the file cannot be used, given the toolsets and servers that people have installed (ADR 16)."""
+        return tuple(doubt.problem for doubt in self.doubts if doubt.is_error and doubt.stands(installed, servers))
 
 
 @dataclass(frozen=True)

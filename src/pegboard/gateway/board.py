@@ -147,7 +147,7 @@ class Board:
         self.changed.ring()
 
     def standing_remarks(self) -> tuple[Problem, ...]:
-        return tuple(self.remarks.told(self.policy.toolsets, self.policy.callers))
+        return tuple(self.remarks.told(self.policy.toolsets, self.policy.callers, self.policy.servers))
 
     def resolution(self, view: View) -> Resolution:
         """The verdicts for this view: worked out once after a change, remembered until the next."""

@@ -52,7 +52,8 @@ async def follow_file(settings: Settings, gateway: Gateway, accepted: Accept | N
         if loaded.digest is not None and loaded.digest == digest:
             continue
         digest = loaded.digest or ""
-        if isinstance(loaded, Settings) and (unknown := loaded.unknown_toolsets(gateway.board.policy.decided.toolsets)):
+        decided = gateway.board.policy.decided
+        if isinstance(loaded, Settings) and (unknown := loaded.unknown_toolsets(decided.toolsets, decided.servers)):
             loaded = Broken(loaded.file, unknown, loaded.digest)
         if isinstance(loaded, Broken):
             text = "\n".join((f"{path} was edited and cannot be used; the last good board stays.", str(loaded)))

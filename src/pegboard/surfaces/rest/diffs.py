@@ -63,7 +63,7 @@ def diff_routes(gateway: Gateway) -> APIRouter:
             "changedServers": _changed(before, after),
             "clashes": [str(clash) for clash in clashes(other.declared, board.policy.decided)],
             "unknown": [f"selection: {name}" for name in unknown],
-            "warnings": [str(problem) for problem in other.remarks.told(after.toolsets, after.callers)],
+            "warnings": [str(problem) for problem in other.remarks.told(after.toolsets, after.callers, after.servers)],
         }
 
     return routes
