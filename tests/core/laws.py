@@ -24,6 +24,7 @@ from pegboard.core.selection import Selection
 from pegboard.core.server import Trust
 from pegboard.core.status import PRECEDENCE, Reason, Status, remedy, sentence, status
 from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.unknown_names import with_suspects
 from pegboard.core.view import View
 
 Resolve = Callable[..., Resolution]
@@ -64,12 +65,14 @@ def every_tool_gets_exactly_one_verdict(core: Core, board: Board, view: View) ->
     resolution = core.resolve(board.catalogue, board.policy, view)
     assert [*resolution.verdicts] == [*board.tools]
     assert resolution.names.keys() == {i for i, v in resolution.verdicts.items() if not isinstance(v, Absent)}
+    # What a misspelled denial may mean depends on the catalogue, so it is worked out once and not by a rule.
+    policy = with_suspects(board.catalogue, board.policy)
     for id, verdict in resolution.verdicts.items():
         assert verdict.tool == board.tools[id]
         if isinstance(verdict, Absent):
             continue
         health = board.catalogue.health(id.source)
-        said = [reason for rule in RULES if (reason := rule(board.tools[id], health, board.policy)) is not None]
+        said = [reason for rule in RULES if (reason := rule(board.tools[id], health, policy)) is not None]
         assert isinstance(verdict, Open) == (not said)
         if isinstance(verdict, Locked):
             told = [verdict.reason, *verdict.more]
