@@ -21,8 +21,10 @@ from tests.core.boards import (
     toolset,
 )
 
+from pegboard.core.addressed import to_you
 from pegboard.core.argument import Argument
 from pegboard.core.catalogue import Catalogue, Down, Listing, Off, Starting, Up
+from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.docspace import tool_ids
 from pegboard.core.explain import explain
 from pegboard.core.ids import BuiltinKey, ServerKey, ToolId, ToolsetId
@@ -80,9 +82,10 @@ def test_a_misspelled_denial_locks_the_tool_it_may_mean_and_says_so() -> None:
         "it may mean mcp:dev~github:widget_get."
     )
     assert remedy(verdict.reason) == (
-        "Ask the user to correct the entry in pegboard.yaml, or to mark it as optional: "
+        "Ask the user to correct the entry in pegboard.yaml, or mark it as optional: "
         "{name: widget_gett, optional: true}"
     )
+    assert to_you(remedy(verdict.reason)).startswith("Correct the entry in pegboard.yaml, or mark it as optional: ")
     action = unlocking(verdict, made.policy)
     assert (action.act, action.target) == (Act.EDIT_FILE, "/srv/pegboard.yaml:14")
     assert locked(made) == {GET}
@@ -109,6 +112,7 @@ DENIALS = {
     "enabled: false": OPEN.declaring(overrides=(override(MISSPELLED, enabled=False),)),
     "enabled: false by name": OPEN.declaring(overrides=(override(Pattern("github", "widget_gett"), enabled=False),)),
     "requires_confirmation": OPEN.declaring(overrides=(override(MISSPELLED, requires_confirmation=True),)),
+    "confirmation by a ticket": OPEN.declaring(overrides=(override(MISSPELLED, confirmation=ConfirmationMode.TICKET),)),
     "a hidden argument": OPEN.declaring(overrides=(override(MISSPELLED, arguments={"path": Argument(hide=True)}),)),
 }
 
@@ -143,6 +147,7 @@ def test_the_gateways_own_tools_are_known_whether_or_not_they_are_listed() -> No
         OPEN.declaring(denials=(Denial(Pattern("*", "widget_gett*"), AT),)),
         disabling("github:widget_gett*"),
         OPEN.declaring(overrides=(override(MISSPELLED, description_override="Gets"),)),
+        OPEN.declaring(overrides=(override(MISSPELLED, confirmation=ConfirmationMode.IN_CLIENT),)),
         OPEN.declaring(overrides=(override(Pattern("*", "widget_gett*"), enabled=False),)),
         disabling("something_else_entirely"),
     ],
@@ -426,7 +431,7 @@ def test_a_denial_that_only_unapproved_tools_match_says_so_and_how_to_go_on() ->
         "and nobody has reviewed that tool; it may mean mcp:dev~github:widget_get."
     )
     assert remedy(verdict.reason) == (
-        "Ask the user to correct the entry in pegboard.yaml, or, if it means mcp:evil~evil:widget_gett, to approve "
+        "Ask the user to correct the entry in pegboard.yaml, or, if it means mcp:evil~evil:widget_gett, approve "
         "that tool; the entry goes on applying to it: pegboard approvals show mcp:evil~evil:widget_gett"
     )
     assert texts(made) == [

@@ -70,7 +70,8 @@ class Override:
     def restricts(self) -> bool:
         """Whether a tool could do more without it."""
         fixed = any(argument.is_fixed for argument in (self.arguments or {}).values())
-        return self.enabled is False or self.requires_confirmation is True or fixed
+        confirms = self.requires_confirmation is True or self.confirmation is ConfirmationMode.TICKET
+        return self.enabled is False or confirms or fixed
 
     @property
     def says(self) -> tuple[str, ...]:

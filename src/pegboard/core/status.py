@@ -311,12 +311,12 @@ def _remedy(reason: Reason) -> str:
         case NearUnknownDenial(_, ExactDenial(unreviewed=ToolId() as unreviewed)):
             named, word = plainly(unreviewed), shell_word(str(unreviewed)) or "TOOL"
             return (
-                f"Ask the user to correct the entry in pegboard.yaml, or, if it means {named}, to approve that tool; "
+                f"Ask the user to correct the entry in pegboard.yaml, or, if it means {named}, approve that tool; "
                 f"the entry goes on applying to it: pegboard approvals show {word}"
             )
         case NearUnknownDenial(_, denial):
             form = optional_form(denial)
-            return f"Ask the user to correct the entry in pegboard.yaml, or to mark it as optional: {form}"
+            return f"Ask the user to correct the entry in pegboard.yaml, or mark it as optional: {form}"
         case Undetermined(_, _, None):
             return "Ask the user to run: pegboard doctor"
         case UnreadableDecision():
