@@ -33,8 +33,8 @@ def cloned(folder: Path) -> Path:
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}"{words} "$@"\n', "utf-8")
         program.chmod(0o755)
     # Newer than what they are made from, as after a first `make`.
-    (folder / ".venv" / ".run").touch()
-    (folder / ".venv" / ".semantic").touch()
+    for stamp in (".build", ".run", ".semantic"):
+        (folder / ".venv" / stamp).touch()
     return folder
 
 
