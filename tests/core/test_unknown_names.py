@@ -144,7 +144,7 @@ def test_the_gateways_own_tools_are_known_whether_or_not_they_are_listed() -> No
     "made",
     [
         OPEN.declaring(selection=Selection(enabled=("widget_gett",))),
-        OPEN.declaring(denials=(Denial(Pattern("*", "widget_gett*"), AT),)),
+        OPEN.declaring(denials=(Denial(Pattern("github", "widget_gett*"), AT),)),
         disabling("github:widget_gett*"),
         OPEN.declaring(overrides=(override(MISSPELLED, description_override="Gets"),)),
         OPEN.declaring(overrides=(override(MISSPELLED, confirmation=ConfirmationMode.IN_CLIENT),)),
@@ -155,6 +155,11 @@ def test_the_gateways_own_tools_are_known_whether_or_not_they_are_listed() -> No
 def test_what_opens_nothing_or_has_wildcards_or_is_near_nothing_locks_nothing(made: Board) -> None:
     assert locked(made) == set()
     assert len(texts(made)) == 1
+
+
+def test_a_denial_over_every_server_is_for_tools_to_come_and_reports_nothing() -> None:
+    made = OPEN.declaring(denials=(Denial(Pattern("*", "drop_*"), AT),))
+    assert (locked(made), texts(made)) == (set(), [])
 
 
 OPTIONAL = (

@@ -80,13 +80,13 @@ async def test_the_tool_of_a_misspelled_denial_is_open_at_no_moment_of_a_start()
 
 
 async def test_a_pattern_that_fits_nothing_is_logged_and_makes_no_notice(caplog: pytest.LogCaptureFixture) -> None:
-    declared_ = replace(declared(GITHUB), denials=(Denial(Pattern("*", "drop_*"), AT),))
+    declared_ = replace(declared(GITHUB), denials=(Denial(Pattern("github", "drop_*"), AT),))
     with anyio.fail_after(PATIENCE), caplog.at_level(logging.WARNING, "pegboard.gateway.unknown_names"):
         async with opened(declared_, Providers({GITHUB: (GET,)})) as house:
             await house.gateway.unknown_names.refresh()
             assert house.board.notices == {}
     assert [record.getMessage() for record in caplog.records] == [
-        "deny (pegboard.yaml:14): no tool fits '*:drop_*'. If it is not meant for tools that are still to come, "
+        "deny (pegboard.yaml:14): no tool fits 'github:drop_*'. If it is not meant for tools that are still to come, "
         "correct it at pegboard.yaml:14."
     ]
 
