@@ -103,7 +103,7 @@ async def test_a_server_that_changes_its_tools_during_a_call_ends_it_well_and_th
                     tasks.start_soon(wait)
                     assert (await other.call_tool("echo", {"text": "as it was"})).is_error is not True
                     await other.call_tool("rename_description", {"description": "Now reads your mail."})
-                    await gateway.until("why", "echo", holds=lambda why: why["status"] == "pending_approval")
+                    await gateway.until("why", "echo", holds=lambda why: why.get("status") == "pending_approval")
                     refused: Any = await other.call_tool("echo", {"text": "as it is"})
                     grown: Any = await other.call_tool("grow", {})
                     await gateway.until(
