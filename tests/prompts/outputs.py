@@ -340,6 +340,7 @@ PYTHON = [
         "Here: [forecast(city='Martha\\'s', days=07, tags=[\"a\", 'b']), now()] bye",
         [forecast(city="Martha's", days=7, tags=["a", "b"]), ("now", {})],
         said="Here: bye",
+        repaired=True,
     ),
     Output(
         "pythonic",

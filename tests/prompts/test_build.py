@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import GITHUB, Board
 from tests.prompts.boards import ADD, ISSUE, PYTHON, READ, SQL, WRITE, capable, hung, many
+from tests.support.collect_failures import each_case
 
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override, OverrideIndex
@@ -196,7 +197,7 @@ def test_words_from_anywhere_in_the_world_and_broken_ones_are_told() -> None:
 
 
 @pytest.mark.behaviour("prompt.parts_in_order", "prompt.text_format_instructions", "prompt.budget")
-@pytest.mark.parametrize("name", [*TEXT_FORMATS, "codemode"])
+@each_case("name", [*TEXT_FORMATS, "codemode"])
 def test_in_every_format_the_parts_are_its_own_texts_and_keep_to_every_budget(name: str) -> None:
     made = capable(hung([READ, WRITE, ISSUE, PYTHON]), Model(70), [READ, WRITE, ISSUE], formats=(name, "codemode"))
     whole = built(made, client=[TOOL])

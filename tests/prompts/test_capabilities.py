@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tests.core.boards import BUILTINS, DEV_FILES, GITHUB, Board, boards, views
 from tests.core.launching import launches
 from tests.prompts.boards import ADD, ISSUE, PYTHON, READ, SCHEMAS, SQL, WRITE, capable, hung, many, resolved
+from tests.support.collect_failures import each_case
 
 from pegboard.core.code import CodeSettings, python_tool
 from pegboard.core.ids import ToolId
@@ -212,7 +213,7 @@ def test_the_preferred_format_is_taken_if_available_and_else_the_first_that_is(
 
 
 @pytest.mark.behaviour("formats.hermes", "formats.mistral", "formats.pythonic", "formats.pure_json")
-@pytest.mark.parametrize("name", TEXT_FORMATS)
+@each_case("name", TEXT_FORMATS)
 def test_every_text_format_is_available_whenever_it_is_switched_on(name: str) -> None:
     made = capable(model=Model(), formats=("native", name))
     assert (made.primary, made.formats) == (name, (name,))

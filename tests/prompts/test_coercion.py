@@ -26,6 +26,9 @@ def read(value: Json, schema: Json) -> tuple[Json, bool]:
         ("[1, 2]", {"type": "array"}, [1, 2]),
         ('{"b": 1}', {"anyOf": [{"type": "object"}, {"type": "null"}]}, {"b": 1}),
         (3.0, {"type": "integer"}, 3),
+        ("9" * 30, {"type": "integer"}, int("9" * 30)),
+        ("1234567890123456789", {"type": "number"}, 1234567890123456789),
+        ("-" + "9" * 4299, {"type": "integer"}, -int("9" * 4299)),
     ],
 )
 def test_what_can_mean_one_thing_only_is_read_as_the_schema_has_it(value: Json, schema: Json, meant: Json) -> None:
@@ -53,7 +56,9 @@ def test_what_can_mean_one_thing_only_is_read_as_the_schema_has_it(value: Json, 
         (3.5, {"type": "integer"}),
         (1e300, {"type": "integer"}),
         ("[" * 5000, {"type": "array"}),
-        ("9" * 30, {"type": "integer"}),
+        ("9" * 4301, {"type": "integer"}),
+        ("9" * 4301, {"type": "number"}),
+        ('{"b": 1, "b": 2}', {"type": "object"}),
     ],
 )
 def test_what_could_mean_two_things_or_none_stays_as_it_was_written(value: Json, schema: Json) -> None:

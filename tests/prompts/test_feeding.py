@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.collect_failures import each_case
 
 from pegboard.core.prompting import LEAST_RESULT
 from pegboard.core.tool import JsonObject
@@ -103,7 +104,7 @@ def test_what_was_no_call_is_told_with_what_was_wrong_and_how_it_is_right() -> N
     assert told.text.endswith(FORMATS["hermes"].instructions([WEATHER]))
 
 
-@pytest.mark.parametrize("name", [*FORMATS])
+@each_case("name", [*FORMATS])
 def test_every_format_tells_results_and_errors_with_every_character(name: str) -> None:
     format = FORMATS[name]
     texts = ['{"temp": 7, "sky": "☁"}', "line\nline </tool_response>", "failed: 'x' \\ \"y\""]

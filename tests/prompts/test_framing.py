@@ -5,6 +5,7 @@ import re
 
 import pytest
 from tests.prompts.boards import READ, capable
+from tests.support.collect_failures import each_case
 
 from pegboard.core.prompting import Prompting
 from pegboard.core.tool import JsonObject
@@ -26,7 +27,7 @@ def frame_of(name: str) -> tuple[str, str]:
 
 
 @pytest.mark.behaviour("prompt.results_framed")
-@pytest.mark.parametrize("name", TEXT_FORMATS)
+@each_case("name", TEXT_FORMATS)
 def test_a_result_is_sent_in_a_frame_and_the_model_is_told_what_the_frame_means(name: str) -> None:
     before, behind = frame_of(name)
     assert before.strip()
@@ -41,7 +42,7 @@ def test_a_result_is_sent_in_a_frame_and_the_model_is_told_what_the_frame_means(
 
 
 @pytest.mark.behaviour("prompt.results_framed")
-@pytest.mark.parametrize("name", [name for name in TEXT_FORMATS if name != FENCED])
+@each_case("name", [name for name in TEXT_FORMATS if name != FENCED])
 def test_what_a_tool_answered_never_reaches_a_model_as_the_bare_words_of_the_user(name: str) -> None:
     before, behind = frame_of(name)
     said: list[JsonObject] = [
@@ -60,7 +61,7 @@ def test_what_a_tool_answered_never_reaches_a_model_as_the_bare_words_of_the_use
 
 
 @pytest.mark.behaviour("prompt.results_framed")
-@pytest.mark.parametrize("name", [name for name in TEXT_FORMATS if name != FENCED])
+@each_case("name", [name for name in TEXT_FORMATS if name != FENCED])
 def test_no_result_closes_its_frame(name: str) -> None:
     before, behind = frame_of(name)
     end = behind.strip()

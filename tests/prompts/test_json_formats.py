@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 from benchmarks.parser_cases.invariants import broken_rule
+from tests.support.collect_failures import each_case
 
 from pegboard.core.folded import Json
 from pegboard.prompts.events import Called
@@ -189,7 +190,7 @@ OUTPUTS = (
 
 
 @pytest.mark.behaviour("formats.json_family", "formats.bare_json", "formats.nothing_vanishes")
-@pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: f"{output.format}: {output.text[:40]}")
+@each_case("output", OUTPUTS, name=lambda output: f"{output.format}: {output.text[:40]}")
 def test_an_output_is_read_as_it_is_meant_whole_and_in_chunks(output: Output) -> None:
     format = FORMATS[output.format]
     found = parse(format, output.text, TOOLS)

@@ -10,6 +10,7 @@ from benchmarks.parser_cases.cases import read
 from benchmarks.parser_cases.invariants import broken_rule, chunks, cut_call, faults, streamed, whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.collect_failures import each_case
 
 from pegboard.prompts.events import joined
 from pegboard.prompts.formats import FORMATS, parse
@@ -28,7 +29,7 @@ def plain(text: str) -> str:
 
 
 @pytest.mark.behaviour("formats.tag_family", "formats.recovered", "formats.repairs")
-@pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: f"{output.format}: {output.text[:30]!r}")
+@each_case("output", OUTPUTS, name=lambda output: f"{output.format}: {output.text[:30]!r}")
 def test_an_output_holds_what_the_model_meant(output: Output) -> None:
     found = parse(FORMATS[output.format], output.text, output.tools, in_thinking=output.in_thinking)
     calls = [(call.name, dict(call.arguments)) for call in found.calls]
@@ -40,14 +41,14 @@ def test_an_output_holds_what_the_model_meant(output: Output) -> None:
 
 
 @pytest.mark.behaviour("law.parsing_is_chunk_independent")
-@pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: f"{output.format}: {output.text[:30]!r}")
+@each_case("output", OUTPUTS, name=lambda output: f"{output.format}: {output.text[:30]!r}")
 def test_an_output_keeps_every_rule_in_any_chunks_and_cut_anywhere(output: Output) -> None:
     format = FORMATS[output.format]
     assert broken_rule(format, output.text, output.tools, output.in_thinking, random.Random(3), times=8) is None
 
 
 @pytest.mark.behaviour("formats.repaired_without_guessing")
-@pytest.mark.parametrize("name", OWN)
+@each_case("name", OWN)
 def test_every_call_that_needs_no_guess_is_read_and_every_repair_is_told(name: str) -> None:
     for case in OWN[name]:
         format = FORMATS[name]
@@ -58,7 +59,7 @@ def test_every_call_that_needs_no_guess_is_read_and_every_repair_is_told(name: s
 
 
 @pytest.mark.behaviour("law.parsing_is_chunk_independent")
-@pytest.mark.parametrize("name", OWN)
+@each_case("name", OWN)
 def test_repaired_calls_keep_every_rule_in_any_chunks_and_cut_anywhere(name: str) -> None:
     chance = random.Random(name)
     format = FORMATS[name]

@@ -69,7 +69,9 @@ def test_a_body_between_quotes_means_what_python_says(body: str) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("007", 7),
+        ("007", "007"),
+        ("9" * 40, int("9" * 40)),
+        ("{007: 1}", {"007": 1}),
         ("-1_000", -1000),
         ("0x1F", 31),
         ("1e3", 1000.0),
@@ -120,6 +122,9 @@ def test_what_models_write_is_read(text: str, value: Json) -> None:
         "[" * (DEEPEST + 2) + "]" * (DEEPEST + 2),
         "[" * 100_000,
         "9" * 10_000,
+        "0x" + "f" * 10_000,
+        "0b" + "1" * 20_000,
+        "{'a': 1, 'a': 2}",
     ],
 )
 def test_what_is_no_literal_is_refused_and_never_run(text: str) -> None:
@@ -136,6 +141,19 @@ def test_a_call_reads_back_whatever_its_arguments_are_named(arguments: dict[str,
 
 def test_reserved_words_and_dashes_may_name_an_argument() -> None:
     assert keywords("from='a', class=1, max-size = 2")[0] == {"from": "a", "class": 1, "max-size": 2}
+
+
+def test_a_number_that_begins_with_zero_stays_the_text_it_is() -> None:
+    assert keywords("zip=00123, n=0, x='y'") == (
+        {"zip": "00123", "n": 0, "x": "y"},
+        [],
+        ("a number that begins with 0 was read as text",),
+    )
+    assert keywords("day=05, zip=00123", has_type=lambda key: key == "zip") == (
+        {"day": 5, "zip": "00123"},
+        [],
+        ("the 0 before a number was left out", "a number that begins with 0 was read as text"),
+    )
 
 
 def test_an_argument_that_is_given_twice_is_refused() -> None:

@@ -32,7 +32,10 @@ from pegboard.prompts.repair import Read, Refused, read, read_at
         ('{"a": "\u201cb\u201d"}', {"a": "\u201cb\u201d"}, ()),
         ('{"a": {1, 2}}', {"a": [1, 2]}, ("a set was read as an array",)),
         ('{"a": (1, 2)}', {"a": [1, 2]}, ("parentheses were read as an array",)),
-        ('{"a": 007}', {"a": 7}, ("a number was not written as JSON has it",)),
+        ('{"a": 007}', {"a": "007"}, ("a number that begins with 0 was read as text",)),
+        ('{"a": -000}', {"a": "-000"}, ("a number that begins with 0 was read as text",)),
+        ('{"a": +7}', {"a": 7}, ("a number was not written as JSON has it",)),
+        ("{'a': " + "9" * 40 + "}", {"a": int("9" * 40)}, ("single quotes were read as double quotes",)),
         (r'{"a": "\ud83d\ude00"}', {"a": "\U0001f600"}, ()),
         (r'{"a": "\ud83d!"}', {"a": "\ufffd!"}, ("half of a surrogate pair was replaced",)),
     ],
@@ -60,12 +63,26 @@ def test_what_models_get_wrong_is_mended_and_told(text: str, value: Json, repair
         '{"a" 1}',
         "[1 2]",
         "9" * 5000,
+        "{'a': 0x" + "f" * 5000 + "}",
+        "{'a': 0x" + "f" * 4000 + "}",
+        '{"a": 5", "b": 3}',
+        '{"a": 5 ", "b": 3}',
+        '{"a": 5"b": 3}',
+        '{"a": 1, "a": 2}',
+        "{'a': 1, 'a': 1}",
+        r'{"a": 1, "\u0061": 2}',
+        '{"b": {"a": 1, "a": 2}}',
     ],
 )
 def test_what_has_no_sure_reading_is_refused_in_words(text: str) -> None:
     refused = read(text)
     assert isinstance(refused, Refused)
     assert refused.why
+
+
+def test_a_key_given_twice_is_named() -> None:
+    assert read('{"city": "Oslo", "city": "Bergen"}') == Refused("'city' is given twice")
+    assert read_at('{"city": "Oslo", "city": "Bergen"}', 0) is None
 
 
 @settings(deadline=None, max_examples=200)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.prompts.boards import READ, capable
+from tests.support.collect_failures import each_case
 
 from pegboard.core.prompting import TEXT_FORMATS, Prompting
 from pegboard.core.tool import Json, JsonObject
@@ -75,7 +76,7 @@ def test_a_text_request_tells_calls_and_results_in_the_models_own_format() -> No
 
 
 @pytest.mark.behaviour("prompt.results_framed")
-@pytest.mark.parametrize("name", TEXT_FORMATS)
+@each_case("name", TEXT_FORMATS)
 def test_no_result_of_a_tool_can_be_taken_for_the_users_own_words(name: str) -> None:
     """Two with one text, so that each is told in its frame; then one that says what would end it."""
     settings = replace(SETTINGS, formats=(name,), primary=name)
@@ -241,7 +242,7 @@ def test_where_no_format_is_switched_on_a_model_without_native_calls_gets_no_mes
 
 
 @pytest.mark.behaviour("prompt.chat_request")
-@pytest.mark.parametrize("name", TEXT_FORMATS)
+@each_case("name", TEXT_FORMATS)
 def test_in_every_format_calls_of_the_history_are_read_back_and_roles_alternate(name: str) -> None:
     prompt = build(capable(found=[READ], formats=(name,)), SETTINGS)
     said = messages(chat_request(prompt, SPOKEN))

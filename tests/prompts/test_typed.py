@@ -1,6 +1,7 @@
 """Raw text between tags: its schema says what it is."""
 
 import pytest
+from tests.support.collect_failures import each_case
 
 from pegboard.core.folded import Json
 from pegboard.prompts.coercion import schema_of
@@ -17,7 +18,7 @@ LIST: Json = {"type": "array"}
 
 
 @pytest.mark.behaviour("formats.typed_by_schema")
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "schema", "value"),
     [
         ("3", INTEGER, 3),
@@ -26,6 +27,14 @@ LIST: Json = {"type": "array"}
         ("3.5", INTEGER, "3.5"),
         ("three", INTEGER, "three"),
         ("-2.5", NUMBER, -2.5),
+        ("1234567890123456789", NUMBER, 1234567890123456789),
+        ("1234567890123456789", INTEGER, 1234567890123456789),
+        ("1234567890123456789", {"type": ["string", "integer"]}, 1234567890123456789),
+        ("9" * 40, {"type": ["string", "number"]}, int("9" * 40)),
+        ("9" * 4300, NUMBER, int("9" * 4300)),
+        ("9" * 4301, NUMBER, "9" * 4301),
+        ("9" * 4301, {"type": ["string", "number"]}, "9" * 4301),
+        ("9" * 4301, None, "9" * 4301),
         ("1e400", NUMBER, "1e400"),
         ("nan", NUMBER, "nan"),
         ("True", FLAG, True),
@@ -78,6 +87,8 @@ LIST: Json = {"type": "array"}
         ("[1, 2]", None, [1, 2]),
         ("null", None, None),
         ('"x"', None, '"x"'),
+        ('{"a": 1, "a": 2}', None, '{"a": 1, "a": 2}'),
+        ('{"a": 1, "a": 2}', OBJECT, '{"a": 1, "a": 2}'),
         ("plain", None, "plain"),
         ("", None, ""),
         ("", INTEGER, ""),

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 from benchmarks.parser_cases.invariants import broken_rule, streamed
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.support.collect_failures import each_case
 
 from pegboard.core.folded import Json
 from pegboard.prompts.events import Called
@@ -20,6 +21,10 @@ from .outputs import FORECAST, OUTPUTS, TOOLS
 NAMES = sorted({output.format for output in OUTPUTS})
 EXACT = ("harmony", "inkling", "pythonic", "pythonic_bare", "pythonic_block", "pythonic_lfm2", "pythonic_olmo3")
 """Formats that tell text from numbers by themselves, so that no schema is needed."""
+WRAPPED = ("gemini_json", "json_generic")
+"""Formats whose outermost object names no tool: without a marker before it, what cannot be read is text."""
+WITHOUT_CALLS_TEXT = frozenset(("native", "codemode"))
+"""Formats that write calls into the request or as a program."""
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -107,6 +112,38 @@ def test_arguments_come_back_by_their_schema_whole_and_in_chunks(
     assert broken_rule(FORMATS[name], text[:120], tools, False, chance, times=1) is None
 
 
+WHOLE_NUMBERS: Json = {"type": "object", "properties": {"id": {"type": "integer"}, "n": {"type": "number"}}}
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(-(10**40), 10**40), st.integers(-(10**40), 10**40))
+@example(1234567890123456789, 1234567890123456789)
+@pytest.mark.behaviour("formats.exact_integers")
+def test_whole_numbers_come_back_exactly_in_every_format(integer: int, number: int) -> None:
+    assert isinstance(WHOLE_NUMBERS, dict)
+    tools = (ToolShape("act", parameters=WHOLE_NUMBERS),)
+    arguments: dict[str, Json] = {"id": integer, "n": number}
+    for name, format in FORMATS.items():
+        if name not in WITHOUT_CALLS_TEXT:
+            assert [repr(call) for call in calls_of(name, format.calls_text([Called("act", arguments)]), tools)] == [
+                repr(("act", arguments))
+            ], name
+
+
+@pytest.mark.behaviour("formats.given_twice")
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - WITHOUT_CALLS_TEXT))
+def test_an_argument_given_twice_breaks_the_call_in_every_format(name: str) -> None:
+    tools = (ToolShape("act", parameters={"type": "object", "properties": {"city": {"type": "string"}}}),)
+    written = FORMATS[name].calls_text([Called("act", {"city": "Oslo", "town": "Bergen"})])
+    text = written.replace("town", "city")
+    found = parse(FORMATS[name], text, tools)
+    assert found.calls == ()
+    if name in WRAPPED:
+        assert found.text == text
+        return
+    assert ["'city'" in broken.why and "twice" in broken.why for broken in found.broken] == [True]
+
+
 def test_a_format_is_found_by_its_name_and_by_every_alias_in_any_case() -> None:
     for name, format in FORMATS.items():
         for said in (name, name.upper(), *format.aliases, *(alias.replace("_", "-") for alias in format.aliases)):
@@ -142,7 +179,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@each_case("kind", HOSTILE)
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_outputs_are_told_to_the_last_character(name: str, kind: str) -> None:
     format = FORMATS[name]

@@ -9,14 +9,15 @@ from typing import Final, TypeAlias
 
 from pegboard.core.folded import Json
 
+from .integers import read_integer
 from .python_literals import literal
-from .repair import Refused, read, too_deep
+from .repair import Refused, decode, read, too_deep
 from .shapes import ToolShape
 
 Value: TypeAlias = tuple[Json, tuple[str, ...]]
 """A value, and in words what was repaired to read it."""
 
-INTEGER: Final = re.compile(r"[-+]?\d{1,18}\Z", re.ASCII)
+INTEGER: Final = re.compile(r"[-+]?\d++\Z", re.ASCII)
 NUMBER: Final = re.compile(r"[-+]?(?:\d{1,32}(?:\.\d{0,32})?|\.\d{1,32})(?:[eE][-+]?\d{1,3})?\Z", re.ASCII)
 NULLS: Final = frozenset(("null", "Null", "NULL", "None"))
 EXACT: Final = 2.0**53
@@ -51,8 +52,6 @@ TWICE_ESCAPED: Final = "its quotes were escaped once too often"
 QUOTED: Final = "the quotes around it were left out"
 FENCED: Final = "the code fence around it was left out"
 DIGIT: Final = "1 or 0 was read as a boolean"
-
-_decode: Final = json.JSONDecoder(strict=False).decode
 
 
 def types_of(schema: Json) -> frozenset[str]:
@@ -180,7 +179,7 @@ def read_text(said: str, types: frozenset[str], *, strictly: bool = False) -> Va
     if structure is not None or strictly or said[:1] != '"':
         return structure
     try:
-        inner: Json = _decode(said)
+        inner: Json = decode(said)
     except (ValueError, RecursionError):
         return None
     again = read_text(inner.strip(), types) if isinstance(inner, str) and inner[:1] != '"' else None
@@ -194,7 +193,8 @@ def read_scalar(said: str, types: frozenset[str]) -> Value | None:
         return None, ()
     if types & {"integer", "number"}:
         if INTEGER.match(said):
-            return int(said), ()
+            integer = read_integer(said)
+            return None if integer is None else (integer, ())
         if NUMBER.match(said):
             number = float(said)
             if "number" in types:
@@ -230,7 +230,7 @@ def read_structure(said: str, wanted: tuple[type, ...], *, strictly: bool = Fals
 
 
 def _plainly(said: str) -> Value:
-    value: Json = _decode(said)
+    value: Json = decode(said)
     return value, ()
 
 
@@ -239,10 +239,10 @@ def _as_python(said: str) -> Value:
 
 
 def _twice(said: str) -> Value:
-    inner: Json = _decode(f'"{said}"') if '\\"' in said else None
+    inner: Json = decode(f'"{said}"') if '\\"' in said else None
     if not isinstance(inner, str):
         raise ValueError(said[:20])
-    value: Json = _decode(inner)
+    value: Json = decode(inner)
     return value, (TWICE_ESCAPED,)
 
 

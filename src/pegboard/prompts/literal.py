@@ -10,6 +10,7 @@ from typing import Final
 
 from pegboard.core.folded import Json
 
+from .integers import LEADING_ZEROS, MAX_INTEGER_DIGITS, has_leading_zero, read_integer
 from .marks import matcher
 
 DEEPEST: Final = 200
@@ -80,6 +81,8 @@ class Reader:
         self.place = 0
         self.repairs: dict[str, None] = {}
         """In the order in which they became necessary, each once."""
+        self.inner_quotes = 0
+        """Quotes that were read as part of a string although nothing escapes them."""
         self.closes = closes
         """Brackets that are open where the text ends, right behind a value, are closed. A string or a member that the
         end cuts never is: it might go on."""
@@ -124,21 +127,29 @@ class Reader:
             self.place = _SPACE(text, end + (1 if line else 2)).end()
         return text[self.place] if self.place < len(text) else ""
 
-    def number(self) -> int | float:
+    def number(self) -> int | float | str:
         found = _NUMBER(self.text, self.place)
         if found is None:
             raise UnreadableError(f"no number at character {self.place}")
         said = found.group()
         self.place = found.end()
+        if has_leading_zero(said):
+            self.repairs[LEADING_ZEROS] = None
+            return said
         if not _STRICT_NUMBER(said):
             self.repairs[NUMBERS] = None
+        unsigned = said.lstrip("+-")
+        is_hexadecimal = unsigned[:2] in ("0x", "0X")
+        if is_hexadecimal or unsigned.replace("_", "").isdigit():
+            integer = read_integer(said, 16 if is_hexadecimal else 10)
+            if integer is None:
+                raise UnreadableError(f"{said[:20]!r} is not a number of at most {MAX_INTEGER_DIGITS:,} digits")
+            return integer
         try:
-            if said.lstrip("+-")[:2] in ("0x", "0X"):
-                return int(said, 16)
-            number = int(said) if said.lstrip("+-").replace("_", "").isdigit() else float(said)
+            number = float(said)
         except ValueError:
             raise UnreadableError(f"{said[:20]!r} is no number") from None
-        if not isfinite(number) if isinstance(number, float) else False:
+        if not isfinite(number):
             raise UnreadableError(f"{said[:20]!r} is larger than any number")
         return number
 
@@ -165,6 +176,7 @@ class Reader:
                 self.place = at + 1
                 return self._unescaped(text[start:at])
             self.repairs[INNER_QUOTES] = None
+            self.inner_quotes += 1
 
     def _tripled(self, quotes: str) -> str:
         start = scan = self.place + 3
@@ -239,7 +251,8 @@ class Reader:
                 # A list that ends inside of an object ends the object as well.
                 if self._added("" if character == "]" else character, "}"):
                     return out
-                if not character or character not in QUOTES:
+                if not character or character not in QUOTES or self.text[self.place - 1].isalnum():
+                    # `5", "days": 3`: the quote may end a string that lacks its beginning.
                     raise UnreadableError(f"a comma or }} is missing at character {self.place}")
                 self.repairs[MISSING_COMMAS] = None
             key = self._key(character)
@@ -250,6 +263,8 @@ class Reader:
                 self.place = start
                 self.repairs[SETS] = None
                 return self.sequence("}", depth)
+            if key in out:
+                raise UnreadableError(f"{key[:64]!r} is given twice")
             self.place += 1
             out[key] = self.value(depth + 1)
             comma = self._comma()
@@ -269,7 +284,12 @@ class Reader:
 
     def _key(self, character: str) -> str | None:
         if character and character in QUOTES:
-            return self.string(character)
+            start, inner_quotes = self.place, self.inner_quotes
+            key = self.string(character)
+            if self.inner_quotes > inner_quotes and self.next() == ":":
+                # Rather a string whose beginning is missing than a name that anybody gave an argument.
+                raise UnreadableError(f"the key at character {start} has quotes in it that are not escaped")
+            return key
         word = _WORD(self.text, self.place)
         if word is None:
             return None

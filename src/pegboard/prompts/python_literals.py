@@ -3,15 +3,16 @@
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Final
 
 from pegboard.core.folded import Json
 
+from .integers import LEADING_ZEROS, MAX_INTEGER_DIGITS, has_leading_zero, read_integer
 from .marks import matcher
 
 DEEPEST: Final = 100
-LONGEST_INTEGER: Final = 1000
 ENDS: Final = ",:}])"
 """A quote closes a string only where one of these follows, or the end: any other quote belongs to the string."""
 WORDS: Final[Mapping[str, Json]] = {
@@ -32,7 +33,7 @@ _number: Final = re.compile(
 _integer: Final = re.compile(r"[-+]?[\d_]+\Z", re.ASCII).match
 _keyword: Final = re.compile(r"[^\W\d][\w\-]*").match
 _plain: Final = re.compile(
-    r"""\s*([^\W\d]\w*)\s*=\s*(?:'(?!'')((?:[^'\\]|\\.)*)'|"(?!"")((?:[^"\\]|\\.)*)"|(-?\d{1,15}))\s*(?:,|\Z)""",
+    r"""\s*([^\W\d]\w*)\s*=\s*(?:'(?!'')((?:[^'\\]|\\.)*)'|"(?!"")((?:[^"\\]|\\.)*)"|(-?(?:0|[1-9]\d{0,14})))\s*(?:,|\Z)""",
     re.DOTALL | re.ASCII,
 ).match
 """One keyword argument as nearly all are: a string that ends where a value may, or an integer."""
@@ -81,8 +82,11 @@ def literal(text: str) -> Json:
     return value
 
 
-def keywords(text: str) -> tuple[dict[str, Json], list[Json], tuple[str, ...]]:
-    """What stands between the parentheses of a call: keyword arguments, positional ones, and in words what was bent."""
+def keywords(
+    text: str, *, has_type: Callable[[str], bool] | None = None
+) -> tuple[dict[str, Json], list[Json], tuple[str, ...]]:
+    """What stands between the parentheses of a call: keyword arguments, positional ones, and in words what was bent.
+    `has_type`: whether a schema gives the argument a type. Only without one are digits that begin with 0 a number."""
     reader = Reader(text)
     named: dict[str, Json] = {}
     positional: list[Json] = []
@@ -111,7 +115,7 @@ def keywords(text: str) -> tuple[dict[str, Json], list[Json], tuple[str, ...]]:
                 if key.group() in named:
                     raise LiteralError(f"argument {key.group()!r} is given twice")
                 reader.at = behind + 1
-                named[key.group()] = reader.value()
+                named[key.group()] = reader.argument(has_type is None or has_type(key.group()))
                 reader.separator("")
                 continue
             if text.startswith(":", behind) and key.group() not in named:
@@ -170,6 +174,18 @@ class Reader:
             return self.number()
         return self.word(found)
 
+    def argument(self, has_type: bool) -> Json:
+        """One value of a call. Digits that begin with 0 are text, which is read by its type where it has one."""
+        if has_type or self.next() not in frozenset("-+0"):
+            return self.value()
+        before = dict(self.repairs)
+        value = self.value()
+        integer = read_integer(value) if isinstance(value, str) else None
+        if integer is None:
+            return value
+        self.repairs = {**before, "the 0 before a number was left out": None}
+        return integer
+
     def word(self, found: str) -> Json:
         prefix = _prefixed(self.text, self.at)
         if prefix is not None:
@@ -197,20 +213,26 @@ class Reader:
             raise self.error("only plain strings are values")
         return said
 
-    def number(self) -> int | float:
+    def number(self) -> int | float | str:
         found = _number(self.text, self.at)
         said = found.group() if found else ""
-        try:
-            if _integer(said):
-                value: int | float = int(said) if len(said) <= LONGEST_INTEGER else float(said)
-            elif len(said) > 1 and said.lstrip("+-")[1:2].lower() in ("x", "o", "b"):
-                value = int(said, 0)
-            else:
+        value: int | float | str | None
+        if has_leading_zero(said):
+            self.repairs[LEADING_ZEROS] = None
+            value = said
+        elif _integer(said):
+            value = read_integer(said)
+        elif len(said) > 1 and said.lstrip("+-")[1:2].lower() in ("x", "o", "b"):
+            value = read_integer(said, 0)
+        else:
+            try:
                 value = float(said)
-        except ValueError:
-            raise self.error("not a number") from None
-        if value - value != 0:
-            raise self.error("a number out of range")
+            except ValueError:
+                raise self.error("not a number") from None
+            if not isfinite(value):
+                raise self.error("a number out of range")
+        if value is None:
+            raise self.error(f"not a number of at most {MAX_INTEGER_DIGITS:,} digits")
         self.at += len(said)
         return value
 
@@ -296,6 +318,8 @@ class Reader:
                 self.at = start
                 self.repairs["a set was read as a list"] = None
                 return self.sequence("}", depth)
+            if key in members:
+                raise self.error(f"{key[:64]!r} is given twice")
             self.at += 1
             members[key] = self.value(depth + 1)
             self.separator("}")
@@ -306,7 +330,8 @@ class Reader:
         if (found and found in "\"'") or found in CLOSING:
             return self.string(found)
         if found and found in "-+.0123456789":
-            return json.dumps(self.number())
+            number = self.number()
+            return number if isinstance(number, str) else json.dumps(number)
         word = _keyword(self.text, self.at)
         if word is None:
             raise self.error("expected a key")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from typing import Final
@@ -28,8 +29,19 @@ def _no_constant(said: str) -> float:
     raise ValueError(f"{said} is no JSON")
 
 
-_STRICT: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
-_LOOSE: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant, strict=False)
+def _unique_members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a key is given twice")
+    return members
+
+
+_STRICT: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_unique_members)
+_LOOSE: Final = json.JSONDecoder(
+    parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_unique_members, strict=False
+)
+decode: Final[Callable[[str], Json]] = _LOOSE.decode
+"""JSON with raw line breaks allowed in strings. Raises `ValueError` for a key given twice, as for NaN and infinity."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Raw text between tags as a JSON value: the tool's schema says what it is, for the text itself cannot."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -9,11 +8,10 @@ from pegboard.core.folded import Json
 
 from .coercion import KINDS, Value, followed, read_scalar, read_structure, read_text, types_of
 from .literal import DEEPEST
+from .repair import decode
 
-EXACTLY: Final = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,32})?\Z|true\Z|false\Z", re.ASCII).match
+EXACTLY: Final = re.compile(r"-?(?:0|[1-9]\d*+)(?:\.\d{1,32})?\Z|true\Z|false\Z", re.ASCII).match
 """A number or a boolean as a chat template writes it: `02134`, `1e5` and `True` may be texts that merely look so."""
-
-_decode: Final = json.JSONDecoder(strict=False).decode
 
 
 class Bare(str):
@@ -76,7 +74,7 @@ def _guessed(raw: str, said: str) -> Value:
     if not said or said[0] not in '{["-0123456789tfn':
         return raw, ()
     try:
-        value: Json = _decode(said)
+        value: Json = decode(said)
     except (ValueError, RecursionError):
         return raw, ()
     # Text in quotes is text with quotes: nobody said that this parameter is written as JSON.

@@ -1,8 +1,10 @@
 """A reader of GBNF that draws texts from a grammar, to hold what a grammar admits against whoever reads it."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from random import Random
 from typing import TypeAlias
 
@@ -84,9 +86,11 @@ def characters(written: str) -> Set:
 class Grammar:
     rules: dict[str, Ways] = field(default_factory=dict[str, Ways])
     heights: dict[str, int] = field(default_factory=dict[str, int])
+    keys: set[str] = field(default_factory=set[str])
 
     def text(self, random: Random) -> str:
         out: list[str] = []
+        self.keys = set()
         self._draw(Name("root"), random, 0, out)
         return "".join(out)
 
@@ -107,8 +111,22 @@ class Grammar:
                     self._draw(inner, random, depth, out)
             case Ways(each):
                 shortest = sorted(each, key=lambda way: self._height(way))[0]
-                for inner in shortest if depth > 12 else random.choice(each):
-                    self._draw(inner, random, depth, out)
+                way = shortest if depth > 12 else random.choice(each)
+                for inner, behind in zip_longest(way, way[1:]):
+                    if inner == Name("string") and isinstance(behind, Text) and behind.text.startswith(":"):
+                        out.append(self._key(random, depth))
+                    else:
+                        self._draw(inner, random, depth, out)
+
+    def _key(self, random: Random, depth: int) -> str:
+        """A key that stands nowhere else: no grammar can hold a model to that, and a key given twice is no call."""
+        drawn: list[str] = []
+        self._draw(Name("string"), random, depth, drawn)
+        key = "".join(drawn)
+        if json.loads(key) in self.keys:
+            key = f'"{len(self.keys)}"'
+        self.keys.add(json.loads(key))
+        return key
 
     def _height(self, way: Sequence[Item]) -> int:
         return max((self._of(item) for item in way), default=0)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import json_objects
 from tests.prompts.grammar.reading import read
+from tests.support.collect_failures import each_case
 
 from pegboard.core.tool import Json, JsonObject
 from pegboard.prompts.formats import FORMATS, Format, parse
@@ -172,7 +173,7 @@ def test_what_fits_the_schema_of_calls_is_read_as_a_call() -> None:
 
 
 @pytest.mark.behaviour("grammar.structural_tags")
-@pytest.mark.parametrize("name", HELD)
+@each_case("name", HELD)
 def test_what_stands_between_structural_tags_is_read_as_a_call(name: str) -> None:
     format = FORMATS[name]
     text = structural_tags(format, TOOLS)

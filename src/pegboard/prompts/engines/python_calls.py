@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from pegboard.core.folded import Json
+from pegboard.prompts.coercion import schema_of, types_of
 from pegboard.prompts.events import Arguments
 from pegboard.prompts.marks import Match, cut_off, matcher
 from pegboard.prompts.python_literals import ENDS, LiteralError, keywords, odd_backslashes
@@ -312,7 +313,7 @@ class PythonScanner(JsonInside):
         try:
             if closed_by != ")" and not forgotten:
                 raise LiteralError(f"its parenthesis is closed by {closed_by!r}")
-            named, positional, repairs = keywords(raw)
+            named, positional, repairs = keywords(raw, has_type=self.has_type)
             if positional:
                 named = self.placed(named, positional)
         except LiteralError as error:
@@ -324,6 +325,10 @@ class PythonScanner(JsonInside):
         if closed_by == "]" and self.lists:
             self.lists -= 1
         self.state = self.behind_call
+
+    def has_type(self, key: str) -> bool:
+        """Whether the tool's schema gives the argument a type."""
+        return bool(types_of(schema_of(self.tool, key)))
 
     def around(self) -> tuple[str, ...]:
         """What stands around the calls and should not."""

@@ -28,7 +28,7 @@ _VALUES: Final = {
     "char": r'[^"\\\x00-\x1f\x7f] | "\\" (["\\bfnrt] | "u" ([0-9a-cA-C] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2}'
     r" | [efEF] [0-9a-fA-F]{3}))",
     "string": r'"\"" char* "\""',
-    "integer": '"-"? ("0" | [1-9] [0-9]{0,14})',
+    "integer": '"-"? ("0" | [1-9] [0-9]{0,39})',
     "number": 'integer ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,2})?',
     "array": '"[" (value ("," space value)*)? "]"',
     "object": '"{" (string ":" space value ("," space string ":" space value)*)? "}"',
