@@ -13,6 +13,7 @@ from pegboard.core.characters import (
     ODD_SPACES,
     escape_json,
     escape_name,
+    escape_outer_spaces,
     escape_prose,
     escape_strictly,
     first_hidden,
@@ -26,6 +27,7 @@ from pegboard.core.scan.excerpt import UNSEEN
 LISTED = {code for first, last in HIDDEN for code in range(first, last + 1)}
 NAMED = (
     *(0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFEFF, 0xFFA0, 0x00AD, 0xD800, 0xDFFF),
+    *(0x2D7F, 0x1107F),
     *range(0x180B, 0x1810),
     *range(0x200B, 0x2010),
     *range(0x2028, 0x202F),
@@ -103,6 +105,8 @@ def test_no_name_looks_like_another_once_it_is_written_out() -> None:
     assert escape_name("a\n\tb") == r"a\n\tb"
     assert escape_name("send_mail\u3000") == r"send_mail\u3000"
     assert escape_name("plain name") == "plain name"
+    assert escape_name("mcp:dev~mail: send ") == r"mcp:dev~mail:\x20send\x20"
+    assert escape_outer_spaces("  a  b ") == r"\x20\x20a  b\x20"
     assert [is_deceptive_name(name) for name in ("a", "a b", "größe", "工具", "a ", "\ta", "a\nb", "")] == [
         *(False, False, False, False),
         *(True, True, True),

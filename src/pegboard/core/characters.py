@@ -29,6 +29,7 @@ HIDDEN: Final[Ranges] = (
     (0x2028, 0x202E),  # line separators, embeddings, overrides
     (0x2060, 0x206F),  # word joiner, invisible operators, isolates
     (0x2800, 0x2800),  # braille without a dot
+    (0x2D7F, 0x2D7F),  # Tifinagh consonant joiner
     (0x3164, 0x3164),  # Hangul filler
     (0xD800, 0xF8FF),  # halves of characters, private use
     (0xFDD0, 0xFDEF),  # no characters at all
@@ -37,6 +38,7 @@ HIDDEN: Final[Ranges] = (
     (0xFFA0, 0xFFA0),  # Hangul filler
     (0xFFF0, 0xFFFC),  # annotations, object replacement
     (0xFFFE, 0xFFFF),
+    (0x1107F, 0x1107F),  # Brahmi number joiner
     (0x110BD, 0x110BD),
     (0x110CD, 0x110CD),
     (0x13430, 0x1343F),  # hieroglyph controls
@@ -132,13 +134,20 @@ def escape_json(text: str) -> str:
 
 def escape_name(name: str) -> str:
     """On one line, with spaces at either end written out as well: no other name looks like it."""
-    if _is_plain(name) and name == name.strip():
+    if _is_plain(name) and " " not in name:
         return name
-    middle = name.strip(" ")
-    start = len(name) - len(name.lstrip(" "))
-    end = len(name) - start - len(middle)
-    escaped = escape_strictly(middle).replace("\n", "\\n").replace("\t", "\\t")
-    return "\\x20" * start + escaped + "\\x20" * end
+    return escape_outer_spaces(escape_strictly(name).replace("\n", "\\n").replace("\t", "\\t"))
+
+
+def escape_outer_spaces(line: str) -> str:
+    """With spaces at either end written out, and those at the beginning of a name within the id of a tool."""
+    return _OUTER_SPACES.sub(_escape_spaces, line) if " " in line else line
+
+
+def outer_space_pattern() -> str:
+    """One space of those that `escape_outer_spaces` writes out. In the dialect of JavaScript alone, where what stands
+    before may have any length."""
+    return f"(?<=^(?:{_ID_PREFIX})? *) | (?= *$)"
 
 
 def is_deceptive_name(name: str) -> bool:
@@ -188,6 +197,11 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
+def _escape_spaces(found: re.Match[str]) -> str:
+    before, *spaces = found.groups("")
+    return before + "\\x20" * len("".join(spaces))
+
+
 def _escape(found: re.Match[str]) -> str:
     return found.group().encode("unicode_escape").decode("ascii")
 
@@ -197,6 +211,8 @@ def _json_escape(found: re.Match[str]) -> str:
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
+_ID_PREFIX: Final = "mcp:[^: ]+:"
+_OUTER_SPACES: Final = re.compile(rf"^((?:{_ID_PREFIX})?)( +)|( +)$")
 _HIDDEN: Final = re.compile(f"[{hidden_class()}]")
 _STRICT: Final = re.compile(strict_pattern())
 _PROSE: Final = re.compile(prose_pattern())

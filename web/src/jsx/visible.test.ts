@@ -16,6 +16,15 @@ test("identifiers show every space, and prose keeps its emoji and scripts", () =
   expect(visible("p", prose)).toBe(prose);
 });
 
+test("spaces at the ends of a name that stands alone are shown, and those of a piece of a text are not", () => {
+  expect(visible("span", { className: "peg-name cut", children: " send_mail" })).toEqual({ className: "peg-name cut", children: "[U+0020]send_mail" });
+  expect(visible("span", { className: "peg-name cut", children: "send_mail\u00A0" })).toEqual({ className: "peg-name cut", children: "send_mail[U+00A0]" });
+  expect(visible("code", { children: "mcp:dev~mail: send  " })).toEqual({ children: "mcp:dev~mail:[U+0020]send[U+0020][U+0020]" });
+  for (const kept of [{ children: ["pegboard ", "ui"] }, { children: "pegboard ui" }]) expect(visible("code", kept)).toBe(kept);
+  const text = { children: "  a\n  b " };
+  expect(visible("pre", text)).toBe(text);
+});
+
 test("what has nothing to hide is passed on as it is, and components get what they are given", () => {
   const plain = { children: "text", className: "mono" };
   expect(visible("p", plain)).toBe(plain);

@@ -28,4 +28,6 @@ test("in names and in what is decided on nothing is left alone", () => {
   expect(told("👩\u200D👧 ❤️", true)).toBe("👩<U+200D>👧 ❤<U+FE0F>");
   expect(told("send_mail\u00A0\u3000", true)).toBe("send_mail<U+00A0><U+3000>");
   expect(written("a\u202Eb", true)).toBe("a[U+202E]b");
+  expect(told(" a b  ", true)).toBe("<U+0020>a b<U+0020><U+0020>");
+  expect(told(" a b ")).toBe(" a b ");
 });

@@ -1,6 +1,6 @@
 /** Characters that draw nothing, or that draw others elsewhere: what a person reads must be what is there. Which those are
  * is told by `core/characters.py`, from which the build writes `characters.ts`. */
-import { PROSE, STRICT } from "./characters";
+import { NAMES, PROSE, STRICT } from "./characters";
 
 export interface Run {
   readonly text: string;
@@ -13,11 +13,13 @@ function name(letter: string): string {
 }
 
 /** The text in runs: as it is, and by name what would not be seen. In prose, emoji and scripts that are written with joiners
- * are left alone; strictly, which is for names and for what a person decides on, nothing is. */
-export function runs(text: string, strictly = false): readonly Run[] {
+ * are left alone; strictly, which is for names and for what a person decides on, nothing is. Of a line that stands `alone`, spaces
+ * at either end are shown too. */
+export function runs(text: string, strictly = false, alone = strictly): readonly Run[] {
   const found: Run[] = [];
   let at = 0;
-  for (const match of text.matchAll(strictly ? STRICT : PROSE)) {
+  const pattern = !strictly ? PROSE : alone && !text.includes("\n") ? NAMES : STRICT;
+  for (const match of text.matchAll(pattern)) {
     if (match.index > at) found.push({ text: text.slice(at, match.index), hidden: false });
     found.push({ text: name(match[0]), hidden: true });
     at = match.index + match[0].length;
@@ -27,8 +29,8 @@ export function runs(text: string, strictly = false): readonly Run[] {
 }
 
 /** The same in one text, where no marks can be set: `[U+202E]`. */
-export function written(text: string, strictly = false): string {
-  return runs(text, strictly)
+export function written(text: string, strictly = false, alone = strictly): string {
+  return runs(text, strictly, alone)
     .map((run) => (run.hidden ? `[${run.text}]` : run.text))
     .join("");
 }

@@ -2,7 +2,7 @@
 import { useMemo, useRef, useState, type ReactElement } from "react";
 import { flushSync } from "react-dom";
 import { useDeed } from "@/api/answers";
-import { useMay } from "@/api/session";
+import { useMay, useSession } from "@/api/session";
 import type { Peg } from "@/api/types";
 import { faultsOf, filled, NO_FAULTS } from "@/lib/checking";
 import { number } from "@/lib/words";
@@ -32,6 +32,9 @@ export function Try({
   const form = useRef<HTMLFormElement>(null);
   const deed = useDeed<Trial>({ silent: true });
   const operates = useMay("operate");
+  const administers = useMay("admin");
+  const own = useSession().data?.principal ?? principal;
+  const caller = typeof view["as"] === "string" ? view["as"] : own;
   const schema = shown.asOverridden.inputSchema;
   const sent = useMemo(() => (raw ? given : (filled(schema, schema, given) as Values)), [raw, schema, given]);
   const faults = useMemo(() => (tried ? faultsOf(schema, schema, sent, !raw) : NO_FAULTS), [tried, schema, sent, raw]);
@@ -63,6 +66,12 @@ export function Try({
   }
   return (
     <div className="stack">
+      {caller !== own && !administers && <Notice>To call as {caller} takes a token with the scope admin. Yours calls as {own}.</Notice>}
+      {caller === own && caller !== principal && (
+        <Notice>
+          The call is made as {own}, the principal of your token. The verdict on this page is for {principal}.
+        </Notice>
+      )}
       {peg.state !== "open" && (
         <Notice tone={peg.state === "wants" ? "wants" : "plain"}>
           It is {peg.verdict === "absent" ? "not there" : "locked"} for {principal}, so the call will be refused: the answer shows in which words.
@@ -100,8 +109,8 @@ export function Try({
             Call it
           </Button>
           <span className="quiet small">
-            as {principal}
-            {principal === LOCAL && ", this gateway's own operator"}
+            as {caller}
+            {caller === LOCAL && ", this gateway's own operator"}
           </span>
         </div>
       </form>
