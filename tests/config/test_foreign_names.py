@@ -4,6 +4,7 @@ import re
 
 import pytest
 from tests.config.loading import problems, settings
+from tests.support.collect_failures import each_case
 
 from pegboard.config.keys import PEGBOARD, SERVER
 from pegboard.config.section import Section
@@ -34,7 +35,7 @@ def is_key(path: str, section: Section) -> bool:
 
 
 @pytest.mark.behaviour("names.of_other_programs")
-@pytest.mark.parametrize("name", [*PLUGABLE_SETTINGS, *MCPPROXY_SETTINGS])
+@each_case("name", [*PLUGABLE_SETTINGS, *MCPPROXY_SETTINGS])
 def test_a_setting_of_another_program_is_told_with_ours_which_there_is(name: str) -> None:
     hint = {**MCPPROXY_SETTINGS, **PLUGABLE_SETTINGS}[name]
     assert problems(f"{name}: x\n") == [f"pegboard.yaml:1: {name}: unknown key. {hint}"]
@@ -73,7 +74,7 @@ def test_names_under_prompts_are_told_with_ours(text: str, said: str) -> None:
 
 
 @pytest.mark.behaviour("names.of_other_programs")
-@pytest.mark.parametrize(
+@each_case(
     ("written", "name"),
     [
         *((name, name) for name in (NATIVE, FAMILY, *TEXT_FORMATS, CODE_MODE)),

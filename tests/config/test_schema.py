@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.config.loading import FOLDER
+from tests.support.collect_failures import each_case
 
 from pegboard.config import keys
 from pegboard.config.schema import FILE, json_schema, json_schema_text
@@ -206,7 +207,7 @@ def test_the_schema_accepts_what_the_loader_accepts(text: str) -> None:
 
 
 @pytest.mark.behaviour("config.json_schema")
-@pytest.mark.parametrize("text", BAD)
+@each_case("text", BAD)
 def test_the_schema_refuses_what_the_loader_refuses(text: str) -> None:
     assert (loads(text), fits(text)) == (False, False)
 

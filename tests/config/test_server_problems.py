@@ -1,14 +1,14 @@
 """A server that is wrongly written in pegboard.yaml: what is told of it, key by key."""
 
-import pytest
 from tests.config.loading import problems
+from tests.support.collect_failures import each_case
 
 HEADER_VALUE = (
     "a header's value is one line of printable ASCII characters; write others as the server wants them encoded."
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("server", "told"),
     [
         ("", "servers.a: this needs command or url. Write one of them."),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from pegboard.core.database import Access, BadPattern, Dialect, Limits, NamePattern, SourceId, name_pattern
 from pegboard.core.database.declaration import USUAL, Database
@@ -15,7 +15,7 @@ from pegboard.ports import Expand, Unresolved
 from . import database_keys as keys
 from .declaring import Place
 from .problem import Problem
-from .references import Literal, Malformed, parts, under_home, unresolved
+from .references import Literal, Malformed, parts, under_home
 from .section import Values
 from .telling import Placed, Telling
 
@@ -29,6 +29,10 @@ _SCHEMES: Final = {
 }
 _IN_FILES: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB})
 _USER: Final = re.compile(r"([a-z]+://)((?:\$\{[^}]*\}|[^/@])*)(?=@)")
+_UNREADABLE: Final = (
+    "its url cannot be read as scheme://user:password@host:port/database. In a user or a password write / @ : ? # [ ] "
+    "as %2F %40 %3A %3F %23 %5B %5D."
+)
 _REFERENCE: Final = re.compile(r"(?<!\$)\$\{(?:(?!:-)[^}])+\}")
 
 
@@ -53,7 +57,7 @@ def database_warnings(values: Values, place: Place) -> Iterator[Problem]:
     for said in values.value(keys.DATABASES, {}).values():
         url = said.value.get(keys.URL)
         if url is not None:
-            for missing in unresolved(url.value, place.environ, place.folder):
+            for missing in place.unresolved(url.value):
                 yield Problem(place.file, url.line, url.at, _without_default(missing.why), here=True)
 
 
@@ -75,11 +79,19 @@ def located(database: Database, expand: Expand, folder: Path, environ: Mapping[s
         known = ", ".join(f"{scheme}://" for scheme in _SCHEMES)
         return Unresolved(f"its url does not begin with one of {known}. Correct it.")
     if dialect not in _IN_FILES:
-        return Located(dialect, url)
+        return Located(dialect, url) if _is_address(url) else Unresolved(_UNREADABLE)
     path = _path(url)
     if not path:
         return Unresolved(f"its url names no file. Write {dialect.value}:///file.db.")
     return Located(dialect, os.path.normpath(os.path.join(folder, under_home(path, environ))))
+
+
+def _is_address(url: str) -> bool:
+    try:
+        urlsplit(url).port  # noqa: B018 - it raises for what is no number
+    except ValueError:
+        return False
+    return True
 
 
 def shown_url(url: str) -> str:

@@ -37,12 +37,13 @@ from pegboard.core.server import (
     Trust,
 )
 from pegboard.core.toolset import Toolset
+from pegboard.ports import Unresolved
 
 from . import keys, presentation_keys
 from .code_keys import code_settings
 from .overriding import overrides
 from .prompt_keys import prompting
-from .references import literal, under_home
+from .references import literal, under_home, unresolved
 from .section import Key, OptionalName, Values
 from .telling import Placed, Telling
 
@@ -56,6 +57,12 @@ class Place:
     file: str
     folder: Path
     environ: Mapping[str, str]
+    resolves_references: bool = True
+    """Whether references are read. Those of a text that somebody sent are not: their values are the operator's."""
+
+    def unresolved(self, text: str) -> Iterator[Unresolved]:
+        """Each reference of a well formed text that has no value now; none where references are not read."""
+        return unresolved(text, self.environ, self.folder) if self.resolves_references else iter(())
 
     def at(self, placed: Placed[object]) -> DeclaredAt:
         return DeclaredAt(self.file, placed.line)

@@ -34,7 +34,7 @@ from .declaring import Place
 from .docspace_variables import PREFIX, WHERE, Variables, are_set, remarks, variables
 from .presentation_keys import PRESENTATION
 from .problem import Problem
-from .references import Variable, asked_of_callers, expander, parts
+from .references import Variable, asked_of_callers, expander, has_reference, parts
 from .section import Key, Values
 from .telling import Placed
 
@@ -114,7 +114,7 @@ def operators(connection: DocSpace, expand: Expand) -> Access | Misconfigured | 
             )
         )
     )
-    return settled(said, connection.lends)
+    return settled(replace(said, base_url_written=connection.base_url), connection.lends)
 
 
 def inside(connection: DocSpace, expand: Expand) -> tuple[str, ...]:
@@ -224,6 +224,8 @@ def _selection(values: Values) -> Selection:
 
 
 def _warnings(said: Placed[Values], connection: DocSpace, place: Place) -> Iterator[Problem]:
+    if not place.resolves_references and any(map(has_reference, connection.texts)):
+        return
     expand = expander(place.environ, place.folder)
     missing = False
     for key in _TEXTS:

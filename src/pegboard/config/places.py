@@ -12,8 +12,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-import platformdirs
-
 FILE_NAME: Final = "pegboard.yaml"
 DATABASE: Final = "pegboard.db"
 ADDRESS: Final = "gateway.json"
@@ -30,7 +28,11 @@ def data_directory(said: Path | None, environ: Mapping[str, str]) -> Path:
     if said is not None:
         return said.absolute()
     named = environ.get("PEGBOARD_DATA_DIR")
-    return Path(named).absolute() if named else Path(platformdirs.user_data_dir("pegboard", appauthor=False))
+    if named:
+        return Path(named).absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("pegboard", appauthor=False))
 
 
 def config_file(said: Path | None, environ: Mapping[str, str], *, here: bool = True) -> Path | None:
@@ -42,6 +44,8 @@ def config_file(said: Path | None, environ: Mapping[str, str], *, here: bool = T
         return said.absolute()
     if named := environ.get("PEGBOARD_CONFIG"):
         return Path(named).absolute()
+    import platformdirs
+
     own = Path(platformdirs.user_config_dir("pegboard", appauthor=False)) / FILE_NAME
     usual = (Path.cwd() / FILE_NAME, own) if here else (own,)
     return next((path for path in usual if path.is_file()), None)

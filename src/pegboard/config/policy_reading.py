@@ -89,7 +89,7 @@ class _Reader:
         key, said = _server(place), _object(entry)
         keys = {name: value for name, value in said.items() if name not in _OURS}
         written = {"servers": {key.server: {**keys, "toolset": key.toolset}}}
-        read = load_text(json.dumps(written), "server.json", Path("/"))
+        read = load_text(json.dumps(written), "server.json", Path("/"), resolves_references=False)
         if isinstance(read, Broken):
             raise _Wrong("; ".join(f"{problem.key}: {problem.what}" for problem in read.problems))
         server = read.declared.servers[key]
@@ -148,7 +148,7 @@ class _Reader:
             raise _Wrong("this is about one tool, or about a pattern. Write one of these keys.")
         about = _tool(_is(said, "tool", str)) if "tool" in said else _pattern(_is(said, "pattern", str))
         written = {"overrides": {toolset: {"*:*": _object(said.get("says"))}}}
-        read = load_text(json.dumps(written), "override.json", Path("/"))
+        read = load_text(json.dumps(written), "override.json", Path("/"), resolves_references=False)
         if isinstance(read, Broken):
             raise _Wrong("; ".join(problem.what for problem in read.problems))
         (row,) = read.declared.overrides

@@ -102,6 +102,9 @@ def _databases(one: Values, board: Declared, tell: Telling) -> frozenset[SourceI
 
 
 def _hash_of(reference: str, place: Place) -> bytes | _Unusable:
+    if not place.resolves_references:
+        # Of the reference itself: two callers with the same one would have the same token.
+        return hashlib.sha256(reference.encode()).digest()
     token = expander(place.environ, place.folder)(reference)
     if isinstance(token, Unresolved):
         # A default, which the usual words advise, would be a token that stands in the file.

@@ -14,7 +14,6 @@ from .declaring import Place, key_of
 from .override_keys import ARGUMENTS, OPTIONAL, PIN
 from .overriding import texts_in
 from .problem import Doubt, Problem, Stranger
-from .references import unresolved
 from .section import OptionalName, Values
 from .telling import Placed
 
@@ -24,7 +23,7 @@ def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]
     for id, said in values.value(keys.SERVERS, {}).items():
         if key_of(id, said) in runs:
             for text in _texts(said.value):
-                for missing in unresolved(text.value, place.environ, place.folder):
+                for missing in place.unresolved(text.value):
                     yield Problem(place.file, text.line, text.at, missing.why, here=True)
         names = said.value.get(keys.ENABLED_TOOLS)
         if names is not None and [name.value for name in names.value] == ["all"]:
@@ -129,7 +128,7 @@ def _pins(values: Values, place: Place) -> Iterator[Problem]:
     for argument in arguments:
         pin = argument.value.get(PIN)
         for text in () if pin is None else texts_in(pin.value):
-            for missing in unresolved(text, place.environ, place.folder):
+            for missing in place.unresolved(text):
                 assert pin is not None
                 yield Problem(place.file, pin.line, pin.at, missing.why, here=True)
 

@@ -23,7 +23,6 @@ from .files import decoded, read_bytes
 from .json_text import parse_json
 from .principals import principal_warnings, with_principals
 from .problem import Doubt, Problem, Remarks, Stranger
-from .references import unresolved
 from .remarking import doubts, strangers, warnings
 from .search_keys import SearchSettings, search_settings
 from .section import Values
@@ -115,9 +114,18 @@ def load(path: Path | str, environ: Mapping[str, str] = os.environ) -> Settings 
 
 
 def load_text(
-    content: bytes | str, file: str, folder: Path | None = None, environ: Mapping[str, str] = os.environ
+    content: bytes | str,
+    file: str,
+    folder: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    resolves_references: bool = True,
 ) -> Settings | Broken:
-    """`file` names the text in problems, tells its folder if none is given, and by .json says that it is JSON."""
+    """`file` names the text in problems, tells its folder if none is given, and by .json says that it is JSON.
+
+    Without `resolves_references` no variable and no file is read for a reference: whether it has a value, and whether
+    the value is usable, is not checked. Use this for a text that somebody sent.
+    """
     folder = Path(file).absolute().parent if folder is None else folder
     raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     digest = hashlib.sha256(raw).hexdigest()
@@ -132,7 +140,7 @@ def load_text(
     values = keys.PEGBOARD.read(parsed.root or Table((), 1), "", tell) if _readable(parsed) else Wrong()
     if isinstance(values, Wrong):
         return Broken(file, tell.told(), digest)
-    place = Place(file, folder, environ)
+    place = Place(file, folder, environ, resolves_references)
     sourced = replace(declared(values, place, tell), databases=databases(values, place, tell))
     hung = with_docspace(with_principals(sourced, values, place, tell), values, place)
     board = hung.board
@@ -219,7 +227,7 @@ def _store(values: Values, place: Place, tell: Telling) -> str | None:
     said = values.get(keys.STORE)
     if said is None:
         return None
-    for missing in unresolved(said.value, place.environ, place.folder):
+    for missing in place.unresolved(said.value):
         tell.wrong(said.line, said.at, missing.why)
     file = _SQLITE_FILE.fullmatch(said.value)
     if file is None:

@@ -3,9 +3,9 @@
 Looked at when a listing or the policy changes, and again when a call was refused for it; never in a call that runs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from pegboard.core.catalogue import Catalogue, Listing
 from pegboard.core.ids import Source
@@ -24,6 +24,11 @@ NO_FIT: Final = "the pinned value does not fit what the tool takes there"
 NO_DEFAULT: Final = "the default does not fit what the tool takes there"
 
 
+_Referring: TypeAlias = tuple[tuple[Tool, Value], ...]
+"""Values that hold references, each with its tool."""
+_FaultsOf: TypeAlias = Callable[[_Referring], Mapping[Value, str]]
+
+
 @dataclass(frozen=True)
 class _Looked:
     """What was found in one listing. References are read anew each time."""
@@ -31,7 +36,7 @@ class _Looked:
     listing: Listing
     rows: tuple[Override, ...]
     faults: Faults
-    referring: tuple[tuple[Tool, Value], ...]
+    referring: _Referring
 
 
 class Fitting:
@@ -42,6 +47,14 @@ class Fitting:
 
     def __call__(self, catalogue: Catalogue, policy: Policy) -> Policy:
         """The policy with what is now known of its values; the same one while nothing of that changes."""
+        return self._fitted(catalogue, policy, self._unread)
+
+    def without_resolving(self, catalogue: Catalogue, policy: Policy) -> Policy:
+        """The same for a policy that somebody only proposes: of its references none is read, and only what is known of
+        those that are on the board already is told. Otherwise whoever may look could ask for variables and files."""
+        return self._fitted(catalogue, policy, lambda referring: _known(referring, policy))
+
+    def _fitted(self, catalogue: Catalogue, policy: Policy, faults_of: _FaultsOf) -> Policy:
         found: dict[Value, str] = {}
         rows = tuple(row for row in policy.overrides.rows if row.arguments is not None)
         if rows:
@@ -50,15 +63,18 @@ class Fitting:
                 if known is None or known.listing is not listing or known.rows != rows:
                     known = self._looked[source] = self._look(listing, rows, policy)
                 found.update(known.faults)
-                found.update(self._unread(known.referring))
+                found.update(faults_of(known.referring))
         for source in [source for source in self._looked if not rows or source not in catalogue.listings]:
             del self._looked[source]
         return policy if found == policy.faults else replace(policy, faults=found)
 
     def of_tool(self, tool: Tool, policy: Policy) -> Faults:
+        """Of one tool under a policy that somebody only proposes: no reference is read for it."""
         shape = shape_of(tool, policy)
-        values = () if shape is None else values_of(tool, shape)
-        return {value: why for value in values if (why := self._fault(tool, value)) is not None}
+        values = () if shape is None else tuple(values_of(tool, shape))
+        found = {value: self._fault(tool, value) for value in values if not _refers(value)}
+        referring = tuple((tool, value) for value in values if _refers(value))
+        return {value: why for value, why in found.items() if why is not None} | _known(referring, policy)
 
     def _look(self, listing: Listing, rows: tuple[Override, ...], policy: Policy) -> _Looked:
         faults: dict[Value, str] = {}
@@ -66,13 +82,13 @@ class Fitting:
         for tool in listing.tools:
             shape = shape_of(tool, policy)
             for value in () if shape is None else values_of(tool, shape):
-                if value.aspect == "pin" and "$" in value.held.text:
+                if _refers(value):
                     referring.append((tool, value))
                 elif (why := self._fault(tool, value)) is not None:
                     faults[value] = why
         return _Looked(listing, rows, faults, tuple(referring))
 
-    def _unread(self, referring: tuple[tuple[Tool, Value], ...]) -> Mapping[Value, str]:
+    def _unread(self, referring: _Referring) -> Mapping[Value, str]:
         return {value: why for tool, value in referring if (why := self._fault(tool, value)) is not None}
 
     def _fault(self, tool: Tool, value: Value) -> str | None:
@@ -87,6 +103,14 @@ class Fitting:
         if self._validators.problems(_alone(tool, value.parameter), {value.parameter: held.value}):
             return NO_FIT if value.aspect == "pin" else NO_DEFAULT
         return None
+
+
+def _refers(value: Value) -> bool:
+    return value.aspect == "pin" and "$" in value.held.text
+
+
+def _known(referring: _Referring, policy: Policy) -> dict[Value, str]:
+    return {value: policy.faults[value] for _, value in referring if value in policy.faults}
 
 
 def unchanged(catalogue: Catalogue, policy: Policy) -> Policy:

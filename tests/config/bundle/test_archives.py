@@ -18,6 +18,7 @@ from tests.config.bundle.packing import (
     spoiled,
     with_entries,
 )
+from tests.support.fuzzing import case_count
 
 from pegboard.config.bundle import BadBundleError, Limits, staged_archive, staged_folder, sweep
 from pegboard.config.bundle.archive import MIB
@@ -228,7 +229,7 @@ SOUND = {"toolset.yaml": MANIFEST, "tools/a.py": "def a() -> int:\n    return 1\
 
 
 @pytest.mark.behaviour("bundle.fuzzed")
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=case_count(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     edits=st.lists(st.tuples(st.floats(0, 0.9999), st.integers(0, 255)), max_size=6),
     cut=st.floats(0.2, 1.0),

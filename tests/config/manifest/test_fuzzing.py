@@ -10,6 +10,7 @@ import pytest
 from tests.config.manifest.bundles import BUNDLES
 from tests.config.manifest.reading import FOLDER
 from tests.config.manifest.test_schema import BAD, GOOD
+from tests.support.fuzzing import case_count
 
 from pegboard.config.manifest import Manifest, check_files, read_label, read_manifest, written
 from pegboard.config.settings import Broken, parse
@@ -25,7 +26,7 @@ PIECES = [
     *("a" * 300, "*:*", "[[", "mcp:", "toolset:", "~", ":", "$args", "$return[", "x-"),
 ]
 VALUES: list[Any] = [*PIECES, None, True, False, 0, 1, -1, 1.5, 10**30, [], {}, [[]], {"": None}, {"type": "html"}]
-ROUNDS = 2_000
+ROUNDS = case_count(600)
 
 
 def mutated(chance: random.Random) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from tests.config.manifest.generating import MANIFESTS
 from tests.config.manifest.reading import FOLDER
+from tests.support.collect_failures import each_case
 
 from pegboard.config.manifest import Manifest, read_manifest, written
 from pegboard.config.manifest.schema import FILE, json_schema, json_schema_text
@@ -162,7 +163,7 @@ def test_the_schema_accepts_what_the_reader_accepts(text: str) -> None:
 
 
 @pytest.mark.behaviour("toolsets.manifest_schema")
-@pytest.mark.parametrize("text", BAD)
+@each_case("text", BAD)
 def test_the_schema_refuses_what_the_reader_refuses(text: str) -> None:
     assert (reads(text), fits(text)) == (False, False)
 

@@ -134,3 +134,24 @@ async def test_a_key_that_is_not_set_is_told_before_anything_is_sent() -> None:
         with pytest.raises(CannotEncode, match="NO_SUCH_KEY"):
             await remote.query("anything")
     assert endpoint.asked == []
+
+
+@pytest.mark.behaviour("config.references_not_quoted")
+@pytest.mark.parametrize(
+    ("url", "key", "secret"),
+    [
+        ("http://127.0.0.1:1/v1", "MARKER\nMARKER", "MARKER"),
+        ("http://127.0.0.1:1/v1", "MARKER\N{SNOWMAN}", "MARKER"),
+        ("MARKER", "a-key", "MARKER"),
+        ("ftp://MARKER/v1", "a-key", "MARKER"),
+        ("http://127.0.0.1:MARKER/v1", "a-key", "MARKER"),
+        ("http://[MARKER/v1", "a-key", "MARKER"),
+    ],
+)
+async def test_an_address_or_key_that_cannot_be_used_is_not_quoted(url: str, key: str, secret: str) -> None:
+    expand = expander({"URL": url, "KEY": key}, Path())
+    made = EndpointEncoder(Embeddings("${URL}", "small", api_key="${KEY}", timeout=20.0), expand)
+    with pytest.raises(CannotEncode) as error:
+        await made.query("text")
+    await made.aclose()
+    assert secret not in str(error.value)

@@ -345,3 +345,13 @@ async def test_a_server_that_does_not_know_the_wish_for_usage_is_asked_without_i
         async with speaking(server) as client:
             assert [await said(client), await said(client)] == [[Said("hi"), Stopped("stop")]] * 2
     assert ["stream_options" in body for body in server.asked] == [True, False, False]
+
+
+@pytest.mark.behaviour("config.references_not_quoted")
+@pytest.mark.parametrize("url", ["MARKER", "ftp://MARKER/v1", "http://127.0.0.1:MARKER/v1", "http://[MARKER/v1"])
+async def test_an_address_that_cannot_be_used_is_not_quoted(url: str) -> None:
+    client = OpenAiServer(ModelServerSettings("local", "${URL}", None), expander({"URL": url}, Path()))
+    with pytest.raises(ModelTrouble) as trouble:
+        await client.models()
+    await client.aclose()
+    assert "MARKER" not in str(trouble.value)

@@ -11,9 +11,12 @@ _PORTS: Final = {"http": 80, "https": 443}
 _LONGEST: Final = 200
 
 
-def url_faults(text: str) -> tuple[str, ...]:
-    """What keeps a text from being a base URL; nothing where it is one. A password that stands in it is not told."""
-    shown = _USERINFO.sub(r"\1…@", text)[:_LONGEST]
+def url_faults(text: str, written: str = "") -> tuple[str, ...]:
+    """What keeps a text from being a base URL; nothing where it is one. A password that stands in it is not told.
+
+    `written` is the text before its references were resolved. If given, it is quoted instead of the text.
+    """
+    shown = _USERINFO.sub(r"\1…@", written or text)[:_LONGEST]
     if not _SCHEME.match(text):
         return (f"Expected a valid URL, but got {shown}",)
     try:

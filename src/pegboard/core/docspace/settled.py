@@ -19,13 +19,15 @@ class Said:
     username: str = ""
     password: str = field(default="", repr=False)
     authorization: str = field(default="", repr=False)
+    base_url_written: str = ""
+    """The base URL as the file says it, with its references. Messages quote this one: a value may be a secret."""
 
 
 def settled(said: Said, lends: Lends | None) -> Access | Misconfigured | None:
     """All that is wrong, at once. `None` where the operator has no credentials, and each caller is to lend its own."""
     place = said.base_url.strip()
     methods = tuple(_methods(said))
-    faults = url_faults(place) if place else ()
+    faults = url_faults(place, said.base_url_written) if place else ()
     if wrong := [*faults, *_wrong(said, methods, lends)]:
         return Misconfigured("\n".join(wrong))
     return Access(base_url(place), methods[0]) if methods else None

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from pegboard.children.erasing import Eraser, inserted
 from pegboard.config.search_keys import Embeddings
 from pegboard.ports import CannotEncode, Expand, Traits, Unresolved, Vector
 
@@ -85,28 +86,33 @@ class EndpointEncoder:
         body: dict[str, object] = {"model": self._endpoint.model, "input": [*texts], "encoding_format": "float"}
         if self._endpoint.dimensions is not None:
             body["dimensions"] = self._endpoint.dimensions
-        url, headers = self._address()
+        url, headers, erase = self._address()
         if self._client is None:
             self._client = httpx2.AsyncClient(follow_redirects=False, limits=httpx2.Limits(max_connections=4))
         try:
             async with self._client.stream("POST", url, json=body, headers=headers, timeout=within) as answer:
                 content = await _bounded(answer)
         except httpx2.HTTPError as error:
-            why = str(error) or type(error).__name__
-            raise CannotEncode(f"{self._where} does not answer: {why}. {_MEND}") from error
-        except httpx2.InvalidURL as error:
-            raise CannotEncode(f"{self._where} is no address: {error}. {_MEND}", lasting=True) from error
+            why = erase(str(error)) or type(error).__name__
+            raise CannotEncode(f"{self._where} does not answer: {why}. {_MEND}") from None
+        except (httpx2.InvalidURL, UnicodeError):
+            # Its words quote a part of the address or of the key, and either may be a secret.
+            what = f"{self._where} cannot be asked: no request can be made with this url and api_key"
+            raise CannotEncode(f"{what}. {_MEND}", lasting=True) from None
         if answer.status_code != 200:
-            raise CannotEncode(self._refusal(answer.status_code, content), lasting=answer.status_code in _LASTING)
+            told = erase(self._refusal(answer.status_code, content))
+            raise CannotEncode(told, lasting=answer.status_code in _LASTING)
         return self._vectors(content, len(texts))
 
-    def _address(self) -> tuple[str, dict[str, str]]:
+    def _address(self) -> tuple[str, dict[str, str], Eraser]:
+        """Where to ask, with which headers, and what takes the values of references out of messages."""
         said = [self._expand(self._endpoint.url), self._expand(self._endpoint.api_key or "")]
         for each in said:
             if isinstance(each, Unresolved):
                 raise CannotEncode(f"search.embeddings: {each.why}", lasting=True)
         url, key = map(str, said)
-        return f"{url.rstrip('/')}/embeddings", {"authorization": f"Bearer {key}"} if key else {}
+        erase = Eraser({key, *inserted(self._endpoint.url, url)})
+        return f"{url.rstrip('/')}/embeddings", {"authorization": f"Bearer {key}"} if key else {}, erase
 
     @property
     def _host(self) -> str:

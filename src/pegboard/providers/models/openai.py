@@ -161,10 +161,11 @@ class OpenAiServer:
                     raise await self._refusal(answer, body, address.erase)
                 started = True
                 yield answer
-        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+            # The words of the error quote a part of the address, which may be a secret.
             mend = f"See chat.model_servers.{self.name}.url in pegboard.yaml."
             raise ModelTrouble(
-                Fault.AWAY, f"{self._where} has no usable address: {erase(str(error))}. {mend}"
+                Fault.AWAY, f"{self._where} has no usable address: it is no URL of the form http://machine/v1. {mend}"
             ) from None
         except httpx2.ConnectTimeout as error:
             raise self._away(f"no connection within {CONNECT_SECONDS:g} seconds") from error

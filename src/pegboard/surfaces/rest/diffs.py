@@ -45,14 +45,15 @@ def diff_routes(gateway: Gateway) -> APIRouter:
 
     @routes.post("/diff")
     async def diff_config(body: OtherConfig) -> ConfigDifference:
-        """Which tools would open or lock if this configuration were loaded instead."""
-        other = load_text(body.text, body.file, Path(body.file).parent)
+        """Which tools would open or lock if this configuration were loaded instead. References such as ${NAME} are not
+        resolved: whether each has a value is not checked."""
+        other = load_text(body.text, body.file, Path(body.file).parent, resolves_references=False)
         if isinstance(other, Broken):
             told = [str(problem) for problem in other.problems]
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
         view = View(PrincipalId(body.principal))
         before = board.policy
-        after = board.fitting(board.catalogue, replace(before, declared=other.declared))
+        after = gateway.fitting.without_resolving(board.catalogue, replace(before, declared=other.declared))
         found = what_if(board.catalogue, before, after, view)
         unknown = resolve(board.catalogue, after, view).unknown
         return {

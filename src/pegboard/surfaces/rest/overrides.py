@@ -142,7 +142,7 @@ def _said(place: Place, written: dict[str, Any]) -> Override:
     toolset, about = place
     if not written:
         return Override(toolset, about)
-    read = load_text(json.dumps({"overrides": {toolset: {str(about): written}}}), _FILE)
+    read = load_text(json.dumps({"overrides": {toolset: {str(about): written}}}), _FILE, resolves_references=False)
     if isinstance(read, Broken):
         prefix = f"overrides.{toolset}."
         told = [f"{_key(problem.key, prefix, str(about))}{problem.what}" for problem in read.problems]

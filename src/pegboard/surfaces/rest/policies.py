@@ -109,7 +109,7 @@ def policy_routes(gateway: Gateway) -> APIRouter:
         if isinstance(after, Rejected):
             told = after.why.splitlines()
             raise Problem(HTTPStatus.CONFLICT, after.why, {"errors": told})
-        other = board.fitting(board.catalogue, replace(before, decided=after))
+        other = gateway.fitting.without_resolving(board.catalogue, replace(before, decided=after))
         return await anyio.to_thread.run_sync(partial(_difference, board.catalogue, before, other, said))
 
     def exported() -> Carried:

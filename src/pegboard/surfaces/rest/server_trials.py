@@ -94,13 +94,12 @@ def trial_routes(gateway: Gateway, trials: Trials) -> APIRouter:
 async def to_install(body: ServerBody, gateway: Gateway) -> Installing:
     """Raises `Problem`, with everything that is wrong."""
     whole = await sourced(body)
-    written = whole.written()
+    refuse_references(whole.written())
     made = installing(whole, whoever(), gateway.clock())
     if isinstance(made, Misfit):
         told = list(made.problems)
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
     require_for_program(made.server)
-    refuse_references(written)
     return made
 
 

@@ -17,7 +17,7 @@ from pegboard.gateway.toolsets.exporting import exported
 from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.toolsets.secrets import secrets_asked
 
-from .access import needs, whoever
+from .access import needs, refuse_references, whoever
 from .answers import JSON, routes_about, written
 from .bodies import SecretBody, SwitchBody
 from .deciding import Version, done, version_of
@@ -154,7 +154,9 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
 
     @routes.put("/toolsets/{name}/secrets/{secret}")
     async def set_toolset_secret(name: str, secret: str, body: SecretBody) -> KeptSecretShape:
-        """Set a secret that the toolset asks for. It is kept encrypted, and never shown again."""
+        """Set a secret that the toolset asks for. It is kept encrypted, and never shown again. A reference such as
+        ${NAME} needs the scope `admin`."""
+        refuse_references(body.value)
         id = _asking(gateway, name, secret)
         await told(installer().keep_secret(id, secret, body.value, whoever()))
         return {"toolsetId": id, "name": secret, "set": True}
