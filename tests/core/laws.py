@@ -13,7 +13,7 @@ from pegboard.core.catalogue import Catalogue, Health, Listing
 from pegboard.core.catalogue import catalogue as real_catalogue
 from pegboard.core.explain import Trail
 from pegboard.core.explain import explain as real_explain
-from pegboard.core.ids import BuiltinKey, CallId, ToolId, WireName
+from pegboard.core.ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
 from pegboard.core.naming import long_names
 from pegboard.core.naming import wire_names as real_wire_names
 from pegboard.core.policy import Policy
@@ -22,7 +22,7 @@ from pegboard.core.resolve import resolve as real_resolve
 from pegboard.core.rules import RULES, Rule
 from pegboard.core.selection import Selection
 from pegboard.core.server import Trust
-from pegboard.core.status import PRECEDENCE, Reason, Status, remedy, sentence, status
+from pegboard.core.status import PRECEDENCE, NearUnknownDenial, Reason, Status, remedy, sentence, status
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.unknown_names import with_suspects
 from pegboard.core.view import View
@@ -205,7 +205,7 @@ def what_stands_beside_decides_nothing(core: Core, board: Board, view: View) -> 
     for id in board.tools:
         asked = call(resolution.names.get(id, str(id)))
         dressed = replace(asked, beside=beside, headers={b"authorization": b"Bearer operator"}, presentation="operator")
-        dressed = replace(dressed, kept_as=CallId("run"))
+        dressed = replace(dressed, kept_as=CallId("run"), made_by=PrincipalId("operator"))
         plain, told = core.admit(asked, resolution, fits), core.admit(dressed, resolution, fits)
         assert told == (plain._replace(call=dressed) if isinstance(plain, Admitted) else plain)
 
@@ -272,6 +272,11 @@ def a_locked_tool_renames_no_open_one(core: Core, board: Board) -> None:
     listings = board.catalogue.listings.values()
     rest = [replace(each, tools=tuple(tool for tool in each.tools if tool.id in alone)) for each in listings]
     without = core.resolve(real_catalogue(rest), board.policy, View(ME))
+    if opened(without) != alone:
+        # A denial that named what is left out names no tool then, and locks another that it may mean.
+        locked = [verdict.reason for verdict in without.verdicts.values() if isinstance(verdict, Locked)]
+        assert any(isinstance(reason, NearUnknownDenial) for reason in locked)
+        return
     assert {id: name for id, name in resolution.names.items() if id in alone} == without.names
 
 

@@ -6,6 +6,7 @@ import pytest
 from tests.core.boards import FILE, GITHUB, ME, PERSON, key, server, toolset
 from tests.core.imports import FETCH, installing, own, own_tool
 from tests.core.imports import server as kit_server
+from tests.support.collect_failures import each_case
 
 from pegboard.core.activity import Told, told
 from pegboard.core.argument import Argument, held
@@ -52,7 +53,7 @@ class RevokeEverything:
 
 
 @pytest.mark.behaviour("audit.decisions")
-@pytest.mark.parametrize(
+@each_case(
     ("command", "words"),
     [
         (
@@ -141,7 +142,6 @@ class RevokeEverything:
         (Grant(PrincipalId("bob"), None), Told("grant", None, "bob may use: no limit")),
         (RevokeEverything(SEARCH), Told("revoke_everything", "mcp:dev~github:search", "")),
     ],
-    ids=lambda value: type(value).__name__,
 )
 def test_every_command_has_its_kind_its_subject_and_its_words_without_secrets(command: object, words: Told) -> None:
     assert told(command) == words

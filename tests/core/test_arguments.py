@@ -27,6 +27,7 @@ from tests.core.pinning import (
     verdict,
     with_schema,
 )
+from tests.support.collect_failures import each_case
 
 from pegboard.core.argument import Argument, held
 from pegboard.core.call import Admitted, BadArguments, ToolIsLocked, admit, refusal_text
@@ -159,9 +160,9 @@ def test_a_pin_of_what_the_tool_does_not_take_closes_it_and_a_patterns_does_not(
 
 
 @pytest.mark.behaviour("overrides.misspelled_argument_is_closed")
-@pytest.mark.parametrize("key", ["read", "dev:read", "github:read", "dev~github:read", "mcp:dev~github:read"])
-@pytest.mark.parametrize("argument", [pinned("/srv"), Argument(hide=True)], ids=["pin", "hide"])
-@pytest.mark.parametrize("room", [{}, {"additionalProperties": True}, {"additionalProperties": False}])
+@each_case("key", ["read", "dev:read", "github:read", "dev~github:read", "mcp:dev~github:read"])
+@each_case("argument", [pinned("/srv"), Argument(hide=True)])
+@each_case("room", [{}, {"additionalProperties": True}, {"additionalProperties": False}])
 def test_an_exact_name_that_fixes_what_the_tool_does_not_declare_closes_it_like_a_full_id(
     key: str, argument: Argument, room: JsonObject
 ) -> None:

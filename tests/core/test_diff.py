@@ -7,6 +7,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests.core.boards import GITHUB, json_objects, spec, texts
 from tests.core.spec_changes import CHANGES, Changed
+from tests.support.collect_failures import each_case
 
 from pegboard.core.diff import (
     AnnotationChanged,
@@ -213,8 +214,8 @@ def test_what_no_careful_server_sends_is_told_all_the_same(
     assert told == ([f"The input schema: {said}"] if said else ["The input schema: 'x\\u200by' was removed."])
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
-@pytest.mark.parametrize("variant", range(8))
+@each_case("change", CHANGES, name=lambda change: change.name)
+@each_case("variant", range(8))
 def test_every_way_in_which_a_tool_can_change_is_told(change: Changed, variant: int) -> None:
     before = spec(ToolId(GITHUB, "read"), variant)
     assert diff(before, change.do(before)) != ()

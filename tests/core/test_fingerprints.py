@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.core.boards import GITHUB, json_objects, json_values, spec, texts
 from tests.core.spec_changes import CHANGES, Changed
+from tests.support.collect_failures import each_case
 
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Hints, Json, JsonObject, Tool, ToolSpec, _dumps, _pieces, canonical
@@ -34,8 +35,8 @@ def test_a_fingerprint_is_the_sha256_of_the_canonical_json_of_all_that_is_seen()
     assert seen.fingerprint == hashlib.sha256(text.encode()).hexdigest()
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
-@pytest.mark.parametrize("variant", range(8))
+@each_case("change", CHANGES, name=lambda change: change.name)
+@each_case("variant", range(8))
 def test_any_change_to_what_is_seen_changes_it(change: Changed, variant: int) -> None:
     before = spec(ToolId(GITHUB, "read"), variant)
     assert change.do(before).fingerprint != before.fingerprint

@@ -8,15 +8,20 @@ from hypothesis import strategies as st
 from tests.core import laws
 from tests.core.boards import (
     DAMAGES,
+    DEV_FILES,
+    GITHUB,
     ME,
     SOURCES,
     Board,
     Damage,
+    board,
     boards,
     damaged,
+    damaging,
     ids,
     open_boards,
     selections,
+    tool,
     views,
 )
 from tests.core.spec_changes import CHANGES, Changed
@@ -106,7 +111,7 @@ def test_what_an_agent_sends_has_no_field_that_could_widen() -> None:
     assert [[field.name for field in fields(kind)] for kind in Toolsets.__args__] == [[], ["names"]]
     assert [field.name for field in fields(Call)] == [
         *("id", "name", "arguments", "principal", "at", "raw", "client", "parent", "beside", "headers"),
-        *("presentation", "kept_as"),
+        *("presentation", "kept_as", "made_by"),
     ]
 
 
@@ -146,6 +151,17 @@ def test_a_locked_tool_renames_no_open_one(board: Board, data: st.DataObject) ->
     tools = st.sampled_from(sorted(board.tools))
     wrong = data.draw(st.lists(st.tuples(st.sampled_from(DAMAGES), tools), min_size=1, max_size=6))
     laws.a_locked_tool_renames_no_open_one(CORE, damaged(board, wrong))
+
+
+@pytest.mark.behaviour("naming.locked_tools_rename_nothing")
+def test_a_denial_that_names_no_tool_without_the_locked_one_locks_another() -> None:
+    """Why the law looks away then: without the denied tool, the entry may mean the other."""
+    denied, meant, other = ToolId(DEV_FILES, "docs__files__read"), ToolId(DEV_FILES, "read"), ToolId(GITHUB, "read")
+    (among,) = (damage for damage in DAMAGES if damage.name == "among the disabled_tools")
+    made = damaging(
+        board([tool(id.source, id.name) for id in (denied, meant, other)], sources=SOURCES), denied, [among]
+    )
+    laws.a_locked_tool_renames_no_open_one(CORE, made)
 
 
 @pytest.mark.behaviour("naming.never_moves", "naming.old_names_reach_their_tool")

@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.collect_failures import each_case
 
 from pegboard.core.redact import WHOLE, Bounds, Redaction, is_cut, is_secret, safe_text
 from pegboard.core.tool import Json
@@ -13,7 +14,7 @@ USUAL = Redaction()
 
 
 @pytest.mark.behaviour("redaction.by_name")
-@pytest.mark.parametrize(
+@each_case(
     "key",
     [
         "password", "Password", "dbPassword", "DB_PASSWORD", "userpassword", "passwd", "token", "access_token",

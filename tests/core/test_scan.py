@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, json_objects, texts, tool
 from tests.core.scan_texts import INNOCENT, ORDER, POISONED, QUIET, Case, tagged
+from tests.support.collect_failures import each_case
 
 from pegboard.core.ids import ServerKey
 from pegboard.core.scan import MOST_FINDINGS, Finding, Kind, Severity, is_poisoned, scan, strangers, strangers_of_each
@@ -15,14 +16,14 @@ from pegboard.core.tool import Json, JsonObject, ToolSpec
 HARD, SOFT = Severity.HARD, Severity.SOFT
 
 
-@pytest.mark.parametrize("case", POISONED, ids=lambda case: case.name)
+@each_case("case", POISONED, name=lambda case: case.name)
 def test_what_no_ordinary_tool_says_is_a_hard_finding(case: Case) -> None:
     found = scan(ToolSpec("add", description=case.text))
     assert (HARD, case.kind, ("description",)) in [(each.severity, each.kind, each.path) for each in found]
     assert is_poisoned(found)
 
 
-@pytest.mark.parametrize("case", POISONED, ids=lambda case: case.name)
+@each_case("case", POISONED, name=lambda case: case.name)
 def test_a_finding_repeats_little_of_what_it_found_and_nothing_that_does_not_show(case: Case) -> None:
     for finding in scan(ToolSpec("add", description=case.text)):
         assert finding.sentence.isprintable()
@@ -30,12 +31,12 @@ def test_a_finding_repeats_little_of_what_it_found_and_nothing_that_does_not_sho
         assert ORDER not in finding.sentence.casefold()
 
 
-@pytest.mark.parametrize("text", [text for _, text in INNOCENT], ids=[name for name, _ in INNOCENT])
+@each_case("text", [text for _, text in INNOCENT])
 def test_an_ordinary_text_is_no_hard_finding(text: str) -> None:
     assert [found for found in scan(ToolSpec("add", description=text)) if found.severity is HARD] == []
 
 
-@pytest.mark.parametrize("text", [text for name, text in INNOCENT if name in QUIET])
+@each_case("text", [text for name, text in INNOCENT if name in QUIET])
 def test_most_ordinary_texts_are_no_finding_at_all(text: str) -> None:
     assert scan(ToolSpec("add", description=text)) == ()
 

@@ -20,6 +20,7 @@ from tests.core.boards import (
     tool,
     toolset,
 )
+from tests.support.collect_failures import each_case
 
 from pegboard.core.addressed import to_you
 from pegboard.core.argument import Argument
@@ -405,9 +406,9 @@ def decoyed(made: Board, *decoys: ToolId, trust: Trust = Trust.STRICT) -> Board:
 
 
 @pytest.mark.behaviour("names.decoys_end_no_lock")
-@pytest.mark.parametrize("trust", Trust)
-@pytest.mark.parametrize("source", [EVIL, GITHUB])
-@pytest.mark.parametrize("kind", [kind for kind in DENIALS if kind not in ("an unknown server", "another case")])
+@each_case("trust", Trust)
+@each_case("source", [EVIL, GITHUB])
+@each_case("kind", [kind for kind in DENIALS if kind not in ("an unknown server", "another case")])
 def test_no_server_ends_the_lock_of_a_misspelled_denial_by_listing_its_name(
     kind: str, source: ServerKey, trust: Trust
 ) -> None:

@@ -10,13 +10,14 @@ from tests.core.boards import key, tool
 from tests.rest.conforming import assert_conforms
 from tests.support.doubles import MemoryStore, Providers
 from tests.support.house import House, declared, opened
+from tests.support.shared_api import shared_rest_app
 from tests.support.sign_ins import ScriptedSignIns
 
 from pegboard.core.policy import Declared
 from pegboard.core.tool import Tool
 from pegboard.ports import TicketStore
 from pegboard.surfaces.rest.access import hashed
-from pegboard.surfaces.rest.app import About, rest_app
+from pegboard.surfaces.rest.app import About
 
 TOKEN = "the-start-up-token"
 ABOUT = About("/srv/pegboard.yaml", "/srv/data", "http://127.0.0.1:8460/mcp", "sqlite:////srv/data/pegboard.db")
@@ -57,9 +58,19 @@ async def at_desk(
     tools: Mapping[Any, tuple[Tool, ...]] = TOOLS,
 ) -> AsyncIterator[Desk]:
     board = declared(GITHUB, NOTES) if board is None else board
-    async with opened(board, Providers(tools), store=store, settle=settle, tickets=tickets) as house:
-        app = rest_app(house.gateway, ABOUT, hashed(TOKEN), lambda: sign_ins or ScriptedSignIns())
-        headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    async with (
+        opened(board, Providers(tools), store=store, settle=settle, tickets=tickets) as house,
+        desk_over(house, token=token, sign_ins=sign_ins) as desk,
+    ):
+        yield desk
+
+
+@asynccontextmanager
+async def desk_over(
+    house: House, *, token: str | None = TOKEN, sign_ins: ScriptedSignIns | None = None
+) -> AsyncIterator[Desk]:
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    with shared_rest_app(house.gateway, ABOUT, hashed(TOKEN), lambda: sign_ins or ScriptedSignIns()) as app:
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
             yield Desk(house, client)

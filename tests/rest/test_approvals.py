@@ -4,14 +4,16 @@ import pytest
 from tests.core.boards import tool
 from tests.rest.desk import GITHUB, Desk, at_desk, problem
 from tests.support.house import declared
+from tests.support.sentences import rejection
 
+from pegboard.core.commands import Approve
 from pegboard.core.ids import ToolId
 from pegboard.core.server import Trust
+from pegboard.core.tool import Fingerprint
 
 pytestmark = pytest.mark.anyio
 
 READ = ToolId(GITHUB, "read")
-CHANGED = f"{READ} changed while you were reading it. Review the difference again: pegboard approvals list"
 STRICT = declared(GITHUB, trust=Trust.STRICT)
 
 
@@ -48,7 +50,8 @@ async def test_a_tool_that_changed_while_it_was_read_is_not_approved() -> None:
         desk.house.provider(GITHUB).lists(tool(GITHUB, "read", description="Now it deletes."))
         await desk.house.until(lambda: desk.house.board.catalogue.tools[READ].spec.fingerprint != read)
         refused = await desk.ask("POST", "/tools/approve", json={"tool": str(READ), "fingerprint": read})
-        assert problem(refused) == (409, CHANGED)
+        now = desk.house.board.catalogue.tools[READ].spec
+        assert problem(refused) == (409, rejection(desk.house.board.policy, Approve(READ, now, Fingerprint(read))))
         assert await status_of_read(desk) == "pending_approval"
 
 

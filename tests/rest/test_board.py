@@ -7,6 +7,7 @@ from inline_snapshot import snapshot
 from tests.core.boards import FILE, NOW
 from tests.rest.desk import GITHUB, NOTES, TOOLS, at_desk, problem
 from tests.support.house import declared
+from tests.support.sentences import not_granted
 
 from pegboard.core.catalogue import Down
 from pegboard.core.commands import Approve, ThrowSwitch
@@ -135,7 +136,7 @@ async def test_the_wall_is_resolved_anew_for_the_view_that_is_asked_for() -> Non
         nobody = await desk.ask("GET", "/board", params={"as": "eve"})
         nothing = await desk.ask("GET", "/board", params={"toolsets": ["nothing"]})
         others = [(await desk.get(path, tool=str(READ)))["others"] for path in ("/board/peg", "/why")]
-    not_hers = {"principal": "ada", "sentence": "ada may not use toolset dev: it is granted docs."}
+    not_hers = {"principal": "ada", "sentence": not_granted("ada", "dev", "docs")}
     assert others == [[not_hers], [not_hers]], "whoever gets it is told who does not"
     assert states(everyone) == {str(READ): "open", str(WRITE): "open", "mcp:docs~notes:jot": "open"}
     assert states(hers) == {str(READ): "locked", str(WRITE): "locked", "mcp:docs~notes:jot": "open"}
@@ -167,7 +168,7 @@ async def test_who_has_a_token_is_granted_what_is_missing_by_the_act_and_what_re
         }
         said = {key: peg[key] for key in ("verdict", "sentence", "remedy", "more", "action")}
         assert {key: told[key] for key in said} == said
-        assert said["sentence"] == "bot may not use toolset dev: it is granted docs."
+        assert said["sentence"] == not_granted("bot", "dev", "docs")
         assert said["remedy"].endswith("pegboard grants set bot dev docs")
         [off] = said["more"]
         assert off.startswith(f"{READ} was switched off by local on ")

@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 from tests.rest.desk import GITHUB, NOTES, Desk, at_desk, problem
 from tests.support.house import declared
+from tests.support.sentences import locked_verdict
 
-from pegboard.core.ids import ToolsetId
+from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.server import DeclaredAt
+from pegboard.core.status import SwitchedOff
+from pegboard.gateway.toolsets.wanted import Overtaken
 
 pytestmark = pytest.mark.anyio
 
@@ -48,13 +51,7 @@ async def test_the_set_is_told_before_it_is_saved_and_saved_in_one_write() -> No
             "state": "locked",
             "by": "*:*",
             "whose": "person",
-            "verdict": {
-                "verdict": "locked",
-                "status": "disabled_by_user",
-                "sentence": "mcp:dev~github:write is hidden by a person's override.",
-                "remedy": "Ask the user to switch the tool on again: pegboard tools enable mcp:dev~github:write",
-                "more": [],
-            },
+            "verdict": locked_verdict(SwitchedOff(ToolId(GITHUB, "write"), None)),
         }
         assert desk.house.store.saves == []
         now = await saved(desk, told["policyVersion"], includes=["r*"], excludes=["*:*"])
@@ -71,7 +68,7 @@ async def test_whoever_looked_at_an_older_policy_is_told_the_current_version() -
     async with at_desk() as desk:
         await saved(desk, excludes=["write"])
         answer = await desk.ask("PUT", CHOICE, json={}, headers={"if-match": '"0"'})
-        assert problem(answer) == (412, "The policy is at version 1 now. Look at it again before you decide.")
+        assert problem(answer) == (412, str(Overtaken(1)))
         assert changes(await desk.get(CHOICE)) == {"read": "in", "write": "out"}
 
 

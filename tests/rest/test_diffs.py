@@ -3,6 +3,11 @@
 import pytest
 from tests.rest.desk import GITHUB, NOTES, at_desk, problem
 from tests.support.house import declared
+from tests.support.sentences import locked_verdict
+
+from pegboard.core.ids import ToolId
+from pegboard.core.server import DeclaredAt
+from pegboard.core.status import DeniedByLimit
 
 pytestmark = pytest.mark.anyio
 
@@ -26,14 +31,9 @@ async def test_what_would_change_is_told_and_nothing_changes() -> None:
             {
                 "id": "mcp:dev~github:write",
                 "before": {"verdict": "open"},
-                "after": {
-                    "verdict": "locked",
-                    "status": "disabled_by_config",
-                    "sentence": "mcp:dev~github:write is denied by the operator: "
-                    "among the disabled_tools of its server (other.yaml:3).",
-                    "remedy": "This is operator policy: only an edit of pegboard.yaml changes it.",
-                    "more": [],
-                },
+                "after": locked_verdict(
+                    DeniedByLimit(ToolId(GITHUB, "write"), "among the disabled_tools", DeclaredAt("/srv/other.yaml", 3))
+                ),
             }
         ],
         "goneServers": ["docs~notes"],

@@ -2,17 +2,15 @@
 
 import json
 import re
-import sys
 from typing import Any
 
-import anyio
 import httpx2
 import pytest
 from tests.rest.conforming import assert_conforms
 from tests.rest.desk import at_desk
-from tests.support.house import PATIENCE
+from tests.support.collect_failures import each_case
 
-from pegboard.surfaces.rest.document import document
+from pegboard.surfaces.rest.document import document, main
 
 FILES = {"/api/v1/policy/export/file"}
 """What these answer is a file, which is described where it is read."""
@@ -23,16 +21,17 @@ OPERATIONS: list[tuple[str, str, dict[str, Any]]] = [
 
 @pytest.mark.anyio
 @pytest.mark.behaviour("rest.document")
-async def test_the_document_is_printed_without_a_gateway_as_a_gateway_gives_it_out() -> None:
+async def test_the_document_is_printed_without_a_gateway_as_a_gateway_gives_it_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     async with at_desk() as desk:
         given = await desk.get("/openapi.json")
-    with anyio.fail_after(PATIENCE):
-        printed = await anyio.run_process([sys.executable, "-m", "pegboard.surfaces.rest.document"])
-    assert json.loads(printed.stdout) == given
+    main()
+    assert json.loads(capsys.readouterr().out) == given
 
 
 @pytest.mark.behaviour("rest.document")
-@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS, ids=[f"{m} {p}" for m, p, _ in OPERATIONS])
+@each_case(("method", "path", "operation"), OPERATIONS, name=lambda method, path, _: f"{method} {path}")
 def test_an_operation_says_what_it_does_and_that_errors_are_problems(
     method: str, path: str, operation: dict[str, Any]
 ) -> None:
@@ -68,7 +67,7 @@ def test_an_answer_that_is_not_as_described_would_fail_its_test(
         assert_conforms(answer)
 
 
-@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS, ids=[f"{m} {p}" for m, p, _ in OPERATIONS])
+@each_case(("method", "path", "operation"), OPERATIONS, name=lambda method, path, _: f"{method} {path}")
 def test_a_good_answer_is_described_member_by_member(method: str, path: str, operation: dict[str, Any]) -> None:
     good = [each for status, each in operation["responses"].items() if status.startswith("2")]
     for content in (content for each in good for content in each.get("content", {}).items()):

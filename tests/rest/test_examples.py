@@ -6,12 +6,13 @@ import re
 import pytest
 from tests.rest.conforming import faults
 from tests.rest.examples import answer_of, body_of, operations
+from tests.support.collect_failures import each_case
 
 from pegboard.surfaces.rest.examples import FILE
 
 
 @pytest.mark.behaviour("rest.examples")
-@pytest.mark.parametrize("id", sorted(operations()))
+@each_case("id", sorted(operations()))
 def test_an_operation_has_an_example_that_is_as_it_is_described(id: str) -> None:
     operation = operations()[id]
     answer, body = answer_of(operation), body_of(operation)

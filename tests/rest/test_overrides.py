@@ -5,13 +5,11 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-import httpx2
 import pytest
 from tests.core.boards import tool
-from tests.rest.desk import ABOUT, GITHUB, NOTES, TOKEN, TOOLS, Desk, at_desk, problem
+from tests.rest.desk import GITHUB, NOTES, TOOLS, Desk, at_desk, desk_over, problem
 from tests.support.doubles import Providers
 from tests.support.house import declared, opened
-from tests.support.sign_ins import ScriptedSignIns
 
 from pegboard.core.argument import Argument, held
 from pegboard.core.commands import SetOverride
@@ -21,8 +19,6 @@ from pegboard.core.pattern import Pattern
 from pegboard.core.renderers import NAMES
 from pegboard.core.server import DeclaredAt
 from pegboard.core.tool import ToolSpec
-from pegboard.surfaces.rest.access import hashed
-from pegboard.surfaces.rest.app import rest_app
 
 pytestmark = pytest.mark.anyio
 
@@ -47,12 +43,8 @@ SHELVES = {**TOOLS, GITHUB: (replace(tool(GITHUB, "read"), spec=WITH_PATH), tool
 
 @asynccontextmanager
 async def desk_with_arguments() -> AsyncIterator[Desk]:
-    async with opened(BOARD, Providers(SHELVES)) as house:
-        app = rest_app(house.gateway, ABOUT, hashed(TOKEN), ScriptedSignIns)
-        headers = {"authorization": f"Bearer {TOKEN}"}
-        transport = httpx2.ASGITransport(app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
-            yield Desk(house, client)
+    async with opened(BOARD, Providers(SHELVES)) as house, desk_over(house) as desk:
+        yield desk
 
 
 async def said(desk: Desk, target: str, **body: Any) -> Any:

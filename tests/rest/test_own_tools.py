@@ -16,6 +16,7 @@ from pegboard.core.override import Override
 from pegboard.core.own import Own
 from pegboard.core.policy import Policy
 from pegboard.core.server import DeclaredAt, Server
+from pegboard.core.status import Quarantined, sentence
 from pegboard.core.tool import Tool, ToolSpec
 
 pytestmark = pytest.mark.anyio
@@ -104,7 +105,7 @@ async def test_a_review_of_what_an_import_put_in_quarantine_is_held_by_its_tools
         looked = await desk.ask("POST", "/servers/kit/review")
         assert looked.status_code == 200, looked.text
         assert (looked.json()["answered"], [tool["id"] for tool in looked.json()["tools"]]) == (True, ["kit:add"])
-        assert looked.json()["review"] == "Toolset kit is in quarantine until a person has reviewed it."
+        assert looked.json()["review"] == sentence(Quarantined(KIT))
         assert (await desk.ask("POST", "/servers/kit/release")).status_code == 200
         assert problem(await desk.ask("POST", "/servers/kit/release")) == (
             409,

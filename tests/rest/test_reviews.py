@@ -8,11 +8,14 @@ from tests.core.boards import key, tool
 from tests.rest.desk import GITHUB, NOTES, Desk, at_desk, problem
 from tests.support.doubles import UP
 from tests.support.house import declared
+from tests.support.sentences import rejection
 
 from pegboard.core.catalogue import Down, Flaw, Listing
+from pegboard.core.commands import Approve
 from pegboard.core.ids import ToolId
 from pegboard.core.server import Trust
-from pegboard.core.tool import Tool
+from pegboard.core.status import Quarantined, sentence
+from pegboard.core.tool import Fingerprint, Tool
 
 pytestmark = pytest.mark.anyio
 
@@ -102,10 +105,9 @@ async def test_what_was_read_is_approved_and_what_changed_meanwhile_is_refused()
         write = await desk.get("/approvals/show", tool="write")
         await become(desk, tool(GITHUB, "read"), tool(GITHUB, "write", "Now it deletes."))
         code, why = problem(await approve(desk, write))
-        assert (code, why) == (
-            409,
-            f"{WRITE} changed while you were reading it. Review the difference again: pegboard approvals list",
-        )
+        now = desk.house.board.catalogue.tools[WRITE].spec
+        stale = Approve(WRITE, now, Fingerprint(write["fingerprint"]))
+        assert (code, why) == (409, rejection(desk.house.board.policy, stale))
         assert desk.house.status(WRITE) == "pending_approval"
 
 
@@ -202,7 +204,7 @@ BODY: dict[str, object] = {"id": "extra", "command": "true", "quarantine": True}
 async def test_a_server_added_in_quarantine_is_not_started_and_says_so() -> None:
     async with at_desk() as desk:
         added = (await desk.ask("POST", "/servers", json=BODY)).json()
-        assert added["review"] == "Server extra~extra is in quarantine until a person has reviewed it."
+        assert added["review"] == sentence(Quarantined(EXTRA))
         assert (added["on"], added["health"]["state"]) == (False, "off")
         assert EXTRA not in [provider.source for provider in desk.house.providers.made]
         found = (await desk.get("/doctor"))["findings"]

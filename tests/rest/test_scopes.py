@@ -1,12 +1,18 @@
 """Every route and every scope: who lacks what it needs is told so, and nothing is done."""
 
+import json
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.rest.desk import at_desk
+from tests.core.boards import tool
+from tests.rest.desk import GITHUB, TOOLS, at_desk
 
 from pegboard.core.scope import Scope, with_lesser
+from pegboard.core.tool import ToolSpec
+from pegboard.gateway.filling import Filling
 from pegboard.surfaces.rest.document import document
 
 pytestmark = pytest.mark.anyio
@@ -141,3 +147,51 @@ async def test_who_may_operate_still_adds_a_server_at_an_address() -> None:
         body = {"id": "extra", "url": "https://example.org/mcp"}
         answer = await desk.ask("POST", "/servers", json=body, headers={"authorization": f"Bearer {token}"})
         assert answer.status_code == 201
+
+
+DOCSPACE = 'docspace: {base_url: "${file:%s}", api_key: "${KEY}"}\n'
+WITH_PIN = 'servers: {github: {command: x, toolset: dev}}\noverrides: {dev: {"mcp:dev~github:read": %s}}\n'
+
+
+@pytest.mark.behaviour("config.references_not_resolved")
+@pytest.mark.parametrize("scope", ["read", "operate", "admin"])
+async def test_no_route_that_only_compares_reads_what_references_stand_for(
+    scope: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(text: str) -> str:
+        raise AssertionError(f"{text} was resolved")
+
+    secret = tmp_path / "gateway.json"
+    secret.write_text('{"token": "MARKER"}')
+    pin = {"arguments": {"path": {"pin": f"${{file:{secret}}}"}}}
+    target = "mcp:dev~github:read"
+    reads = ToolSpec("read", input_schema={"properties": {"path": {"type": "string"}}})
+    tools = {**TOOLS, GITHUB: (replace(tool(GITHUB, "read"), spec=reads),)}
+    async with at_desk(tools=tools) as desk:
+        monkeypatch.setattr(desk.house.gateway.fitting, "_filling", Filling(read))
+        made = {"principal": "ann", "name": "looks", "scopes": [scope]}
+        token = (await desk.ask("POST", "/tokens", json=made)).json()["token"]
+        policy = json.loads((await desk.get("/policy/export"))["text"])
+        policy["overrides"] = [{"toolset": "dev", "tool": target, "says": pin}]
+        requests: list[tuple[str, dict[str, Any]]] = [("/overrides/preview", {"target": target, "set": pin})]
+        if scope != "read":
+            texts = [DOCSPACE % secret, WITH_PIN % json.dumps(pin), f'store: "${{file:{secret}}}"']
+            requests += [("/diff", {"file": "/srv/other.yaml", "text": text}) for text in texts]
+            requests += [("/diff", {"file": "/srv/other.yaml", "text": 'store: "${file:/nowhere}"'})]
+            requests += [("/policy/what-if", {"text": json.dumps(policy)})]
+        for path, body in requests:
+            answer = await desk.ask("POST", path, json=body, headers={"authorization": f"Bearer {token}"})
+            assert answer.status_code == 200, (path, body, answer.text)
+            assert "MARKER" not in answer.text
+            assert not answer.json().get("warnings")
+
+
+@pytest.mark.behaviour("access.operate_starts_nothing")
+async def test_who_may_operate_sets_no_secret_of_a_toolset_to_a_reference() -> None:
+    async with at_desk() as desk:
+        made = {"principal": "ann", "name": "operates", "scopes": ["operate"]}
+        token = (await desk.ask("POST", "/tokens", json=made)).json()["token"]
+        headers = {"authorization": f"Bearer {token}"}
+        body = {"value": "${file:/srv/data/gateway.json}"}
+        answer = await desk.ask("PUT", "/toolsets/dev/secrets/KEY", json=body, headers=headers)
+        assert (answer.status_code, answer.json()["missing"]) == (403, ["admin"])

@@ -10,8 +10,10 @@ from tests.core.boards import NOW, server, tool
 from tests.rest.desk import ABOUT, GITHUB, NOTES, TOOLS, Desk, at_desk, problem
 from tests.support.doubles import SINCE, STARTING, MemoryStore
 from tests.support.house import PATIENCE, declared, declaring
+from tests.support.sentences import rejection
 
 from pegboard.core.catalogue import Asleep, Down, Flaw, NeedsSignIn, Starting
+from pegboard.core.commands import RemoveServer
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import Http, InstalledBy, OnlyTools, Stdio, Timeouts, Trust
@@ -237,7 +239,7 @@ async def test_a_declared_server_is_not_removed_and_an_installed_one_is() -> Non
     async with at_desk() as desk:
         assert problem(await desk.ask("DELETE", "/servers/github")) == (
             409,
-            "Server dev~github is declared at pegboard.yaml:7. Remove it there.",
+            rejection(desk.house.board.policy, RemoveServer(GITHUB)),
         )
         await added(desk, command="x")
         removed = await desk.ask("DELETE", "/servers/extra")

@@ -12,17 +12,13 @@ from tests.support.house import declared
 
 from pegboard.core.policy import Decided, Switch
 from pegboard.core.server import Trust
-from pegboard.core.unreadable import LocksTools
+from pegboard.core.unreadable import LocksTools, repair_command
 
 pytestmark = pytest.mark.anyio
 
 READ, WRITE = (tool.id for tool in TOOLS[GITHUB])
 BROKEN = row("approvals", LocksTools((READ,)), tool_id=str(READ), kind="mcp_tool")
-NAMED = "table approvals, row tool_id='mcp:dev~github:read', kind='mcp_tool'"
-FIX = (
-    "Review the tool and approve it again: pegboard approvals show mcp:dev~github:read   "
-    "Or delete the row: pegboard store check --repair"
-)
+NAMED, FIX = str(BROKEN.row), repair_command(BROKEN)
 
 
 @pytest.mark.behaviour("store.unreadable_row_is_reported", "verdicts.unreadable_row_is_named")
@@ -41,7 +37,7 @@ async def test_a_gateway_with_an_unreadable_row_starts_and_names_it_everywhere(
         "id": BROKEN.row.id,
         "table": "approvals",
         "row": NAMED,
-        "why": "a column holds no valid JSON (character 3)",
+        "why": BROKEN.why,
         "effect": "mcp:dev~github:read is locked until it is approved again.",
         "fix": FIX,
         "alsoDeleted": [],

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.rest.desk import TOKEN, Desk, at_desk, problem
+from tests.support.collect_failures import each_case
 from tests.support.doubles import MemoryStore
 
 from pegboard.core.ids import PrincipalId
@@ -227,7 +228,7 @@ UNSEEN = (
 
 
 @pytest.mark.behaviour("tokens.names_read_as_they_are")
-@pytest.mark.parametrize(
+@each_case(
     ("body", "status", "said"),
     [
         ({"scopes": []}, 422, "scopes"),

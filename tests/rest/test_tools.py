@@ -8,15 +8,19 @@ import pytest
 from tests.core.boards import NOW, key, tool
 from tests.rest.desk import GITHUB, NOTES, at_desk, problem
 from tests.support.house import PATIENCE, declared
+from tests.support.sentences import locked_verdict
 
 from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.catalogue import Down
 from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
+from pegboard.core.passage import NotSelected
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Declared, Denial
 from pegboard.core.principal import Principal
+from pegboard.core.removal import removal_sentence
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import DeclaredAt, Trust
+from pegboard.core.status import DeniedByPattern
 from pegboard.core.tool import ToolSpec
 from pegboard.ports import Progress
 
@@ -49,11 +53,7 @@ async def test_every_tool_is_listed_with_its_verdict() -> None:
                 "wireName": "write",
                 "toolsetId": "dev",
                 "serverId": "github",
-                "verdict": "locked",
-                "status": "disabled_by_config",
-                "sentence": "mcp:dev~github:write is denied by the operator: deny pattern '*:write' (pegboard.yaml:9).",
-                "remedy": "This is operator policy: only an edit of pegboard.yaml changes it.",
-                "more": [],
+                **locked_verdict(DeniedByPattern(ToolId(GITHUB, "write"), DENIED.pattern, DENIED.at)),
             },
             {
                 "id": "mcp:docs~notes:jot",
@@ -250,7 +250,7 @@ async def test_the_trail_says_what_the_list_says_and_names_the_step() -> None:
             assert trail["verdict"] == one["verdict"]
             assert all(step["lets"] for step in trail["steps"]) == (one["verdict"] == "open")
         absent = await desk.get("/why", tool="mcp:docs~notes:jot")
-        assert (absent["verdict"], absent["sentence"]) == ("absent", "The board's selection leaves it out.")
+        assert (absent["verdict"], absent["sentence"]) == ("absent", removal_sentence(NotSelected(selection)))
         assert absent["steps"][0] == {
             "asked": "Does the board's selection choose it?",
             "lets": False,
@@ -283,7 +283,7 @@ async def test_a_call_passes_the_same_gate_as_any_clients_and_is_recorded() -> N
         narrowed = await call(desk, toolsets=["docs"])
         assert narrowed["ended"] == "unknown_tool"
         records = [(record.call.client, record.call.principal) for record in desk.house.audit.records]
-        assert records == [("operator", LOCAL), ("operator", LOCAL), ("operator", "bob"), ("operator", LOCAL)]
+        assert records == [("operator", LOCAL), ("operator", LOCAL), ("operator local", "bob"), ("operator", LOCAL)]
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,20 @@ from tests.core.boards import FILE
 from tests.rest.desk import GITHUB, NOTES, at_desk, problem
 from tests.support.house import declared
 
+from pegboard.core.ids import ToolId
 from pegboard.core.policy import Declared
 from pegboard.core.selection import Selection
+from pegboard.core.unknown_names import UnknownName
+from pegboard.gateway.unknown_names import notice_text
 
 pytestmark = pytest.mark.anyio
 
-DENIED = (
-    "Unknown tool 'wrte' in selection.disabled_tools (pegboard.yaml:7). Did you mean 'write'? Until the entry is "
-    "corrected or marked as optional, mcp:dev~github:write is locked."
+DENIED = str(
+    UnknownName(
+        "selection.disabled_tools", "wrte", FILE, near=("write",), locks=(ToolId(GITHUB, "write"),), is_denial=True
+    )
 )
-CHOSEN = "Unknown tool 'jott' in selection.enabled_tools (pegboard.yaml:7). Did you mean 'jot'?"
+CHOSEN = str(UnknownName("selection.enabled_tools", "jott", FILE, near=("jot",)))
 
 
 def misspelled() -> Declared:
@@ -30,7 +34,7 @@ async def test_unknown_names_are_in_the_notices_of_every_list() -> None:
         for path in ("/status", "/tools", "/servers"):
             (notice,) = (await desk.get(path))["notices"]
             assert notice["subject"] == "unknown_names"
-            assert notice["text"].splitlines() == ["2 names in the settings match nothing.", DENIED, CHOSEN]
+            assert notice["text"].splitlines() == notice_text([DENIED, CHOSEN]).splitlines()
         findings = (await desk.get("/doctor"))["findings"]
         assert [finding["what"] for finding in findings] == [DENIED, CHOSEN]
 

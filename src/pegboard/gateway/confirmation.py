@@ -136,7 +136,7 @@ class Confirmation:
             return yes._replace(remembered=True)
         if await self._continues(asked, whose):
             return yes
-        if peer is not None and _can_ask(peer):
+        if peer is not None and _can_ask(peer) and call.made_by is None:
             if isinstance(route := self._board.policy.confirmation_route(call.principal, tool.id), ByTicket):
                 return await self._by_ticket(asked, whose, instead=route)
             # Arguments may be megabytes, and to walk through them would hold up everybody else.
@@ -169,6 +169,8 @@ class Confirmation:
         """Whether a standing permission covers this call. The board tells which one may; whether it still holds, the
         store tells: another gateway may have revoked it a moment ago."""
         call, tool = asked.call, asked.tool
+        if call.made_by is not None:
+            return False
         known = self._board.policy.consents.get(tool.id, ())
         candidate = covering(known, tool, call.principal, call.client, self._clock(), whose)
         if candidate is None:

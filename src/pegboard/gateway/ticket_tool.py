@@ -137,6 +137,7 @@ class TicketTool:
             beside={name: call.beside[name] for name in CONTINUING if name in call.beside},
             headers=call.headers,
             presentation=call.presentation,
+            made_by=call.made_by,
         )
         if begun.ticket.id in self._continuing:
             del self._continuing[begun.ticket.id]

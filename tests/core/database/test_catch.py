@@ -13,6 +13,7 @@ from enum import Enum
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.collect_failures import each_case
 
 from pegboard.core.database import Catch, Cut, Field, Limits, Rows, cell, requested
 from pegboard.core.database.answered import answered, distinct
@@ -25,7 +26,7 @@ class Colour(Enum):
 
 
 @pytest.mark.behaviour("databases.values")
-@pytest.mark.parametrize(
+@each_case(
     ("value", "told"),
     [
         (None, None),

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.collect_failures import each_case
 
 from pegboard.core.database import Dialect
 from pegboard.core.database.valueless import MOST_LETTERS, valueless
@@ -103,10 +104,8 @@ PLACES = (
 
 
 @pytest.mark.behaviour("databases.recorded_without_values")
-@pytest.mark.parametrize(
-    ("dialect", "form"), [(each, form) for each, forms in BY_DIALECT.items() for form in (*ALL, *forms)]
-)
-@pytest.mark.parametrize("place", PLACES)
+@each_case(("dialect", "form"), [(each, form) for each, forms in BY_DIALECT.items() for form in (*ALL, *forms)])
+@each_case("place", PLACES)
 def test_no_value_is_told_in_whatever_quotes_it_stands(dialect: Dialect, form: str, place: str) -> None:
     assert MARKER not in valueless(place.format(form.format(MARKER)), dialect)
 

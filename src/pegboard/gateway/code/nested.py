@@ -260,6 +260,7 @@ class Nested:
             headers=call.headers,
             presentation=call.presentation,
             kept_as=self.origin.run if self.can_wait else None,
+            made_by=call.made_by,
         )
 
     def _note(self, ordinal: int, name: str, took: float, reply: Reply) -> None:

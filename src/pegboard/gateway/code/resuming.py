@@ -170,6 +170,7 @@ def _part(run: CallId, call: Call, runs: Runs) -> Call:
         client=call.client,
         parent=run,
         presentation=call.presentation,
+        made_by=call.made_by,
     )
 
 

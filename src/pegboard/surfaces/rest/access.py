@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
 from typing import Final, TypeAlias, TypeVar
@@ -25,6 +26,7 @@ from .revoking import while_it_may
 
 _READS: Final = frozenset({"GET", "HEAD"})
 _NEEDS: Final = "__needs__"
+OPERATOR_CLIENT: Final = "operator"
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 Needs: TypeAlias = frozenset[Scope] | None
@@ -73,6 +75,29 @@ def require(scope: Scope, what: str) -> None:
     if scope not in who.scopes:
         detail, more = _lacking(frozenset({scope}), who)
         raise Problem(HTTPStatus.FORBIDDEN, f"{what}. {detail}", more)
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """In whose name a request calls tools."""
+
+    principal: PrincipalId
+    made_by: PrincipalId | None
+    """Who makes the request, where that is somebody else."""
+
+    @property
+    def client(self) -> str:
+        """As the activity and tickets name it."""
+        return OPERATOR_CLIENT if self.made_by is None else f"{OPERATOR_CLIENT} {self.made_by}"
+
+
+def acting_as(named: str | None) -> Acting:
+    """Without a name as the principal of the token. Raises `Problem` for another one where the scope `admin` lacks."""
+    own = whoever()
+    if named is None or named == own:
+        return Acting(own, None)
+    require(Scope.ADMIN, f"Your token calls tools as {own!r}, and not as {named!r}")
+    return Acting(PrincipalId(named), own)
 
 
 def refuse_references(said: object) -> None:

@@ -219,22 +219,41 @@ class BlockBody(_Body):
     note: Note = ""
 
 
-class ViewQuery(_Body):
-    """Whose view, and how narrow. Absent `toolsets` means all of them; given but empty means none."""
-
+class _Narrowing(_Body):
     toolsets: list[Name] | None = None
     enabled_tools: list[Name] = Field(default_factory=list)
     disabled_tools: list[Name] = Field(default_factory=list)
-    principal: Name = Field(default="local", alias="as")
 
-    def view(self) -> View:
-        plain = View(PrincipalId(self.principal))
+    def view_of(self, principal: PrincipalId) -> View:
+        plain = View(principal)
         narrowing = Selection(
             Everything() if self.toolsets is None else toolsets(self.toolsets),
             tuple(self.enabled_tools),
             tuple(self.disabled_tools),
         )
         return plain if narrowing == Selection() else plain.narrowed(narrowing)
+
+
+class ViewQuery(_Narrowing):
+    """Whose view, and how narrow. Absent `toolsets` means all of them; given but empty means none."""
+
+    principal: Name = Field(default="local", alias="as")
+
+    def view(self) -> View:
+        return self.view_of(PrincipalId(self.principal))
+
+
+class ActingBody(_Narrowing):
+    """In whose name tools are called, and with how narrow a view."""
+
+    principal: Annotated[
+        Name | None,
+        Field(
+            alias="as",
+            description="The principal of your token, by default. Another one needs the scope admin; its standing "
+            "permissions do not count then, and the activity names you beside it.",
+        ),
+    ] = None
 
 
 class ToolsQuery(ViewQuery):
@@ -257,7 +276,8 @@ class WhyQuery(ToolQuery):
         return None if self.presentation is None else Presented(self.presentation)
 
 
-class CallBody(ToolQuery):
+class CallBody(ActingBody):
+    tool: Name
     arguments: dict[str, Any] = Field(default_factory=dict)
     trial: Annotated[StrictBool, Field(description="Mark it as a trial, and tell its result in every form.")] = False
 

@@ -26,9 +26,9 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.programs import program
 from pegboard.ports import Progress
 
-from .access import needs
+from .access import acting_as, needs
 from .answers import routes_about
-from .bodies import Name, ViewQuery
+from .bodies import ActingBody, Name, ViewQuery
 from .problems import Problem
 from .tool_shapes import EndedShape
 from .tools import cancel_when_gone, ended_shape, resolution_of
@@ -77,7 +77,7 @@ class StubsShape(TypedDict):
     functions: list[FunctionShape]
 
 
-class ProgramBody(ViewQuery):
+class ProgramBody(ActingBody):
     code: str | None = None
     timeout_s: Annotated[float, Field(gt=0)] | None = None
     ticket: Name | None = None
@@ -108,12 +108,14 @@ def program_routes(gateway: Gateway) -> APIRouter:
     @routes.post("/run", response_model=EndedShape, responses=_LINES)
     @needs(Scope.CALL, Scope.OPERATE)
     async def run_program(body: ProgramBody, request: Request) -> EndedShape | Response:
-        """A program by the operator, through the same gates as any client's. Leaving ends it.
+        """A program by the operator, through the same gates as any client's, as the principal of the token. Leaving
+        ends it.
 
         Whoever accepts application/x-ndjson is told of each call as it is made, a line each, and of the end in the
         last line.
         """
-        view = body.view()
+        acting = acting_as(body.principal)
+        view = body.view_of(acting.principal)
         await gateway.settled(SETTLE)
         resolution_of(gateway, view)
         name, arguments = body.asked()
@@ -123,7 +125,8 @@ def program_routes(gateway: Gateway) -> APIRouter:
             arguments=arguments,
             principal=view.principal,
             at=gateway.clock(),
-            client="operator",
+            client=acting.client,
+            made_by=acting.made_by,
         )
         if body.ticket is not None and body.code is not None:
             await _check(gateway, body.ticket, body.code, call)

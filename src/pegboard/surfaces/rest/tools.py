@@ -44,7 +44,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.unlisted import listed
 
-from .access import needs
+from .access import acting_as, needs
 from .activity_shapes import TRIAL
 from .answers import routes_about
 from .bodies import CallBody, ToolQuery, ToolsQuery, WhyQuery
@@ -127,9 +127,11 @@ def tool_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIRout
     @routes.post("/call")
     @needs(Scope.CALL, Scope.OPERATE)
     async def call_tool(body: CallBody, request: Request) -> EndedShape | TriedShape:
-        """One call by the operator, through the same admission as any client's. Leaving gives the call up. With `trial`
-        it is marked so in the activity, and told in each form with what it costs: `raw`, `asModel` and `rendered`."""
-        view = body.view()
+        """One call by the operator, through the same admission as any client's, as the principal of the token. Leaving
+        gives the call up. With `trial` it is marked so in the activity, and told in each form with what it costs:
+        `raw`, `asModel` and `rendered`."""
+        acting = acting_as(body.principal)
+        view = body.view_of(acting.principal)
         await _listed(gateway, body.tool, view)
         resolution = resolution_of(gateway, view)
         id = tool_named(gateway, body.tool, resolution)
@@ -139,8 +141,9 @@ def tool_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIRout
             arguments=body.arguments,
             principal=view.principal,
             at=gateway.clock(),
-            client="operator",
+            client=acting.client,
             presentation=TRIAL if body.trial else "",
+            made_by=acting.made_by,
         )
         ended: Ended = Cancelled()
         async with anyio.create_task_group() as tasks:
