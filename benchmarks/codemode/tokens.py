@@ -123,7 +123,8 @@ async def done(gateway: Gateway, task: Task, presented: Presented, way: str) -> 
 @asynccontextmanager
 async def demo(folder: Path) -> AsyncIterator[Gateway]:
     """The demo's board, with notes on its desk."""
-    os.environ |= {"DESK_DIR": str(folder / "desk"), "PYTHON_FOR_DEMO": sys.executable}
+    os.environ["DESK_DIR"] = str(folder / "desk")
+    os.environ.setdefault("PYTHON_FOR_DEMO", sys.executable)
     options = Options(DEMO, folder / "data")
     async with open_house(options, settings_of(options), every_server, follow=False) as house:
         await house.gateway.settled(60)

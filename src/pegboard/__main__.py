@@ -1,20 +1,24 @@
 """The `pegboard` program."""
 
+import gc
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from pegboard.compose.launcher import Launcher
 
+YOUNG_OBJECTS: Final = 50_000
+"""Objects after which those made last are looked through for cycles. Imports make many that stay: with Python's own
+number, a tenth of a start goes into looking through them."""
+
 
 def main() -> None:
+    gc.set_threshold(YOUNG_OBJECTS)
     try:
         # Imported here, so that Ctrl-C while they load ends as quietly as any other.
-        from pegboard.surfaces.cli.late_packages import open_late
         from pegboard.surfaces.cli.program import run
         from pegboard.surfaces.cli.tree import command_tree
 
-        open_late()
         sys.exit(run(command_tree(_launcher), sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(130)

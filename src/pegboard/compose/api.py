@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from pegboard.surfaces.cli.client import HttpApi
 from pegboard.surfaces.cli.link import Api
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ async def in_process(house: "House") -> AsyncIterator[Api]:
 
     from pegboard.gateway.access.keys import Keys, hashed
     from pegboard.gateway.access.reception import Reception
+    from pegboard.surfaces.cli.client import HttpApi
 
     token = secrets.token_urlsafe(32)
     keys = Keys(house.gateway.board, hashed(token), house.gateway.clock, house.uses)

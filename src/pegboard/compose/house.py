@@ -88,18 +88,30 @@ async def _check_tokens(requirement: "TokenRequirement", policy: "Policy", *, is
     await requirement.forget()
 
 
-@dataclass(frozen=True)
 class LateDesk:
-    """Where people sign in. Most commands start no server, and need not load what a sign-in takes."""
+    """Where people sign in. It is made when it is asked for: loading what a sign-in takes loads the SDK."""
 
-    secrets: "Secrets"
-    tasks: "TaskGroup"
+    def __init__(self, secrets: "Secrets", tasks: "TaskGroup") -> None:
+        self._secrets = secrets
+        self._tasks = tasks
+        self._base: str | None = None
+        self._desk: Desk | None = None
 
-    @cached_property
+    @property
     def desk(self) -> "Desk":
-        from pegboard.providers.mcp.oauth import Desk
+        if self._desk is None:
+            from pegboard.providers.mcp.oauth import Desk
 
-        return Desk(self.secrets, now, self.tasks)
+            self._desk = Desk(self._secrets, now, self._tasks)
+            if self._base is not None:
+                self._desk.listen_at(self._base)
+        return self._desk
+
+    def listen_at(self, base: str) -> None:
+        """From now on people reach our pages there."""
+        self._base = base
+        if self._desk is not None:
+            self._desk.listen_at(base)
 
 
 @asynccontextmanager
@@ -188,7 +200,7 @@ async def open_house(
                 )
             )
         except StoreError as error:
-            fail(Exit.UNREACHABLE, str(error))
+            fail(Exit.UNREACHABLE, _without_values(settings, url, str(error)))
         await requirement.note(gateway.board.policy)
         stack.push_async_callback(lambda: requirement.note(gateway.board.policy))
         store.audit.redaction = lambda: gateway.board.policy.declared.redaction
@@ -213,6 +225,14 @@ async def open_house(
                 tasks.start_soon(follow_files, settings, gateway, accepted, name="configuration")
         at_end = stack.push_async_callback
         yield House(gateway, settings, directory, store.where, desk, toolsets, uses, at_end, store.storage, visits)
+
+
+def _without_values(settings: "Settings | None", url: str, message: str) -> str:
+    """A message about the store without what the references of its URL stand for."""
+    from pegboard.children.erasing import Eraser, inserted
+
+    written = "" if settings is None or settings.store is None else settings.store
+    return Eraser(inserted(written, url))(message) if "${" in written else message
 
 
 async def _refuse_unknown_toolsets(settings: "Settings", store: "PolicyStore", directory: Path) -> None:

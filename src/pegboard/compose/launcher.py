@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 
-from pegboard.surfaces.cli.client import running_gateway
 from pegboard.surfaces.cli.link import Api, DocSpaceCheck, Options, Starts, Watch
 from pegboard.surfaces.cli.logs import log_errors_briefly, log_warnings, log_while_serving
 from pegboard.surfaces.cli.output import Ending, Exit, tell
@@ -19,6 +18,8 @@ class Launcher:
 
     @asynccontextmanager
     async def api(self, options: Options, starts: Starts, *, listens: bool = False) -> AsyncIterator[Api]:
+        from pegboard.surfaces.cli.client import running_gateway
+
         log_errors_briefly()
         async with running_gateway(options, starts) as running:
             if running is not None:

@@ -28,6 +28,8 @@ from .surroundings import data_dir_of, every_server, no_data_dir, settings_of
 if TYPE_CHECKING:
     from socket import socket
 
+    from starlette.types import ASGIApp
+
     from pegboard.gateway.access.reception import Reception
     from pegboard.surfaces.mcp.door import Door
 
@@ -76,17 +78,14 @@ def _alone(directory: Path) -> Iterator[None]:
 
 
 async def _listen(house: House, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
-    from anyio import to_thread
+    from anyio import create_task_group, to_thread
 
     from pegboard.core.docspace.on_board import docspace_on, lending
-    from pegboard.gateway.memory import settle_in
     from pegboard.gateway.presenting import INSTEAD, too_much
     from pegboard.surfaces.cli.progress import tell_as_they_settle, tell_while
     from pegboard.surfaces.listening import ConnectionLimits, Listening, is_open_to_others, reachable
     from pegboard.surfaces.mcp.paths import McpPaths
     from pegboard.surfaces.root import Later, Root
-    from pegboard.surfaces.sign_in import SignInPages
-    from pegboard.surfaces.web.site import Site
 
     port = listener.getsockname()[1]
     url = reachable(host, port)
@@ -101,13 +100,11 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
         attempts=reception.attempts,
         uses=house.uses,
     )
-    pages = SignInPages(house.desk, house.signed_in)
+    pages = Later(partial(_sign_in_app, house))
+    site = Later(partial(_web_app, reception))
     api = Later(partial(rest_of, house, endpoint, reception))
     chat = None if house.chat is None else Later(partial(chat_of, house, door, mcp.entrance))
-    root = Root(
-        mcp=mcp, api=api, chat=chat, sign_in=pages, pages=Site(reception), check=partial(_address_refusal, door)
-    )
-    settle_in()
+    root = Root(mcp=mcp, api=api, chat=chat, sign_in=pages, pages=site, check=partial(_address_refusal, door))
 
     def stopping() -> None:
         mcp.end_streams()
@@ -121,8 +118,11 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
         stack.callback(forget)
         await stack.enter_async_context(mcp.running())
         listening = await stack.enter_async_context(Listening(root, listener, stopping, mcp.express, limits))
-        house.desk.listen_at((house.settings and house.settings.gateway.url) or url)
+        house.sign_ins.listen_at((house.settings and house.settings.gateway.url) or url)
         listened.set()
+        tasks = await stack.enter_async_context(create_task_group())
+        stack.callback(tasks.cancel_scope.cancel)
+        tasks.start_soon(_load_rest, name="loading")
         try:
             if as_json:
                 document(
@@ -152,6 +152,38 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
             forget()
 
 
+async def _load_rest() -> None:
+    """Load what an MCP server or a client's session needs, once the gateway listens.
+
+    A request that needs it earlier waits for it, and everything else is served meanwhile.
+    """
+    from anyio import to_thread
+
+    await to_thread.run_sync(_load, abandon_on_cancel=True)
+
+
+def _load() -> None:
+    from pegboard.gateway.memory import settle_in
+    from pegboard.surfaces.mcp.http import load_sdk
+
+    load_sdk()
+    import pegboard.providers.mcp  # noqa: F401  it is made for the first server, in the event loop
+
+    settle_in()
+
+
+def _sign_in_app(house: House) -> "ASGIApp":
+    from pegboard.surfaces.sign_in import SignInPages
+
+    return SignInPages(house.desk, house.signed_in)
+
+
+def _web_app(reception: "Reception") -> "ASGIApp":
+    from pegboard.surfaces.web.site import Site
+
+    return Site(reception)
+
+
 def mark_exposed(house: House, listener: "socket") -> None:
     """Callers from elsewhere are no user of this machine, so what their clients answer confirms nothing by default."""
     from pegboard.surfaces.listening import is_open_to_others
@@ -167,7 +199,6 @@ async def sign_in_pages(house: House, port: int) -> AsyncIterator[None]:
     """For a sign-in without a running gateway: at the usual port, which people may have registered, if it is free."""
     from pegboard.surfaces.listening import CannotListen, Listening, bound, reachable
     from pegboard.surfaces.root import Root
-    from pegboard.surfaces.sign_in import SignInPages
 
     try:
         listener = bound(LOOPBACK, port)
@@ -175,11 +206,9 @@ async def sign_in_pages(house: House, port: int) -> AsyncIterator[None]:
         listener = bound(LOOPBACK, 0)
     with listener:
         url = reachable(LOOPBACK, listener.getsockname()[1])
-        root = Root(
-            sign_in=SignInPages(house.desk, house.signed_in), check=partial(_address_refusal, door_of(house, url))
-        )
+        root = Root(sign_in=_sign_in_app(house), check=partial(_address_refusal, door_of(house, url)))
         async with Listening(root, listener, _nothing):
-            house.desk.listen_at(url)
+            house.sign_ins.listen_at(url)
             yield
 
 

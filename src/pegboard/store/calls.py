@@ -10,7 +10,6 @@ from secrets import token_hex
 from typing import Final, TypeAlias, assert_never
 
 from sqlalchemy import Dialect, func, insert, select
-from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.activity import CALL, REFUSAL, Decision
 from pegboard.core.call import (
@@ -35,6 +34,7 @@ from pegboard.core.status import sentence, status
 from pegboard.core.tokens import roughly
 from pegboard.core.tool import canonical
 
+from .async_engine import AsyncConnection
 from .keeping import kept
 from .schema import calls
 from .text import holdable, key

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from sqlalchemy.ext.asyncio.engine import AsyncConnection, AsyncEngine
+from .async_engine import AsyncConnection, AsyncEngine
 
 
 class Database(Protocol):

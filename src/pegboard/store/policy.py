@@ -8,12 +8,12 @@ from datetime import datetime
 import anyio.to_thread
 from sqlalchemy import bindparam, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.ids import PrincipalId
 from pegboard.core.policy import Decided
 from pegboard.ports import Saved, Stale
 
+from .async_engine import AsyncConnection
 from .database import Database
 from .decisions import Specs
 from .errors import StoreError

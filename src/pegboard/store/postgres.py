@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import anyio
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio.engine import AsyncConnection, AsyncEngine, create_async_engine
 
+from .async_engine import AsyncConnection, AsyncEngine, create_async_engine
 from .errors import StoreError, masked, postgres_trouble, told
 from .schema import for_postgresql
 
@@ -105,8 +105,8 @@ class PostgresDatabase:
     async def _transaction(self, **options: Any) -> AsyncIterator[AsyncConnection]:
         # As for SQLite: statements are short and have a deadline, and cutting one off leaves a connection in doubt.
         with told(self.explain), anyio.CancelScope(shield=True):
-            async with self.engine.connect() as connection:
-                connection = await connection.execution_options(**options)
+            async with self.engine.connected() as connection:
+                await connection.execution_options(**options)
                 async with connection.begin():
                     yield connection
 

@@ -3,11 +3,11 @@
 from typing import Any, Final
 
 from sqlalchemy import Column, ColumnElement, Row, Select, and_, func, or_, select, text
-from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.activity import CALL, DECISION, REFUSAL
 from pegboard.ports import AuditQuery, AuditRow, Back, Onward
 
+from .async_engine import AsyncConnection
 from .calls import indexed, microseconds, moment
 from .schema import NOT_CALL, NOT_RETURNED, calls
 from .text import holdable, restored

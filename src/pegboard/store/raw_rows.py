@@ -21,10 +21,10 @@ from sqlalchemy import (
     true,
 )
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.unreadable import Cell, StoredRow
 
+from .async_engine import AsyncConnection
 from .schema import metadata
 from .text import Row, Words, holdable, restored
 

@@ -10,12 +10,12 @@ from typing import Final
 
 import anyio.to_thread
 from sqlalchemy import ColumnElement, delete, func, insert, select, update
-from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.ids import CallId, PrincipalId
 from pegboard.core.suspended import FoundRun, KeptRun
 from pegboard.ports import RunsAway
 
+from .async_engine import AsyncConnection
 from .calls import microseconds, moment
 from .database import Database
 from .errors import StoreError

@@ -15,9 +15,9 @@ import anyio
 import anyio.to_thread
 from sqlalchemy import URL, Connection, event, func, select
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.ext.asyncio.engine import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from .async_engine import AsyncConnection, AsyncEngine, create_async_engine
 from .errors import StoreError, sqlite_trouble, told
 from .schema import policy_versions
 
@@ -86,8 +86,8 @@ class SqliteDatabase:
     @asynccontextmanager
     async def _transaction(self, begin: str) -> AsyncIterator[AsyncConnection]:
         with self._uncut():
-            async with self.engine.connect() as connection:
-                connection = await connection.execution_options(**{_BEGIN: begin})
+            async with self.engine.connected() as connection:
+                await connection.execution_options(**{_BEGIN: begin})
                 async with connection.begin():
                     yield connection
 
@@ -119,7 +119,7 @@ class SqliteDatabase:
             connection = await self.engine.connect()
         try:
             with self._uncut():
-                connection = await connection.execution_options(**{_BEGIN: None})
+                await connection.execution_options(**{_BEGIN: None})
             commits = decisions = -1
             while True:
                 with self._uncut():
@@ -129,8 +129,7 @@ class SqliteDatabase:
                     yield
                 await anyio.sleep(self._poll)
         finally:
-            with anyio.CancelScope(shield=True):
-                await connection.close()
+            await connection.close()
 
     @contextmanager
     def _uncut(self) -> Iterator[None]:

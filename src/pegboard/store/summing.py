@@ -7,12 +7,12 @@ from functools import reduce
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Row, case, func, literal, select
-from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.activity import CALL, REFUSAL
 from pegboard.ports import AuditQuery
 from pegboard.ports.summing import Share, Shares, Stretches, Summary, Sums, Turns, Whose
 
+from .async_engine import AsyncConnection
 from .calls import indexed, microseconds, moment
 from .questions import audit_row, ends, narrow
 from .schema import calls

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from sqlalchemy import Row as SqlRow
 from sqlalchemy import delete, func, insert, or_, select, update
-from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.ids import CallId, PrincipalId, WireName
 from pegboard.core.ticket import WITHDRAWN, Begun, Ruling, Scope, State, Ticket, TooLarge, TooMany, Wanted, standing
@@ -18,6 +17,7 @@ from pegboard.core.tool import Fingerprint, Json
 from pegboard.core.whose import whose_of
 from pegboard.ports import TicketsAway
 
+from .async_engine import AsyncConnection
 from .calls import microseconds, moment
 from .database import Database
 from .errors import StoreError

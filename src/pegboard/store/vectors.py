@@ -6,10 +6,10 @@ from itertools import islice
 from typing import Final
 
 from sqlalchemy import Insert, delete, func, select, update
-from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.ports import Digest, VectorsAway
 
+from .async_engine import AsyncConnection
 from .database import Database
 from .errors import StoreError
 from .schema import vectors as table

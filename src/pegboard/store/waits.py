@@ -6,11 +6,11 @@ from itertools import islice
 from typing import Final
 
 from sqlalchemy import bindparam, delete, insert, select
-from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Fingerprint
 
+from .async_engine import AsyncConnection
 from .calls import indexed, microseconds, moment
 from .database import Database
 from .schema import tool_waits as table

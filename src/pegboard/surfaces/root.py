@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio
 import anyio.to_thread
-from starlette.types import ASGIApp, Receive, Scope, Send
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 Check: TypeAlias = Callable[[Iterable[tuple[bytes, bytes]]], tuple[int, str] | None]
 """Who may address the gateway from where, by a request's headers: the status and the words of a refusal, or `None`."""
@@ -33,12 +35,12 @@ class Root:
     def __init__(
         self,
         *,
-        sign_in: ASGIApp,
+        sign_in: "ASGIApp",
         check: Check,
-        mcp: ASGIApp | None = None,
-        api: ASGIApp | None = None,
-        chat: ASGIApp | None = None,
-        pages: ASGIApp | None = None,
+        mcp: "ASGIApp | None" = None,
+        api: "ASGIApp | None" = None,
+        chat: "ASGIApp | None" = None,
+        pages: "ASGIApp | None" = None,
     ) -> None:
         self._mcp = mcp
         self._api = api
@@ -47,14 +49,14 @@ class Root:
         self._sign_in = sign_in
         self._check = check
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> Awaitable[None]:
         path: str = scope.get("path", "")
         if self._mcp is not None and (path == "/mcp" or path.startswith("/mcp/")):
             # It checks by itself, and refuses in the words of its protocol.
             return self._mcp(scope, receive, send)
         return self._serve(path, scope, receive, send)
 
-    async def _serve(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, path: str, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if (refused := self._check(scope["headers"])) is not None:
             await (_error if path.startswith(CHAT) else _problem)(send, *refused)
         elif path.startswith("/sign-in/"):
@@ -79,7 +81,7 @@ class Root:
             await _answer(send, 200, {"status": "ok"}, (b"content-type", b"application/json"))
 
 
-def _is_browser(scope: Scope) -> bool:
+def _is_browser(scope: "Scope") -> bool:
     """Whether somebody wants to see a page. A client that only looks around is told where MCP is."""
     return scope["method"] in ("GET", "HEAD") and any(
         name == b"accept" and b"text/html" in value.lower() for name, value in scope["headers"]
@@ -89,12 +91,12 @@ def _is_browser(scope: Scope) -> bool:
 class Later:
     """An application that is made for its first request: most gateways are only called, and it takes its room."""
 
-    def __init__(self, make: Callable[[], ASGIApp]) -> None:
+    def __init__(self, make: Callable[[], "ASGIApp"]) -> None:
         self._make = make
         self._made: ASGIApp | None = None
         self._making = anyio.Lock()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if self._made is None:
             async with self._making:
                 if self._made is None:
@@ -102,19 +104,19 @@ class Later:
         await self._made(scope, receive, send)
 
 
-async def _problem(send: Send, status: int, detail: str, *headers: tuple[bytes, bytes]) -> None:
+async def _problem(send: "Send", status: int, detail: str, *headers: tuple[bytes, bytes]) -> None:
     title = PHRASES.get(status, "Refused")
     body: dict[str, object] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     await _answer(send, status, body, (b"content-type", b"application/problem+json"), *headers)
 
 
-async def _error(send: Send, status: int, message: str) -> None:
+async def _error(send: "Send", status: int, message: str) -> None:
     """In the words of the API that is spoken at /v1."""
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
     await _answer(send, status, {"error": error}, (b"content-type", b"application/json"))
 
 
-async def _answer(send: Send, status: int, body: dict[str, object], *headers: tuple[bytes, bytes]) -> None:
+async def _answer(send: "Send", status: int, body: dict[str, object], *headers: tuple[bytes, bytes]) -> None:
     text = json.dumps(body).encode()
     length = (b"content-length", str(len(text)).encode())
     await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})

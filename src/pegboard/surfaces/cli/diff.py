@@ -14,13 +14,6 @@ from .options import asked, asks, every_server
 from .output import Exit, document, fail, say, tell
 
 
-class _EveryVariable(dict[str, str]):
-    """What is set here need not be set where the gateway runs, nor the other way round, so that is not judged here."""
-
-    def get(self, name: str, default: object = None) -> str:
-        return "set"
-
-
 def _read(context: click.Context, argument: click.Parameter, other: Path) -> tuple[str, str]:
     """The file and its text, read here: the gateway may run in another folder. A broken one starts no server."""
     content = read_bytes(other, MAX_BYTES)
@@ -28,7 +21,8 @@ def _read(context: click.Context, argument: click.Parameter, other: Path) -> tup
     if isinstance(text, Problem):
         fail(Exit.CONFIG, str(text), {"errors": [str(text)]})
     file = str(other.absolute())
-    loaded = load_text(text, file, environ=_EveryVariable())
+    # What a reference stands for here says nothing of what it stands for where the gateway runs.
+    loaded = load_text(text, file, resolves_references=False)
     if isinstance(loaded, Broken):
         told = [str(problem) for problem in loaded.problems]
         fail(Exit.CONFIG, "\n".join(told), {"errors": told})

@@ -10,7 +10,6 @@ from urllib.parse import quote
 import click
 
 from pegboard.core.ids import ID_RULE, BadId, is_id, server_key
-from pegboard.core.unreadable import UNREADABLE_ROW
 
 from .link import Answer, Api, Launch, Options, Starts
 from .output import Exit, fail, tell
@@ -114,8 +113,15 @@ async def _tell_notices(api: Api, *, of_board: bool) -> None:
         tell(which_board(status))
     for notice in status["notices"]:
         # Without a gateway the board is in this process, whose log has told of an unreadable row already.
-        if api.running or not notice["subject"].startswith(UNREADABLE_ROW):
+        if api.running or not _is_unreadable_row(notice["subject"]):
             tell(f"! {hanging(notice['text'])}")
+
+
+def _is_unreadable_row(subject: str) -> bool:
+    # A client of a running gateway does without the rules of the board, which this loads.
+    from pegboard.core.unreadable import UNREADABLE_ROW
+
+    return subject.startswith(UNREADABLE_ROW)
 
 
 def which_board(status: Mapping[str, Any]) -> str:

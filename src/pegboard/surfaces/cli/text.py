@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from unicodedata import combining, east_asian_width
 
-from pegboard.core.characters import escape_json, escape_prose, escape_strictly
+from pegboard.core.characters import escape_json, escape_outer_spaces, escape_prose, escape_strictly
 
 
 def clean(text: str) -> str:
@@ -21,8 +21,7 @@ def clean_json(text: str) -> str:
 def one_line(text: str) -> str:
     """For names and cells of a table: nothing that does not show is left, and no space but the usual one."""
     line = escape_strictly(text.replace("\r\n", "\n")).replace("\n", " ").replace("\t", " ")
-    bare = line.rstrip(" ")
-    return bare + "\\x20" * (len(line) - len(bare))
+    return escape_outer_spaces(line)
 
 
 def shell_quote(text: str) -> str:

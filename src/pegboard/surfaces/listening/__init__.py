@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import IPv6Address, ip_address
 from types import TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import uvicorn
 from anyio.abc import TaskGroup
-from starlette.types import ASGIApp
 
 from .connection import close_overdue, protocol_for
 from .express import Express, Heads
 from .limits import ConnectionLimits as ConnectionLimits
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 GRACE_SECONDS: Final = 5
 BACKLOG: Final = 2048
@@ -85,7 +87,7 @@ class Listening:
 
     def __init__(
         self,
-        app: ASGIApp,
+        app: "ASGIApp",
         listener: socket.socket,
         stopping: Callable[[], None],
         express: Express | None = None,

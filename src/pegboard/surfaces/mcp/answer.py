@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from typing import Final, TypeAlias, assert_never
 
-from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, SERVER_INFO_META_KEY, ErrorData
-
 from pegboard.core.call import (
     BadArguments,
     Cancelled,
@@ -23,6 +20,8 @@ from pegboard.core.call import (
 )
 from pegboard.core.tool import Json, JsonObject
 
+from .errors import ProtocolError
+from .protocol import INTERNAL_ERROR, INVALID_PARAMS, SERVER_INFO_META_KEY
 from .wire import Unreadable, result_object, sound_text
 
 REQUEST_CANCELLED: Final = -32800
@@ -52,9 +51,9 @@ def result_of(name: str, ended: Ended) -> JsonObject:
         case ToolIsLocked() | BadArguments() | NotConfirmed():
             return error_result(refusal_text(ended))
         case UnknownTool():
-            raise MCPError(INVALID_PARAMS, sound_text(refusal_text(ended)))
+            raise ProtocolError(INVALID_PARAMS, sound_text(refusal_text(ended)))
         case Cancelled():
-            raise MCPError(REQUEST_CANCELLED, given_up(name))
+            raise ProtocolError(REQUEST_CANCELLED, given_up(name))
         case _:
             assert_never(ended)
 
@@ -90,11 +89,13 @@ def enveloped(result: JsonObject, envelope: Mapping[str, Json]) -> JsonObject:
     return answer
 
 
-def _demand(name: str, error: bytes) -> MCPError:
+def _demand(name: str, error: bytes) -> ProtocolError:
     told = result_object(error)
-    if isinstance(told, Unreadable):
-        return MCPError(INTERNAL_ERROR, f"The call of {name!r} failed: its server asked for something unreadable.")
-    return MCPError.from_error_data(ErrorData.model_validate(told))
+    if not isinstance(told, Unreadable):
+        match told:
+            case {"code": int(code), "message": str(message)}:
+                return ProtocolError(code, message, told.get("data"))
+    return ProtocolError(INTERNAL_ERROR, f"The call of {name!r} failed: its server asked for something unreadable.")
 
 
 def _passed_on(name: str, body: bytes, *, failed: bool) -> JsonObject:

@@ -1,10 +1,9 @@
 """The presentation that follows the number of tools: each as itself while they are few, through search when many."""
 
 from collections import OrderedDict
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
-from mcp_types import CallToolRequestParams
 
 from pegboard.core.presentations import Presented
 from pegboard.core.presentations.choice import chosen
@@ -18,6 +17,9 @@ from .direct import Direct
 from .pages import BadCursor, Page
 from .presentation import Own, Passed
 from .search import Search
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolRequestParams
 
 REMEMBERED: Final = 256
 INSTRUCTIONS: Final = (
@@ -49,7 +51,7 @@ class Auto:
     def input_schema(self, view: View, name: str) -> JsonObject | None:
         return self._by(view, name).input_schema(view, name)
 
-    def meant(self, asked: CallToolRequestParams, view: View) -> Passed | Own:
+    def meant(self, asked: "CallToolRequestParams", view: View) -> Passed | Own:
         return self._by(view, asked.name).meant(asked, view)
 
     def _at(self, view: View) -> Direct | Search:

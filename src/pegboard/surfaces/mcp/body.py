@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
-from mcp_types import INVALID_PARAMS, PARSE_ERROR
 
 from pegboard.core.tool import Json
 from pegboard.memory import undisturbed
 
 from .door import CLOSE, Door, Refused
 from .excess import SMALL, Opening, Values, excess
+from .protocol import INVALID_PARAMS, PARSE_ERROR
 from .wire import Unreadable, read, unpassable
 
 if TYPE_CHECKING:

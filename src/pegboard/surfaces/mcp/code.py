@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio import to_thread
-from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolRequestParams
 
 from pegboard.core.call import (
     Arguments,
@@ -39,12 +37,16 @@ from pegboard.ports import Peer, Progress
 
 from .answer import Ended, error_result
 from .direct import tool_document
+from .errors import ProtocolError
 from .pages import BadCursor, Page
 from .presentation import Own, Passed
+from .protocol import INVALID_PARAMS
 from .wire import sound_text
 from .wrapping import Wrapping
 
 if TYPE_CHECKING:
+    from mcp_types import CallToolRequestParams
+
     from pegboard.prompts.stubs import Names
 
 REMEMBERED: Final = 64
@@ -78,7 +80,7 @@ class Code(Wrapping):
             return dict(python.spec.input_schema)
         return super().input_schema(view, name)
 
-    def meant(self, asked: CallToolRequestParams, view: View) -> Passed | Own:
+    def meant(self, asked: "CallToolRequestParams", view: View) -> Passed | Own:
         if asked.name == PYTHON:
             # Whoever runs it reads its arguments, by the limits of the settings.
             return Passed(asked, partial(self._ended, PYTHON, view), self.name)
@@ -149,7 +151,7 @@ class Code(Wrapping):
             if named is not None:
                 how = f"Here it is a function: run a program with {PYTHON} that says await {named}(...)."
                 return error_result(f"{name!r} is not in this list of tools. {how}")
-            raise MCPError(INVALID_PARAMS, sound_text(refusal_text(unknown, SEARCH)))
+            raise ProtocolError(INVALID_PARAMS, sound_text(refusal_text(unknown, SEARCH)))
 
         return Own(found.tool if isinstance(found, ToolIsLocked) else None, answer, result, self.name)
 

@@ -9,11 +9,9 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
-from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolRequestParams
 
 from pegboard.core.call import Arguments, BadArguments
 from pegboard.core.deferral import Materialised, shown, standing
@@ -34,9 +32,14 @@ from pegboard.gateway.gateway import Gateway
 
 from .conversation import HANDLE_META_KEY, Conversation, Handles, InSession, Sessions, Stateless
 from .direct import tool_document
+from .errors import ProtocolError
 from .pages import BadCursor, Page
 from .presentation import Own, Passed
+from .protocol import INVALID_PARAMS
 from .wrapping import Wrapping, returned
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolRequestParams
 
 REMEMBERED_LISTS: Final = 256
 LEAVE_OUT: Final = "Leave it out, and search for what you need with tool_search."
@@ -104,7 +107,7 @@ class Deferred(Wrapping):
         verdict = None if id is None else resolution.verdicts[id]
         return dict(verdict.shown.spec.input_schema) if isinstance(verdict, Open) else None
 
-    def meant(self, asked: CallToolRequestParams, view: View) -> Passed | Own:
+    def meant(self, asked: "CallToolRequestParams", view: View) -> Passed | Own:
         """A tool of the board may be called by its own name whether it is listed or not: the gate is elsewhere."""
         self._found(view)
         if asked.name not in self._tools:
@@ -153,7 +156,7 @@ class Deferred(Wrapping):
         found = self.handles.read(self._conversation.handle, view.principal)
         if isinstance(found, BadHandle):
             told = f"The handle in _meta[{HANDLE_META_KEY!r}] cannot be used: {found.why}."
-            raise MCPError(INVALID_PARAMS, f"{told} {LEAVE_OUT}")
+            raise ProtocolError(INVALID_PARAMS, f"{told} {LEAVE_OUT}")
         return found
 
     def _listed(self, view: View) -> _List:

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-from mcp_types import CallToolRequestParams
 
 from pegboard.core.database.sourced import OverSources
 from pegboard.core.folded import Folded
@@ -28,6 +27,9 @@ from .answer import result_of
 from .pages import BadCursor, Page
 from .presentation import Passed
 from .wire import DEEPEST, is_deeper, is_sendable, is_sound_text, sound_object
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolRequestParams
 
 PAGE: Final = 5_000
 """Many clients never ask for a second page, and some list again for each call of a tool they did not see."""
@@ -105,7 +107,7 @@ class Direct:
     def mark(self, view: View) -> bytes:
         return self.shown(view).mark
 
-    def meant(self, asked: CallToolRequestParams, view: View) -> Passed:
+    def meant(self, asked: "CallToolRequestParams", view: View) -> Passed:
         """Every tool is shown as itself, so a call is one of itself."""
         return Passed(asked, partial(result_of, asked.name))
 

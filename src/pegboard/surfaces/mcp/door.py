@@ -8,11 +8,10 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from mcp_types import INVALID_PARAMS, INVALID_REQUEST
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-
 from pegboard.core.nesting import MOST_VALUES, more_values_than
 from pegboard.gateway.access.proxies import Proxies
+
+from .protocol import HANDSHAKE_PROTOCOL_VERSIONS, INVALID_PARAMS, INVALID_REQUEST
 
 METHODS: Final = ("POST", "GET", "DELETE")
 ONCE: Final = frozenset(

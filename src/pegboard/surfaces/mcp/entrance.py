@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
-
 from pegboard.core.ids import LOCAL, PrincipalId
 from pegboard.gateway.access.attempts import Attempts, too_many
 from pegboard.gateway.access.callers import Callers, Hashes
@@ -139,10 +136,3 @@ class Entrance:
         if wait is None:
             return refused
         return Refused(429, too_many(wait), headers=((b"retry-after", b"%d" % wait), *CLOSE))
-
-
-def user_of(principal: PrincipalId) -> AuthenticatedUser | None:
-    """By this the SDK ties a session to the one who opened it: to anybody else it does not exist."""
-    if principal == LOCAL:
-        return None
-    return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[], subject=principal))

@@ -1,6 +1,6 @@
 """The request being served: through which view it asks, and when its client has gone."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,6 +21,23 @@ class Exchange:
     """What the request itself says in its headers, for connections that are made in its caller's name."""
     leaving: anyio.Event | None = field(default=None, repr=False, compare=False)
     """Set when its principal is let in no more: a stream that it keeps open ends then."""
+
+
+@dataclass(frozen=True)
+class CheckedRequest:
+    """A request that may be served: who asks through which view, and what it says."""
+
+    view: View
+    headers: Sequence[tuple[bytes, bytes]]
+    body: bytes
+    session: str | None
+    version: str | None
+    own: dict[bytes, bytes]
+    """Headers that may go on in the caller's name; emptied when the request has been served."""
+    gone: anyio.Event
+    """Set when its client hung up."""
+    leaving: anyio.Event
+    """Set when its principal is let in no more."""
 
 
 CURRENT: Final[ContextVar[Exchange]] = ContextVar("exchange")

@@ -1,61 +1,49 @@
-"""The HTTP endpoint: looks at each request first, then hands it to the SDK with its own view."""
+"""The HTTP endpoint: looks at each request first, then hands it to the SDK with its own view.
 
-import json
+The SDK takes most of a second to load. It is loaded by `load_sdk`, which a program calls in a thread once it listens,
+or else by the first request that needs it; calls and lists of the 2026-07-28 era never do.
+"""
+
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, assert_never
 
 import anyio
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from anyio import to_thread
+from anyio.abc import TaskGroup, TaskStatus
 
-from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.ids import PrincipalId
 from pegboard.core.resolve import Resolution
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
 from .body import body_of, heard_out, too_late
-from .door import TOO_LARGE, Door, Refused, given_twice, is_modern, is_read_there
-from .entrance import AUTHORIZATION, Entrance, user_of
-from .exchange import CURRENT, Exchange
-from .faults import speaking
+from .door import TOO_LARGE, Door, Refused, given_twice, is_modern
+from .endpoint_state import EndpointState
+from .entrance import AUTHORIZATION, Entrance
+from .exchange import CheckedRequest
 from .leaving import Leaving
 from .lending import carry_base_url, lent_badly, reads_query
 from .lent import lent_twice
-from .plain import plain_answer
 from .presentation import Presentation
+from .protocol import INVALID_PARAMS
 from .raw.metas import is_too_large
 from .raw.road import META_TOO_LARGE, Road, Way
 from .raw.sessions import Sessions
-from .server import McpServer
-from .standing import standing_stream
+from .refusals import refuse
 from .view import BadOption, no_toolset, of_toolset, refusal, view_of
-from .wire import sound_text
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
+
+    from .sdk_endpoint import SdkEndpoint
 
 SESSION: Final = b"mcp-session-id"
 VERSION: Final = b"mcp-protocol-version"
 RESUME: Final = b"last-event-id"
 """Streams are not kept for replay, and the SDK answers a request to resume one with nothing at all."""
-
-
-_TOO_MANY: Final = Refused(
-    429,
-    "You have too many sessions open. End those that you do not use with DELETE, or wait until they have been idle.",
-)
-
-
-_FULL: Final = Refused(
-    503,
-    "All sessions of this gateway are in use. Try again later, or use protocol version 2026-07-28, which needs none.",
-    INTERNAL_ERROR,
-    ((b"retry-after", b"60"),),
-)
 
 
 class SlowReaderError(Exception):
@@ -83,15 +71,14 @@ class McpHttp:
         self._door = Door() if door is None else door
         self._entrance = Entrance(gateway.board, gateway.clock) if entrance is None else entrance
         self._leaving = Leaving(gateway.board, self._entrance.callers)
-        self._mcp = McpServer(gateway, presentation=presentation)
-        self._sessions = StreamableHTTPSessionManager(
-            self._mcp.server,
-            session_idle_timeout=self._door.idle,
-            max_sessions=self._door.sessions,
-            max_request_body_size=self._door.largest_body,
-        )
-        self._open = Sessions(self._sessions, self._door.idle, self._door.sessions)
-        self._road = Road(gateway, self._mcp, self._open, self._door, partial(self._view, "POST"), self._entrance)
+        self._presentation = presentation
+        self._state = EndpointState(gateway, presentation)
+        self._open = Sessions(self._door.idle, self._door.sessions)
+        self._road = Road(gateway, self._state, self._open, self._door, partial(self._view, "POST"), self._entrance)
+        self._sdk: SdkEndpoint | None = None
+        self._starting_sdk = anyio.Lock()
+        self._tasks: TaskGroup | None = None
+        self._over = anyio.Event()
 
     @property
     def express(self) -> Road | None:
@@ -100,7 +87,8 @@ class McpHttp:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        async with self._sessions.run(), anyio.create_task_group() as tasks:
+        async with self._state.opened(), anyio.create_task_group() as kept, anyio.create_task_group() as tasks:
+            self._tasks = kept
             tasks.start_soon(self._leaving.watch, self._close_sessions, name="principals")
             try:
                 yield
@@ -108,14 +96,35 @@ class McpHttp:
                 tasks.cancel_scope.cancel()
                 self._road.close()
                 self.end_streams()
+                self._over.set()
+                self._tasks = None
+
+    async def _sdk_endpoint(self) -> "SdkEndpoint":
+        if self._sdk is None:
+            async with self._starting_sdk:
+                if self._sdk is None:
+                    # In a thread, so that everybody else is served meanwhile.
+                    make = await to_thread.run_sync(load_sdk)
+                    if self._tasks is None:
+                        raise RuntimeError("This endpoint serves only inside running().")
+                    sdk = make(self._gateway, self._door, self._state, self._open, self._presentation)
+                    await self._tasks.start(self._run, sdk, name="SDK")
+                    self._sdk = sdk
+        return self._sdk
+
+    async def _run(self, sdk: "SdkEndpoint", *, task_status: TaskStatus[None]) -> None:
+        async with sdk.running():
+            task_status.started()
+            await self._over.wait()
 
     async def _close_sessions(self, principal: PrincipalId) -> None:
         for session in await self._open.end_of(principal):
-            self._mcp.forget(session)
+            if self._sdk is not None:
+                self._sdk.server.forget(session)
 
     def end_streams(self) -> None:
         """Ends what clients keep open to hear of changes. A web server that is to stop would wait for them."""
-        self._mcp.ending.set()
+        self._state.ending.set()
 
     def has(self, session: bytes) -> bool:
         """Whether a client of the handshake era opened this session here."""
@@ -189,44 +198,11 @@ class McpHttp:
             view = of_toolset(view, toolset)
         if (why := await self._unknown(view)) is not None:
             return await refuse(send, Refused(400, why, INVALID_PARAMS))
-        send = speaking(send, version)
         session = known[SESSION].decode("latin-1") if SESSION in known else None
-        if session is None:
-            send = _naming_no_session(send)
-            if method == "POST" and not is_modern(version):
-                if self._has_its_share(view):
-                    return await refuse(send, _TOO_MANY)
-                if self._open.are_full:
-                    return await refuse(send, _FULL)
         leaving = self._leaving.of(view.principal)
-        exchange = Exchange(view, gone, session, own, leaving)
-        # The SDK keeps the last request of a session for as long as that lasts, so it gets no credentials.
-        read_there = [pair for pair in headers if is_read_there(pair[0])]
-        scope = {**scope, "headers": read_there, "user": user_of(view.principal), "extensions": {}}
-        token = CURRENT.set(exchange)
-        try:
-            hearing = _replay(body, receive, gone)
-            serve = self._sessions.handle_request
-            if method == "GET":
-                followers = self._mcp.library.followers
-                follower = followers.of(session or "")
-                try:
-                    with self._mcp.watching(exchange) as watch:
-                        await standing_stream(serve, scope, hearing, send, watch, follower, self._mcp.ending, leaving)
-                finally:
-                    followers.silent(session or "")
-            else:
-                answering = send if is_modern(version) else plain_answer(send)
-                if session is None and not is_modern(version):
-                    answering = self._noting(body, view, answering)
-                await serve(scope, hearing, answering)
-        finally:
-            CURRENT.reset(token)
-            # A session that this request opened keeps its context for as long as it lasts.
-            own.clear()
-            if method == "DELETE" and session is not None:
-                self._mcp.forget(session)
-                self._open.closed(session)
+        checked = CheckedRequest(view, headers, body, session, version, own, gone, leaving)
+        sdk = await self._sdk_endpoint()
+        await sdk.serve(scope, _replay(body, receive, gone), send, checked)
 
     async def _turn_away(
         self, receive: "Receive", send: "Send", known: Mapping[bytes, bytes], refused: Refused
@@ -266,22 +242,6 @@ class McpHttp:
         await self._gateway.settled(self._door.settle)
         return told(board.resolution(view))
 
-    def _has_its_share(self, view: View) -> bool:
-        return view.principal != LOCAL and self._open.count(view.principal) >= self._door.sessions_of_one
-
-    def _noting(self, body: bytes, view: View, send: "Send") -> "Send":
-        """Takes note of the session that a handshake opens: the answer's headers name it."""
-
-        async def sending(message: "Message") -> None:
-            if message["type"] == "http.response.start" and message["status"] == 200:
-                opened = dict(message["headers"]).get(SESSION)
-                params = json.loads(body).get("params")
-                if opened is not None and isinstance(params, dict):
-                    self._open.opened(opened.decode("latin-1"), view.principal, params)
-            await send(message)
-
-        return sending
-
     def _patient(self, send: "Send", gone: anyio.Event) -> "Send":
         async def sending(message: "Message") -> None:
             with anyio.move_on_after(self._door.patience) as waiting:
@@ -293,16 +253,11 @@ class McpHttp:
         return sending
 
 
-def _naming_no_session(send: "Send") -> "Send":
-    """The SDK names a session even in the answer that refuses to open it, and nobody could use that one."""
+def load_sdk() -> "type[SdkEndpoint]":
+    """What makes an endpoint behind the SDK. The first call takes most of a second."""
+    from .sdk_endpoint import SdkEndpoint
 
-    async def sending(message: "Message") -> None:
-        if message["type"] == "http.response.start" and message["status"] >= HTTPStatus.BAD_REQUEST:
-            headers = [pair for pair in message["headers"] if pair[0].lower() != SESSION]
-            message = {**message, "headers": headers}
-        await send(message)
-
-    return sending
+    return SdkEndpoint
 
 
 def _replay(body: bytes | None, receive: "Receive", gone: anyio.Event) -> "Receive":
@@ -318,15 +273,3 @@ def _replay(body: bytes | None, receive: "Receive", gone: anyio.Event) -> "Recei
         return message
 
     return hearing
-
-
-async def refuse(send: "Send", refused: Refused) -> None:
-    error = {"code": refused.code, "message": sound_text(refused.message)}
-    body = json.dumps({"jsonrpc": "2.0", "id": refused.id, "error": error}, separators=(",", ":")).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(body)),
-        *refused.headers,
-    ]
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -2,15 +2,13 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Final, get_args
-
-from mcp_types import LoggingLevel
+from typing import Final
 
 from pegboard.core.tool import Json
 
+from .protocol import LOGGING_LEVELS
+
 MESSAGE: Final = "notifications/message"
-LEVELS: Final[tuple[str, ...]] = get_args(LoggingLevel)
-"""From the least important on."""
 NO_LOGS: Final = "none"
 """In place of a level: this client wants no log messages."""
 MOST_SESSIONS: Final = 10_000
@@ -41,9 +39,9 @@ def is_heard(params: Mapping[str, Json], level: str | None) -> bool:
         return level is None
     told = params.get("level")
     # A message without a level of the protocol's is not let go for that.
-    return told not in LEVELS or LEVELS.index(str(told)) >= LEVELS.index(level)
+    return told not in LOGGING_LEVELS or LOGGING_LEVELS.index(str(told)) >= LOGGING_LEVELS.index(level)
 
 
 def wanted(level: Json) -> str | None:
     """The level that a request of the 2026-07-28 era asks for; without one it wants no log messages."""
-    return level if isinstance(level, str) and level in LEVELS else None
+    return level if isinstance(level, str) and level in LOGGING_LEVELS else None

@@ -7,9 +7,9 @@ from mcp.server.session import ServerSession
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ServerEvent, ToolsListChanged
 from mcp_types import SubscriptionFilter
 
+from .endpoint_state import TOOLS
 from .offering import Kind
 
-TOOLS: Final = "tools"
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 
 _OF_TOOLS: Final = "notifications/tools/list_changed"

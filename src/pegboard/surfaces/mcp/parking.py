@@ -15,7 +15,6 @@ from typing import Final
 
 import anyio
 import msgspec
-from mcp_types import INVALID_PARAMS, INVALID_REQUEST, REQUEST_TIMEOUT
 
 from pegboard.core.call import Call, Cancelled, Demanded, NeedsInput, ProviderFailed
 from pegboard.core.ids import PrincipalId
@@ -24,6 +23,7 @@ from pegboard.core.view import View
 from pegboard.ports import CannotAsk, Peer, Progress
 
 from .answer import Ended
+from .protocol import INVALID_PARAMS, INVALID_REQUEST, REQUEST_TIMEOUT
 from .rounds import RESPONSES, STATE, Carry
 from .wire import sound_object
 

@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from mcp_types import INVALID_PARAMS
-
 from pegboard.core.foreign_names import PATHS
 from pegboard.core.presentations import Presented
 from pegboard.gateway.access.attempts import Attempts
@@ -15,9 +13,11 @@ from pegboard.gateway.gateway import Gateway
 
 from .door import Door, Refused
 from .entrance import Entrance
-from .http import SESSION, McpHttp, refuse
+from .http import SESSION, McpHttp
 from .presentations import presentation_of
+from .protocol import INVALID_PARAMS
 from .raw.road import Road
+from .refusals import refuse
 from .view import wants_meta_tools
 
 if TYPE_CHECKING:

@@ -3,9 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
-
-from mcp_types import CallToolRequestParams
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pegboard.core.call import Call
 from pegboard.core.ids import ToolId
@@ -19,12 +17,15 @@ from .answer import Ended
 from .conversation import Conversation
 from .pages import BadCursor, Page
 
+if TYPE_CHECKING:
+    from mcp_types import CallToolRequestParams
+
 
 @dataclass(frozen=True)
 class Passed:
     """A call of a tool of the board."""
 
-    call: CallToolRequestParams
+    call: "CallToolRequestParams"
     result: Callable[[Ended], JsonObject]
     """How it is told to have ended. Raises the protocol's error where it asks for one."""
     by: str = ""
@@ -58,7 +59,7 @@ class Presentation(Protocol):
 
     def input_schema(self, view: View, name: str) -> JsonObject | None: ...
 
-    def meant(self, asked: CallToolRequestParams, view: View) -> Passed | Own:
+    def meant(self, asked: "CallToolRequestParams", view: View) -> Passed | Own:
         """The call of a tool of the board that this call stands for, or one of its own."""
         ...
 

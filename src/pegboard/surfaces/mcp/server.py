@@ -1,7 +1,6 @@
 """The gateway as the SDK's server: what it says of itself, and what it does when a client lists, calls or listens."""
 
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
@@ -32,7 +31,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from pegboard import __version__
-from pegboard.core.tool import JsonObject, JsonSchema
+from pegboard.core.tool import JsonSchema
 from pegboard.core.view import View
 from pegboard.gateway.answering import answered
 from pegboard.gateway.following import Follower
@@ -42,24 +41,20 @@ from .answer import enveloped
 from .answered import ANSWER, Answer
 from .calls import Calls
 from .conversation import Conversation, InSession, Stateless, stateless
-from .direct import Direct
+from .endpoint_state import INTERNAL, NAME, TOOLS, EndpointState
+from .errors import ProtocolError
 from .exchange import CURRENT, Exchange
 from .faults import of_parameters, of_request
-from .levels import Levels
 from .library import Library, connection_of, followed, is_modern
-from .news import TOOLS, events_of, granted, notifications_of, send_bare
+from .news import events_of, granted, notifications_of, send_bare
 from .offering import Kind
 from .pages import BadCursor
 from .parking import Parking
-from .presentation import Carrying, Conversing, Passed, Presentation
-from .rounds import Carry
+from .presentation import Conversing, Passed, Presentation
 from .watch import Marks, Watch, cancel_when, watching
 
-NAME: Final = "pegboard"
-INTERNAL: Final = "The gateway failed on this request. Its log says why."
 STALE: Final = CacheHint(0, "private")
 MOST_LISTENERS: Final = 1024
-MOST_SESSIONS: Final = 10_000
 
 log = logging.getLogger(__name__)
 
@@ -89,26 +84,21 @@ class McpServer:
         ready: anyio.Event | None = None,
         presentation: Presentation | None = None,
         told: str | None = None,
+        state: EndpointState | None = None,
     ) -> None:
         """`view` is that of clients whose transport carries none; until `ready`, a list of tools waits.
 
-        Without a `presentation`, every tool is shown as itself. `told` is what every client should know besides.
+        Without a `presentation`, every tool is shown as itself. `told` is what every client should know besides. The
+        `state` is shared with what serves the same clients without the SDK.
         """
-        self.direct: Final = Direct(gateway.board)
-        self._presentation: Presentation = self.direct if presentation is None else presentation
+        self.state: Final = EndpointState(gateway, presentation) if state is None else state
+        self._presentation: Presentation = self.state.direct if presentation is None else presentation
         self._conversing = presentation if isinstance(presentation, Conversing) else None
-        self.levels: Final = Levels()
-        self.parking: Parking | None = None
-        """Where calls of the 2026-07-28 era wait for answers, while the server runs."""
         self._gateway = gateway
-        self._carry: Carry = presentation.carry if isinstance(presentation, Carrying) else gateway.caller.call
-        self._calls = Calls(gateway, self.levels, self._carry)
+        self._calls = Calls(gateway, self.state.levels, self.state.carry)
         self._exchange = Exchange(View() if view is None else view)
         self._ready = ready
         self._listeners = 0
-        self.ending: Final = anyio.Event()
-        """Set when the server is going away: whoever keeps a stream open to hear of changes ends it."""
-        self._last_shown: OrderedDict[str, tuple[View, Marks]] = OrderedDict()
         self.library: Final = Library(gateway, self._current, self._listed, ready)
         self.server: Final = _Announced(
             NAME,
@@ -139,8 +129,7 @@ class McpServer:
 
         The conversation is that of the session, if none is given.
         """
-        view, marks = self._last_shown.get(exchange.session or "", (None, None))
-        told = marks if marks is not None and view == exchange.view else {}
+        told = self.state.marks_seen(exchange.session, exchange.view)
         if conversation is None:
             conversation = InSession(exchange.session or "")
         marks_now = partial(self._marks, exchange.view, self._shown(conversation))
@@ -166,27 +155,13 @@ class McpServer:
             connection.exit_stack.callback(self._conversing.forget, key)
         return InSession(key)
 
-    @property
-    def stamp(self) -> JsonObject:
-        """Who answers, as an answer of the 2026-07-28 era says it."""
-        return dict(self.server.server_info_stamp)
-
-    def listed(self, session: str, view: View, mark: bytes, what: str = TOOLS) -> None:
-        """What this session has now seen is what a change is a change of."""
-        former, marks = self._last_shown.get(session, (view, {}))
-        self._last_shown[session] = view, {**(marks if former == view else {}), what: mark}
-        self._last_shown.move_to_end(session)
-        while len(self._last_shown) > MOST_SESSIONS:
-            self._last_shown.popitem(last=False)
-
     def _listed(self, exchange: Exchange, kind: Kind) -> None:
         if exchange.session is not None:
             mark = self.library.offering.sheets(exchange.view)[kind].mark
-            self.listed(exchange.session, exchange.view, mark, kind.value)
+            self.state.listed(exchange.session, exchange.view, mark, kind.value)
 
     def forget(self, session: str) -> None:
-        self._last_shown.pop(session, None)
-        self.levels.forget(session)
+        self.state.forget(session)
         self.library.followers.forget(session)
         if self._conversing is not None:
             self._conversing.forget(session)
@@ -199,6 +174,8 @@ class McpServer:
             envelope = await call_next(ctx)
         except MCPError as error:
             raise of_request(ctx.method, error) from None
+        except ProtocolError as error:
+            raise MCPError(error.code, error.message, error.data) from None
         except ValidationError as error:
             raise of_parameters(ctx.method, error) from None
         except Exception:  # what serves a request is supervised here: its failure must not end the connection
@@ -225,7 +202,7 @@ class McpServer:
         if isinstance(page, BadCursor):
             raise MCPError(INVALID_PARAMS, f"The cursor cannot be used: {page.why}. List again without a cursor.")
         if exchange.session is not None:
-            self.listed(exchange.session, exchange.view, shown.mark(exchange.view))
+            self.state.listed(exchange.session, exchange.view, shown.mark(exchange.view))
         ANSWER.get().result = {"tools": list(page.tools)}
         return ListToolsResult(tools=[], next_cursor=page.next)
 
@@ -241,13 +218,12 @@ class McpServer:
         return CallToolResult(content=[])
 
     async def _set_level(self, ctx: Context, params: SetLevelRequestParams) -> EmptyResult:
-        self.levels.set(self._current().session, params.level)
+        self.state.levels.set(self._current().session, params.level)
         return EmptyResult()
 
     @asynccontextmanager
     async def _life(self, server: Server[Any]) -> AsyncIterator[Parking]:
-        async with Parking(self._carry).opened() as parking:
-            self.parking = parking
+        async with self.state.opened() as parking:
             yield parking
 
     async def _listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
@@ -277,7 +253,7 @@ class McpServer:
                     SubscriptionsAcknowledgedNotification(params=told), related_request_id=ctx.request_id
                 )
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(cancel_when, self.ending, tasks.cancel_scope, name="ending")
+                    tasks.start_soon(cancel_when, self.state.ending, tasks.cancel_scope, name="ending")
                     if exchange.leaving is not None:
                         tasks.start_soon(cancel_when, exchange.leaving, tasks.cancel_scope, name="leaving")
                     tasks.start_soon(tell_updates, follower, name="updates")

@@ -7,11 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import anyio
-from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolRequestParams
 
 from pegboard.core.call import Arguments, BadArguments, Returned, ToolIsLocked, UnknownTool, looked_up, refusal_text
 from pegboard.core.foreign_names import TOOLS
@@ -30,9 +28,14 @@ from pegboard.gateway.validation import Validators
 from .answer import Ended, error_result, result_of
 from .beside import Beside
 from .direct import tool_document
+from .errors import ProtocolError
 from .pages import BadCursor, Page
 from .presentation import Own, Passed
+from .protocol import INVALID_PARAMS
 from .wire import sound_object, sound_text
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolRequestParams
 
 SETTLE: Final = 3.0
 """Seconds that an answer waits for servers that are starting: what is not listed yet cannot be found."""
@@ -82,7 +85,7 @@ class Wrapping(ABC):
         schema = self._beside.of(view).schemas.get(WireName(name)) if tool is None else tool.spec.input_schema
         return None if schema is None else dict(schema)
 
-    def meant(self, asked: CallToolRequestParams, view: View) -> Passed | Own:
+    def meant(self, asked: "CallToolRequestParams", view: View) -> Passed | Own:
         tool, arguments = self._tools.get(asked.name), asked.arguments or {}
         if tool is None:
             # The tool of tickets is not listed here, but the answer to a call that must be confirmed tells of it.
@@ -99,6 +102,8 @@ class Wrapping(ABC):
         """What a call of one of its own tools stands for. Its arguments fit the schema, so each is of its kind."""
 
     def passed(self, name: str, arguments: Arguments, view: View) -> Passed:
+        from mcp_types import CallToolRequestParams
+
         call = CallToolRequestParams(name=name, arguments=dict(arguments))
         return Passed(call, partial(self._ended, name, view), self.name)
 
@@ -146,7 +151,7 @@ class Wrapping(ABC):
                 call = json.dumps({tool: name, given: {}}, ensure_ascii=False)
                 return error_result(f"{name!r} is not in this list of tools. Call it with {CALL}: {call}")
             told = f"{refusal_text(unknown, self._found_by)} What it finds is called with {CALL}."
-            raise MCPError(INVALID_PARAMS, sound_text(told))
+            raise ProtocolError(INVALID_PARAMS, sound_text(told))
 
         return Own(found.tool if isinstance(found, ToolIsLocked) else None, answer, result, self.name)
 

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Final
 
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR
-
 from pegboard.core.tool import Json
 from pegboard.ports import CannotAsk
+from pegboard.surfaces.mcp.protocol import CONNECTION_CLOSED, INTERNAL_ERROR
 
 from .messages import NOTHING, UNREADABLE, Message, read_fault, read_object
 

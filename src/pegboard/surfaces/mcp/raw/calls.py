@@ -6,19 +6,17 @@ from itertools import count
 from secrets import token_hex
 from typing import Final, TypeAlias
 
-from mcp.shared.inbound import decode_header_value, validate_mcp_param_headers, x_mcp_header_map
-from mcp_types import LOG_LEVEL_META_KEY
-
 from pegboard.core.call import Arguments, Call
 from pegboard.core.ids import CallId, WireName
-from pegboard.core.tool import Json
+from pegboard.core.tool import Json, JsonObject
 from pegboard.gateway.gateway import Gateway
 from pegboard.memory import undisturbed
 from pegboard.ports import Progress
 from pegboard.surfaces.mcp.answer import Ended
+from pegboard.surfaces.mcp.endpoint_state import EndpointState
 from pegboard.surfaces.mcp.levels import NO_LOGS, wanted
+from pegboard.surfaces.mcp.protocol import LOG_LEVEL_META_KEY, X_MCP_HEADER_KEY
 from pegboard.surfaces.mcp.rounds import answered
-from pegboard.surfaces.mcp.server import McpServer
 
 from .client import Client, progress_to
 from .messages import NOTHING_BESIDE, UNREADABLE, CallParams, encode, read_members, read_object
@@ -29,6 +27,9 @@ from .sessions import Session
 
 NAME: Final = b"mcp-name"
 NOBODY: Final[Mapping[str, Json]] = {}
+ENCODED: Final = "=?"
+"""How a value begins that no header could hold as it is."""
+_HEADER_KEY: Final = encode(X_MCP_HEADER_KEY)
 
 
 Decoded: TypeAlias = tuple[dict[str, Json], bytes]
@@ -68,10 +69,10 @@ class Ready:
 
 
 class Calls:
-    def __init__(self, gateway: Gateway, mcp: McpServer, metas: Metas) -> None:
+    def __init__(self, gateway: Gateway, state: EndpointState, metas: Metas) -> None:
         self._gateway = gateway
-        self._mcp = mcp
-        self._direct = mcp.direct
+        self._state = state
+        self._direct = state.direct
         self._metas = metas
         self._own = token_hex(8)
         self._numbers = count(1)
@@ -92,7 +93,7 @@ class Calls:
         if meta is None or (asked.profile.modern and not self._fits(asked, told.name, meta, arguments)):
             return None
         session = asked.session
-        level = None if session is None else self._mcp.levels.of(session.id)
+        level = None if session is None else self._state.levels.of(session.id)
         if level is not None:
             beside = {**beside, "_meta": _with_level(meta.text, level)}
         elif meta.text:
@@ -116,8 +117,8 @@ class Calls:
         progress, client = self._back(ready, asked, reply)
         if asked.session is not None:
             return self._gateway.caller.call(ready.call, asked.profile.view, progress, client)
-        assert self._mcp.parking is not None, "The endpoint serves only while it runs."
-        return self._mcp.parking.call(ready.call, asked.profile.view, progress, client)
+        assert self._state.parking is not None, "The endpoint serves only while it runs."
+        return self._state.parking.call(ready.call, asked.profile.view, progress, client)
 
     def answered(self, ended: Ended, ready: Ready, asked: Asked, reply: Reply) -> Awaitable[Ended]:
         """The end of a call after its client has answered what it needed."""
@@ -137,7 +138,7 @@ class Calls:
         told = meta.meta
         if told.version != asked.profile.version or told.capabilities is None:
             return False
-        if asked.named != name and decode_header_value(asked.named) != name:
+        if asked.named != name and not _is_encoded(asked.named, name):
             return False
         profile = asked.profile
         plain = profile.plain.get(name)
@@ -147,9 +148,25 @@ class Calls:
         if schema is None:
             return True
         if plain is None:
-            plain = profile.plain[name] = not x_mcp_header_map(schema)
-        given = {key.decode("latin-1"): value.decode("latin-1") for key, value in asked.headers.items()}
-        return plain or validate_mcp_param_headers(schema, arguments, given) is None
+            plain = profile.plain[name] = _HEADER_KEY not in encode(schema)
+        return plain or _repeats_arguments(schema, arguments, asked.headers)
+
+
+def _is_encoded(header: str, name: str) -> bool:
+    if not header.startswith(ENCODED):
+        return False
+    # Few names need it, and the SDK takes long to load.
+    from mcp.shared.inbound import decode_header_value
+
+    return decode_header_value(header) == name
+
+
+def _repeats_arguments(schema: JsonObject, arguments: Arguments, headers: Mapping[bytes, bytes]) -> bool:
+    """Whether headers repeat those arguments that the schema wants repeated. Few schemas do."""
+    from mcp.shared.inbound import validate_mcp_param_headers
+
+    given = {key.decode("latin-1"): value.decode("latin-1") for key, value in headers.items()}
+    return validate_mcp_param_headers(schema, arguments, given) is None
 
 
 def named(headers: Mapping[bytes, bytes]) -> str:

@@ -5,11 +5,10 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 
-from mcp_types import METHOD_NOT_FOUND, REQUEST_TIMEOUT
-
 from pegboard.core.tool import Json
 from pegboard.ports import CannotAsk, Peer, Progress
 from pegboard.surfaces.mcp.levels import MESSAGE, is_heard
+from pegboard.surfaces.mcp.protocol import METHOD_NOT_FOUND, REQUEST_TIMEOUT
 from pegboard.surfaces.mcp.taking_back import TAKEN_BACK, take_back
 from pegboard.surfaces.mcp.wire import sound_object, sound_text
 

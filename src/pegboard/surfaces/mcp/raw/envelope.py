@@ -3,14 +3,12 @@
 import json
 from typing import Final
 
-from mcp.shared.exceptions import MCPError
-from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
-from mcp_types import SERVER_INFO_META_KEY
-
 from pegboard.core.call import Demanded, NeedsInput, Returned, Seen, ToolFailed
 from pegboard.core.nesting import deeper_than
 from pegboard.core.tool import JsonObject
 from pegboard.surfaces.mcp.answer import Ended, enveloped, result_of
+from pegboard.surfaces.mcp.errors import ProtocolError
+from pegboard.surfaces.mcp.protocol import ERROR_CODE_HTTP_STATUS, SERVER_INFO_META_KEY
 from pegboard.surfaces.mcp.wire import DEEPEST
 
 from .messages import NOTHING, UNREADABLE, answer, encode, error, error_text, read_fault, read_members, read_result
@@ -43,7 +41,7 @@ class Envelope:
             return _status(read_fault(ended.error).code, modern=modern), error_text(id, ended.error)
         try:
             result = result_of(name, ended)
-        except MCPError as refused:
+        except ProtocolError as refused:
             return _status(refused.code, modern=modern), error(id, refused.code, refused.message, refused.data)
         envelope: JsonObject = {"resultType": "complete", "_meta": {SERVER_INFO_META_KEY: self._stamp}}
         return 200, answer(id, _encoded(enveloped(result, envelope if modern else {})))

@@ -7,9 +7,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
-from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, INTERNAL_ERROR, PROTOCOL_VERSION_META_KEY
 
 from pegboard.core.tool import Json, JsonObject
+from pegboard.surfaces.mcp.protocol import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    INTERNAL_ERROR,
+    PROTOCOL_VERSION_META_KEY,
+)
 
 NOTHING: Final = msgspec.Raw(b"")
 EMPTY: Final = msgspec.Raw(b"{}")

@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
 from pegboard.core.view import View
 from pegboard.gateway.access.callers import Callers
 from pegboard.gateway.board import Board
 from pegboard.surfaces.mcp.door import Refused, is_modern
+from pegboard.surfaces.mcp.protocol import MODERN_PROTOCOL_VERSIONS
 from pegboard.surfaces.mcp.view import of_toolset
 
 MOST: Final = 1024

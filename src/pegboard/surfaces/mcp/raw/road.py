@@ -9,15 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from pegboard.core.call import NeedsInput
 from pegboard.core.nesting import deeper_than
 from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.mcp.answer import REQUEST_CANCELLED, given_up
 from pegboard.surfaces.mcp.door import Door, Refused
+from pegboard.surfaces.mcp.endpoint_state import INTERNAL, STAMP, EndpointState
 from pegboard.surfaces.mcp.entrance import AUTHORIZATION, Entrance
-from pegboard.surfaces.mcp.server import INTERNAL, McpServer
+from pegboard.surfaces.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS
 
 from .calls import Asked, Calls, Ready, decode_large, named
 from .envelope import BESIDE, Envelope, is_large
@@ -87,7 +87,7 @@ class Road:
     def __init__(
         self,
         gateway: Gateway,
-        mcp: McpServer,
+        state: EndpointState,
         sessions: Sessions,
         door: Door,
         read_view: ReadView,
@@ -95,7 +95,7 @@ class Road:
     ) -> None:
         self._gateway = gateway
         self._board = gateway.board
-        self._mcp = mcp
+        self._state = state
         self._sessions = sessions
         self._largest = door.largest_body
         self._most_values = door.most_values
@@ -103,9 +103,9 @@ class Road:
         self._settle = door.settle
         self._profiles = Profiles(entrance.callers, read_view)
         self._entrance = entrance
-        self._envelope = Envelope(mcp.stamp)
+        self._envelope = Envelope(STAMP)
         self._metas = Metas()
-        self._calls = Calls(gateway, mcp, self._metas)
+        self._calls = Calls(gateway, state, self._metas)
         self._lists = Lists(self._envelope.list_tail)
         self._flight = Flight(door.patience)
 
@@ -314,10 +314,10 @@ class Road:
             known = self._metas.of(params.meta)
             if known is None or known.meta.version != profile.version or known.meta.capabilities is None:
                 return None
-        shown = self._mcp.direct.shown(profile.view)
+        shown = self._state.direct.shown(profile.view)
         page = self._lists.page(shown, params.cursor, modern=profile.modern)
         if page is not None and asked.session is not None:
-            self._mcp.listed(asked.session.id, profile.view, shown.mark)
+            self._state.listed(asked.session.id, profile.view, shown.mark)
         return page
 
     async def _write(self, page: Page, id: bytes, ticket: Ticket) -> None:

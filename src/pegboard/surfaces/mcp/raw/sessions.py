@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from pegboard.core.ids import PrincipalId
 from pegboard.core.tool import Json, JsonObject
@@ -17,6 +16,9 @@ from pegboard.surfaces.mcp.exchange import client_text
 
 from .asking import Asking
 from .reply import Lines
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http import StreamableHTTPServerTransport
 
 TOUCH: Final = 5.0
 """Seconds. Putting a deadline off costs more than a look at the clock, so it is not done for every call."""
@@ -39,8 +41,9 @@ class Session:
 
 
 class Sessions:
-    def __init__(self, kept: StreamableHTTPSessionManager, idle: float, most: int) -> None:
-        self._kept = kept
+    def __init__(self, idle: float, most: int) -> None:
+        self.kept: Mapping[str, StreamableHTTPServerTransport] = {}
+        """By its id, each session that the SDK keeps open: none before the SDK is loaded."""
         self._idle = idle
         self._most = most
         self._known: OrderedDict[bytes, Session] = OrderedDict()
@@ -55,12 +58,11 @@ class Sessions:
 
     def count(self, principal: PrincipalId) -> int:
         """How many this principal has open. Looked through one by one: sessions are opened seldom."""
-        kept = self._kept._server_instances
-        return sum(session.principal == principal and session.id in kept for session in self._known.values())
+        return sum(session.principal == principal and session.id in self.kept for session in self._known.values())
 
     @property
     def are_full(self) -> bool:
-        return len(self._kept._server_instances) >= self._most
+        return len(self.kept) >= self._most
 
     def open(self, id: bytes) -> Session | None:
         """The session of this id while the SDK keeps it. Its idle time begins anew: somebody uses it."""
@@ -69,7 +71,7 @@ class Sessions:
 
     def keeps(self, session: Session) -> bool:
         """The same of one that was open before."""
-        transport = self._kept._server_instances.get(session.id)
+        transport = self.kept.get(session.id)
         if transport is None or transport.is_terminated:
             self.closed(session.id)
             return False
@@ -90,7 +92,7 @@ class Sessions:
         """Ends every session of this principal, with what is open in it, and says which those were."""
         ended = [session.id for session in self._known.values() if session.principal == principal]
         for id in ended:
-            transport = self._kept._server_instances.get(id)
+            transport = self.kept.get(id)
             if transport is not None:
                 await transport.terminate()
             self.closed(id)
