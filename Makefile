@@ -9,7 +9,7 @@ PORT ?= 8460
 # Whoever forbids Python to keep what it compiled would compile all of it again for each of a thousand processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run ui meaning test fast check bench conformance setup clean
+.PHONY: run ui meaning test fast soak check bench conformance setup clean
 
 # Start the gateway with the demo board and print how to connect a client.
 run: $(VENV)/.run
@@ -26,17 +26,35 @@ ui: $(VENV)/.run
 meaning: $(VENV)/.semantic
 	@$(BIN)/pegboard search setup --data-dir .demo
 
-# Every test: core, search, store on both engines, providers, surfaces, pages.
-test: $(VENV)/.dev
+# Every test but the long runs: core, search, store on both engines, providers, surfaces, pages.
+test: $(VENV)/.dev prepared
+	@$(BIN)/python -m pytest -n auto --dist worksteal -q -m "not soak" $(ARGS)
+
+# The tests that need no database server, no container and no patience.
+fast: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n auto --dist worksteal -q -m "not slow and not soak" $(ARGS)
+
+# The long runs, several hours: tests marked soak, 50,000 cases for each fuzz test, the protocol's own suite in every
+# way and version, and an hour of hostile programs for each sandbox.
+soak: $(VENV)/.dev prepared
+	@$(BIN)/python -m pytest -n auto --dist worksteal -q -m soak $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal -q --timeout=0 --hypothesis-profile=soak $(FUZZ_TESTS)
+	@$(BIN)/python -m benchmarks.formats.fuzz benchmarks/parser_cases/own.json --texts 50000
+	@$(BIN)/python -m tests.conformance
+	@$(BIN)/python -m benchmarks.hostile tests/sandbox/attacks/*.yaml --seconds 3600
+
+FUZZ_TESTS := $(addprefix tests/,config/bundle/test_archives.py config/manifest/test_fuzzing.py \
+	config/manifest/test_giving_away.py config/test_pasted.py \
+	config/test_problems.py core/database/test_valueless.py prompts/test_outputs.py prompts/test_repair.py \
+	prompts/test_scanner.py)
+
+# What tests use beside Python: the built pages, a browser, a container engine and MariaDB.
+.PHONY: prepared
+prepared: $(VENV)/.dev
 	@$(BIN)/python web/build.py
 	@$(BIN)/python -m tests.servers.chromium
 	@$(BIN)/python -m tests.servers.containers
 	@$(BIN)/python -m tests.servers.mariadb
-	@$(BIN)/python -m pytest -n auto --dist worksteal -q $(ARGS) || { [ $$? -eq 1 ] && $(BIN)/python -m tests.again $(ARGS); }
-
-# The tests that need no database server, no container and no patience.
-fast: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --dist worksteal -q -m "not slow" $(ARGS)
 
 # Format, lint, types and the import contracts; the pages' types where what they are built with is installed.
 check: $(VENV)/.dev

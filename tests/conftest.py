@@ -1,17 +1,32 @@
 """What holds for every test: the async backend, how hard hypothesis tries, and that CI skips nothing."""
 
+import gc
 import os
 from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["tests.support.cpu_report"]
+
 # A deadline or a slow-generation check is a wall-clock assert: a machine that shares its cores fails it at random.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
 
-settings.register_profile("pegboard", _UNTIMED)
-settings.register_profile("ci", _UNTIMED, derandomize=True, print_blob=True)
+settings.register_profile("pegboard", _UNTIMED, max_examples=25)
+settings.register_profile("ci", _UNTIMED, max_examples=50, derandomize=True, print_blob=True)
+settings.register_profile("soak", _UNTIMED, max_examples=50_000, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "pegboard")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and tests stay until the end: to look through them for garbage again and again costs many seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture

@@ -5,10 +5,11 @@ Tests are read by their syntax tree; none is run or imported here.
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -22,7 +23,9 @@ OPEN_ISSUES = frozenset[int]()
 FIELDS = frozenset({"id", "promise", "source", "gap"})
 ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9][a-z0-9_]*)+")
 GAP = re.compile(r"issue (\d+): \S.*")
+BEHAVIOUR_MARK = re.compile(r"\bmark\.behaviour\b")
 NOT_RUN = frozenset({"skip", "skipif", "xfail"})
+YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,13 @@ class Citation:
 
 def read_ledger(text: str) -> tuple[list[Promise], list[str]]:
     """The promises in order, and what is wrong with the ledger itself."""
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    root = yaml.compose(text, Loader=YAML_LOADER)
     if not isinstance(root, yaml.SequenceNode):
         return [], [f"{LEDGER}:1: expected a list of promises, each with id, promise and source."]
     promises: list[Promise] = []
     problems: list[str] = []
     first: dict[str, str] = {}
-    for node, entry in zip(root.value, yaml.safe_load(text), strict=True):
+    for node, entry in zip(root.value, yaml.load(text, Loader=YAML_LOADER), strict=True):
         place = f"{LEDGER}:{node.start_mark.line + 1}"
         if complaint := complaint_about(entry):
             problems.append(f"{place}: {complaint}")
@@ -85,14 +88,18 @@ def complaint_about(entry: object) -> str | None:
 
 def read_citations(source: str, file: str) -> tuple[list[Citation], list[str]]:
     """The ids that the tests of one file cite, and what is wrong with how they do it."""
+    in_text = len(BEHAVIOUR_MARK.findall(source))
+    if not in_text:
+        return [], []
     tree = ast.parse(source)
     citations: list[Citation] = []
     problems: list[str] = []
     on_tests: set[ast.AST] = set()
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or not function.name.startswith("test_"):
-            continue
-        marks = [node for decorator in function.decorator_list for node in ast.walk(decorator) if is_mark(node)]
+    calls: dict[ast.AST, ast.Call] = {}
+    for function in functions_of_tests(tree):
+        nodes = [node for decorator in function.decorator_list for node in ast.walk(decorator)]
+        marks = [node for node in nodes if is_mark(node)]
+        calls.update((node.func, node) for node in nodes if isinstance(node, ast.Call))
         on_tests.update(mark for mark in marks if mark_name(mark) == "behaviour")
         never_run = sorted({mark_name(mark) for mark in marks} & NOT_RUN)
         if never_run and "behaviour" in map(mark_name, marks):
@@ -100,13 +107,15 @@ def read_citations(source: str, file: str) -> tuple[list[Citation], list[str]]:
                 f"{file}:{function.lineno}: {function.name} cites a promise but is marked {never_run[0]!r}. "
                 f"List the promise as a gap in {LEDGER} until the test runs everywhere."
             )
-    called = {call.func: call for call in ast.walk(tree) if isinstance(call, ast.Call)}
-    for mark in ast.walk(tree):
-        if not is_mark(mark) or mark_name(mark) != "behaviour":
-            continue
+    behaviours = on_tests
+    if len(on_tests) != in_text:
+        # Some are elsewhere: in a text, or on no test. To walk the tree of every file would take ten times as long.
+        behaviours = {node for node in ast.walk(tree) if is_mark(node) and mark_name(node) == "behaviour"}
+        calls.update((node.func, node) for node in ast.walk(tree) if isinstance(node, ast.Call))
+    for mark in sorted(behaviours, key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))):
         assert isinstance(mark, ast.Attribute)
         place = f"{file}:{mark.lineno}"
-        call = called.get(mark)
+        call = calls.get(mark)
         ids = [argument.value for argument in call.args if isinstance(argument, ast.Constant)] if call else []
         if call is None or not ids or len(ids) != len(call.args) or call.keywords:
             problems.append(f'{place}: cite promises as string literals, like @pytest.mark.behaviour("mcp.in.stdio").')
@@ -115,6 +124,14 @@ def read_citations(source: str, file: str) -> tuple[list[Citation], list[str]]:
         else:
             citations.extend(Citation(str(id), place) for id in ids)
     return citations, problems
+
+
+def functions_of_tests(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """As pytest collects them: in the module, and in its classes."""
+    bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
+    for node in (node for body in bodies for node in body):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield node
 
 
 def is_mark(node: ast.AST) -> bool:

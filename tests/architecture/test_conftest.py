@@ -34,7 +34,7 @@ SKIPPED_MODULE = "import pytest\npytest.skip('not on this system', allow_module_
 
 def run(folder: Path, ci: str | None) -> str:
     shutil.copy(CONFTEST, folder / "conftest.py")
-    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {CONFTEST.parents[1]}\n")
     (folder / "test_cases.py").write_text(CASES)
     (folder / "test_module.py").write_text(SKIPPED_MODULE)
     environment = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST_")}
@@ -61,7 +61,7 @@ def test_under_ci_a_skipped_test_or_module_fails_the_run(tmp_path: Path) -> None
     output = run(tmp_path, ci="true")
     # A mark skips before the body and a module before its tests: pytest calls a failure there an error.
     assert totals(output) == {"passed": 1, "failed": 1, "xfailed": 1, "error": 2}
-    assert "examples 100 deadline None fixed True" in output
+    assert "examples 50 deadline None fixed True" in output
     for why in ("no engine here", "no network here", "not on this system"):
         assert re.search(rf"was skipped under CI=true \(.*{why}\)", output)
 
@@ -70,7 +70,7 @@ def test_under_ci_a_skipped_test_or_module_fails_the_run(tmp_path: Path) -> None
 def test_outside_ci_a_skipped_test_stays_skipped(tmp_path: Path, ci: str | None) -> None:
     output = run(tmp_path, ci)
     assert totals(output) == {"passed": 1, "skipped": 3, "xfailed": 1}
-    assert "examples 100 deadline None fixed False" in output
+    assert "examples 25 deadline None fixed False" in output
 
 
 def test_async_tests_run_on_asyncio(anyio_backend: str) -> None:

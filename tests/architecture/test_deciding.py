@@ -70,6 +70,8 @@ def texts(side: ast.expr) -> Iterator[tuple[int, str]]:
 
 def decisions(source: str) -> list[tuple[int, str]]:
     """Where this program decides by one of the words, by line."""
+    if not WORDS.search(source):
+        return []
     parts = deciding(ast.parse(source))
     return sorted({(line, name) for part in parts for line, name in names(part) if WORDS.search(name)})
 
@@ -146,6 +148,8 @@ def test_a_decision_is_reported_once_with_its_line_and_name() -> None:
 
 def admissions(source: str) -> list[int]:
     """The lines on which this program makes an admitted call by itself."""
+    if "Admitted" not in source:
+        return []
     calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
     return [call.lineno for call in calls if ast.unparse(call.func).rpartition(".")[2] == "Admitted"]
 

@@ -140,7 +140,7 @@ def test_the_host_of_a_package_index_is_a_trace() -> None:
 def test_make_offers_each_target_with_a_comment_and_ci_runs_check_and_test() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     commented = set(re.findall(r"^# .+\n([a-z]+):", makefile, re.MULTILINE))
-    assert {"run", "test", "check", "bench"} <= commented
+    assert {"run", "test", "fast", "soak", "check", "bench"} <= commented
     assert re.search(r"^clean:", makefile, re.MULTILINE)
     ci = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
     assert [line for line in ci if line.startswith("make ")] == [

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import httpx2
 from tests.rest.desk import ABOUT, TOKEN
-from tests.servers.peers import command
+from tests.servers.peers import warm_command
 from tests.support.doubles import MemoryAudit, MemoryStore
 from tests.support.house import told
 from tests.support.sign_ins import ScriptedSignIns
@@ -81,6 +81,16 @@ def schema_with(place: Sequence[str], value: object) -> Json:
     return schema
 
 
+@dataclass(frozen=True)
+class Face:
+    """One more malicious server beside the first: what it shows, and how far it is trusted."""
+
+    tools: tuple[Json, ...]
+    trust: Trust = Trust.BASELINE
+    quarantined: bool = False
+    marker: str = ""
+
+
 @dataclass
 class Siege:
     gateway: Gateway
@@ -96,11 +106,11 @@ class Siege:
     heard: list[bytes] = field(default_factory=list[bytes])
     """Every byte that an agent was sent."""
 
-    def id(self, name: str = "read_note") -> ToolId:
-        return ToolId(TURNCOAT, name)
+    def id(self, name: str = "read_note", server: ServerKey = TURNCOAT) -> ToolId:
+        return ToolId(server, name)
 
-    def status(self, name: str = "read_note") -> str | None:
-        verdict = self.gateway.board.resolution(View()).verdicts.get(self.id(name))
+    def status(self, name: str = "read_note", server: ServerKey = TURNCOAT) -> str | None:
+        verdict = self.gateway.board.resolution(View()).verdicts.get(self.id(name, server))
         return None if verdict is None else told(verdict)
 
     def write(self, **state: object) -> None:
@@ -171,6 +181,12 @@ def server(at: ServerKey, trust: Trust, *words: str, quarantined: bool = False) 
     return Server(at, Stdio(executable, tuple(rest)), origin, trust=trust, quarantined=quarantined)
 
 
+def _turncoat(folder: Path, name: str, face: Face) -> Server:
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps({"tools": face.tools, "marker": face.marker}), "utf-8")
+    return server(key(name), face.trust, *warm_command("turncoat", str(file)), quarantined=face.quarantined)
+
+
 @asynccontextmanager
 async def besieged(
     folder: Path,
@@ -179,13 +195,12 @@ async def besieged(
     quarantined: bool = False,
     store: MemoryStore | None = None,
     marker: str = MARKER,
+    others: Mapping[str, Face] | None = None,
 ) -> AsyncIterator[Siege]:
-    file, store = folder / "state.json", store or MemoryStore()
-    file.write_text(json.dumps({"tools": tools or [note()], "marker": marker}), "utf-8")
-    servers = (
-        server(TURNCOAT, trust, *command("turncoat", str(file)), quarantined=quarantined),
-        server(HONEST, Trust.OPEN, *command("many", "3")),
-    )
+    file, store = folder / "turncoat.json", store or MemoryStore()
+    honest = warm_command("many", "3")
+    faces = {"turncoat": Face(tools or (note(),), trust, quarantined, marker), **(others or {})}
+    servers = (*(_turncoat(folder, name, face) for name, face in faces.items()), server(HONEST, Trust.OPEN, *honest))
     declared = Declared(
         servers={each.key: each for each in servers},
         toolsets={each.key.toolset: Toolset(each.key.toolset, each.origin) for each in servers},

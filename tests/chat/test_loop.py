@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from tests.chat.place import Place, Raw, Turn, calls, text
+from tests.chat.place import PATIENCE, Place, Raw, Turn, calls, text
 from tests.servers.model import Body
 
 ADD = {"a": 2, "b": 3}
@@ -275,7 +275,7 @@ def test_a_client_that_leaves_stops_the_model(place: Place) -> None:
     asked = {"model": model, "messages": [{"role": "user", "content": "x"}], "stream": True}
     with place.http as http, http.stream("POST", "/v1/chat/completions", json=asked) as answer:
         assert next(line for line in answer.iter_lines() if "never" in line)
-    assert place.models.left.wait(30)
+    assert place.models.left.wait(PATIENCE)
 
 
 @pytest.mark.behaviour("chat.gone_clients")

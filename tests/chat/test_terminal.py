@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.chat.place import PATIENCE, Place, Turn
 from tests.cli.at_terminal import CTRL_C, END_OF_INPUT, Typing, at_terminal
-from tests.cli.terminal import PROGRAM, clean_environment, program
+from tests.cli.terminal import clean_environment, program, warm_program
 from tests.servers.model import Body
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ def test_a_message_on_standard_input_is_answered_as_json(place: Place) -> None:
     model = place.model(Turn("Gern."))
     words = ["chat", "--model", model, "--system", "Be brief.", "--data-dir", str(place.gateway.data_dir), "--json"]
     done = subprocess.run(
-        [*PROGRAM, *words],
+        [*warm_program(), *words],
         env=clean_environment(place.folder),
         input="Größe?".encode(),
         capture_output=True,

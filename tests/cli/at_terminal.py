@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
-from tests.cli.terminal import PATIENCE, PROGRAM, clean_environment
+from tests.cli.terminal import PATIENCE, clean_environment, warm_program
 
 END_OF_INPUT = "\x04"
 CTRL_C = "\x03"
@@ -62,7 +62,7 @@ def at_terminal(home: Path, *words: str | Path, **environ: str) -> Iterator[Typi
     """The command as people start it in a shell: the terminal is its own, so Ctrl-C there is a signal to it."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*PROGRAM, *map(str, words)],
+        [*warm_program(), *map(str, words)],
         env={**clean_environment(home), "TERM": "xterm", **environ},
         cwd=home,
         stdin=theirs,

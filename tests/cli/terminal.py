@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.servers.peers import command
+from tests.servers.peers import warm_command
 from tests.support.fork_server import python as warm_python
 
 PROGRAM = [sys.executable, "-m", "pegboard"]
 """In a fresh process, for tests about processes."""
 PATIENCE = 60.0
+
+
+def warm_program() -> list[str]:
+    """The same, forked from a process that has imported it."""
+    return [warm_python(), "-m", "pegboard"]
 
 
 @dataclass(frozen=True)
@@ -59,11 +64,11 @@ def program(
 
 @contextmanager
 def started(
-    home: Path, *words: str | Path, cwd: Path | None = None, python: str = sys.executable, **environ: str
+    home: Path, *words: str | Path, cwd: Path | None = None, python: str | None = None, **environ: str
 ) -> Iterator[subprocess.Popen[str]]:
-    """A program that goes on running; it is gone when the block has ended."""
+    """A program that goes on running; it is gone when the block has ended. By a warm Python, or by the one given."""
     with subprocess.Popen(
-        [python, "-m", "pegboard", *map(str, words)],
+        [python or warm_python(), "-m", "pegboard", *map(str, words)],
         env={**clean_environment(home), **environ},
         cwd=cwd or home,
         stdin=subprocess.PIPE,
@@ -110,7 +115,7 @@ def serving(
 ) -> Iterator[Gateway]:
     """By a warm Python, unless another is given: a test about its process wants a fresh one, `sys.executable`."""
     words: list[str | Path] = ["serve", "--config", config, "--data-dir", data_dir, "--port", "0", "--json", *more]
-    with started(home, *words, cwd=None, python=python or warm_python(), **environ) as process:
+    with started(home, *words, cwd=None, python=python, **environ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, process.communicate()[1]
@@ -121,8 +126,8 @@ def serving(
 
 def peer(name: str, *arguments: str, **more: object) -> dict[str, object]:
     """A server of `tests/servers` as pegboard.yaml declares it."""
-    _, *rest = command(name, *arguments)
-    return {"command": warm_python(), "args": rest, **more}
+    executable, *rest = warm_command(name, *arguments)
+    return {"command": executable, "args": rest, **more}
 
 
 def board(file: Path, servers: Mapping[str, object], **more: object) -> Path:

@@ -180,7 +180,7 @@ def test_a_command_that_is_interrupted_ends_at_once_and_takes_its_servers_along(
     home: Path, number: signal.Signals, code: int
 ) -> None:
     board(home / "pegboard.yaml", {"quick": peer("many", "1"), "hung": peer("hung")})
-    with started(home, "tools", "list") as process:
+    with started(home, "tools", "list", python=sys.executable) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == of_folder(home)
         assert process.stderr.readline() == "  ● quick~quick: 1 tool\n"
@@ -260,7 +260,7 @@ def test_a_gateway_that_is_told_to_end_answers_a_call_that_waits_for_a_start_and
 def test_a_gateway_over_stdio_that_is_told_to_end_tells_who_waits_and_says_nothing_else(home: Path) -> None:
     board(home / "pegboard.yaml", {"hung": peer("hung", "--after-initialize", trust="open")})
     client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    with started(home, "stdio", "--config", "pegboard.yaml", "--data-dir", "data") as process:
+    with started(home, "stdio", "--config", "pegboard.yaml", "--data-dir", "data", python=sys.executable) as process:
         assert process.stdin is not None
         assert process.stdout is not None
 

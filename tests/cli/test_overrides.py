@@ -4,6 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cli.terminal import Gateway, Pegboard, peer
+from tests.core.boards import key
+
+from pegboard.core.ids import ToolId
+from pegboard.core.pattern import Pattern
+from pegboard.core.server import DeclaredAt
+from pegboard.core.status import DeniedByPattern, sentence
 
 BOARD = {
     "servers": {"free": peer("everyday", trust="open")},
@@ -86,10 +92,10 @@ def test_a_switch_that_holds_against_an_override_is_told_and_why_does_not_contra
 def test_who_switches_on_what_the_file_denies_is_told_that_it_stays_locked(at_gateway: Pegboard) -> None:
     on = at_gateway("tools", "enable", "shrink")
     assert on.code == 0
-    assert on.out.startswith(
-        "mcp:free~free:shrink is switched on, and stays locked all the same: disabled_by_config. "
-        "mcp:free~free:shrink is denied by the operator: deny pattern '*:shrink' (pegboard.yaml:"
-    )
+    shrink = ToolId(key("free~free"), "shrink")
+    denied = sentence(DeniedByPattern(shrink, Pattern("*", "shrink"), DeclaredAt("pegboard.yaml", 0)))
+    stays = "is switched on, and stays locked all the same: disabled_by_config."
+    assert on.out.startswith(f"{shrink} {stays} {denied.partition(').')[0]}")
 
 
 @pytest.mark.behaviour("overrides.no_secret_in_the_store")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.cli.terminal import Pegboard, board, ended, peer, serving
+from tests.cli.terminal import PATIENCE, Pegboard, board, ended, peer, serving
 
 FIRST, SECOND = "first-secret-of-good-length", "second-secret-of-good-length"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {}}
@@ -13,7 +13,7 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {}}
 
 def status(url: str, token: str) -> int:
     headers = {"authorization": f"Bearer {token}", "accept": "application/json, text/event-stream"}
-    return httpx2.post(url, json=PING, headers=headers, timeout=30).status_code
+    return httpx2.post(url, json=PING, headers=headers, timeout=PATIENCE).status_code
 
 
 @pytest.mark.slow

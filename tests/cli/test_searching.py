@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.cli.terminal import Pegboard, peer
 
+from pegboard.core.status import REMEDIES, Status
 from pegboard.surfaces.cli.searching import _left_out
 
 BOARD = {
@@ -30,7 +31,7 @@ def test_tools_are_found_and_locked_ones_told_with_their_remedy(at_gateway: Pegb
         ["LOCKED", "SERVER", "STATUS", "DESCRIPTION"],
         ["○", "tool_00002", "three~three", "disabled_by_config"],
     ]
-    assert lines[6:] == ["disabled_by_config: This is operator policy: only an edit of pegboard.yaml changes it."]
+    assert lines[6:] == [f"disabled_by_config: {REMEDIES[Status.DISABLED_BY_CONFIG]}"]
 
 
 def test_what_is_locked_alone_is_told_of_in_a_notice(at_gateway: Pegboard) -> None:

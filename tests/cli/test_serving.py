@@ -129,7 +129,7 @@ def test_with_json_one_line_is_printed_when_it_listens(gateway: Gateway) -> None
 
 def test_a_gateway_that_is_interrupted_while_it_starts_leaves_nothing(home: Path) -> None:
     board(home / "pegboard.yaml", {"stubborn": peer("stubborn", timeouts={"stop": "100ms"})})
-    with started(home, "serve", "--port", "0", "--data-dir", "data") as process:
+    with started(home, "serve", "--port", "0", "--data-dir", "data", python=PYTHON) as process:
         lock = home / "data" / "gateway.lock"
         while not lock.exists():
             assert process.poll() is None

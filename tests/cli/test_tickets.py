@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.cli.terminal import PATIENCE, PROGRAM, Pegboard, board, clean_environment, peer
+from tests.cli.terminal import PATIENCE, Pegboard, board, clean_environment, peer, warm_program
 
 from pegboard.core.commands import SetOverride, apply
 from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolId, ToolsetId
@@ -145,7 +145,7 @@ def test_a_person_at_a_terminal_is_asked_again_before_a_permission_stands(
     id = asking(*CALL, "--json").json["ticket"]
     ours, theirs = pty.openpty()
     environ = {**clean_environment(home), "PEGBOARD_DATA_DIR": str(home / "data")}
-    command = [*PROGRAM, "tickets", "allow", id, "--client", "--config", str(home / "asks.yaml")]
+    command = [*warm_program(), "tickets", "allow", id, "--client", "--config", str(home / "asks.yaml")]
     process = subprocess.Popen(command, env=environ, cwd=home, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
     said = b""
@@ -210,7 +210,7 @@ def test_a_person_at_a_terminal_is_asked_there(asking: Pegboard, home: Path, ans
     ours, theirs = pty.openpty()
     environ = {**clean_environment(home), "PEGBOARD_DATA_DIR": str(home / "data")}
     process = subprocess.Popen(
-        [*PROGRAM, *CALL, "--config", str(home / "asks.yaml")],
+        [*warm_program(), *CALL, "--config", str(home / "asks.yaml")],
         env=environ,
         cwd=home,
         stdin=theirs,

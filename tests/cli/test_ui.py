@@ -3,6 +3,7 @@
 import json
 import signal
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ def test_the_address_that_serve_prints_signs_a_browser_in(home: Path) -> None:
         while (line := process.stderr.readline().rstrip("\n")) != "Ctrl-C ends it.":
             told.append(line)
         (address,) = [line.split()[-1] for line in told if line.startswith("Open")]
-        with httpx2.Client(trust_env=False) as browser:
+        with httpx2.Client(trust_env=False, timeout=60) as browser:
             first = browser.get(address)
             assert (first.status_code, first.headers["location"]) == (303, "/ui/")
             page = browser.get(str(first.next_request.url)) if first.next_request else None
@@ -44,7 +45,7 @@ def test_the_address_of_a_running_gateway_is_told_again(gateway: Gateway, at_gat
     assert (done.code, done.out.startswith(f"{address['url']}/ui/?login="), done.err) == (0, True, "")
     assert address["token"] not in done.out
     assert at_gateway("ui", "--json").json["url"] != done.out.strip(), "each signs in once"
-    with httpx2.Client(trust_env=False) as browser:
+    with httpx2.Client(trust_env=False, timeout=60) as browser:
         assert browser.get(done.out.strip()).headers["location"] == "/ui/"
         browser.cookies.clear()
         assert browser.get(done.out.strip()).headers["location"] == "/ui/sign-in?used"
@@ -71,11 +72,13 @@ def test_without_a_gateway_there_is_no_address(home: Path) -> None:
 
 def _session(home: Path, port: str, cookie: str | None, end: signal.Signals) -> tuple[int, str, str]:
     """One run of a gateway: what it says to a browser with this cookie, or that signs in; the cookie; the port."""
-    with started(home, "serve", "--port", port, "--json", "--data-dir", "data") as process:
+    # Only of a fresh process it is known when SIGKILL has ended it.
+    python = sys.executable if end is signal.SIGKILL else None
+    with started(home, "serve", "--port", port, "--json", "--data-dir", "data", python=python) as process:
         assert process.stdout is not None
         address = json.loads(process.stdout.readline())["ui"]
         token = json.loads((home / "data" / "gateway.json").read_text())["token"]
-        with httpx2.Client(trust_env=False) as browser:
+        with httpx2.Client(trust_env=False, timeout=60) as browser:
             if cookie is None:
                 bearer = {"authorization": f"Bearer {token}"}
                 root = address.removesuffix("/ui/")

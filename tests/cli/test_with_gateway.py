@@ -4,8 +4,14 @@ from pathlib import Path
 
 import pytest
 from tests.cli.terminal import Gateway, Pegboard, by_id, peer
+from tests.core.boards import key
+from tests.support.sentences import not_granted, unknown_tool
 
+from pegboard.core.ids import ToolId
+from pegboard.core.pattern import Pattern
 from pegboard.core.rules import RULES
+from pegboard.core.server import DeclaredAt
+from pegboard.core.status import DeniedByPattern, remedy, sentence
 
 BOARD = {
     "servers": {
@@ -142,21 +148,22 @@ def test_what_a_server_wrote_is_shown(at_gateway: Pegboard) -> None:
 
 @pytest.mark.behaviour("cli.tools_show")
 def test_one_tool_is_shown_with_its_schema_status_and_remedy(at_gateway: Pegboard) -> None:
+    tool = ToolId(key("talker~talker"), "crash_halfway")
+    denied = DeniedByPattern(tool, Pattern("*", "crash_halfway"), DeclaredAt("pegboard.yaml", 37))
     body = at_gateway("tools", "show", "crash_halfway", "--json").json
     assert {key: body[key] for key in ("id", "wireName", "verdict", "status", "remedy")} == {
         "id": "mcp:talker~talker:crash_halfway",
         "wireName": "crash_halfway",
         "verdict": "locked",
         "status": "disabled_by_config",
-        "remedy": "This is operator policy: only an edit of pegboard.yaml changes it.",
+        "remedy": remedy(denied),
     }
     assert body["inputSchema"]["type"] == "object"
     shown = at_gateway("tools", "show", "crash_halfway").out.splitlines()
     assert shown[:4] == [
         "mcp:talker~talker:crash_halfway",
-        "  locked: disabled_by_config. mcp:talker~talker:crash_halfway is denied by the operator: "
-        "deny pattern '*:crash_halfway' (pegboard.yaml:37).",
-        "  This is operator policy: only an edit of pegboard.yaml changes it.",
+        f"  locked: disabled_by_config. {sentence(denied)}",
+        f"  {remedy(denied)}",
         "  name for clients: crash_halfway",
     ]
     assert "takes:" in shown
@@ -226,8 +233,7 @@ def test_a_call_ends_with_a_code_for_how_it_ended(at_gateway: Pegboard) -> None:
     absent = at_gateway("tools", "call", "echo", "--toolsets", "three")
     assert (absent.code, absent.err) == (
         4,
-        "pegboard: There is no tool 'mcp:talker~talker:echo' here. List the tools to see what there is. "
-        "For the reason: pegboard why echo\n",
+        f"pegboard: {unknown_tool('mcp:talker~talker:echo')} For the reason: pegboard why echo\n",
     )
     crashed = at_gateway("tools", "call", "crash")
     assert crashed.code == 6
@@ -259,7 +265,7 @@ def test_why_answers_for_a_narrowed_request_and_another_caller(at_gateway: Pegbo
         assert body["verdict"] == "absent"
         return [body["sentence"], *(step["said"] for step in body["steps"] if not step["lets"])]
 
-    assert removed("--as", "bob") == ["bob may not use toolset three: it is granted talker.", "granted: talker"]
+    assert removed("--as", "bob") == [not_granted("bob", "three", "talker"), "granted: talker"]
     assert removed("--toolsets", "talker,resting") == [
         "The request's own narrowing leaves it out: toolsets talker, resting.",
         "toolsets talker, resting",

@@ -93,7 +93,7 @@ async def signed_in(gateway: Served) -> None:
     def settled(body: Any) -> bool:
         return is_up(body) or _link(body) not in {None, *followed}
 
-    while (link := _link(await gateway.until("servers", "list", holds=settled))) is not None:
+    while (link := _link(await gateway.until("/servers", holds=settled))) is not None:
         followed.add(link)
         async with httpx2.AsyncClient(follow_redirects=True, timeout=DEADLINE) as browser:
             await browser.get(link)

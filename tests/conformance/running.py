@@ -13,12 +13,12 @@ from tests.conformance.known import Known, shortfalls, surprises
 from tests.conformance.record import Record, Run, record_of, run_of
 from tests.conformance.suite import FOR_CLIENTS, VERSIONS, Version, all_of, client_of, one_of, required_of
 from tests.conformance.ways import MODELS, Way, opened
+from tests.support.fork_server import python
 
 MOST_TRIES: Final = 3
 """Some checks give an answer half a second, which a busy machine needs for itself; what is wrong stays wrong."""
 MOST_AGAIN: Final = 5
 """When more scenarios than this surprise, it is not for want of time."""
-CALLER: Final = (sys.executable, "-m", "tests.conformance.caller")
 Found: TypeAlias = dict[CheckId, Check]
 
 
@@ -55,7 +55,7 @@ async def run(
 @asynccontextmanager
 async def _suite(way: Way, folder: Path, *, required: bool) -> AsyncIterator[Suite]:
     if way.clients:
-        caller = CALLER if way.gateway else (*CALLER, "--alone")
+        caller = (python(), "-m", "tests.conformance.caller", *(() if way.gateway else ("--alone",)))
 
         async def each(version: Version, folder: Path) -> Found:
             found: Found = {}

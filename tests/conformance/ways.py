@@ -1,6 +1,5 @@
 """The ways the suite goes: straight, or through a gateway; to our everything-server, or from a client of ours to it."""
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -50,7 +49,8 @@ async def opened(way: Way, folder: Path) -> AsyncIterator[str]:
     """The address at which the suite finds the server, for as long as the block lasts."""
     await anyio.Path(folder).mkdir(parents=True)
     if way.upstream == "stdio":
-        async with _gateway({"command": sys.executable, "args": _arguments(way), "cwd": str(peers.ROOT)}, folder) as at:
+        program, *arguments = peers.warm_command(PROGRAM, "--era", way.era)
+        async with _gateway({"command": program, "args": arguments, "cwd": str(peers.ROOT)}, folder) as at:
             yield at
     else:
         async with peers.http(PROGRAM, "--era", way.era) as address:
@@ -61,16 +61,12 @@ async def opened(way: Way, folder: Path) -> AsyncIterator[str]:
                 yield at
 
 
-def _arguments(way: Way) -> list[str]:
-    return peers.command(PROGRAM, "--era", way.era)[1:]
-
-
 @asynccontextmanager
 async def _gateway(server: dict[str, Any], folder: Path) -> AsyncIterator[str]:
     """The only server of the board, so that names stay as they are; trusted, because the suite adds tools to it."""
     async with served(folder, {"servers": {PROGRAM: {**server, "trust": "open"}}}) as gateway:
         with anyio.fail_after(DEADLINE):
-            await gateway.until("servers", "list", holds=is_up)
+            await gateway.until("/servers", holds=is_up)
         yield gateway.endpoint
 
 

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,8 +12,10 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 from tests.docs.pages import ROOT
+from tests.support.fork_server import python as warm_python
 
-DEADLINE = 90
+DEADLINE = 60
+"""For one line that is typed, or one wait. A page takes as long as its lines do."""
 _NO_INDEX = {"PIP_NO_INDEX": "1"}
 """What every reader of a page would fetch again for search by meaning takes longer than the page."""
 
@@ -30,7 +31,7 @@ def cloned(folder: Path) -> Path:
     for name, words in (("python", ""), ("pegboard", " -m pegboard")):
         program = folder / ".venv" / "bin" / name
         program.parent.mkdir(parents=True, exist_ok=True)
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}"{words} "$@"\n', "utf-8")
+        program.write_text(f'#!/bin/sh\nexec "{warm_python()}"{words} "$@"\n', "utf-8")
         program.chmod(0o755)
     # Newer than what they are made from, as after a first `make`.
     for stamp in (".build", ".run", ".semantic"):
@@ -68,9 +69,10 @@ class Reader:
         script = "\n".join((*self.exports, line))
         if line.startswith("export "):
             self.exports.append(line)
-        done = await anyio.run_process(
-            ["sh", "-c", script], cwd=self.folder, env=self.environment, stderr=-2, check=False
-        )
+        with anyio.fail_after(DEADLINE):
+            done = await anyio.run_process(
+                ["sh", "-c", script], cwd=self.folder, env=self.environment, stderr=-2, check=False
+            )
         return Said(done.returncode, done.stdout.decode())
 
     @asynccontextmanager
@@ -90,8 +92,9 @@ class Reader:
 
     async def hears(self, *texts: str) -> None:
         """Waits until the gateway has printed these."""
-        while not all(any(text in line for line in self.heard) for text in texts):
-            await self._more.wait()
+        with anyio.fail_after(DEADLINE):
+            while not all(any(text in line for line in self.heard) for text in texts):
+                await self._more.wait()
 
     async def _listen(self, process: Process) -> None:
         assert process.stdout is not None

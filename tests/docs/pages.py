@@ -123,7 +123,9 @@ def page(name: str) -> Page:
 
 def pages() -> list[Page]:
     """All that belong to the documentation, wherever they lie."""
-    single = (ROOT / name for name in ("README.md", "CHANGELOG.md", "benchmarks/README.md", "tests/servers/README.md"))
+    root = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+    inner = ("benchmarks/README.md", "tests/README.md", "tests/servers/README.md")
+    single = (ROOT / name for name in (*root, *inner))
     return [Page(path) for path in (*single, *_below("docs"), *_below("adr"), *_below("examples"))]
 
 

@@ -1,7 +1,6 @@
 """The page about programs, done as it is written: its programs, their output, and what is told of a wrong one."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ def test_the_programs_of_the_page_do_what_it_shows(tmp_path: Path) -> None:
     shown, complaint = blocks("text")
     (tmp_path / "decades.py").write_text(right, "utf-8")
     (tmp_path / "wrong.py").write_text(wrong, "utf-8")
-    demo = {"DESK_DIR": str(tmp_path / "desk"), "PYTHON_FOR_DEMO": sys.executable}
+    demo = {"DESK_DIR": str(tmp_path / "desk")}
     data = tmp_path / "data"
     with serving(tmp_path, DEMO, data, **demo):
         for server in ("library", "desk"):

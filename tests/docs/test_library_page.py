@@ -1,11 +1,10 @@
 """The page about the library: what it shows runs, and prints what it says."""
 
-import os
 import subprocess
-import sys
 
 import pytest
 from tests.docs.pages import Block, page
+from tests.support.fork_server import python
 
 
 def blocks() -> tuple[Block, ...]:
@@ -13,10 +12,7 @@ def blocks() -> tuple[Block, ...]:
 
 
 def printed(program: Block) -> str:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", program.text], env=environment, capture_output=True, text=True, timeout=60, check=True
-    )
+    done = subprocess.run([python(), "-c", program.text], capture_output=True, text=True, timeout=60, check=True)
     return done.stdout
 
 

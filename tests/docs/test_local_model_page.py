@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from tests.cli.at_terminal import END_OF_INPUT, at_terminal
 from tests.cli.terminal import Gateway, program, serving
 from tests.docs.pages import ROOT, is_as_shown, page
 from tests.servers.model import Body, ModelServer, Turn, last_text, text_of
+from tests.support.fork_server import python as warm_python
 
 PAGE = page("docs/tutorials/local-model.md")
 MODEL = "qwen3:1.7b"
@@ -96,5 +96,5 @@ def a_conversation(home: Path, gateway: Gateway) -> None:
 def a_program(gateway: Gateway) -> None:
     (code,) = (block.text for block in PAGE.blocks if block.language == "python")
     code = code.replace("http://127.0.0.1:8460", gateway.url)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([warm_python(), "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ('Yes: "Tides for Beginners".\nsearch_books returned\n', "")

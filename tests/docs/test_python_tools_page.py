@@ -3,15 +3,14 @@
 import dataclasses
 import inspect
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.docs.pages import page
 from tests.providers.python.toolsets import working, written
+from tests.support.fork_server import python
 
 from pegboard.core.call import Returned
 from pegboard.core.folded import plain
@@ -46,8 +45,7 @@ async def test_the_example_is_described_and_runs_as_the_page_shows(tmp_path: Pat
 
 def test_the_test_on_the_page_passes(tmp_path: Path) -> None:
     written(tmp_path, {"notes.py": EXAMPLE})
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
-    subprocess.run([sys.executable, "-c", TEST], env=environment, check=True, timeout=60)
+    subprocess.run([python(), "-c", TEST], cwd=tmp_path, check=True, timeout=60)
 
 
 @pytest.mark.behaviour("python.marks")

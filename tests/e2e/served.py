@@ -4,13 +4,14 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import psutil
 import yaml
 from anyio.abc import Process
@@ -19,6 +20,7 @@ from mcp import StdioServerParameters
 from tests.support.fork_server import python
 
 DEADLINE = 60
+POLLING_INTERVAL = 0.05
 PEGBOARD = [sys.executable, "-m", "pegboard"]
 """In a fresh process, for tests about processes."""
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,13 +50,28 @@ class Served:
         )
         return done.returncode, json.loads(done.stdout)
 
-    async def until(self, *words: str, holds: Any) -> Any:
+    async def ask(self, path: str, method: str = "GET", **body: object) -> Any:
+        """One request to the operator's API; the body of the answer, whatever its status. No process is started."""
+        async with self._operator() as operator:
+            return (await operator.request(method, path, json=body or None)).json()
+
+    async def until(self, path: str, holds: Callable[[Any], Any]) -> Any:
         """Asks again until the answer is as wanted; the test's own deadline ends the waiting."""
-        while True:
-            _, body = await self.pegboard(*words)
-            if holds(body):
-                return body
-            await anyio.sleep(0.1)
+        async with self._operator() as operator:
+            while True:
+                body = (await operator.get(path)).json()
+                if holds(body):
+                    return body
+                await anyio.sleep(POLLING_INTERVAL)
+
+    def _operator(self) -> httpx2.AsyncClient:
+        known = json.loads((self.data_dir / "gateway.json").read_text("utf-8"))
+        return httpx2.AsyncClient(
+            base_url=f"{self.endpoint.removesuffix('/mcp')}/api/v1",
+            headers={"authorization": f"Bearer {known['token']}"},
+            timeout=DEADLINE,
+            trust_env=False,
+        )
 
     def children(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children(recursive=True)
@@ -108,9 +125,9 @@ async def _document(stdout: BufferedByteReceiveStream) -> Any:
             continue
 
 
-def as_stdio(config: Path, data_dir: Path) -> StdioServerParameters:
+def as_stdio(config: Path, data_dir: Path, *, fresh: bool = False) -> StdioServerParameters:
     """The gateway itself as a stdio server, as a client starts it."""
-    executable, *rest = PEGBOARD
+    executable, *rest = PEGBOARD if fresh else warm_pegboard()
     return StdioServerParameters(
         command=executable,
         args=[*rest, "stdio", "--config", str(config), "--data-dir", str(data_dir)],

@@ -11,7 +11,7 @@ import yaml
 from mcp import Client
 from mcp.client import ClientRequestContext
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
-from tests.e2e.served import PEGBOARD, as_stdio, environment
+from tests.e2e.served import as_stdio, environment, warm_pegboard
 from tests.servers import peers
 from tests.surfaces.mcp.places import MODES
 
@@ -43,14 +43,21 @@ class Place:
 
     async def pegboard(self, *words: str) -> None:
         """A person at another terminal."""
-        command = [*PEGBOARD, *words, "--data-dir", str(self._folder), "--config", str(self._folder / "pegboard.yaml")]
+        command = [
+            *warm_pegboard(),
+            *words,
+            "--data-dir",
+            str(self._folder),
+            "--config",
+            str(self._folder / "pegboard.yaml"),
+        ]
         done = await anyio.run_process(command, env=environment(self._folder), check=False)
         assert done.returncode == 0, done.stderr.decode()
 
 
 @asynccontextmanager
 async def started(folder: Path, mode: str, answer: ElicitResult | None, **settings: object) -> AsyncIterator[Place]:
-    command, *args = peers.command("tally", str(folder / "tally"))
+    command, *args = peers.warm_command("tally", str(folder / "tally"))
     board = {
         "servers": {"tally": {"command": command, "args": args, "trust": "open"}},
         "overrides": {"tally": {"*:mark": {"requires_confirmation": True}}},

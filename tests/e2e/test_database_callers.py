@@ -78,15 +78,16 @@ OWN_WORDS = re.compile(r"source='payroll'|\\*\"payroll\\*\" is no value of `sour
 
 
 @pytest.mark.behaviour("databases.limited_by_caller", "principals.the_caller_is_the_principal")
-@pytest.mark.parametrize("way", list(CALLS))
-async def test_in_no_presentation_a_caller_reads_of_a_database_that_it_may_not_ask(way: str, tmp_path: Path) -> None:
+async def test_in_no_presentation_a_caller_reads_of_a_database_that_it_may_not_ask(tmp_path: Path) -> None:
     shop(tmp_path / "shop.db")
     with anyio.fail_after(3 * DEADLINE):
         async with served(tmp_path, board()) as gateway:
-            read = {who: await told(gateway.endpoint, who, way) for who in TOKENS}
-    assert "payroll" in read["boss"]
-    assert "shop" in read["sales"]
-    for who in ("sales", "guest"):
-        assert "payroll" not in OWN_WORDS.sub("", read[who]), who
-        assert "salaries" not in read[who], who
-    assert "execute_sql" not in read["guest"].replace("builtin.execute_sql", "").replace("'execute_sql'", "")
+            by_way = {way: {who: await told(gateway.endpoint, who, way) for who in TOKENS} for way in CALLS}
+    for way, read in by_way.items():
+        assert "payroll" in read["boss"], way
+        assert "shop" in read["sales"], way
+        for who in ("sales", "guest"):
+            assert "payroll" not in OWN_WORDS.sub("", read[who]), (way, who)
+            assert "salaries" not in read[who], (way, who)
+        of_guest = read["guest"].replace("builtin.execute_sql", "").replace("'execute_sql'", "")
+        assert "execute_sql" not in of_guest, way

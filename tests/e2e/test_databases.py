@@ -77,7 +77,7 @@ async def _recorded(gateway: Served) -> None:
         rows = [(row["outcome"], row["said"], COUNT in str(row["arguments"])) for row in body["activity"]]
         return rows.count(("returned", "2 rows of shop.", True)) == 2
 
-    await gateway.until("activity", "list", "--tool", "execute_sql", holds=is_there)
+    await gateway.until("/activity?tool=execute_sql", holds=is_there)
 
 
 async def _switched_off(gateway: Served) -> None:
@@ -92,7 +92,7 @@ async def _switched_off(gateway: Served) -> None:
             tasks.start_soon(ask)
             gateway.config.write_text(yaml.safe_dump(board(enabled=False)), "utf-8")
         assert ended
-    await gateway.until("tools", "list", holds=lambda body: "execute_sql" not in {each["id"] for each in body["tools"]})
+    await gateway.until("/tools", holds=lambda body: "execute_sql" not in {each["id"] for each in body["tools"]})
 
 
 @pytest.mark.behaviour("databases.tools_while_one_is_on")
@@ -132,7 +132,7 @@ async def a_write_is_confirmed(tmp_path: Path, more: dict[str, object]) -> None:
         ):
             waiting = text(await client.call_tool("execute_sql", write))
             assert waiting.startswith("confirmation_required: A person must confirm this call of 'execute_sql'")
-            _, tickets = await gateway.pegboard("tickets", "list")
+            tickets = await gateway.ask("/tickets")
             (ticket,) = tickets["tickets"]
             assert ticket["arguments"] == write
             assert customers(file) == ["Ada", "Ben", "Cleo"]

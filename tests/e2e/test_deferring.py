@@ -41,7 +41,7 @@ async def test_a_gateway_that_was_killed_takes_the_handles_it_gave_before() -> N
                 served(Path(folder), BOARD, fresh=True) as gateway,
                 Client(streamable_http_client(f"{gateway.endpoint}/deferred"), mode=MODERN) as client,
             ):
-                assert await gateway.until("servers", "list", holds=lambda told: "up" in str(told))
+                assert await gateway.until("/servers", holds=lambda told: "up" in str(told))
                 assert await listed(client, handle) == ["tool_search", "call_tool", "tool_00001"]
             # Another surface of the same data directory takes it as well.
             started = as_stdio(gateway.config, gateway.data_dir)

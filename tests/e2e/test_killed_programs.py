@@ -14,6 +14,7 @@ from tests.e2e.served import DEADLINE, Served, served
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 BOARD = {"servers": {"three": peer("many", "3", trust="open")}, "presentation": "code"}
 LONG = "await three.tool_00000(text='a')\nwhile True:\n    pass"
+CALLS = "/activity?kind=call"
 WORKERS = "pegboard-workers-*"
 
 
@@ -26,8 +27,7 @@ async def test_a_program_that_a_killed_gateway_ran_is_accounted_for_after_the_ne
     with anyio.fail_after(3 * DEADLINE):
         async with served(tmp_path, BOARD, fresh=True) as gateway, anyio.create_task_group() as clients:
             clients.start_soon(_run, gateway)
-            calls = ("activity", "list", "--kind", "call")
-            before = await gateway.until(*calls, holds=lambda body: body["activity"])
+            before = await gateway.until(CALLS, holds=lambda body: body["activity"])
             assert [row["name"] for row in before["activity"]] == ["tool_00000"]
             assert len([*temporary.glob(WORKERS)]) == 1
             gateway.process.kill()
@@ -58,7 +58,5 @@ async def _run(gateway: Served) -> None:
 
 
 async def _calls(gateway: Served) -> list[dict[str, Any]]:
-    code, body = await gateway.pegboard("activity", "list", "--kind", "call")
-    assert code == 0
-    records: list[dict[str, Any]] = body["activity"]
+    records: list[dict[str, Any]] = (await gateway.ask(CALLS))["activity"]
     return records

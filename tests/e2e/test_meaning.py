@@ -9,7 +9,7 @@ from tests.e2e.served import DEMO, Served, served
 from pegboard.providers.embedding.setting_up import Step, set_up
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-ASKED = ("tools", "search", "borrow a novel")
+ASKED = "/tools/search?query=borrow+a+novel"
 
 
 def quiet(step: Step) -> None: ...
@@ -17,7 +17,7 @@ def quiet(step: Step) -> None: ...
 
 async def ready(gateway: Served) -> None:
     """All tools of the demo are on the board."""
-    await gateway.until("tools", "list", holds=lambda body: len(body["tools"]) == 12)
+    await gateway.until("/tools", holds=lambda body: len(body["tools"]) == 12)
 
 
 @pytest.mark.behaviour("semantic.until_read", "semantic.vectors_kept", "semantic.status")
@@ -26,14 +26,14 @@ async def test_a_running_gateway_takes_up_the_model_and_keeps_what_it_read(tmp_p
     with anyio.fail_after(280):
         async with served(tmp_path, DEMO, fresh=True) as gateway:
             await ready(gateway)
-            _, before = await gateway.pegboard(*ASKED)
+            before = await gateway.ask(ASKED)
             assert before["ranker"] == "lexical"
             await set_up(gateway.data_dir, quiet)
-            found = await gateway.until(*ASKED, holds=lambda body: body["ranker"] == "hybrid")
-            status = await gateway.until("search", "status", holds=lambda body: body["semantic"]["vectors"] == 12)
+            found = await gateway.until(ASKED, holds=lambda body: body["ranker"] == "hybrid")
+            status = await gateway.until("/search", holds=lambda body: body["semantic"]["vectors"] == 12)
             assert (status["ranker"], status["semantic"]["kept"]) == ("hybrid", 12)
             gateway.process.kill()
         async with served(tmp_path, DEMO, fresh=True) as gateway:
             await ready(gateway)
-            _, again = await gateway.pegboard(*ASKED)
+            again = await gateway.ask(ASKED)
             assert again == found

@@ -25,9 +25,9 @@ async def test_programs_go_to_the_gateways_own_whatever_a_server_calls_its_tools
             if way == "by an edit":
                 assert await _ran(gateway, program) == (42, 42)
                 gateway.config.write_text(yaml.safe_dump(LISTED), "utf-8")
-            await gateway.until("tools", "list", holds=_both)
+            await gateway.until("/tools", holds=_both)
             assert await _ran(gateway, program) == (42, 42)
-            _, told = await gateway.pegboard("activity", "list", "--kind", "call")
+            told = await gateway.ask("/activity?kind=call")
     assert {row["name"] for row in told["activity"]} == {"python_execution"}
 
 

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 @pytest.mark.parametrize("era", MODES)
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_client_that_started_the_gateway_is_asked_and_told(tmp_path: Path, mode: str, era: str) -> None:
-    command, *args = peers.command("curious", *(() if era == MODERN else ("--handshake-only",)))
+    command, *args = peers.warm_command("curious", *(() if era == MODERN else ("--handshake-only",)))
     board = {"servers": {"curious": {"command": command, "args": args, "trust": "open"}}}
     config = tmp_path / "pegboard.yaml"
     config.write_text(yaml.safe_dump(board), "utf-8")

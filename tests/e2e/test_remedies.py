@@ -4,7 +4,6 @@ import hashlib
 import re
 import shlex
 import sqlite3
-import sys
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ from urllib.parse import quote
 import pytest
 import yaml
 from tests.e2e.served import DEMO
+from tests.support.fork_server import python
 from tests.web.site import DEADLINE, Site, site
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ UNSELECTED: Final = "mcp:library~library:count_books"
 def board(folder: Path) -> dict[str, Any]:
     shop = folder / "shop.db"
     sqlite3.connect(shop).close()
-    run = {"command": sys.executable, "args": [str(LIBRARY)], "trust": "open"}
+    run = {"command": python(), "args": [str(LIBRARY)], "trust": "open"}
     return {
         "databases": {"shop": {"url": f"sqlite:///{shop}"}},
         "principals": {
@@ -102,7 +102,7 @@ def test_each_remedy_of_an_absent_tool_brings_it_back_when_it_is_followed(tmp_pa
 
 @pytest.mark.behaviour("config.grants_name_callers")
 def test_grants_of_the_file_to_a_name_with_a_token_hold_and_are_not_called_in_vain(tmp_path: Path) -> None:
-    said = {"servers": {"library": {"command": sys.executable, "args": [str(LIBRARY)]}}, "grants": {"bot": ["library"]}}
+    said = {"servers": {"library": {"command": python(), "args": [str(LIBRARY)]}}, "grants": {"bot": ["library"]}}
     with site(tmp_path, said) as there:
         before = there.pegboard("doctor")
         there.ask("POST", "/tokens", {"principal": "bot", "name": "x", "scopes": ["call"]})

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.stdio import stdio_client
-from tests.e2e.served import DEADLINE, PEGBOARD, Served, as_stdio, environment, served
+from tests.e2e.served import DEADLINE, Served, as_stdio, environment, served, warm_pegboard
 from tests.providers.web import Endpoint
 from tests.providers.web import served as web
 from tests.servers.guarded import MARK, Guarded
@@ -59,10 +59,10 @@ def holding(folder: Path, text: bytes) -> list[Path]:
 @pytest.mark.behaviour("mcp.in.sign_in", "mcp.in.sign_in_renewed", "mcp.in.sign_in_lost", "secrets.tokens_unseen")
 async def test_from_a_link_to_tools_to_a_renewal_to_the_next_link(tmp_path: Path) -> None:
     async with guarded_board(tmp_path) as (guard, gateway):
-        body = await gateway.until("servers", "list", holds=is_in("needs_sign_in"))
+        body = await gateway.until("/servers", holds=is_in("needs_sign_in"))
         link = await asked_link(gateway)
         assert link.startswith(f"{gateway.endpoint.removesuffix('/mcp')}/sign-in/")
-        words = [*PEGBOARD, "servers", "list", "--data-dir", str(gateway.data_dir)]
+        words = [*warm_pegboard(), "servers", "list", "--data-dir", str(gateway.data_dir)]
         listed = (await anyio.run_process(words, env=environment(gateway.data_dir))).stdout.decode()
         (line,) = [line for line in listed.splitlines() if line.startswith("issues~issues")]
         assert line.split()[1] == "needs_sign_in"
@@ -78,7 +78,7 @@ async def test_from_a_link_to_tools_to_a_renewal_to_the_next_link(tmp_path: Path
         page = await opened(link)
         assert (page.status_code, "Signed in to issues~issues. You can close this window." in page.text) == (200, True)
         assert (await opened(link)).status_code == 410
-        await gateway.until("servers", "list", holds=is_in("up"))
+        await gateway.until("/servers", holds=is_in("up"))
         async with Client(gateway.endpoint) as client:
             assert not (await client.call_tool("echo", {"a": 1})).is_error
             guard.expire()
@@ -86,8 +86,8 @@ async def test_from_a_link_to_tools_to_a_renewal_to_the_next_link(tmp_path: Path
             assert guard.asked == ["register", "authorization_code", "refresh_token"]
             guard.revoke()
             assert (await client.call_tool("echo", {"a": 3})).is_error
-            body = await gateway.until("servers", "list", holds=is_in("needs_sign_in"))
-            _, why = await gateway.pegboard("why", "echo")
+            body = await gateway.until("/servers", holds=is_in("needs_sign_in"))
+            why = await gateway.ask("/why?tool=echo")
             mend = "Ask the user to sign in: pegboard servers sign-in issues~issues"
             assert (why["status"], why["remedy"]) == ("server_unavailable", mend)
             refused = await client.call_tool("echo", {"a": 4})
@@ -105,14 +105,14 @@ async def test_from_a_link_to_tools_to_a_renewal_to_the_next_link(tmp_path: Path
 @pytest.mark.behaviour("mcp.in.sign_in", "mcp.in.sign_out")
 async def test_the_command_waits_for_the_person_and_the_other_one_signs_out(tmp_path: Path) -> None:
     async with guarded_board(tmp_path) as (guard, gateway):
-        await gateway.until("servers", "list", holds=is_in("needs_sign_in"))
-        words = [*PEGBOARD, "servers", "sign-in", "issues", "--data-dir", str(gateway.data_dir)]
+        await gateway.until("/servers", holds=is_in("needs_sign_in"))
+        words = [*warm_pegboard(), "servers", "sign-in", "issues", "--data-dir", str(gateway.data_dir)]
         assert await followed(words, gateway.data_dir) == "Signed in to issues~issues. It is up: 1 callable."
         code, out = await gateway.pegboard("servers", "sign-out", "issues")
         assert (code, out) == (0, {"id": "issues~issues", "signedIn": False, "revoked": True})
-        await gateway.until("servers", "list", holds=is_in("needs_sign_in"))
+        await gateway.until("/servers", holds=is_in("needs_sign_in"))
         assert guard.asked[-1] == "revoke"
-        words = [*PEGBOARD, "servers", "sign-out", "issues", "--data-dir", str(gateway.data_dir)]
+        words = [*warm_pegboard(), "servers", "sign-out", "issues", "--data-dir", str(gateway.data_dir)]
         again = await anyio.run_process(words, env=environment(gateway.data_dir))
         assert again.stdout.decode() == "Nobody was signed in to issues~issues.\n"
 
@@ -120,9 +120,9 @@ async def test_the_command_waits_for_the_person_and_the_other_one_signs_out(tmp_
 @pytest.mark.behaviour("cli.not_up_is_a_failure")
 async def test_a_sign_in_that_the_server_does_not_take_is_a_failure(tmp_path: Path) -> None:
     async with guarded_board(tmp_path) as (guard, gateway):
-        await gateway.until("servers", "list", holds=is_in("needs_sign_in"))
+        await gateway.until("/servers", holds=is_in("needs_sign_in"))
         guard.rejects = True
-        words = [*PEGBOARD, "servers", "sign-in", "issues", "--data-dir", str(gateway.data_dir)]
+        words = [*warm_pegboard(), "servers", "sign-in", "issues", "--data-dir", str(gateway.data_dir)]
         last = await followed(words, gateway.data_dir, code=1)
         assert last == "It needs a sign-in: pegboard servers sign-in issues~issues"
 
@@ -133,7 +133,7 @@ async def test_a_sign_in_that_the_server_does_not_take_is_a_failure(tmp_path: Pa
 )
 async def test_another_host_or_origin_reaches_no_page(tmp_path: Path, headers: dict[str, str], status: int) -> None:
     async with guarded_board(tmp_path) as (_, gateway):
-        await gateway.until("servers", "list", holds=is_in("needs_sign_in"))
+        await gateway.until("/servers", holds=is_in("needs_sign_in"))
         link = await asked_link(gateway)
         async with httpx2.AsyncClient(trust_env=False, timeout=DEADLINE) as client:
             assert (await client.get(link, headers=headers)).status_code == status
@@ -152,7 +152,16 @@ async def test_a_gateway_that_a_client_starts_takes_up_a_sign_in_by_a_command(tm
             config.write_text(json.dumps(board(http.url)), "utf-8")
             async with Client(stdio_client(as_stdio(config, data))) as client:
                 assert (await client.list_tools()).tools == []
-                words = [*PEGBOARD, "servers", "sign-in", "issues", "--config", str(config), "--data-dir", str(data)]
+                words = [
+                    *warm_pegboard(),
+                    "servers",
+                    "sign-in",
+                    "issues",
+                    "--config",
+                    str(config),
+                    "--data-dir",
+                    str(data),
+                ]
                 assert await followed(words, data) == "Signed in to issues~issues."
                 while not (await client.list_tools()).tools:  # noqa: ASYNC110 - it looks at its store now and then
                     await anyio.sleep(0.2)

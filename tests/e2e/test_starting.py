@@ -6,7 +6,7 @@ import anyio
 import pytest
 from mcp import Client
 from tests.e2e.served import served
-from tests.servers.peers import command
+from tests.servers.peers import warm_command
 
 SERVERS = 20
 
@@ -21,7 +21,7 @@ async def test_twenty_stdio_servers_that_wait_for_each_other_all_start(tmp_path:
     names = [f"tool_{number:02}" for number in range(SERVERS)]
     servers = {}
     for number, name in enumerate(names):
-        executable, *arguments = command("together", str(meeting), str(SERVERS), name)
+        executable, *arguments = warm_command("together", str(meeting), str(SERVERS), name)
         servers[f"s{number:02}"] = {
             "command": executable,
             "args": arguments,

@@ -13,8 +13,9 @@ import anyio
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
-from tests.cli.terminal import PROGRAM, clean_environment
+from tests.cli.terminal import clean_environment
 from tests.core.boards import FILE, key, server
+from tests.e2e.served import warm_pegboard
 from tests.support.doubles import UP, Providers
 from tests.support.house import House, declaring, opened, redeclared
 from tests.support.sign_ins import ScriptedSignIns
@@ -112,7 +113,7 @@ class Counter:
     async def typed(self, *words: str) -> str:
         """What a command prints, whatever its exit code."""
         environment = {**clean_environment(self.data_dir), "PEGBOARD_DATA_DIR": str(self.data_dir)}
-        done = await anyio.run_process([*PROGRAM, *words], check=False, env=environment, cwd=self.data_dir)
+        done = await anyio.run_process([*warm_pegboard(), *words], check=False, env=environment, cwd=self.data_dir)
         return (done.stdout + done.stderr).decode()
 
 

@@ -23,7 +23,7 @@ OPEN = [
     "count_books",
 ]
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
-ERAS = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+ERAS = ("legacy", "2026-07-28")
 
 
 async def listed_and_called(client: Client) -> tuple[list[str], Any, bool, bool]:
@@ -40,22 +40,22 @@ WANTED = (
 
 
 @pytest.mark.anyio
-@ERAS
 @pytest.mark.behaviour("mcp.out.http", "run.demo_board")
-async def test_the_sdk_client_lists_and_calls_the_demo_board_over_http(tmp_path: Path, mode: str) -> None:
+async def test_the_sdk_client_lists_and_calls_the_demo_board_over_http(tmp_path: Path) -> None:
     with anyio.fail_after(90):
         async with served(tmp_path, DEMO) as gateway:
-            await gateway.until("servers", "list", holds=all_up)
-            async with Client(gateway.endpoint, mode=mode) as client:
-                assert await listed_and_called(client) == (*WANTED, False, True)
+            await gateway.until("/servers", holds=all_up)
+            for mode in ERAS:
+                async with Client(gateway.endpoint, mode=mode) as client:
+                    assert await listed_and_called(client) == (*WANTED, False, True), mode
 
 
 @pytest.mark.anyio
-@ERAS
+@pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.behaviour("mcp.out.stdio", "cli.stdio")
 async def test_the_sdk_client_lists_and_calls_the_demo_board_over_stdio(tmp_path: Path, mode: str) -> None:
     with anyio.fail_after(90):
-        async with Client(as_stdio(DEMO, tmp_path), mode=mode) as client:
+        async with Client(as_stdio(DEMO, tmp_path, fresh=mode == ERAS[-1]), mode=mode) as client:
             assert await listed_and_called(client) == (*WANTED, False, True)
 
 
@@ -76,12 +76,12 @@ async def inspected(inspector: list[str], home: Path, *words: str) -> Any:
 
 
 @pytest.mark.anyio
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 @pytest.mark.behaviour("mcp.out.inspector")
 async def test_the_inspector_lists_and_calls_over_http(tmp_path: Path, inspector: list[str]) -> None:
     async with served(tmp_path, DEMO) as gateway:
-        await gateway.until("servers", "list", holds=all_up)
+        await gateway.until("/servers", holds=all_up)
         target = (gateway.endpoint, "--transport", "http")
         listed = await inspected(inspector, tmp_path, *target, "--method", "tools/list")
         called = await inspected(
@@ -100,7 +100,7 @@ async def test_the_inspector_lists_and_calls_over_http(tmp_path: Path, inspector
 
 
 @pytest.mark.anyio
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 @pytest.mark.behaviour("mcp.out.inspector")
 async def test_the_inspector_lists_and_calls_over_stdio(tmp_path: Path, inspector: list[str]) -> None:

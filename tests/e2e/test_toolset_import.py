@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 from tests.core.boards import ME
-from tests.servers.peers import command
+from tests.servers.peers import warm_command
 from tests.support.toolsets import (
     MINE,
     WORDS,
@@ -46,7 +46,7 @@ def rows(data_dir: Path, question: str) -> list[tuple[Any, ...]]:
 
 
 def echo(**more: Any) -> dict[str, Any]:
-    program, *args = command("everyday")
+    program, *args = warm_command("everyday")
     return {"id": "echo", "command": program, "args": args, **more}
 
 

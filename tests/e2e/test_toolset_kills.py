@@ -2,11 +2,11 @@
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import anyio
 import pytest
+from tests.support.fork_server import ROOT, python
 from tests.support.toolsets import (
     MINE,
     WORDS,
@@ -25,59 +25,14 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 PATIENCE = 120
 STEPS = ("read", "describe", "put", "placed", "saved", "kept")
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-import anyio
-from pegboard.gateway.toolsets import installer
-from pegboard.gateway.toolsets.files import Files
-from pegboard.gateway.operate import Operator
-from tests.support.toolsets import brought, housed
-
-step, data, source = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-
-def dies(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-def before(owner, name):
-    setattr(owner, name, dies)
-
-def after(owner, name):
-    real = getattr(owner, name)
-    if name == "do":
-        async def done(*args, **kwargs):
-            await real(*args, **kwargs)
-            dies()
-    else:
-        def done(*args, **kwargs):
-            real(*args, **kwargs)
-            dies()
-    setattr(owner, name, done)
-
-async def main():
-    async with housed(data) as house:
-        match step:
-            case "read":
-                before(installer.Installer, "_where_it_will_lie")
-            case "describe":
-                before(installer, "built")
-            case "put":
-                before(Files, "put")
-            case "placed":
-                after(Files, "put")
-            case "saved":
-                after(Operator, "do")
-            case "kept":
-                after(Files, "keep")
-        await brought(house, source)
-
-anyio.run(main)
-"""
 
 
 def killed(step: str, data: Path, source: Path) -> int:
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, step, str(data), str(source)], timeout=PATIENCE, capture_output=True
+        [python(), "-m", "tests.e2e.killed_import", step, str(data), str(source)],
+        cwd=ROOT,
+        timeout=PATIENCE,
+        capture_output=True,
     )
     return done.returncode
 
@@ -115,35 +70,14 @@ async def test_a_first_import_that_is_killed_is_there_whole_or_not_at_all(tmp_pa
         assert len([*(data / "toolsets").glob("mine/*")]) == (1 if step == "saved" else 0)
 
 
-TOO_LARGE = """
-import resource, sys
-from pathlib import Path
-import anyio
-from pegboard.gateway.toolsets.reading import Unfit
-from pegboard.gateway.toolsets.files import FilesAway
-from tests.support.toolsets import brought, housed
-
-async def main():
-    async with housed(Path(sys.argv[1])) as house:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
-        try:
-            await brought(house, Path(sys.argv[2]))
-        except (Unfit, FilesAway) as error:
-            print(error)
-        else:
-            print("imported")
-
-anyio.run(main)
-"""
-
-
 async def test_a_disk_that_takes_no_more_leaves_all_as_it_was(tmp_path: Path) -> None:
     data, folder = tmp_path / "data", tmp_path / "mine"
     async with housed(data) as house:
         await brought(house, laid_out(folder, manifest()))
         await until_open(house, "mine:shout")
     laid_out(folder, manifest(version="2.0.0"), {"tools/words.py": WORDS, "assets/large": "x" * 2_000_000})
-    done = await anyio.run_process([sys.executable, "-c", TOO_LARGE, str(data), str(folder)], check=False)
+    words = [python(), "-m", "tests.e2e.killed_import", "too large", str(data), str(folder)]
+    done = await anyio.run_process(words, cwd=ROOT, check=False)
     assert "assets/large: it cannot be read: File too large" in done.stdout.decode(), done.stderr.decode()
     async with housed(data, follow=True) as house:
         await until_open(house, "mine:shout")

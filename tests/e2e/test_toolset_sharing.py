@@ -201,7 +201,7 @@ OVERRIDES = st.dictionaries(
 
 
 @pytest.mark.behaviour("toolsets.export_round_trip")
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(servers=SERVERS, overrides=OVERRIDES, description=WORDS_OF, assets=st.dictionaries(NAMES, st.text(), max_size=3))
 def test_what_is_exported_and_imported_again_is_the_same(
     tmp_path_factory: pytest.TempPathFactory,

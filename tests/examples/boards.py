@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.client import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
-from tests.e2e.served import PEGBOARD, ROOT, Served, environment
+from tests.e2e.served import ROOT, Served, environment, warm_pegboard
 
 EXAMPLES = ROOT / "examples"
 DEADLINE = 120
@@ -29,7 +29,7 @@ async def does(gateway: Served, *words: str) -> Any:
 
 async def imported(gateway: Served, source: Path) -> Any:
     """Checked first, as a careful person does."""
-    words = [*PEGBOARD, "toolset", "check", str(source), "--json"]
+    words = [*warm_pegboard(), "toolset", "check", str(source), "--json"]
     done = await anyio.run_process(words, env=environment(gateway.data_dir), check=False)
     checked = json.loads(done.stdout)
     assert (done.returncode, checked["errors"], checked["warnings"]) == (0, [], [])
@@ -44,7 +44,7 @@ async def statuses(gateway: Served, toolset: str) -> dict[str, str]:
         told = [tool.get("status") for tool in body["tools"]]
         return "starting" not in states and not {"pending_approval", "server_unavailable"} & {*told} and bool(told)
 
-    body = await gateway.until("toolset", "show", toolset, holds=is_settled)
+    body = await gateway.until(f"/toolsets/{toolset}", holds=is_settled)
     return {tool["id"]: tool.get("status") or tool["verdict"] for tool in body["tools"]}
 
 

@@ -1,7 +1,6 @@
 """Talking to the servers of the demo board from a test."""
 
 import os
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ import anyio
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import TextContent
+from tests.support.fork_server import python
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "demo"
 DEADLINE = 60
@@ -18,7 +18,7 @@ DEADLINE = 60
 
 @asynccontextmanager
 async def client_of(program: str, env: Mapping[str, str] | None = None) -> AsyncIterator[Client]:
-    parameters = StdioServerParameters(command=sys.executable, args=[str(FOLDER / program)], env=dict(env or {}))
+    parameters = StdioServerParameters(command=python(), args=[str(FOLDER / program)], env=dict(env or {}))
     with anyio.fail_after(DEADLINE), os.fdopen(os.open(os.devnull, os.O_WRONLY), "w") as errlog:
         async with Client(stdio_client(parameters, errlog)) as client:
             yield client

@@ -1,7 +1,6 @@
 """The demo board and its two servers show what they should: titles, schemas, honest hints, names that exist."""
 
 import sqlite3
-import sys
 from contextlib import closing
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 import yaml
 from mcp_types import Tool, ToolAnnotations
 from tests.examples.demo import FOLDER, client_of, desk, library
+from tests.support.fork_server import python
 
 pytestmark = pytest.mark.anyio
 
@@ -74,7 +74,7 @@ async def test_the_demo_board_names_only_servers_and_tools_that_exist(tmp_path: 
         if any(fnmatchcase(f"{server}:{name}", pattern) for pattern in board["deny"])
     ]
     assert denied == ["move_note"]
-    await anyio.run_process([sys.executable, str(FOLDER / "lending.py"), str(tmp_path / "lending.db")])
+    await anyio.run_process([python(), str(FOLDER / "lending.py"), str(tmp_path / "lending.db")])
     with closing(sqlite3.connect(tmp_path / "lending.db")) as connection:
         columns = [row[1] for row in connection.execute("PRAGMA table_info(readers)")]
         (lent,) = connection.execute("SELECT count(*) FROM loans WHERE returned_on IS NULL").fetchone()

@@ -1,7 +1,6 @@
 """The desk of the demo board keeps notes faithfully, and no input leads out of its folder."""
 
 import os
-import sys
 from datetime import datetime
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import jsonschema_rs
 import pytest
 from mcp import Client
 from tests.examples.demo import DEADLINE, FOLDER, answer, client_of, desk, entries_in, files_in, refusal
+from tests.support.fork_server import python
 
 pytestmark = pytest.mark.anyio
 ACCENT_COMPOSED, ACCENT_COMBINED = "caf\u00e9", "cafe\u0301"
@@ -201,7 +201,7 @@ async def test_a_desk_whose_folder_cannot_be_used_says_so_and_ends(tmp_path: Pat
     (tmp_path / "file").touch()
     with anyio.fail_after(DEADLINE):
         ended = await anyio.run_process(
-            [sys.executable, str(FOLDER / "desk_server.py")],
+            [python(), str(FOLDER / "desk_server.py")],
             env=os.environ | {"DESK_DIR": str(tmp_path / "file")},
             check=False,
         )

@@ -1,7 +1,6 @@
 """The example that bundles an MCP server: what its overrides make of the server's tools, on a real board."""
 
 import os
-import sys
 from pathlib import Path
 
 import anyio
@@ -10,6 +9,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from tests.e2e.served import Served, served
 from tests.examples.boards import DEADLINE, EXAMPLES, does, guest, imported, statuses, there_and_back, words_of
+from tests.support.fork_server import python
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(2 * DEADLINE)]
 
@@ -18,7 +18,7 @@ EXAMPLE = EXAMPLES / "kitchen"
 
 async def test_the_server_of_the_example_keeps_time_for_clients_of_both_eras() -> None:
     program = StdioServerParameters(
-        command=sys.executable, args=["timer_server.py"], cwd=str(EXAMPLE), env={"TIMERS_AT_MOST": "2"}
+        command=python(), args=["timer_server.py"], cwd=str(EXAMPLE), env={"TIMERS_AT_MOST": "2"}
     )
     with anyio.fail_after(DEADLINE), os.fdopen(os.open(os.devnull, os.O_WRONLY), "w") as errlog:
         for mode in ("legacy", "auto"):

@@ -11,7 +11,7 @@ from examples.shared_costs.costs.ledger import Expense
 from examples.shared_costs.costs.looking import Payment, Settlement, settlement
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.e2e.served import PEGBOARD, Served, environment, served
+from tests.e2e.served import Served, environment, served, warm_pegboard
 from tests.examples.boards import DEADLINE, EXAMPLES, guest, imported, statuses, there_and_back, words_of
 from tests.examples.repacked import repacked
 
@@ -67,7 +67,7 @@ def packages_at_hand(home: Path) -> None:
 
 async def keep_secret(gateway: Served, name: str, value: str) -> None:
     """Typed into a prompt or piped: on no command line."""
-    words = [*PEGBOARD, "toolset", "secrets", "set", "shared-costs", name, "--data-dir", str(gateway.data_dir)]
+    words = [*warm_pegboard(), "toolset", "secrets", "set", "shared-costs", name, "--data-dir", str(gateway.data_dir)]
     await anyio.run_process(words, input=value.encode(), env=environment(gateway.data_dir))
 
 

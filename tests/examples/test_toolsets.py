@@ -62,8 +62,7 @@ async def test_the_example_with_a_server_has_its_overrides(tmp_path: Path) -> No
 
 
 @pytest.mark.behaviour("toolsets.aggregate_providers", "cli.toolset_import")
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-async def test_clients_call_an_imported_toolset_over_http_and_stdio(tmp_path: Path, mode: str) -> None:
+async def test_clients_of_both_eras_call_an_imported_toolset_over_http_and_stdio(tmp_path: Path) -> None:
     folder = tmp_path / "recipes"
     shutil.copytree(RECIPES, folder)
     (folder / "words.py").write_text("def shout(text: str) -> str:\n    return text.upper()\n")
@@ -80,11 +79,13 @@ async def test_clients_call_an_imported_toolset_over_http_and_stdio(tmp_path: Pa
     with anyio.fail_after(200):
         async with served(tmp_path, {"servers": {}}) as gateway:
             assert (await gateway.pegboard("toolset", "import", str(folder), "--yes"))[0] == 0
-            await gateway.until("toolset", "show", "recipes", holds=_all_open)
-            async with Client(gateway.endpoint, mode=mode) as client:
+            await gateway.until("/toolsets/recipes", holds=_all_open)
+            for mode in ("legacy", "2026-07-28"):
+                async with Client(gateway.endpoint, mode=mode) as client:
+                    assert await used(client) == wanted
+        for mode in ("legacy", "2026-07-28"):
+            async with Client(as_stdio(gateway.config, gateway.data_dir), mode=mode) as client:
                 assert await used(client) == wanted
-        async with Client(as_stdio(gateway.config, gateway.data_dir), mode=mode) as client:
-            assert await used(client) == wanted
 
 
 def _all_open(body: dict[str, list[dict[str, object]]]) -> bool:

@@ -10,6 +10,7 @@ import anyio.from_thread
 import pytest
 from tests.core.boards import ME, NOW, PERSON, key, server
 from tests.gateway.desk import Desk
+from tests.support.collect_failures import each_case
 from tests.support.doubles import OK, UP, Providers, named
 from tests.support.house import PATIENCE, call_of, declared, declaring, opened
 
@@ -86,7 +87,7 @@ ODD_NAMES = [
 
 @pytest.mark.behaviour("approvals.deceptive_names", "approvals.hard_finding_is_never_first_sight")
 @pytest.mark.parametrize("trust", [Trust.BASELINE, Trust.OPEN])
-@pytest.mark.parametrize("name", ODD_NAMES)
+@each_case("name", ODD_NAMES)
 async def test_a_tool_whose_name_reads_like_another_is_locked_until_a_person_approves_it(
     trust: Trust, name: str
 ) -> None:

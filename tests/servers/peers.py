@@ -12,6 +12,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import StdioServerParameters
+from tests.support.fork_server import python
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
@@ -32,9 +33,15 @@ class Exchange:
 
 
 def command(program: str, *arguments: str) -> list[str]:
+    """In a fresh process, for tests that look at its process id, its children or its memory, or kill it."""
     if (FOLDER / program).is_dir():
         return [sys.executable, "-m", f"tests.servers.{program}", *arguments]
     return [sys.executable, str(FOLDER / f"{program}.py"), *arguments]
+
+
+def warm_command(program: str, *arguments: str) -> list[str]:
+    """The same, forked from a process that has imported the SDK: a start costs a tenth."""
+    return [python(), *command(program, *arguments)[1:]]
 
 
 def folder(program: str) -> Path | None:
@@ -43,7 +50,7 @@ def folder(program: str) -> Path | None:
 
 
 def stdio(program: str, *arguments: str, env: Mapping[str, str] | None = None) -> StdioServerParameters:
-    executable, *rest = command(program, *arguments)
+    executable, *rest = warm_command(program, *arguments)
     return StdioServerParameters(
         command=executable, args=rest, env=dict(env or {}), cwd=folder(program), encoding_error_handler="replace"
     )
@@ -55,14 +62,15 @@ def request(number: int, method: str, **params: object) -> bytes:
 
 async def exchange(program: str, *arguments: str, lines: bytes = b"") -> Exchange:
     """Say all the lines at once, close the input, and wait for the end: what is unanswered then is never answered."""
-    finished = await anyio.run_process(command(program, *arguments), input=lines, check=False, cwd=folder(program))
+    finished = await anyio.run_process(warm_command(program, *arguments), input=lines, check=False, cwd=folder(program))
     return Exchange(finished.stdout, finished.stderr, finished.returncode)
 
 
 @asynccontextmanager
-async def started(program: str, *arguments: str) -> AsyncIterator[Process]:
+async def started(program: str, *arguments: str, fresh: bool = False) -> AsyncIterator[Process]:
     """A peer with its three pipes in the hands of the test; it is killed in the end if it still runs."""
-    async with await anyio.open_process(command(program, *arguments), cwd=folder(program)) as process:
+    words = command(program, *arguments) if fresh else warm_command(program, *arguments)
+    async with await anyio.open_process(words, cwd=folder(program)) as process:
         try:
             yield process
         finally:
@@ -82,7 +90,7 @@ async def line_of(stream: ByteReceiveStream | None) -> bytes:
 @asynccontextmanager
 async def http(program: str = "everyday", *arguments: str, transport: str = "http") -> AsyncIterator[str]:
     """The address of a peer that serves streamable HTTP (or SSE) on a free port of this machine."""
-    process = await anyio.open_process(command(program, f"--{transport}", "0", *arguments), cwd=folder(program))
+    process = await anyio.open_process(warm_command(program, f"--{transport}", "0", *arguments), cwd=folder(program))
     async with process, anyio.create_task_group() as tasks:
         try:
             assert process.stderr is not None

@@ -357,7 +357,7 @@ async def test_endless_pages_always_has_one_more(flags: tuple[str, ...], tmp_pat
 
 async def test_stubborn_stays_until_it_is_killed() -> None:
     with anyio.fail_after(DEADLINE):
-        async with peers.started("stubborn") as process:
+        async with peers.started("stubborn", fresh=True) as process:
             assert process.stdin is not None
             await process.stdin.send(peers.request(1, "tools/call", name="whoami"))
             assert str(process.pid).encode() in await peers.line_of(process.stdout)

@@ -4,7 +4,8 @@ python tests/servers/turncoat.py STATE
 
 STATE is a JSON file, read anew for every answer: `tools` is what it lists; `flip` is a list of such lists, taken in
 turn, one for each time it is asked; `during` is what it lists from the middle of its next call on. SIGUSR1 makes it
-tell its client that its tools changed. Its prompts, resources, instructions and log lines carry the file's `marker`.
+tell its client that its tools changed. Its prompts, resources, instructions and log lines carry the file's `marker`;
+the scheme of its resources is the file's name.
 It writes its process id beside the file.
 """
 
@@ -71,7 +72,7 @@ class Turncoat:
         return {"prompts": [{"name": "greet", "description": self.marker()}]}
 
     def resources(self, params: wire.Json) -> wire.Json:
-        return {"resources": [{"uri": "turncoat://one", "name": self.marker() or "one"}]}
+        return {"resources": [{"uri": f"{self._file.stem}://one", "name": self.marker() or "one"}]}
 
 
 def main() -> None:

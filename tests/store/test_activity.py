@@ -9,6 +9,7 @@ import pytest
 from tests.store.calls import NOON, TOOL, record
 from tests.store.engines import Engine, now
 from tests.store.processes import finished
+from tests.support.sentences import unknown_tool
 
 from pegboard.core.activity import Decision
 from pegboard.core.call import BadArguments, Returned, ToolFailed, UnknownTool
@@ -69,7 +70,7 @@ async def test_each_part_of_a_record_narrows_what_is_asked_for(store: Store) -> 
     store.audit.note(decision("switch", "dev~fs", minute=3))
     store.audit.note(decision("approval", str(TOOL), minute=4))
     store.audit.note(decision("config", None, minute=5))
-    refused = "There is no tool 'no' here. List the tools to see what there is."
+    refused = unknown_tool("no")
     queries = {
         AuditQuery(): ["config at 5", "approval at 4", "switch at 3", refused, "1", "0"],
         AuditQuery(kind="call"): ["1", "0"],

@@ -10,10 +10,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 from hypothesis import HealthCheck, given, settings
-from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.store.calls import NOON, TOOL, record
 from tests.store.engines import Engine, Sqlite, now
 from tests.store.generated import LONE, texts
+from tests.support.sentences import unknown_tool
 
 from pegboard.core.call import (
     BadArguments,
@@ -32,6 +32,7 @@ from pegboard.core.policy import Switch
 from pegboard.core.status import NeverApproved, SwitchedOff
 from pegboard.ports import AuditQuery, AuditRow
 from pegboard.store import AuditLimits, AuditLog, Store, StoreError, open_store
+from pegboard.store.async_engine import AsyncConnection
 from pegboard.store.database import Database
 
 pytestmark = pytest.mark.anyio
@@ -100,7 +101,7 @@ async def test_a_call_leaves_one_record_of_who_when_what_and_how_it_ended(store:
         (Cancelled(), ("cancelled", "", 0)),
         (
             UnknownTool("read_fiel", ("read_file",)),
-            ("unknown_tool", "There is no tool 'read_fiel' here. Did you mean 'read_file'?", 0),
+            ("unknown_tool", unknown_tool("read_fiel", "read_file"), 0),
         ),
         (
             BadArguments(TOOL, (f"path: {SECRET!r} is not a path", "depth: missing")),

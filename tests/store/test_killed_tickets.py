@@ -45,7 +45,7 @@ class Place:
             **self.more,
         }
         async with served(self.folder, board, fresh=True) as gateway, httpx2.AsyncClient(timeout=DEADLINE) as http:
-            await gateway.until("servers", "list", holds=_is_up)
+            await gateway.until("/servers", holds=_is_up)
             yield Caller(gateway, http)
 
 

@@ -26,27 +26,41 @@ PRELOADED = (
     *("pegboard.gateway.gateway", "pegboard.providers.mcp", "pegboard.store", "pegboard.surfaces.listening"),
     *(
         "pegboard.surfaces.mcp.http",
+        "pegboard.surfaces.mcp.sdk_endpoint",
         "pegboard.surfaces.mcp.stdio",
         "pegboard.surfaces.root",
         "pegboard.surfaces.sign_in",
     ),
+    *("pegboard.surfaces.cli.client", "pegboard.surfaces.mcp.paths", "pegboard.surfaces.web.site"),
     *("pegboard.config.settings", "pegboard.surfaces.rest.app", "pegboard.surfaces.cli.tree", "alembic.command"),
-    *("pegboard.surfaces.cli.progress", "mcp.server.mcpserver", "mcp.server.lowlevel", "uvicorn", "uvloop"),
+    *("pegboard.compose.launcher", "pegboard.gateway.access.token_requirement", "pegboard.providers.resting"),
+    *("pegboard.providers.embedding.minilm", "aiosqlite", "greenlet", "pydantic.v1", "uvicorn.lifespan.off"),
+    *("anyio._backends._asyncio", "anyio._core._signals", "anyio._core._sockets", "anyio._core._resources"),
+    *(
+        "pegboard.surfaces.cli.program",
+        "pegboard.surfaces.cli.progress",
+        "mcp.server.mcpserver",
+        "mcp.server.lowlevel",
+        "uvicorn",
+        "uvloop",
+    ),
 )
 
 
 def main(address: str) -> None:
     """Returns in each program that was asked for; the server itself ends when its standard input does."""
-    from pegboard.surfaces.cli.late_packages import open_late
+    from pegboard.surfaces.cli.tree import COMMANDS
 
-    open_late()
     for name in PRELOADED:
         import_module(name)
+    for command in COMMANDS.values():
+        command.load()
     gc.freeze()
     listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     listener.bind(address)
     listener.listen(128)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    # Reaped, not ignored: only then the CPU seconds of the programs are added to those of this process.
+    signal.signal(signal.SIGCHLD, _reap)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.write(1, b"ready\n")
     while True:
@@ -59,6 +73,12 @@ def main(address: str) -> None:
             _monitor(_socket.socket(fileno=descriptor))
             return
         os.close(descriptor)
+
+
+def _reap(number: int, frame: object) -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _monitor(client: _socket.socket) -> None:
@@ -106,6 +126,7 @@ def _watch(client: _socket.socket, program: int, woken: int) -> NoReturn:
                 os.kill(program, number)
             if not numbers:
                 os.kill(program, signal.SIGKILL)
+                os.waitpid(program, 0)
                 os._exit(0)
 
 
@@ -166,6 +187,10 @@ def run(arguments: list[str]) -> None:
         sys.argv = arguments[1:]
         sys.path[0] = os.getcwd()
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    elif arguments[0] == "-c":
+        sys.argv = ["-c", *arguments[2:]]
+        sys.path[0] = ""
+        exec(compile(arguments[1], "<string>", "exec"), {"__name__": "__main__"})
     else:
         sys.argv = arguments
         sys.path[0] = str(Path(arguments[0]).resolve().parent)

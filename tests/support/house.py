@@ -24,7 +24,7 @@ from pegboard.gateway.meanings import Meanings
 from pegboard.ports import Expand, TicketStore
 from pegboard.ports.opening import Engines
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds that nothing in these tests comes near, unless it would never come."""
 
 

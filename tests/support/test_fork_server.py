@@ -3,10 +3,11 @@
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from tests.support.fork_server import python
+from tests.support.fork_server import cpu_seconds, python
 
 SCRIPT = """
 import os, sys
@@ -55,3 +56,14 @@ def test_an_exception_is_printed_and_ends_with_one(tmp_path: Path) -> None:
     warm = subprocess.run([python(), str(script)], capture_output=True, text=True, timeout=60)
     fresh = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
     assert (warm.returncode, warm.stderr.splitlines()[-1]) == (fresh.returncode, fresh.stderr.splitlines()[-1])
+
+
+def test_the_cpu_time_of_a_program_that_ended_is_counted(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import time\nwhile time.process_time() < 0.5: pass\n", "utf-8")
+    interpreter = python()
+    before = cpu_seconds()
+    subprocess.run([interpreter, str(script)], check=True, timeout=60)
+    deadline = time.monotonic() + 60
+    while cpu_seconds() - before < 0.4:
+        assert time.monotonic() < deadline, "what the program used was not added to the fork server's own time"

@@ -23,7 +23,7 @@ from pegboard.gateway.toolsets.wanted import Looked, Wanted
 from pegboard.surfaces.cli.link import Options, Starts
 
 MINE = ToolsetId("mine")
-PATIENCE = 30.0
+PATIENCE = 60.0
 WORDS = '''\
 def shout(text: str) -> str:
     """Say it loudly."""
@@ -70,7 +70,7 @@ def every(key: str, id: str) -> bool:
 @asynccontextmanager
 async def housed(data_dir: Path, starts: Starts = every, *, follow: bool = False) -> AsyncIterator[House]:
     """All that a gateway is, without an address."""
-    with anyio.fail_after(PATIENCE * 4):
+    with anyio.fail_after(PATIENCE * 2):
         async with open_house(Options(data_dir=data_dir), None, starts, follow=follow) as house:
             yield house
 

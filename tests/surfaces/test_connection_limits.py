@@ -21,7 +21,7 @@ HALF_BODY = b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r
 
 @asynccontextmanager
 async def listening(limits: ConnectionLimits, app: object = whole) -> AsyncIterator[int]:
-    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
         async with Listening(app, listener, lambda: None, None, limits):  # type: ignore[arg-type]  # an application
             yield listener.getsockname()[1]
 

@@ -35,7 +35,7 @@ async def said_to(port: int, head: bytes) -> bytes:
 
 
 async def test_a_head_beyond_the_bound_is_refused_and_one_below_it_is_served() -> None:
-    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         async with Listening(greet, listener, lambda: None):
             large = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * (4 * LARGEST_HEAD)
@@ -55,7 +55,7 @@ async def whole(scope: Scope, receive: Receive, send: Send) -> None:
 async def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "HEAD_WITHIN", 0.0)
     monkeypatch.setattr(listening, "LOOK_EVERY", 0.01)
-    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         async with Listening(whole, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as stream:
             await stream.send(b"GET /slow HTTP/1.1\r\nHost: loc")
@@ -70,7 +70,7 @@ async def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.M
 
 
 async def test_requests_sent_at_once_are_answered_in_their_order() -> None:
-    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         async with Listening(whole, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as stream:
             await stream.send(b"".join(b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % number for number in range(3)))
@@ -88,7 +88,7 @@ async def test_an_answer_whose_length_is_told_wrong_is_no_answer(caplog: pytest.
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"9")]})
         await send({"type": "http.response.body", "body": b"short"})
 
-    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         async with Listening(wrong, listener, lambda: None):
             said = await said_to(port, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -108,7 +108,7 @@ CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n
 
 
 async def test_what_comes_after_a_body_is_no_header() -> None:
-    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         async with Listening(headers_told, listener, lambda: None):
             said = await said_to(port, CHUNKED + b"2\r\nhi\r\n0\r\nAuthorization: Bearer x\r\n\r\n")
@@ -116,7 +116,7 @@ async def test_what_comes_after_a_body_is_no_header() -> None:
 
 
 async def test_trailers_without_end_are_not_taken() -> None:
-    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         async with Listening(headers_told, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as one:
             large = b"1000\r\n" + b"x" * 4096 + b"\r\n"
@@ -130,7 +130,7 @@ async def test_trailers_without_end_are_not_taken() -> None:
 
 
 async def test_who_asks_before_sending_a_body_and_is_refused_is_not_listened_to_any_more() -> None:
-    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         head = b"POST /no HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
         async with Listening(whole, listener, lambda: None):
@@ -158,7 +158,7 @@ async def test_an_answer_that_nobody_reads_is_dropped_with_its_connection(monkey
         def forget(self) -> None:
             """It keeps nothing."""
 
-    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         async with (
             Listening(greet, listener, lambda: None, Large()) as served,
@@ -180,7 +180,7 @@ async def test_an_answered_request_is_gone_without_a_look_for_rings() -> None:
         seen.append(weakref.ref(scope["extensions"][connection.WHOLE].__self__))
         await whole(scope, receive, send)
 
-    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         gc.disable()
         try:

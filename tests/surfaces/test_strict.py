@@ -56,7 +56,7 @@ class App:
 @asynccontextmanager
 async def listening() -> AsyncIterator[tuple[App, Callable[[], Awaitable[SocketStream]]]]:
     app = App()
-    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
 
         async def connect() -> SocketStream:

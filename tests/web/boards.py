@@ -1,16 +1,16 @@
 """Boards with something in each of the five states, as a person would write them down."""
 
 import hashlib
-import sys
 from pathlib import Path
 
 from tests.e2e.served import DEMO, ROOT
+from tests.support.fork_server import python
 
 Board = dict[str, object]
 
 
 def server(script: Path, *args: str, **rest: object) -> Board:
-    return {"command": sys.executable, "args": [str(script), *args], **rest}
+    return {"command": python(), "args": [str(script), *args], **rest}
 
 
 def every_state() -> Board:

@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect, sync_playwright
 from tests.e2e.served import ROOT
 from tests.servers.chromium import FLAGS, chromium
-from tests.web.looks import context
+from tests.web.looks import new_context
 from tests.web.site import Site, build, site
 
 FOLDER = ROOT / "docs" / "pictures"
@@ -61,7 +61,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, site(Path(folder)) as served, sync_playwright() as driver:
         _live(served)
         browser = driver.chromium.launch(executable_path=chromium(), headless=True, args=list(FLAGS))
-        with context(browser) as made:
+        with new_context(browser) as made:
             page = made.new_page()
             page.goto(served.entrance)
             page.wait_for_url("**/ui/")

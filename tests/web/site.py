@@ -8,14 +8,16 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener, urlopen
 
 import yaml
-from playwright.sync_api import Page
+from playwright.sync_api import BrowserContext, Page
 from tests.e2e.served import DEMO, PEGBOARD, ROOT, environment, warm_pegboard
+from tests.support.fork_server import python
 
 DEADLINE = 60.0
 BUILD = ROOT / "web" / "build.py"
@@ -25,6 +27,11 @@ def build(*words: str) -> None:
     """The pages as the sources say, or the tests that need no browser; nothing is done where they are current."""
     done = subprocess.run([sys.executable, str(BUILD), *words], capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    def redirect_request(self, *_: object) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,18 @@ class Site:
         """As `pegboard ui` prints it: it signs in, once."""
         return f"{self.address}{self.ask('POST', '/session/link')['path']}"
 
+    def sign_in_with_cookie(self, context: BrowserContext) -> None:
+        """As the printed address does, without loading a page."""
+        asked = Request(self.entrance, headers={"accept": "text/html"})
+        try:
+            answer = build_opener(_NoRedirect).open(asked, timeout=DEADLINE)
+        except HTTPError as redirect:
+            answer = redirect
+        with answer:
+            (cookie,) = SimpleCookie(answer.headers["set-cookie"]).values()
+        context.clear_cookies()
+        context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": self.address}])
+
     def sign_in(self, page: Page, token: str) -> None:
         """As whoever has this token: tokens go into the form."""
         page.goto(f"{self.address}/ui/sign-in")
@@ -49,9 +68,12 @@ class Site:
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url("**/ui/")
 
-    def ask(self, method: str, path: str, body: object = None, *, version: int | None = None) -> Any:
-        """One request to the API by the operator; the body of the answer, whatever its status."""
-        headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
+    def ask(
+        self, method: str, path: str, body: object = None, *, version: int | None = None, token: str | None = None
+    ) -> Any:
+        """One request to the API, by the operator where no other token is given; the body of the answer, whatever its
+        status."""
+        headers = {"authorization": f"Bearer {token or self.token}", "content-type": "application/json"}
         if version is not None:
             headers["if-match"] = f'"{version}"'
         sent = None if body is None else json.dumps(body).encode()
@@ -68,6 +90,13 @@ class Site:
         while starting := self.ask("GET", "/status")["starting"]:
             assert time.monotonic() < until, f"these servers do not come up: {starting}"
             time.sleep(0.1)
+
+    def wait_for_first_sight(self, tool: str) -> None:
+        """Until the tool has its first verdict, which is a decision as others are. Not for servers with trust: open."""
+        deadline = time.monotonic() + DEADLINE
+        while self.ask("GET", f"/tools/show?tool={tool}").get("approval") is None:
+            assert time.monotonic() < deadline, f"nobody saw {tool}"
+            time.sleep(0.05)
 
     def pegboard(self, *words: str) -> Any:
         """One command of a second terminal, asked for JSON."""
@@ -92,7 +121,7 @@ def site(
     if not isinstance(board, Path):
         config.write_text(yaml.safe_dump(dict(board)), "utf-8")
     lending = folder / "lending.db"
-    subprocess.run([sys.executable, str(DEMO.parent / "lending.py"), str(lending)], check=True, capture_output=True)
+    subprocess.run([python(), str(DEMO.parent / "lending.py"), str(lending)], check=True, capture_output=True)
     words = ["serve", "--config", str(config), "--data-dir", str(data_dir), "--port", str(port), "--json"]
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(

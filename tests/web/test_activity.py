@@ -10,7 +10,7 @@ import pytest
 import yaml
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.served import DEMO
-from tests.web.looks import Look, look_over
+from tests.web.looks import look_over
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -142,15 +142,15 @@ def test_a_record_that_is_gone_is_told_in_the_gateways_words(page: Page, served:
 
 
 @pytest.mark.behaviour("web.accessible")
-def test_activity_is_readable_to_everybody(looked_at: Page, served: Site, look: Look) -> None:
+def test_activity_is_readable_to_everybody(page: Page, served: Site) -> None:
     tried(served, query="whale")
     refused = tried(served, LOCKED, name="c")
-    at_activity(looked_at, served)
-    expect(rows(looked_at).filter(has_text="search_books").first).to_be_visible()
-    look_over(looked_at, "activity", look)
-    looked_at.goto(f"{served.address}/ui/activity?call={refused['callId']}")
-    expect(looked_at.get_by_role("dialog", name="delete_note")).to_contain_text("Then and now")
-    look_over(looked_at, "activity-refusal", look)
-    looked_at.goto(f"{served.address}/ui/activity?call={tried(served, query='sea')['callId']}")
-    expect(looked_at.get_by_role("dialog", name="search_books")).to_contain_text("Where the time went")
-    look_over(looked_at, "activity-call", look)
+    at_activity(page, served)
+    expect(rows(page).filter(has_text="search_books").first).to_be_visible()
+    look_over(page, "activity")
+    page.goto(f"{served.address}/ui/activity?call={refused['callId']}")
+    expect(page.get_by_role("dialog", name="delete_note")).to_contain_text("Then and now")
+    look_over(page, "activity-refusal")
+    page.goto(f"{served.address}/ui/activity?call={tried(served, query='sea')['callId']}")
+    expect(page.get_by_role("dialog", name="search_books")).to_contain_text("Where the time went")
+    look_over(page, "activity-call")

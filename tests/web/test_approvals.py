@@ -4,16 +4,15 @@ import json
 import os
 import re
 import signal
-import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.e2e.served import ROOT
-from tests.web.looks import Look, context, look_over
-from tests.web.site import DEADLINE, Site
+from tests.support.fork_server import python
+from tests.web.looks import look_over, new_context
+from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +32,7 @@ FIRST = [tool("fetch_wine", "Fetch a bottle.", label="string"), tool("count_wine
 def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
     folder = tmp_path_factory.mktemp("cellar")
     (folder / STATE).write_text(json.dumps({"tools": FIRST}), "utf-8")
-    command = {"command": sys.executable, "args": [str(ROOT / "tests/servers/turncoat.py"), str(folder / STATE)]}
+    command = {"command": python(), "args": [str(ROOT / "tests/servers/turncoat.py"), str(folder / STATE)]}
     asks = {"cellar": {f"{SERVER}:count_wine": {"requires_confirmation": True}}}
     return {"servers": {"cellar": {**command, "cwd": str(ROOT)}}, "overrides": asks}
 
@@ -42,9 +41,7 @@ def become(served: Site, board: Mapping[str, object], *tools: dict[str, object])
     """The server lists other tools from now on, and says so. What it listed at first was seen by then: else all that it
     lists now would count as first sight."""
     served.ask("GET", "/servers/cellar?settle=30")
-    until = time.monotonic() + DEADLINE
-    while served.ask("GET", f"/tools/show?tool={SERVER}:count_wine").get("approval") is None:
-        assert time.monotonic() < until, "nobody saw what the server listed at first"
+    served.wait_for_first_sight(f"{SERVER}:count_wine")
     servers = board["servers"]
     assert isinstance(servers, dict)
     file = Path(servers["cellar"]["args"][1])
@@ -57,7 +54,7 @@ def test_a_changed_tool_is_read_and_approved_and_opens_on_another_page_without_r
     browser: Browser, page: Page, served: Site, board: Mapping[str, object]
 ) -> None:
     become(served, board, tool("fetch_wine", "Fetch a bottle and open it.", label="string", path="string"), FIRST[1])
-    with context(browser) as other:
+    with new_context(browser) as other:
         wall = other.new_page()
         wall.goto(served.entrance)
         peg = wall.get_by_role("button", name=re.compile("^fetch_wine,"))
@@ -141,14 +138,12 @@ def test_a_call_that_waits_is_shown_with_its_arguments_and_allowed(
 
 
 @pytest.mark.behaviour("web.accessible")
-def test_the_queue_is_readable_to_everybody(
-    looked_at: Page, served: Site, board: Mapping[str, object], look: Look
-) -> None:
-    become(served, board, tool("fetch_wine", f"Fetch {look.name} bottles.", label="integer"), *FIRST[1:])
-    looked_at.goto(f"{served.address}/ui/approvals")
-    expect(looked_at.get_by_role("article", name="Review of fetch_wine")).to_contain_text(look.name)
-    expect(looked_at.get_by_role("navigation", name="Queue")).to_contain_text(re.compile(r"waits (for|since)"))
-    look_over(looked_at, "approvals", look, whole=True)
+def test_the_queue_is_readable_to_everybody(page: Page, served: Site, board: Mapping[str, object]) -> None:
+    become(served, board, tool("fetch_wine", "Fetch looked-at bottles.", label="integer"), *FIRST[1:])
+    page.goto(f"{served.address}/ui/approvals")
+    expect(page.get_by_role("article", name="Review of fetch_wine")).to_contain_text("looked-at")
+    expect(page.get_by_role("navigation", name="Queue")).to_contain_text(re.compile(r"waits (for|since)"))
+    look_over(page, "approvals", whole=True)
 
 
 @pytest.mark.behaviour("web.approvals")
@@ -183,19 +178,17 @@ def test_what_cannot_be_seen_in_a_description_is_shown_by_its_name(
 
 @pytest.mark.behaviour("web.approvals")
 def test_on_a_small_screen_nothing_lies_over_the_buttons_of_a_decision(
-    browser: Browser, served: Site, board: Mapping[str, object]
+    narrow_page: Page, served: Site, board: Mapping[str, object]
 ) -> None:
+    page = narrow_page
     become(served, board, *FIRST, tool("read_label", "Read what the label says. " * 60, place="string"))
-    with context(browser, Look("light", 390)) as small:
-        page = small.new_page()
-        page.goto(served.entrance)
-        page.goto(f"{served.address}/ui/approvals?tool={SERVER}:read_label")
-        approve = page.get_by_role("button", name=re.compile("^Approve"))
-        approve.scroll_into_view_if_needed()
-        approve.click(trial=True)
-        leave = page.get_by_role("button", name=re.compile("^Leave locked"))
-        leave.click(trial=True)
-        bar, nav = approve.bounding_box(), page.get_by_role("navigation", name="Screens").bounding_box()
-        assert bar is not None
-        assert nav is not None
-        assert bar["y"] + bar["height"] <= nav["y"]
+    page.goto(f"{served.address}/ui/approvals?tool={SERVER}:read_label")
+    approve = page.get_by_role("button", name=re.compile("^Approve"))
+    approve.scroll_into_view_if_needed()
+    approve.click(trial=True)
+    leave = page.get_by_role("button", name=re.compile("^Leave locked"))
+    leave.click(trial=True)
+    bar, nav = approve.bounding_box(), page.get_by_role("navigation", name="Screens").bounding_box()
+    assert bar is not None
+    assert nav is not None
+    assert bar["y"] + bar["height"] <= nav["y"]

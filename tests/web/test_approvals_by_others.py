@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.served import ROOT
+from tests.support.fork_server import python
 from tests.web.site import DEADLINE, Site
 
 pytestmark = pytest.mark.slow
@@ -28,23 +28,23 @@ def tool(name: str) -> dict[str, object]:
 def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
     state = tmp_path_factory.mktemp("cellar") / "state.json"
     state.write_text(json.dumps({"tools": [tool("count_wine")]}), "utf-8")
-    command = {"command": sys.executable, "args": [str(ROOT / "tests/servers/turncoat.py"), str(state)]}
+    command = {"command": python(), "args": [str(ROOT / "tests/servers/turncoat.py"), str(state)]}
     asks = {"cellar": {COUNT: {"requires_confirmation": True}}}
     return {"servers": {"cellar": {**command, "cwd": str(ROOT)}}, "overrides": asks}
 
 
 def bring(served: Site, board: Mapping[str, object], *names: str) -> None:
     """New tools, which wait for a person: in this order, since they are seen at once."""
-    until = time.monotonic() + DEADLINE
-    while served.ask("GET", f"/tools/show?tool={COUNT}").get("approval") is None:
-        assert time.monotonic() < until, "nobody saw what the server listed at first"
+    served.wait_for_first_sight(COUNT)
     servers = board["servers"]
     assert isinstance(servers, dict)
     file = Path(servers["cellar"]["args"][1])
     file.write_text(json.dumps({"tools": [tool("count_wine"), *map(tool, names)]}), "utf-8")
     os.kill(int(file.with_suffix(".pid").read_text("utf-8")), signal.SIGUSR1)
+    until = time.monotonic() + DEADLINE
     while len(served.ask("GET", "/approvals")["waiting"]) != len(names):
         assert time.monotonic() < until, "what is new does not wait"
+        time.sleep(0.05)
 
 
 def approve(served: Site, name: str) -> None:
@@ -58,8 +58,9 @@ def states(served: Site, *names: str) -> list[str]:
 
 @pytest.mark.behaviour("web.approvals_stay")
 def test_a_tool_that_another_decides_stays_and_keys_reach_no_other(
-    page: Page, served: Site, board: Mapping[str, object]
+    own_page: Page, served: Site, board: Mapping[str, object]
 ) -> None:
+    page = own_page
     bring(served, board, "pour", "smell")
     page.goto(f"{served.address}/ui/approvals")
     first = page.get_by_role("article", name=re.compile("^Review of"))

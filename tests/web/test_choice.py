@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.served import DEMO
 from tests.web.boards import server
-from tests.web.looks import Look, look_over
+from tests.web.looks import look_over
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -75,19 +75,19 @@ def test_includes_and_excludes_show_their_set_before_they_are_saved(page: Page, 
 
 
 @pytest.mark.behaviour("web.toolset_chosen")
-def test_what_the_file_keeps_out_and_what_waits_say_so(looked_at: Page, served: Site, look: Look) -> None:
-    editor(looked_at, served)
-    put(looked_at, "Include", "count_*")
-    put(looked_at, "Exclude", "search_*")
-    put(looked_at, "Exclude", "nothing_*")
-    expect(live(looked_at).locator("del")).to_have_count(2)
-    expect(looked_at.get_by_role("region", name="Exclude")).to_contain_text("fits no tool now")
-    expect(looked_at.get_by_role("region", name="Said elsewhere")).to_contain_text(re.compile(r"pegboard\.yaml:\d+"))
-    expect(live(looked_at)).to_contain_text("is waiting for a person's approval")
-    look_over(looked_at, "toolset-choice", look, whole=True)
-    put(looked_at, "Include", "raed_book")
-    expect(looked_at.get_by_text("lists no tool 'raed_book'")).to_be_visible()
-    expect(looked_at.get_by_role("button", name="Save")).to_be_disabled()
+def test_what_the_file_keeps_out_and_what_waits_say_so(page: Page, served: Site) -> None:
+    editor(page, served)
+    put(page, "Include", "count_*")
+    put(page, "Exclude", "search_*")
+    put(page, "Exclude", "nothing_*")
+    expect(live(page).locator("del")).to_have_count(2)
+    expect(page.get_by_role("region", name="Exclude")).to_contain_text("fits no tool now")
+    expect(page.get_by_role("region", name="Said elsewhere")).to_contain_text(re.compile(r"pegboard\.yaml:\d+"))
+    expect(live(page)).to_contain_text("is waiting for a person's approval")
+    look_over(page, "toolset-choice", whole=True)
+    put(page, "Include", "raed_book")
+    expect(page.get_by_text("lists no tool 'raed_book'")).to_be_visible()
+    expect(page.get_by_role("button", name="Save")).to_be_disabled()
 
 
 @pytest.mark.behaviour("web.toolset_chosen")

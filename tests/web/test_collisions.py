@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, expect
 from tests.web.boards import every_state
-from tests.web.looks import LOOKS, context, look_over
+from tests.web.looks import LOOKS, look_over, new_context
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -29,9 +29,16 @@ def pats_token(served: Site) -> str:
 
 
 @pytest.fixture
+def page(page: Page, served: Site) -> Page:
+    """At the wall."""
+    page.goto(f"{served.address}/ui/")
+    return page
+
+
+@pytest.fixture
 def pats(browser: Browser, served: Site, pats_token: str) -> Iterator[Page]:
     """The page of somebody else."""
-    with context(browser) as made:
+    with new_context(browser) as made:
         page = made.new_page()
         served.sign_in(page, pats_token)
         yield page
@@ -61,7 +68,9 @@ def sent(page: Page) -> list[str | None]:
 
 
 @pytest.mark.behaviour("web.collision")
-def test_two_operators_collide_and_the_second_is_told(page: Page, pats: Page, served: Site) -> None:
+def test_two_operators_collide_and_the_second_is_told(own_page: Page, pats: Page, served: Site) -> None:
+    page = own_page
+    page.goto(f"{served.address}/ui/")
     version = served.ask("GET", "/board")["policyVersion"]
     mine = turning_off(page, LIST)
     mine.get_by_label("Note").fill("mine, half written")
@@ -74,7 +83,7 @@ def test_two_operators_collide_and_the_second_is_told(page: Page, pats: Page, se
     expect(told).to_have_text(re.compile(rf"^pat .*: {LIST} switched off: Pat's reason$"))
     expect(mine.get_by_role("alert")).to_contain_text("Someone else changed the board meanwhile. Your note is kept.")
     expect(mine.get_by_label("Note")).to_have_value("mine, half written")
-    look_over(page, "wall-collided", LOOKS[0])
+    look_over(page, "wall-collided", looks=LOOKS[:1])
 
     versions = sent(page)
     mine.get_by_role("button", name="Turn off").click()

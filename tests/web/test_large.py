@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.e2e.served import DEMO
 from tests.web.boards import server
-from tests.web.looks import LOOKS, Look, context
+from tests.web.looks import LOOKS, NARROW, new_context, show
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -28,12 +28,9 @@ def board() -> Mapping[str, object]:
 
 
 @pytest.mark.behaviour("web.tables_virtual")
-@pytest.mark.parametrize("look", [LOOKS[0], LOOKS[1]], ids=lambda look: look.name)
-def test_of_five_thousand_rows_only_those_in_sight_are_there(browser: Browser, served: Site, look: Look) -> None:
-    with context(browser, look) as made:
-        page = made.new_page()
-        page.goto(served.entrance)
-        page.wait_for_url("**/ui/")
+def test_of_five_thousand_rows_only_those_in_sight_are_there(page: Page, served: Site) -> None:
+    for look in (LOOKS[0], NARROW):
+        show(page, look)
         page.goto(f"{served.address}/ui/settings?tab=people")
         rows = page.get_by_role("table").locator("tbody tr:not(.table-gap)")
         expect(page.get_by_role("table").get_by_text("person-0000", exact=True).first).to_be_visible()
@@ -53,7 +50,7 @@ def test_of_five_thousand_rows_only_those_in_sight_are_there(browser: Browser, s
 def test_nothing_jumps_while_a_screen_fills(browser: Browser, served: Site) -> None:
     """By the browser's own measure: the sum of what moved, without what a person did."""
     moved: dict[str, float] = {}
-    with context(browser) as made:
+    with new_context(browser) as made:
         made.add_init_script(
             "window.moved = 0; new PerformanceObserver((list) => {"
             " for (const each of list.getEntries()) if (!each.hadRecentInput) window.moved += each.value;"

@@ -6,7 +6,7 @@ from threading import Thread
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.web.looks import context
+from tests.web.looks import new_context
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -34,11 +34,6 @@ OWN = """async (path) => {
 }"""
 
 
-@pytest.fixture(scope="session")
-def pages() -> None:
-    """What is tried here needs no built pages."""
-
-
 class _Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200)
@@ -64,7 +59,7 @@ def elsewhere() -> Iterator[str]:
 def test_a_page_of_another_port_changes_nothing_and_reads_nothing(
     browser: Browser, served: Site, elsewhere: str
 ) -> None:
-    with context(browser) as made:
+    with new_context(browser) as made:
         page = made.new_page()
         page.goto(served.entrance)
         assert served.ask("GET", "/servers/desk")["on"]
@@ -80,11 +75,13 @@ def test_a_page_of_another_port_changes_nothing_and_reads_nothing(
         page.goto(f"{served.address}/ui/sign-in")
         assert page.evaluate(OWN, SWITCH) == 200, "the gateway's own page may"
         assert not served.ask("GET", "/servers/desk")["on"]
+        served.ask("POST", "/servers/desk/switch", {"on": True})
+        served.settle()
 
 
 @pytest.mark.behaviour("ui.one_address")
 def test_the_form_without_scripts_signs_in(browser: Browser, served: Site) -> None:
-    with context(browser) as made:
+    with new_context(browser) as made:
         page = made.new_page()
         page.goto(f"{served.address}/ui/?login=wrong")
         assert page.url == f"{served.address}/ui/sign-in?used"

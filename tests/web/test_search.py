@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.web.looks import Look, look_over
+from tests.web.looks import look_over
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -103,14 +103,15 @@ def test_more_than_may_be_asked_for_is_told_in_the_gateways_words(page: Page, se
 
 
 @pytest.mark.behaviour("web.accessible")
-def test_search_is_readable_to_everybody(looked_at: Page, served: Site, look: Look) -> None:
-    body = {"query": "delete a note", "expected": ["mcp:desk~desk:delete_note"]}
-    served.ask("PUT", "/search/queries/delete a note".replace(" ", "%20"), body)
-    at_search(looked_at, served)
-    expect(looked_at.get_by_role("heading", name="Ask for something")).to_be_visible()
-    look_over(looked_at, "search-empty", look)
-    asked(looked_at, served)
-    saved = looked_at.get_by_role("region", name="Saved queries")
+def test_search_is_readable_to_everybody(page: Page, served: Site) -> None:
+    kept = "/search/queries/delete%20a%20note"
+    served.ask("PUT", kept, {"query": "delete a note", "expected": ["mcp:desk~desk:delete_note"]})
+    at_search(page, served)
+    expect(page.get_by_role("heading", name="Ask for something")).to_be_visible()
+    look_over(page, "search-empty")
+    asked(page, served)
+    saved = page.get_by_role("region", name="Saved queries")
     saved.get_by_role("button", name=re.compile("^Run")).click()
     expect(saved.get_by_text("missed")).to_be_visible()
-    look_over(looked_at, "search", look, whole=True)
+    look_over(page, "search", whole=True)
+    served.ask("DELETE", kept)

@@ -1,11 +1,11 @@
 """What the page of a server says of its state: the same as the list, and nothing that is not so."""
 
-import sys
 from collections.abc import Mapping
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.served import DEMO
+from tests.support.fork_server import python
 from tests.web.looks import is_too_wide
 from tests.web.site import Site
 
@@ -35,7 +35,7 @@ def test_a_server_that_is_down_has_the_same_last_error_in_the_list_and_on_its_pa
 
 @pytest.mark.behaviour("web.server_opened")
 def test_a_server_that_waits_for_a_review_is_not_said_to_be_off(page: Page, served: Site) -> None:
-    added = {"id": "held", "command": sys.executable, "args": [str(DEMO.parent / "library_server.py")]}
+    added = {"id": "held", "command": python(), "args": [str(DEMO.parent / "library_server.py")]}
     served.ask("POST", "/servers", {**added, "quarantine": True})
     page.goto(f"{served.address}/ui/servers?id=held~held")
     expect(page.get_by_text("It waits for a review and is not started before.")).to_be_visible()

@@ -2,14 +2,14 @@
 
 import json
 import re
-import sys
 from collections.abc import Mapping
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.served import DEMO, ROOT
+from tests.support.fork_server import python
 from tests.web.boards import every_state
-from tests.web.looks import Look, look_over
+from tests.web.looks import look_over
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ def line(page: Page, name: str) -> Locator:
 
 
 def pasted(name: str, *args: str, **rest: object) -> str:
-    return json.dumps({"mcpServers": {name: {"command": sys.executable, "args": [*args], **rest}}}, indent=2)
+    return json.dumps({"mcpServers": {name: {"command": python(), "args": [*args], **rest}}}, indent=2)
 
 
 @pytest.mark.behaviour("web.servers_told")
@@ -50,32 +50,32 @@ def test_every_server_has_a_line_with_its_health_and_its_tools(page: Page, serve
 
 
 @pytest.mark.behaviour("web.servers_told")
-def test_the_list_is_readable_to_everybody(looked_at: Page, served: Site, look: Look) -> None:
-    open_servers(looked_at, served)
-    expect(line(looked_at, "library")).to_contain_text("Up")
-    look_over(looked_at, "servers", look)
+def test_the_list_is_readable_to_everybody(page: Page, served: Site) -> None:
+    open_servers(page, served)
+    expect(line(page, "library")).to_contain_text("Up")
+    look_over(page, "servers")
 
 
 @pytest.mark.behaviour("web.server_opened")
-def test_a_server_that_fails_to_start_shows_its_last_lines(looked_at: Page, served: Site, look: Look) -> None:
-    open_servers(looked_at, served)
-    looked_at.get_by_role("link", name="broken", exact=True).click()
-    expect(looked_at.get_by_role("alert")).to_contain_text("exit")
-    expect(looked_at.locator(".last-lines")).to_contain_text("crash_on_start: DATABASE_URL is not set")
-    looked_at.get_by_role("tab", name="Log").click()
-    expect(looked_at.get_by_role("log")).to_contain_text("crash_on_start: giving up")
-    look_over(looked_at, "server-down", look)
+def test_a_server_that_fails_to_start_shows_its_last_lines(page: Page, served: Site) -> None:
+    open_servers(page, served)
+    page.get_by_role("link", name="broken", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("exit")
+    expect(page.locator(".last-lines")).to_contain_text("crash_on_start: DATABASE_URL is not set")
+    page.get_by_role("tab", name="Log").click()
+    expect(page.get_by_role("log")).to_contain_text("crash_on_start: giving up")
+    look_over(page, "server-down")
 
 
 @pytest.mark.behaviour("web.server_opened")
-def test_the_set_up_of_a_server_shows_what_it_is_given(looked_at: Page, served: Site, look: Look) -> None:
-    open_servers(looked_at, served, "?id=drawer~drawer&tab=setup")
-    expect(looked_at.get_by_role("radio", name=re.compile("^Open"))).to_be_checked()
-    expect(looked_at.get_by_text("DESK_DIR", exact=True)).to_be_visible()
-    look_over(looked_at, "server-setup", look)
-    looked_at.get_by_role("tab", name="Tools").click()
-    expect(looked_at.get_by_role("list", name="Tools").get_by_role("listitem").first).to_be_visible()
-    look_over(looked_at, "server-tools", look)
+def test_the_set_up_of_a_server_shows_what_it_is_given(page: Page, served: Site) -> None:
+    open_servers(page, served, "?id=drawer~drawer&tab=setup")
+    expect(page.get_by_role("radio", name=re.compile("^Open"))).to_be_checked()
+    expect(page.get_by_text("DESK_DIR", exact=True)).to_be_visible()
+    look_over(page, "server-setup")
+    page.get_by_role("tab", name="Tools").click()
+    expect(page.get_by_role("list", name="Tools").get_by_role("listitem").first).to_be_visible()
+    look_over(page, "server-tools")
 
 
 @pytest.mark.behaviour("web.server_operated")
@@ -84,13 +84,13 @@ def test_a_server_is_stopped_with_a_reason_and_started_again(page: Page, served:
     page.get_by_role("button", name="Stop").click()
     page.get_by_label("Why (others read this)").fill("It is being moved")
     page.get_by_role("button", name="Stop shared").click()
-    expect(page.get_by_text("shared is off")).to_be_visible()
+    expect(page.get_by_text("shared is off", exact=True)).to_be_visible()
     expect(page.get_by_role("definition").filter(has_text="Off")).to_be_visible()
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.get_by_role("definition").filter(has_text="Up")).to_be_visible()
     before = served.ask("GET", "/servers/shared")["health"]["since"]
     page.get_by_role("button", name="Restart").click()
-    expect(page.get_by_text("shared starts again")).to_be_visible()
+    expect(page.get_by_text("shared starts again", exact=True)).to_be_visible()
     expect(page.get_by_role("definition").filter(has_text="Up")).to_be_visible()
     assert served.ask("GET", "/servers/shared?settle=30")["health"]["since"] > before
 
@@ -117,22 +117,20 @@ def test_who_decides_on_an_old_sight_is_told_and_changes_nothing(page: Page, ser
 
 
 @pytest.mark.behaviour("web.server_added")
-def test_a_pasted_server_is_tried_then_added_and_its_pegs_hang_on_the_wall(
-    looked_at: Page, served: Site, look: Look
-) -> None:
-    page, name = looked_at, f"shelf-{look.name}"
+def test_a_pasted_server_is_tried_then_added_and_its_pegs_hang_on_the_wall(narrow_page: Page, served: Site) -> None:
+    page, name = narrow_page, "shelf"
     open_servers(page, served)
     page.get_by_role("link", name="Add a server").click()
     page.get_by_role("textbox").fill(pasted(name, str(LIBRARY), env={"SHELF_TOKEN": "s3cret-of-the-shelf"}))
-    look_over(page, "server-add-paste", look)
+    look_over(page, "server-add-paste")
     page.get_by_role("button", name="Try it").click()
     expect(page.get_by_role("list", name="Tools it would bring")).to_contain_text("search_books")
-    look_over(page, "server-add-try", look)
+    look_over(page, "server-add-try")
     assert name not in [each["serverId"] for each in served.ask("GET", "/servers")["servers"]]
     assert "s3cret" not in page.content()
     page.get_by_role("button", name="Go on").click()
     expect(page.get_by_role("radio", name=re.compile("^Baseline"))).to_be_checked()
-    look_over(page, "server-add-trust", look)
+    look_over(page, "server-add-trust")
     page.get_by_role("button", name=f"Add {name}").click()
     expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
     expect(page.get_by_role("definition").filter(has_text="Up")).to_be_visible()
@@ -172,7 +170,8 @@ def test_servers_of_another_client_are_picked_from_its_list(page: Page, served: 
 
 @pytest.mark.behaviour("web.server_added")
 def test_an_added_server_is_removed_again(page: Page, served: Site) -> None:
-    served.ask("POST", "/servers", {"id": "passing", "command": sys.executable, "args": [str(LIBRARY)]})
+    served.ask("POST", "/servers", {"id": "passing", "command": python(), "args": [str(LIBRARY)]})
+    served.wait_for_first_sight("mcp:passing~passing:search_books")
     open_servers(page, served, "?id=passing&tab=setup")
     page.get_by_role("button", name="Remove").click()
     page.get_by_role("button", name="Remove passing").click()

@@ -1,11 +1,13 @@
 """A setting is changed on its page: the line is shown, then written into the file, and holds."""
 
+import hashlib
+import time
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.web.looks import Look, look_over
-from tests.web.site import Site
+from tests.web.looks import look_over
+from tests.web.site import DEADLINE, Site
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +26,15 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+def reset(served: Site, board: Path) -> None:
+    """The file as at the start, when the gateway has loaded it: a form is about the file that is loaded."""
+    board.write_text(TEXT, "utf-8")
+    digest, deadline = hashlib.sha256(TEXT.encode()).hexdigest(), time.monotonic() + DEADLINE
+    while served.ask("GET", "/settings")["fileDigest"] != digest:
+        assert time.monotonic() < deadline, "the gateway does not load the file"
+        time.sleep(0.05)
+
+
 def opened(page: Page, served: Site, key: str) -> Locator:
     page.goto(f"{served.address}/ui/settings?tab=all&q={key}")
     page.get_by_role("button", name=f"Change {key}").click()
@@ -34,7 +45,7 @@ def opened(page: Page, served: Site, key: str) -> Locator:
 
 @pytest.mark.behaviour("settings.set")
 def test_the_line_is_shown_written_and_holds_and_every_other_stays(page: Page, served: Site, board: Path) -> None:
-    board.write_text(TEXT, "utf-8")
+    reset(served, board)
     form = opened(page, served, "confirmation.deadline")
     form.get_by_label("Value").fill("soon")
     form.get_by_role("button", name="See what would change").click()
@@ -51,7 +62,7 @@ def test_the_line_is_shown_written_and_holds_and_every_other_stays(page: Page, s
 
 @pytest.mark.behaviour("settings.set")
 def test_whoever_edits_the_file_meanwhile_is_not_overwritten(page: Page, served: Site, board: Path) -> None:
-    board.write_text(TEXT, "utf-8")
+    reset(served, board)
     form = opened(page, served, "presentation_threshold")
     edited = f"{TEXT}# by another hand\n"
     board.write_text(edited, "utf-8")
@@ -62,12 +73,10 @@ def test_whoever_edits_the_file_meanwhile_is_not_overwritten(page: Page, served:
 
 
 @pytest.mark.behaviour("web.accessible")
-def test_the_change_of_a_setting_is_readable_to_everybody(
-    looked_at: Page, served: Site, board: Path, look: Look
-) -> None:
-    board.write_text(TEXT, "utf-8")
-    form = opened(looked_at, served, "redact")
+def test_the_change_of_a_setting_is_readable_to_everybody(page: Page, served: Site, board: Path) -> None:
+    reset(served, board)
+    form = opened(page, served, "redact")
     form.get_by_label("Value").fill("pin\npassport")
     form.get_by_role("button", name="See what would change").click()
     expect(form.locator("ins")).to_contain_text("passport")
-    look_over(looked_at, "settings-change", look)
+    look_over(page, "settings-change")

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests.web.boards import every_state
-from tests.web.looks import LOOKS, Look, context, look_over
+from tests.web.looks import LOOKS, look_over, new_context
 from tests.web.site import DEADLINE, Site
 
 pytestmark = pytest.mark.slow
@@ -65,20 +65,17 @@ def drawer(page: Page, who: str) -> Locator:
 
 
 @pytest.mark.behaviour("web.settings")
-@pytest.mark.parametrize(
-    ("tab", "shows"),
-    [
+def test_every_tab_is_readable_to_everybody(page: Page, served: Site) -> None:
+    for tab, shows in (
         ("people", "MCP clients must say who they are"),
         ("tokens", "No token was made yet"),
         ("storage", "SQLite"),
         ("policy", "pegboard_policy"),
         ("all", "audit.keep_days"),
-    ],
-)
-def test_every_tab_is_readable_to_everybody(looked_at: Page, look: Look, served: Site, tab: str, shows: str) -> None:
-    settings(looked_at, served, tab)
-    expect(looked_at.get_by_role("tabpanel")).to_contain_text(shows)
-    look_over(looked_at, f"settings-{tab}", look, whole=tab != "all")
+    ):
+        settings(page, served, tab)
+        expect(page.get_by_role("tabpanel")).to_contain_text(shows)
+        look_over(page, f"settings-{tab}", whole=tab != "all")
 
 
 @pytest.mark.behaviour("web.settings")
@@ -98,13 +95,13 @@ def test_a_setting_says_where_its_value_comes_from(page: Page, served: Site) -> 
 
 
 @pytest.mark.behaviour("web.settings_tokens")
-def test_a_token_is_told_once_opens_the_endpoint_and_is_taken_back(looked_at: Page, look: Look, served: Site) -> None:
-    page, what = looked_at, f"nightly {look.name}"
+def test_a_token_is_told_once_opens_the_endpoint_and_is_taken_back(narrow_page: Page, served: Site) -> None:
+    page, what = narrow_page, "nightly"
     settings(page, served, "tokens")
     make(page, "builder", what)
     told = page.get_by_role("region", name="The new token")
     token = told.locator("pre").first.inner_text().strip()
-    look_over(page, "settings-token-told", look)
+    look_over(page, "settings-token-told")
     assert (token.startswith("pgb_"), knock(served, token)) == (True, 200)
     told.get_by_role("button", name="I have kept it").click()
     expect(page.get_by_text(token)).to_have_count(0)
@@ -156,7 +153,7 @@ def test_a_grant_changes_what_the_wall_shows_that_caller(page: Page, served: Sit
     choice = drawer(page, "reader")
     choice.get_by_label("Only these").check()
     choice.get_by_label("library", exact=True).check()
-    look_over(page, "settings-grant", LOOKS[0])
+    look_over(page, "settings-grant", looks=LOOKS[:1])
     choice.get_by_role("button", name="Save").click()
     expect(page.get_by_role("row").filter(has_text="reader")).to_contain_text("library")
     page.goto(opened)
@@ -172,7 +169,7 @@ def test_the_second_of_two_operators_is_told_and_loses_nothing(page: Page, brows
     mine = drawer(page, "shared")
     mine.get_by_label("Only these").check()
     mine.get_by_label("library", exact=True).check()
-    with context(browser) as other:
+    with new_context(browser) as other:
         second = other.new_page()
         second.goto(served.entrance)
         second.wait_for_url("**/ui/")
@@ -183,7 +180,7 @@ def test_the_second_of_two_operators_is_told_and_loses_nothing(page: Page, brows
         theirs.get_by_role("button", name="Save").click()
         expect(theirs).to_have_count(0)
     expect(mine).to_contain_text("Somebody else changed this meanwhile: reading")
-    look_over(page, "settings-collided", LOOKS[0])
+    look_over(page, "settings-collided", looks=LOOKS[:1])
     mine.get_by_role("button", name="Save").click()
     expect(mine).to_contain_text("Nothing of what you just did was carried out.")
     expect(mine.get_by_label("library", exact=True)).to_be_checked()
@@ -211,7 +208,7 @@ def test_a_policy_is_taken_out_and_put_in_with_its_difference(page: Page, served
     expect(difference.get_by_role("listitem").filter(has=page.get_by_role("link", name=tool)).first).to_contain_text(
         "locked"
     )
-    look_over(page, "settings-import", LOOKS[0], whole=True)
+    look_over(page, "settings-import", looks=LOOKS[:1], whole=True)
     page.get_by_role("button", name="Import it").click()
     expect(page.get_by_role("region", name="Import")).to_contain_text("It holds since just now")
     assert served.ask("GET", f"/tools/show?tool={tool}")["verdict"] == "locked"

@@ -1,22 +1,23 @@
 """Standing permissions in the web UI: given by a button that says so, listed with last use and end, and revoked."""
 
-import hashlib
 import json
 import re
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.served import ROOT
-from tests.web.looks import Look, look_over
+from tests.support.fork_server import python
+from tests.web.looks import look_over
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
 
 AGENT = "support-agent"
+AGENT_TOKEN = "a token of the tests"
 REFUND, NOTE = "mcp:shop~shop:create_refund", "mcp:shop~shop:add_note"
 
 
@@ -29,17 +30,19 @@ def tool(name: str, **annotations: bool) -> dict[str, object]:
 def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
     state = tmp_path_factory.mktemp("shop") / "state.json"
     state.write_text(json.dumps({"tools": [tool("create_refund", destructiveHint=True), tool("add_note")]}), "utf-8")
-    command = {"command": sys.executable, "args": [str(ROOT / "tests/servers/turncoat.py"), str(state)]}
+    command = {"command": python(), "args": [str(ROOT / "tests/servers/turncoat.py"), str(state)]}
     return {
         "servers": {"shop": {**command, "cwd": str(ROOT), "trust": "open"}},
         "overrides": {"shop": {"shop:*": {"requires_confirmation": True}}},
-        "principals": {AGENT: {"token_sha256": hashlib.sha256(b"a token of the tests").hexdigest()}},
+        "principals": {
+            AGENT: {"token_sha256": sha256(AGENT_TOKEN.encode()).hexdigest(), "scopes": ["call", "operate"]}
+        },
     }
 
 
 def call(served: Site, tool: str, text: str) -> Any:
     served.settle()
-    ended = served.ask("POST", "/call", {"tool": tool, "arguments": {"text": text}, "as": AGENT})
+    ended = served.ask("POST", "/call", {"tool": tool, "arguments": {"text": text}}, token=AGENT_TOKEN)
     assert "ended" in ended, ended
     return ended
 
@@ -137,13 +140,13 @@ def test_a_permission_is_shown_and_revoked_on_the_page_of_its_tool_and_of_its_pe
 
 
 @pytest.mark.behaviour("web.accessible")
-def test_the_ticket_and_the_list_are_readable_to_everybody(looked_at: Page, served: Site, look: Look) -> None:
-    ticket = call(served, NOTE, f"look {look.name}")["ticket"]
-    give(served, f"look {look.name}")
-    looked_at.goto(f"{served.address}/ui/approvals?ticket={ticket}")
-    expect(looked_at.get_by_role("button", name="Allow once")).to_be_visible()
-    look_over(looked_at, "ticket", look, whole=True)
-    looked_at.goto(f"{served.address}/ui/approvals?tab=standing")
-    expect(looked_at.get_by_role("row").filter(has_text=REFUND)).to_be_visible()
-    look_over(looked_at, "standing-permissions", look, whole=True)
+def test_the_ticket_and_the_list_are_readable_to_everybody(page: Page, served: Site) -> None:
+    ticket = call(served, NOTE, "look")["ticket"]
+    give(served, "look")
+    page.goto(f"{served.address}/ui/approvals?ticket={ticket}")
+    expect(page.get_by_role("button", name="Allow once")).to_be_visible()
+    look_over(page, "ticket", whole=True)
+    page.goto(f"{served.address}/ui/approvals?tab=standing")
+    expect(page.get_by_role("row").filter(has_text=REFUND)).to_be_visible()
+    look_over(page, "standing-permissions", whole=True)
     served.ask("POST", f"/tickets/{ticket}/deny", {})

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.servers.chromium import FLAGS, chromium
-from tests.web.looks import context
+from tests.web.looks import new_context
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -36,7 +36,7 @@ def see(pages: list[Page], *, on: bool) -> None:
 def test_eight_tabs_share_one_stream_and_go_on_when_the_one_that_has_it_is_closed(
     browser: Browser, served: Site
 ) -> None:
-    with context(browser) as made:
+    with new_context(browser) as made:
         asked: list[str] = []
         made.on("request", lambda request: asked.append(request.url) if request.url.endswith("/events") else None)
         pages = tabs(made, served, 8)
@@ -64,7 +64,7 @@ def test_a_tab_that_goes_from_address_to_address_keeps_no_stream_of_those_it_lef
         args=list(FLAGS),
         ignore_default_args=["--disable-back-forward-cache"],
     )
-    with usual, context(usual) as made:
+    with usual, new_context(usual) as made:
         (page,) = tabs(made, served, 1)
         for screen in (*SCREENS, ""):
             page.goto(f"{served.address}/ui/{screen}")

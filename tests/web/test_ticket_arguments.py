@@ -1,12 +1,12 @@
 """What a person sees of a waiting call in the web UI: all of it, with what is masked revealed on demand."""
 
 import json
-import sys
 from collections.abc import Mapping
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.served import ROOT
+from tests.support.fork_server import python
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -29,7 +29,7 @@ TOOLS = [
 def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
     state = tmp_path_factory.mktemp("post") / "state.json"
     state.write_text(json.dumps({"tools": TOOLS}), "utf-8")
-    command = {"command": sys.executable, "args": [str(ROOT / "tests/servers/turncoat.py"), str(state)]}
+    command = {"command": python(), "args": [str(ROOT / "tests/servers/turncoat.py"), str(state)]}
     asks = {"post": {f"{SERVER}:log_in": {"requires_confirmation": True}}}
     return {"servers": {"post": {**command, "cwd": str(ROOT)}}, "overrides": asks}
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 from tests.e2e.served import DEMO
 from tests.web.boards import server
-from tests.web.looks import Look, context, look_over
+from tests.web.looks import look_over, new_context
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -179,7 +179,8 @@ def test_a_trial_shows_what_is_pinned_locked_and_says_what_is_hidden(page: Page,
 
 
 @pytest.mark.behaviour("web.tool_checks")
-def test_a_trial_that_lacks_something_is_stopped_in_the_form(page: Page, served: Site) -> None:
+def test_a_trial_that_lacks_something_is_stopped_in_the_form(own_page: Page, served: Site) -> None:
+    page = own_page
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/call") else None)
     panel = opened(page, served, DELETE, "try")
@@ -237,7 +238,7 @@ def test_one_starts_from_the_words_that_hold_and_the_same_words_are_no_override(
 @pytest.mark.behaviour("web.reader")
 def test_who_only_looks_is_offered_no_call_and_no_import(browser: Browser, served: Site) -> None:
     token = served.ask("POST", "/tokens", {"principal": "eyes", "name": "looking", "scopes": ["read"]})["token"]
-    with context(browser) as made:
+    with new_context(browser) as made:
         page = made.new_page()
         served.sign_in(page, token)
         page.goto(f"{served.address}/ui/tool?id={SEARCH}&tab=try")
@@ -261,23 +262,23 @@ def test_a_name_that_several_tools_have_leads_to_each_of_them(page: Page, served
 
 
 @pytest.mark.behaviour("web.accessible")
-def test_a_draft_that_met_another_is_readable_to_everybody(looked_at: Page, served: Site, look: Look) -> None:
+def test_a_draft_that_met_another_is_readable_to_everybody(page: Page, served: Site) -> None:
     tool = "mcp:reading~shared:search_books"
-    panel = opened(looked_at, served, tool)
+    panel = opened(page, served, tool)
     panel.get_by_role("textbox", name="Description").fill(
         "Words of Q, which are rather long, so that a narrow page has to break them."
     )
     served.ask(
         "POST",
         "/overrides",
-        {"target": tool, "set": {"description_override": f"Words of P, {look.name}", "name_override": look.name}},
+        {"target": tool, "set": {"description_override": "Words of P, looked at", "name_override": "looked at"}},
     )
-    expect(looked_at.get_by_role("button", name="Keep mine")).to_be_visible()
-    look_over(looked_at, "tool-draft-met", look, whole=True)
-    opened(looked_at, served, SEARCH)
-    look_over(looked_at, "tool-override-fixed", look, whole=True)
-    opened(looked_at, served, SEARCH, "try")
-    look_over(looked_at, "tool-try-fixed", look, whole=True)
-    opened(looked_at, served, DELETE, "try")
+    expect(page.get_by_role("button", name="Keep mine")).to_be_visible()
+    look_over(page, "tool-draft-met", whole=True)
+    opened(page, served, SEARCH)
+    look_over(page, "tool-override-fixed", whole=True)
+    opened(page, served, SEARCH, "try")
+    look_over(page, "tool-try-fixed", whole=True)
+    opened(page, served, DELETE, "try")
     panel.get_by_role("button", name="Call it").click()
-    look_over(looked_at, "tool-try-faults", look, whole=True)
+    look_over(page, "tool-try-faults", whole=True)

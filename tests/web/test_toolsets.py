@@ -2,7 +2,6 @@
 
 import io
 import re
-import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,8 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Download, FilePayload, Locator, Page, expect
 from tests.e2e.served import DEMO, ROOT
+from tests.support.fork_server import python
 from tests.web.boards import server
-from tests.web.looks import LOOKS, Look, look_over
+from tests.web.looks import LOOKS, look_over
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -25,7 +25,7 @@ version: 1.0.0
 description: The library once more, as a toolset of one file.
 mcp_servers:
   - id: books
-    command: {sys.executable}
+    command: {python()}
     args: [{LIBRARY}]
 """
 
@@ -74,10 +74,10 @@ def there(served: Site, id: str) -> None:
     assert told["imported"], told
 
 
-def test_without_a_toolset_the_page_tells_the_first_step(looked_at: Page, served: Site, look: Look) -> None:
-    looked_at.goto(f"{served.address}/ui/toolsets")
-    expect(looked_at.get_by_role("heading", name="No toolset was imported yet")).to_be_visible()
-    look_over(looked_at, "toolsets-empty", look)
+def test_without_a_toolset_the_page_tells_the_first_step(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/toolsets")
+    expect(page.get_by_role("heading", name="No toolset was imported yet")).to_be_visible()
+    look_over(page, "toolsets-empty")
 
 
 @pytest.mark.behaviour("web.toolset_imported")
@@ -90,7 +90,7 @@ def test_a_zip_is_read_first_and_installed_when_somebody_says_import(page: Page,
     expect(report(page)).to_contain_text("new here")
     expect(report(page)).to_contain_text("timers")
     assert "kitchen" not in ids(served)
-    look_over(page, "toolset-report", LOOKS[0], whole=True)
+    look_over(page, "toolset-report", looks=LOOKS[:1], whole=True)
     page.get_by_role("button", name="Import kitchen").click()
     expect(page.get_by_role("heading", level=1, name="Kitchen timers")).to_be_visible()
     expect(page.get_by_role("list", name="Tools").get_by_role("link", name="start_timer")).to_be_visible()
@@ -101,11 +101,11 @@ def test_a_zip_is_read_first_and_installed_when_somebody_says_import(page: Page,
 
 
 @pytest.mark.behaviour("web.toolset_imported")
-def test_problems_are_told_by_file_and_line_and_nothing_is_installed(looked_at: Page, served: Site, look: Look) -> None:
-    looked_at.goto(f"{served.address}/ui/toolsets?import=1")
-    choose(looked_at, written("toolset.yaml", "id: Bad Id\nname: Bad\nversion: 1.0.0\ncolour: red\n"))
-    expect(looked_at.get_by_role("alert")).to_contain_text(re.compile(r"toolset\.yaml:1"))
-    look_over(looked_at, "toolset-problems", look)
+def test_problems_are_told_by_file_and_line_and_nothing_is_installed(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/toolsets?import=1")
+    choose(page, written("toolset.yaml", "id: Bad Id\nname: Bad\nversion: 1.0.0\ncolour: red\n"))
+    expect(page.get_by_role("alert")).to_contain_text(re.compile(r"toolset\.yaml:1"))
+    look_over(page, "toolset-problems")
     assert "Bad Id" not in ids(served)
 
 
@@ -142,19 +142,20 @@ def test_a_dropped_manifest_is_imported_and_a_later_one_shows_the_difference(pag
 
 
 @pytest.mark.behaviour("web.toolsets_told")
-def test_a_python_toolset_shows_its_worker_and_its_tools(looked_at: Page, served: Site, look: Look) -> None:
+def test_a_python_toolset_shows_its_worker_and_its_tools(narrow_page: Page, served: Site) -> None:
+    page = narrow_page
     there(served, "shared-costs")
-    looked_at.goto(f"{served.address}/ui/toolsets?id=shared-costs")
-    expect(looked_at.get_by_role("list", name="Tools").get_by_role("listitem").first).to_be_visible()
-    look_over(looked_at, "toolset", look)
-    looked_at.get_by_role("tab", name="Worker").click()
-    expect(looked_at.get_by_role("log")).to_be_visible()
-    looked_at.get_by_role("tab", name="What it brings").click()
-    expect(looked_at.get_by_role("heading", name="Python requirements")).to_be_visible()
-    look_over(looked_at, "toolset-brings", look)
-    looked_at.get_by_role("link", name="All toolsets").click()
-    expect(looked_at.get_by_role("table").get_by_role("switch").first).to_be_visible()
-    look_over(looked_at, "toolsets", look)
+    page.goto(f"{served.address}/ui/toolsets?id=shared-costs")
+    expect(page.get_by_role("list", name="Tools").get_by_role("listitem").first).to_be_visible()
+    look_over(page, "toolset")
+    page.get_by_role("tab", name="Worker").click()
+    expect(page.get_by_role("log")).to_be_visible()
+    page.get_by_role("tab", name="What it brings").click()
+    expect(page.get_by_role("heading", name="Python requirements")).to_be_visible()
+    look_over(page, "toolset-brings")
+    page.get_by_role("link", name="All toolsets").click()
+    expect(page.get_by_role("table").get_by_role("switch").first).to_be_visible()
+    look_over(page, "toolsets")
 
 
 @pytest.mark.behaviour("web.toolsets_told")

@@ -23,6 +23,7 @@ def board() -> Mapping[str, object]:
 
 @pytest.mark.behaviour("present.unlisted_is_told")
 def test_the_wall_the_card_and_the_trail_tell_what_clients_are_shown_instead(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/")
     expect(page.locator(".screen-lead")).to_contain_text(f"Clients at /mcp are shown {SHOWN}.")
     page.locator(f'[data-tool="{COUNT}"]').click()
     about = page.get_by_role("group", name="About count_books")

@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
+from tests.support.sentences import not_granted
 from tests.web.boards import every_state
-from tests.web.looks import Look, context, look_over
+from tests.web.looks import NARROW, look_over, show
 from tests.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -31,21 +32,29 @@ WAITS = "mcp:desk~desk:list_notes"
 LIST = "mcp:drawer~drawer:list_notes"
 
 
-@pytest.mark.behaviour("web.wall")
-def test_the_wall_is_readable_to_everybody(looked_at: Page, look: Look) -> None:
-    expect(looked_at.locator("[data-tool]").first).to_be_visible()
-    expect(looked_at.get_by_role("heading", name=re.compile("^broken"))).to_be_visible()
-    look_over(looked_at, "wall", look)
+@pytest.fixture
+def page(page: Page, served: Site) -> Page:
+    """At the wall."""
+    page.goto(f"{served.address}/ui/")
+    return page
 
 
 @pytest.mark.behaviour("web.wall")
-def test_a_locked_peg_says_why_it_is_locked_and_what_opens_it(looked_at: Page, look: Look) -> None:
-    looked_at.get_by_role("searchbox", name="Filter tools").fill("delete")
-    peg(looked_at, DELETE).click()
-    about = card(looked_at, "delete_note")
+def test_the_wall_is_readable_to_everybody(page: Page) -> None:
+    expect(page.locator("[data-tool]").first).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("^broken"))).to_be_visible()
+    look_over(page, "wall")
+
+
+@pytest.mark.behaviour("web.wall")
+def test_a_locked_peg_says_why_it_is_locked_and_what_opens_it(page: Page) -> None:
+    show(page, NARROW)
+    page.get_by_role("searchbox", name="Filter tools").fill("delete")
+    peg(page, DELETE).click()
+    about = card(page, "delete_note")
     expect(about).to_contain_text("pegboard.yaml")
     expect(about.get_by_role("link", name="Why")).to_be_visible()
-    look_over(looked_at, "wall-card", look)
+    look_over(page, "wall-card")
 
 
 @pytest.mark.behaviour("web.wall")
@@ -89,7 +98,7 @@ def test_filters_narrow_the_wall_and_stay_in_the_address(page: Page) -> None:
 
 @pytest.mark.behaviour("explain.who_does_not_get_it")
 def test_the_card_of_an_open_peg_and_its_page_name_who_does_not_get_it(page: Page, served: Site) -> None:
-    told = "Not for ci: ci may not use toolset drawer: it is granted library."
+    told = f"Not for ci: {not_granted('ci', 'drawer', 'library')}"
     peg(page, LIST).click()
     expect(card(page, "list_notes").get_by_role("list", name="Who does not get it")).to_have_text(told)
     card(page, "list_notes").get_by_role("link", name="ci", exact=True).click()
@@ -196,16 +205,13 @@ def test_a_tool_that_hangs_in_two_toolsets_lights_up_together(page: Page) -> Non
     expect(peg(page, other)).to_have_class(re.compile("is-lit"))
 
 
-def test_nobody_who_only_reads_is_offered_a_switch(browser: Browser, served: Site) -> None:
-    with context(browser) as made:
-        page = made.new_page()
-        page.goto(served.entrance)
-        page.route(
-            "**/api/v1/session",
-            lambda route: route.fulfill(json={"principal": "eve", "scopes": ["read"], "tokenId": "1"}),
-        )
-        page.reload()
-        peg(page, LIST).focus()
-        page.keyboard.press("Space")
-        expect(card(page, "list_notes")).to_be_visible()
-        expect(page.get_by_role("dialog")).to_have_count(0)
+def test_nobody_who_only_reads_is_offered_a_switch(page: Page) -> None:
+    page.route(
+        "**/api/v1/session",
+        lambda route: route.fulfill(json={"principal": "eve", "scopes": ["read"], "tokenId": "1"}),
+    )
+    page.reload()
+    peg(page, LIST).focus()
+    page.keyboard.press("Space")
+    expect(card(page, "list_notes")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)

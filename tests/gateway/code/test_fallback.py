@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 from tests.gateway.code.programs import Place, place
+from tests.support.collect_failures import collect_failures
 
 from pegboard.core.code import CodeSettings, Python
 from pegboard.ports.sandbox import DEFAULT_LIMITS, Host, Limits, Program, Ran, SandboxAway
@@ -41,22 +42,20 @@ async def test_what_monty_lacks_is_run_by_the_full_python_and_the_answer_says_so
 
 
 @pytest.mark.behaviour("programs.falls_back", "code.told_before")
-@pytest.mark.parametrize(
-    ("code", "result"),
-    [
-        ("next((x for x in [1, 2] if x > 1), None)", 2),
-        ("import json\njson.dumps({1}, default=list)", "[1]"),
-        ("from datetime import date\ndate(2026, 1, 1).isocalendar()[0]", 2026),
-        ("hasattr({}, 'get')", True),
-    ],
-)
-async def test_what_the_text_shows_to_be_lacking_is_run_by_the_full_python_before_a_call(
-    tmp_path: Path, code: str, result: object
-) -> None:
+async def test_what_the_text_shows_to_be_lacking_is_run_by_the_full_python_before_a_call(tmp_path: Path) -> None:
+    lacking = {
+        "next((x for x in [1, 2] if x > 1), None)": 2,
+        "import json\njson.dumps({1}, default=list)": "[1]",
+        "from datetime import date\ndate(2026, 1, 1).isocalendar()[0]": 2026,
+        "hasattr({}, 'get')": True,
+    }
     async with both(tmp_path, FALLS) as here:
-        answer = await here.answers(f'await files.read(path="b")\n{code}')
-        assert (answer["result"], answer["error"]) == (result, None)
-        assert here.called("read") == [{"path": "b"}]
+        with collect_failures() as failures:
+            for number, (code, result) in enumerate(lacking.items()):
+                with failures.case(code):
+                    answer = await here.answers(f'await files.read(path="{number}")\n{code}', id=f"run-{number}")
+                    assert (answer["result"], answer["error"]) == (result, None)
+                    assert here.called("read")[number:] == [{"path": str(number)}]
 
 
 @pytest.mark.behaviour("programs.falls_back")

@@ -26,26 +26,31 @@ CHOSEN = {
 AT_ONCE = 4
 
 
-def programs() -> list[str]:
-    """Each attack, and each again after it has called a tool."""
+def programs(*, twice: bool) -> list[str]:
+    """Each attack, every other one after it has called a tool; or `twice`, so and so."""
     chosen = [
         case.code for file in sorted(ATTACKS.glob("*.yaml")) for case in read(file) if case.id.split()[0] in CHOSEN
     ]
     assert len(chosen) == len(CHOSEN)
-    return [before + code for code in chosen for before in ("", CALLS)]
+    if twice:
+        return [before + code for code in chosen for before in ("", CALLS)]
+    return [(CALLS if number % 2 else "") + code for number, code in enumerate(chosen)]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.behaviour("programs.accounted_for", "code.hostile_hour")
 @pytest.mark.parametrize("python", [Python.MONTY, Python.FULL])
-async def test_every_hostile_program_is_answered_and_in_the_activity(tmp_path: Path, python: Python) -> None:
+@pytest.mark.parametrize("twice", [False, pytest.param(True, marks=pytest.mark.soak)])
+async def test_every_hostile_program_is_answered_and_in_the_activity(
+    tmp_path: Path, python: Python, twice: bool
+) -> None:
     settings = CodeSettings(python=python, check=False, limits=CodeLimits(cpu=2))
     full = FullSandbox()
     sandboxes: dict[Python, Sandbox] = {Python.FULL: full}
     before = _children()
     answered: Counter[str] = Counter()
-    hostile = programs()
+    hostile = programs(twice=twice)
     turns = anyio.CapacityLimiter(AT_ONCE)
     try:
         async with place(tmp_path, settings=settings, sandboxes=sandboxes, patience=200) as here:
@@ -62,7 +67,7 @@ async def test_every_hostile_program_is_answered_and_in_the_activity(tmp_path: P
             _accounted_for(here, hostile, answered)
     finally:
         await full.aclose()
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         while _children() - before:  # noqa: ASYNC110 - no event tells that a killed process is gone
             await anyio.sleep(0.05)
 

@@ -152,7 +152,7 @@ async def inquiry(
 
 async def _reached(stack: AsyncExitStack, transport: str, flags: tuple[str, ...]) -> Connection:
     if transport == "stdio":
-        executable, *rest = peers.command("curious", *flags)
+        executable, *rest = peers.warm_command("curious", *flags)
         return Stdio(executable, tuple(rest))
     url = await stack.enter_async_context(peers.http("curious", *flags, transport=transport))
     return Http(url, Transport.SSE if transport == "sse" else Transport.STREAMABLE_HTTP)

@@ -1,7 +1,6 @@
 """Where a client meets the gateway: in memory, over HTTP by either road, or as the child process of its own."""
 
 import socket
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client._memory import InMemoryTransport
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from tests.support.fork_server import python
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
 from pegboard.surfaces.listening.connection import protocol_for
@@ -74,7 +74,7 @@ async def http_client(url: str, headers: Mapping[str, str] | None = None, **opti
 
 def stdio_parameters(*arguments: str) -> StdioServerParameters:
     return StdioServerParameters(
-        command=sys.executable, args=["-m", "tests.surfaces.mcp.stdio_program", *arguments], cwd=str(ROOT)
+        command=python(), args=["-m", "tests.surfaces.mcp.stdio_program", *arguments], cwd=str(ROOT)
     )
 
 

@@ -1,6 +1,5 @@
 """A gateway over real servers that offer prompts and resources, met by a client over HTTP, stdio or in memory."""
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from mcp.client.session import IncomingMessage
 from mcp.client.stdio import stdio_client
 from mcp_types import ResourceUpdatedNotification, ServerNotification
 from tests.servers import peers
+from tests.support.fork_server import python
 from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
 from tests.surfaces.mcp.places import DEADLINE, MODERN, ROOT, http_client, served
 from tests.surfaces.mcp.workshop import HERE, Workshop, key
@@ -29,7 +29,7 @@ WATCHED = "test://watched-resource"
 
 
 def everything(server: ServerKey, era: str = "both", **changes: Any) -> Server:
-    command, *arguments = peers.command("everything", "--era", era)
+    command, *arguments = peers.warm_command("everything", "--era", era)
     return replace(
         Server(server, Stdio(command, tuple(arguments), cwd=str(peers.folder("everything"))), HERE, trust=Trust.OPEN),
         **changes,
@@ -38,7 +38,7 @@ def everything(server: ServerKey, era: str = "both", **changes: Any) -> Server:
 
 def odd(server: ServerKey, kind: str = "odd") -> Server:
     """Of the handshake era alone, with members that no protocol knows."""
-    command, *arguments = peers.command("shelves", kind)
+    command, *arguments = peers.warm_command("shelves", kind)
     env = {"SHELF_TOKEN": "s3cr3t-of-the-shelf"}
     return Server(server, Stdio(command, tuple(arguments), env), HERE, trust=Trust.OPEN)
 
@@ -100,7 +100,7 @@ async def met(where: str, mode: str, ear: Ear | None = None) -> AsyncIterator[Cl
         stack.enter_context(anyio.fail_after(DEADLINE))
         if where == "stdio":
             parameters = StdioServerParameters(
-                command=sys.executable, args=["-m", "tests.surfaces.mcp.shelves"], cwd=str(ROOT)
+                command=python(), args=["-m", "tests.surfaces.mcp.shelves"], cwd=str(ROOT)
             )
             yield await stack.enter_async_context(Client(stdio_client(parameters), **options))
             return

@@ -183,7 +183,7 @@ async def test_a_stream_of_changes_ends_in_order_when_the_server_goes_away() -> 
                     "tools_list_changed": True,
                     "prompts_list_changed": True,
                 }
-                gateway.ending.set()
+                gateway.state.ending.set()
                 assert [event async for event in subscription] == []
 
 

@@ -5,10 +5,17 @@ import pytest
 from inline_snapshot import snapshot
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
+from tests.support.sentences import unfit_opening, unknown_tool
 from tests.surfaces.mcp.places import Connect
-from tests.surfaces.mcp.workshop import OPEN_TOOLS, PLAN
+from tests.surfaces.mcp.workshop import BENCH, OPEN_TOOLS, PLAN, key
+
+from pegboard.core.call import ToolIsLocked, refusal_text
+from pegboard.core.ids import ToolId
+from pegboard.core.status import NeverApproved
 
 pytestmark = pytest.mark.anyio
+
+OPEN_VAULT = ToolId(key("vault"), "open_vault")
 
 
 def text_of(result: CallToolResult) -> str:
@@ -104,17 +111,16 @@ async def test_each_refusal_says_what_and_why_and_what_to_do(connect: Connect) -
         await client.call_tool("create_fil")
     assert (unknown.value.code, unknown.value.message) == (
         INVALID_PARAMS,
-        "There is no tool 'create_fil' here. Did you mean 'create_file' or 'create_folder' or 'get_file'?",
+        unknown_tool("create_fil", "create_file", "create_folder", "get_file"),
     )
     locked = await client.call_tool("open_vault", {"word": "please"})
     assert (locked.is_error, text_of(locked)) == (
         True,
-        "pending_approval: mcp:vault~vault:open_vault is waiting for a person's approval. "
-        "Ask the user to review the tool and approve it: pegboard approvals show mcp:vault~vault:open_vault",
+        refusal_text(ToolIsLocked(OPEN_VAULT, NeverApproved(OPEN_VAULT))),
     )
     unfit = await client.call_tool("add", {"a": "two"})
     assert unfit.is_error
-    assert text_of(unfit).startswith("The arguments do not fit mcp:bench~bench:add:\n- ")
+    assert text_of(unfit).startswith(unfit_opening(ToolId(BENCH, "add")))
     assert '"b" is a required property' in text_of(unfit)
     assert "- a: " in text_of(unfit)
     with pytest.raises(MCPError) as cursor:

@@ -16,6 +16,7 @@ from tests.gateway.test_meanings import BARN, SHED, Reading
 from tests.gateway.test_meanings import TOOLS as FARM
 from tests.support.doubles import Providers
 from tests.support.house import declared, opened
+from tests.support.sentences import unfit_opening, unknown_tool, unknown_tool_opening
 from tests.surfaces.mcp.bench import tool
 from tests.surfaces.mcp.deferring import OWN, carrying, client_at, deferring, in_memory, listed, names_in, search
 from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODERN, MODES, http_client
@@ -181,7 +182,8 @@ async def test_what_one_view_found_is_not_shown_to_a_narrower_one() -> None:
                 assert {*await listed(wide, both)} == {*OWN, "create_file", "create_folder"}
             async with http_client(f"{url}?toolsets=files", mode=MODERN) as narrow:
                 assert await listed(narrow, both) == [*OWN, "create_file"]
-                assert told(await narrow.call_tool("create_folder", {})).startswith("There is no tool 'create_folder'")
+                unknown = told(await narrow.call_tool("create_folder", {}))
+                assert unknown.startswith(unknown_tool_opening("create_folder"))
 
 
 @pytest.mark.behaviour("deferred.session")
@@ -239,9 +241,7 @@ async def test_a_session_takes_what_a_handle_brings_from_another_conversation() 
 async def test_a_model_that_makes_up_a_name_is_told_how_names_are_found() -> None:
     async with open_workshop() as workshop, in_memory(workshop) as client:
         for asking in (client.call_tool("ecko", {}), client.call_tool("call_tool", {"name": "ecko"})):
-            assert told(await asking) == (
-                "There is no tool 'ecko' here. Did you mean 'echo'? Names are found with tool_search."
-            )
+            assert told(await asking) == unknown_tool("ecko", "echo", found_by="tool_search")
 
 
 @pytest.mark.behaviour("deferred.visible")
@@ -285,7 +285,7 @@ async def test_a_search_is_recorded_as_itself_and_a_call_as_one_of_the_tool_it_n
 async def test_arguments_that_do_not_fit_are_refused_by_name(name: str, arguments: Any, problem: str) -> None:
     async with open_workshop() as workshop, in_memory(workshop) as client:
         refused = told(await client.call_tool(name, arguments))
-    assert refused.startswith(f"The arguments do not fit {name}:\n- ")
+    assert refused.startswith(unfit_opening(name))
     assert problem in refused
 
 

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, RequestParamsMeta
+from tests.support.sentences import unfit_arguments
 from tests.surfaces.mcp.deferring import OWN, carrying, deferring, in_memory, listed, search
 from tests.surfaces.mcp.places import DEADLINE, MODERN, MODES, http_client
 from tests.surfaces.mcp.raw import ask
@@ -18,7 +19,7 @@ from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
 from pegboard.core.deferral import Materialised
 from pegboard.core.handle import minted
-from pegboard.core.ids import LOCAL
+from pegboard.core.ids import LOCAL, BuiltinKey, ToolId
 from pegboard.surfaces.mcp.conversation import HANDLE_META_KEY, LIFETIME, Handles
 from pegboard.surfaces.mcp.deferred import Deferred
 
@@ -71,10 +72,8 @@ async def test_a_bad_handle_is_refused_in_clear_words_and_costs_nothing_that_was
             handle, why = bad_handles(good, workshop)[bad]
             for name, arguments in (("tool_search", {"query": "numbers"}), ("call_tool", {"name": "fall"})):
                 refused = told(await client.call_tool(name, {**arguments, "handle": handle}))
-                assert refused == (
-                    f"The arguments do not fit {name}:\n- handle: {why}. Leave it out, and search for what you need "
-                    "with tool_search.\nCorrect them and call again."
-                )
+                fix = "Leave it out, and search for what you need with tool_search."
+                assert refused == unfit_arguments(ToolId(BuiltinKey(), name), f"handle: {why}. {fix}")
             if mode == MODERN:
                 for asking in (
                     listed(client, handle),

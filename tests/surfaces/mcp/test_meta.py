@@ -13,12 +13,14 @@ from mcp import Client, MCPError
 from mcp.client._memory import InMemoryTransport
 from mcp.client.stdio import stdio_client
 from mcp_types import TextContent
+from tests.support.sentences import unfit_arguments, unfit_opening, unknown_tool, unknown_tool_opening
 from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served, stdio_parameters
 from tests.surfaces.mcp.raw import ask, handshake
 from tests.surfaces.mcp.test_principals import ALICE, GUARDED, bearer
 from tests.surfaces.mcp.test_search import body, told
 from tests.surfaces.mcp.workshop import DECLARED, HERE, SECRET, Workshop, key, open_workshop
 
+from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.presentations import Listed, Presenting
 from pegboard.core.presentations.meta import TOOLS
 from pegboard.core.view import View
@@ -89,7 +91,7 @@ async def test_a_client_looks_through_the_toolsets_and_calls_a_tool(where: str, 
                 '\'echo\' is not in this list of tools. Call it with call_tool: {"tool": "echo", "input": {}}'
             )
             as_text = told(await client.call_tool("call_tool", {"tool": "add", "input": "{}"}))
-            assert as_text.startswith("The arguments do not fit call_tool:\n- input: ")
+            assert as_text.startswith(f"{unfit_opening('call_tool')}input: ")
             assert json.loads(as_text.split("The input schema of mcp:bench~bench:add is:\n")[1])["required"] == [
                 "a",
                 "b",
@@ -113,13 +115,13 @@ async def test_what_is_wrong_is_told_with_what_to_do() -> None:
                 ("name", "list_tools", {"toolsets": "files"}),
             )
         }
-    assert refused["toolset"] == (
-        "The arguments do not fit list_tools:\n- toolset: Unknown toolset 'fils'. Did you mean 'files'? "
-        "See which there are with list_toolsets.\nCorrect them and call again."
+    assert refused["toolset"] == unfit_arguments(
+        ToolId(BuiltinKey(), "list_tools"),
+        "toolset: Unknown toolset 'fils'. Did you mean 'files'? See which there are with list_toolsets.",
     )
-    unknown = "There is no tool 'ecko' here. Did you mean 'echo'? Names are found with list_tools."
+    unknown = unknown_tool("ecko", "echo", found_by="list_tools")
     assert [refused[asked] for asked in ("tool", "output", "call")] == [unknown] * 3
-    assert refused["own"].startswith("There is no tool 'list_tools' here.")
+    assert refused["own"].startswith(unknown_tool_opening("list_tools"))
     assert refused["locked"] == refused["locked call"]
     assert refused["locked"].startswith("pending_approval: ")
     problem, schema = refused["arguments"].split("The input schema of mcp:bench~bench:add is:\n")
@@ -150,9 +152,8 @@ async def test_options_narrow_what_meta_tools_show_and_call(mode: str) -> None:
                 nothing = told(await client.call_tool("list_tools", {"toolset": "vault"}))
     assert [each["name"] for each in sets] == ["files"]
     assert [each["name"] for each in tools] == ["create_file", "delete_file"]
-    assert [text.split(" here.")[0] for text in away] == [
-        *("There is no tool 'get_file'", "There is no tool 'nothing_here'", "There is no tool 'open_vault'"),
-    ] * 2
+    openings = [unknown_tool_opening(name) for name in ("get_file", "nothing_here", "open_vault")] * 2
+    assert [text[: len(opening)] for text, opening in zip(away, openings, strict=True)] == openings
     assert "Unknown toolset 'vault'" in nothing
 
 
@@ -252,7 +253,7 @@ async def test_a_tool_that_stays_listed_stays_within_the_view() -> None:
             http_client(f"{url}/search?toolsets=files") as client,
         ):
             assert "echo" not in [tool.name for tool in (await client.list_tools()).tools]
-            with pytest.raises(MCPError, match="There is no tool 'echo' here"):
+            with pytest.raises(MCPError, match=unknown_tool_opening("echo")):
                 await client.call_tool("echo", {"text": "hi"})
 
 

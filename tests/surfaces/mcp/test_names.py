@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from tests.support.sentences import unknown_tool_opening
 from tests.surfaces.mcp.bench import returned, tool
 from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import ask, handshake
@@ -213,7 +214,8 @@ async def test_a_call_by_id_reaches_its_tool_by_every_road() -> None:
             refused = await every.call("mcp:vault~vault:open_vault")
             assert {text.partition(":")[0] for text in refused.values()} == {"pending_approval"}
             unknown = await every.call("mcp:bench~bench:nothing")
-            assert all(text.startswith("There is no tool 'mcp:bench~bench:nothing' here.") for text in unknown.values())
+            opening = unknown_tool_opening("mcp:bench~bench:nothing")
+            assert all(text.startswith(opening) for text in unknown.values())
 
 
 @pytest.mark.behaviour("naming.ids_are_names")

@@ -36,7 +36,7 @@ async def asks(call: Call, peer: Peer, progress: Progress | None) -> Ended:
 @asynccontextmanager
 async def parking(course: Course = asks, **limits: Any) -> AsyncIterator[tuple[Parking, Carrier]]:
     carry = Carrier(course)
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with Parking(carry, **limits).opened() as opened:
             yield opened, carry
 

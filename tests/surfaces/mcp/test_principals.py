@@ -11,6 +11,7 @@ import anyio
 import httpx2
 import pytest
 from mcp_types import INVALID_REQUEST
+from tests.support.sentences import unknown_tool
 from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
 from tests.surfaces.mcp.raw import ACCEPT, INITIALIZE, ask, error_of, handshake
 from tests.surfaces.mcp.workshop import DECLARED, HERE, OPEN_TOOLS, Workshop, open_workshop
@@ -120,7 +121,7 @@ async def test_a_caller_is_who_its_token_says_with_the_tools_granted_to_it(mode:
 @pytest.mark.behaviour("principals.the_caller_is_the_principal")
 async def test_what_a_caller_was_not_granted_does_not_exist_for_it(endpoint: Endpoint) -> None:
     answer = await ask(endpoint.http, endpoint.url, "tools/call", bearer(ALICE), name="echo", arguments={"text": "x"})
-    assert answer.json()["error"]["message"] == "There is no tool 'echo' here. List the tools to see what there is."
+    assert answer.json()["error"]["message"] == unknown_tool("echo")
     narrowed = await endpoint.lists(**bearer(ALICE), **{"x-mcp-toolsets": "bench"})
     assert narrowed.status_code == 400
     assert "echo" not in narrowed.text

@@ -33,7 +33,7 @@ def numbered(*numbers: int) -> list[bytes]:
 
 async def all_read(reader: Reader, reply: Reply) -> list[bytes]:
     reader.may_read.set()
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         await reply.finish(b"0")
     return reader.read
 

@@ -45,7 +45,7 @@ def beside(calls: Iterable[Call]) -> list[JsonObject]:
 async def test_the_answers_and_the_state_go_with_the_next_call_beside_what_the_client_said() -> None:
     carry, client = carrier(needs("s1", a=QUESTION, b=QUESTION), needs("s2"), needs(c=QUESTION)), AskedClient(ACCEPT)
     call = asked(_meta={"x": 1}, requestState="old", inputResponses={})
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         assert await carried(call, View(), carry, None, client) == DONE
     assert beside(carry.calls) == [
         {"_meta": {"x": 1}, "requestState": "old", "inputResponses": {}},
@@ -107,7 +107,7 @@ async def test_a_client_that_answers_with_an_error_ends_the_call_with_its_words(
 async def test_a_client_that_does_not_answer_ends_the_call_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds, "PATIENCE", 0.01)
     client = AskedClient()
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         ended = await carried(asked(), View(), carrier(needs(a=QUESTION)), None, client)
     assert "There was no answer within 0.01 seconds." in text_of(ended)
     assert client.given_up.is_set()

@@ -13,6 +13,7 @@ from mcp.client._memory import InMemoryTransport
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
+from tests.support.sentences import unfit_opening, unknown_tool, unknown_tool_opening
 from tests.surfaces.mcp.inquiry import Person, inquiry, said
 from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODERN, MODES, http_client, served, stdio_parameters
 from tests.surfaces.mcp.raw import ask, error_of, handshake
@@ -110,7 +111,7 @@ async def test_a_call_by_search_is_admitted_recorded_and_refused_as_any_other() 
                 searched = await search.call_tool("call_tool", {"name": name, "arguments": arguments})
                 assert (told(searched).split("\nThe input schema")[0], searched.is_error) == (told(plain), True)
             wrong = told(await search.call_tool("call_tool", {"name": "ecko"}))
-            assert wrong == "There is no tool 'ecko' here. Did you mean 'echo'? Names are found with retrieve_tools."
+            assert wrong == unknown_tool("ecko", "echo", found_by="retrieve_tools")
         records = [(record.call.name, type(record.ended).__name__) for record in workshop.audit.records]
         assert records[0::2][:4] == records[1::2][:4]
         assert [name for name, _ in records] == [
@@ -171,7 +172,7 @@ async def test_arguments_that_do_not_fit_are_refused_by_name(name: str, argument
         server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
         async with Client(InMemoryTransport(server)) as client:
             refused = told(await client.call_tool(name, arguments))
-    assert refused.startswith(f"The arguments do not fit {name}:\n- ")
+    assert refused.startswith(unfit_opening(name))
     assert problem in refused
     assert refused.endswith("\nCorrect them and call again.")
     assert [(record.call.name, str(record.tool)) for record in workshop.audit.records] == [(name, name)]
@@ -193,7 +194,7 @@ async def test_a_search_sees_what_its_request_is_narrowed_to_and_nothing_else() 
                 [server] = body(await client.call_tool("upstream_servers", {}))["servers"]
                 assert server["id"] == "files~files"
                 unknown = told(await client.call_tool("call_tool", {"name": "open_vault"}))
-                assert unknown.startswith("There is no tool 'open_vault' here.")
+                assert unknown.startswith(unknown_tool_opening("open_vault"))
             async with httpx2.AsyncClient() as http:
                 status, _, message = error_of(await ask(http, f"{url}?toolsets=nonsense", "tools/list"))
             assert (status, message.splitlines()[0]) == (400, "Unknown toolset 'nonsense'.")

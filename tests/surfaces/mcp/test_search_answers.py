@@ -5,6 +5,7 @@ import json
 import pytest
 from mcp import Client
 from mcp.client._memory import InMemoryTransport
+from tests.support.sentences import unknown_tool
 from tests.surfaces.mcp.places import MODES
 from tests.surfaces.mcp.test_search import body, told
 from tests.surfaces.mcp.workshop import key, open_workshop
@@ -69,5 +70,5 @@ async def test_a_tool_that_was_found_is_described_whole() -> None:
     ]
     assert [(entry["name"], entry["why"].split(":")[0]) for entry in told_of["refused"]] == [
         ("open_vault", "pending_approval"),
-        ("ad", "There is no tool 'ad' here. Did you mean 'add'? Names are found with retrieve_tools."),
+        ("ad", unknown_tool("ad", "add", found_by="retrieve_tools")),
     ]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 from mcp.client._memory import InMemoryTransport
+from tests.support.sentences import unfit_opening, unknown_tool
 from tests.surfaces.mcp.test_search import body, told
 from tests.surfaces.mcp.workshop import open_workshop
 
@@ -30,7 +31,7 @@ async def test_a_call_that_call_tool_does_not_take_is_answered_with_the_schema_o
     where = (
         "\nCorrect them and call again.\nThe tool's own arguments go into 'arguments', as an object and not as text."
     )
-    assert problem.startswith("The arguments do not fit call_tool:\n- ")
+    assert problem.startswith(unfit_opening("call_tool"))
     assert problem.endswith(where)
     assert json.loads(schema)["properties"] == {"text": {"type": "string"}}
     assert nothing.endswith(where)
@@ -77,10 +78,10 @@ async def test_a_name_that_means_nothing_is_told_with_what_is_near_and_how_names
                 assert refused.value.error.message == (
                     f"There is no tool {name!r} here. {near}{found_by} What it finds is called with call_tool."
                 )
-            unknown = f"There is no tool 'zzz' here. {found_by}"
+            unknown = unknown_tool("zzz", found_by="retrieve_tools")
             assert told(await client.call_tool("call_tool", {"name": "zzz"})) == unknown
             described = body(await client.call_tool("describe_tool", {"names": ["zzz", "ecko"]}))
     assert described["refused"] == [
         {"name": "zzz", "why": unknown},
-        {"name": "ecko", "why": f"There is no tool 'ecko' here. Did you mean 'echo'? {found_by}"},
+        {"name": "ecko", "why": unknown_tool("ecko", "echo", found_by="retrieve_tools")},
     ]

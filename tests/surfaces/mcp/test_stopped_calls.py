@@ -23,7 +23,7 @@ DAY = key("day")
 
 
 def everyday() -> Server:
-    command, *arguments = peers.command("everyday")
+    command, *arguments = peers.warm_command("everyday")
     return Server(DAY, Stdio(command, tuple(arguments)), HERE, trust=Trust.OPEN)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from tests.servers.peers import command
+from tests.servers.peers import warm_command
+from tests.support.sentences import unknown_tool_opening
 from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
 from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import handshake, modern, modern_headers
@@ -20,6 +21,8 @@ from pegboard.core.call import Cancelled, Returned, ToolIsLocked, UnknownTool
 from pegboard.core.policy import Declared
 from pegboard.core.server import Server, Stdio, Timeouts, Trust
 from pegboard.core.toolset import Toolset
+from pegboard.core.unlisted import may_have
+from pegboard.gateway import unlisted
 from pegboard.gateway.gateway import open_gateway
 from pegboard.providers.mcp import McpServer
 from pegboard.surfaces.mcp.http import McpHttp
@@ -111,14 +114,23 @@ async def test_once_the_server_has_listed_a_name_that_it_has_not_is_unknown() ->
             tasks.start_soon(call)
             await door.call("short", "modern", "get_file")
             door.workshop.benches[FOLDERS].release()
-        assert answers[0]["error"]["message"].startswith("There is no tool 'paint_folder' here.")
+        assert answers[0]["error"]["message"].startswith(unknown_tool_opening("paint_folder"))
         assert [type(record.ended) for record in door.workshop.audit.records] == [Returned, UnknownTool]
 
 
-async def test_a_call_that_is_given_up_while_it_waits_is_recorded() -> None:
+async def test_a_call_that_is_given_up_while_it_waits_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits, find_owners = anyio.Event(), may_have
+
+    def find_and_tell(*args: Any) -> Any:
+        waits.set()  # between this and the wait, nothing else runs
+        return find_owners(*args)
+
+    monkeypatch.setattr(unlisted, "may_have", find_and_tell)
     async with starting() as door:
-        with anyio.move_on_after(0.2):
-            await door.call("short", "modern", "get_folder")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(door.call, "short", "modern", "get_folder")
+            await waits.wait()
+            tasks.cancel_scope.cancel()
         with anyio.fail_after(DEADLINE):
             while not door.workshop.audit.records:
                 await anyio.lowlevel.checkpoint()
@@ -130,7 +142,7 @@ async def test_a_call_that_is_given_up_while_it_waits_is_recorded() -> None:
 async def test_a_call_to_a_gateway_that_has_just_started_reaches_a_slow_server() -> None:
     """A real one, whose list comes late."""
     slow = key("slow")
-    program, *arguments = command("slow_list", "2")
+    program, *arguments = warm_command("slow_list", "0.5")
     declared = Declared(
         servers={slow: Server(slow, Stdio(program, tuple(arguments)), HERE, trust=Trust.BASELINE)},
         toolsets={slow.toolset: Toolset(slow.toolset, HERE)},

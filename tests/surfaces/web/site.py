@@ -8,13 +8,13 @@ import httpx2
 from tests.rest.desk import ABOUT, GITHUB, NOTES, TOOLS
 from tests.support.doubles import Providers
 from tests.support.house import declared, opened
+from tests.support.shared_api import shared_rest_app
 from tests.support.sign_ins import ScriptedSignIns
 
 from pegboard.core.policy import Declared
 from pegboard.gateway.access.keys import Keys, hashed
 from pegboard.gateway.access.reception import Reception
 from pegboard.surfaces.mcp.door import Door
-from pegboard.surfaces.rest.app import rest_app
 from pegboard.surfaces.root import Root
 from pegboard.surfaces.web.files import Files
 from pegboard.surfaces.web.site import Site
@@ -47,13 +47,13 @@ async def browsing(
             refused = door.address_refusal(headers)
             return None if refused is None else (refused.status, refused.message)
 
-        api = rest_app(house.gateway, ABOUT, desk, ScriptedSignIns)
-        site = Site(desk, Files(Path("/nonexistent")) if files is None else files)
-        app = Root(api=api, pages=site, sign_in=api, check=check)
-        async with httpx2.AsyncClient(
-            transport=httpx2.ASGITransport(app, client=("127.0.0.1", 40000)), base_url=OWN
-        ) as client:
-            yield client, desk
+        with shared_rest_app(house.gateway, ABOUT, desk, ScriptedSignIns) as api:
+            site = Site(desk, Files(Path("/nonexistent")) if files is None else files)
+            app = Root(api=api, pages=site, sign_in=api, check=check)
+            async with httpx2.AsyncClient(
+                transport=httpx2.ASGITransport(app, client=("127.0.0.1", 40000)), base_url=OWN
+            ) as client:
+                yield client, desk
 
 
 def secret_in(answer: httpx2.Response, name: str = COOKIE) -> str:

@@ -1,0 +1,62 @@
+"""The sentences that surfaces pass on, from the functions that make them.
+
+What a sentence says word for word is asserted once, in the tests of the module that makes it. A test of a surface names
+the reason and the subject, and compares with what is here.
+"""
+
+from collections.abc import Mapping
+
+from tests.core.boards import ME, NOW
+
+from pegboard.core.call import BadArguments, UnknownTool, refusal_text
+from pegboard.core.commands import Command, apply
+from pegboard.core.ids import BuiltinKey, PrincipalId, ToolId, ToolsetId, WireName
+from pegboard.core.passage import NotGranted
+from pegboard.core.policy import Limit, Policy, Sayer
+from pegboard.core.rejected import Rejected
+from pegboard.core.removal import removal_sentence
+from pegboard.core.status import Reason, remedy, sentence, status
+
+
+def locked_verdict(reason: Reason) -> Mapping[str, object]:
+    """A verdict as JSON surfaces show it: locked for this reason and no other."""
+    return {
+        "verdict": "locked",
+        "status": status(reason).value,
+        "sentence": sentence(reason),
+        "remedy": remedy(reason),
+        "more": [],
+    }
+
+
+def unknown_tool(name: str, *near: str, found_by: str | None = None, why: str = "") -> str:
+    """The refusal of a call; `near` is what may be meant, `found_by` the tool that names others."""
+    return refusal_text(UnknownTool(WireName(name), tuple(map(WireName, near)), why), found_by)
+
+
+def unfit_arguments(tool: ToolId, *problems: str) -> str:
+    return refusal_text(BadArguments(tool, problems))
+
+
+def not_granted(principal: str, toolset: str, *granted: str, by: Sayer = Sayer.FILE) -> str:
+    """Why a caller does not get a tool of this toolset: it is granted others."""
+    limit = Limit(PrincipalId(principal), frozenset(map(ToolsetId, granted)), by)
+    return removal_sentence(NotGranted(limit, ToolsetId(toolset)))
+
+
+def rejection(policy: Policy, command: Command) -> str:
+    """Why this policy does not take the command. Fails where it does."""
+    decided = apply(policy, command, ME, NOW)
+    assert isinstance(decided, Rejected), f"{command} is not rejected"
+    return decided.why
+
+
+def unknown_tool_opening(name: str) -> str:
+    """How every refusal of a call by this name begins, whatever it suggests."""
+    return unknown_tool(name, "x").partition(" Did you mean ")[0]
+
+
+def unfit_opening(tool: ToolId | str) -> str:
+    """How every refusal of arguments of this tool begins; a plain name is a tool of the gateway's own."""
+    id = ToolId(BuiltinKey(), tool) if isinstance(tool, str) else tool
+    return unfit_arguments(id, "PROBLEM").partition("PROBLEM")[0]
