@@ -286,6 +286,19 @@ def test_what_is_no_policy_is_told(text: str) -> None:
     assert isinstance(read_policy(text, ME, NOW), Unreadable)
 
 
+@pytest.mark.behaviour("confirmation.standing_ends", "policy.all_or_nothing")
+def test_an_imported_standing_permission_has_no_end_only_where_the_board_allows_it() -> None:
+    endless = Policy()
+    endless = replace(endless, declared=replace(endless.declared, standing_days=None))
+    assert isinstance(taken := apply(endless, ReplaceDecisions(EVERYTHING), ME, NOW), Policy)
+    refused = apply(Policy(), ReplaceDecisions(EVERYTHING), ME, NOW)
+    assert isinstance(refused, Rejected)
+    assert refused.why.startswith("Standing permission c2 has no end, and on this board each has one.")
+    # What the board has already is no new permission: its own export can be imported.
+    later = replace(taken, declared=Policy().declared)
+    assert isinstance(apply(later, ReplaceDecisions(carried(later.decided)), ME, NOW), Policy)
+
+
 @pytest.mark.behaviour("policy.all_or_nothing")
 def test_decisions_about_what_is_not_here_are_left_out_and_told() -> None:
     said = replace(EVERYTHING, servers={}, toolsets={}, consents={}, trust={}, baselined={})

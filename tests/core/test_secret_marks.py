@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pegboard.core.redact import BOUNDS, WHOLE, Redaction, is_cut
-from pegboard.core.secret_marks import ArgumentDisplay, DisplayedArguments, describe_masking, mask
+from pegboard.core.secret_marks import ArgumentDisplay, DisplayedArguments, describe_masking, inexact_numbers, mask
 from pegboard.core.tool import Json, JsonObject
 
 KEY = b"k" * 32
@@ -190,3 +190,9 @@ def test_who_does_not_decide_reads_the_mask_itself_whatever_the_property_is_call
     shown = ArgumentDisplay(Redaction(), KEY).redact(schema, arguments)
     hidden = {"token": "[hidden: 7 characters]", "name": "secret", "value": "[hidden: 6 characters]"}
     assert shown == {"password": mask("correct horse", KEY), **hidden}
+
+
+@pytest.mark.behaviour("confirmation.nothing_masked_by_looks")
+def test_numbers_that_double_precision_changes_are_named_by_their_pointers() -> None:
+    arguments: Json = {"a/b": [True, 2**53 - 1, 2**53], "~": {"c": -(2**60)}, "d": 1e300, "e": "9007199254740993"}
+    assert inexact_numbers(arguments) == {"/a~1b/2": str(2**53), "/~0/c": str(-(2**60))}

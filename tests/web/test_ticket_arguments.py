@@ -59,6 +59,17 @@ def test_a_waiting_call_is_read_whole_and_its_masked_value_revealed(page: Page, 
     assert said == f"the masked arguments of ticket {asked['ticket']} of local are revealed"
 
 
+@pytest.mark.behaviour("confirmation.nothing_masked_by_looks")
+def test_a_number_that_browsers_round_is_shown_as_it_is(page: Page, served: Site) -> None:
+    served.ask("GET", "/servers/post?settle=30")
+    arguments = {"variables": {"a/b": [0, 9007199254740993], "~": -(2**64) - 1}}
+    asked = served.ask("POST", "/call", {"tool": f"{SERVER}:log_in", "arguments": arguments})
+    page.goto(f"{served.address}/ui/approvals?ticket={asked['ticket']}")
+    call = page.get_by_role("article", name="Call of log_in")
+    expect(call).to_contain_text("9007199254740993")
+    expect(call).to_contain_text(str(-(2**64) - 1))
+
+
 @pytest.mark.behaviour("approvals.deceptive_names", "confirmation.hidden_characters")
 def test_a_name_that_reads_like_another_shows_what_is_in_it_on_every_screen(page: Page, served: Site) -> None:
     served.ask("GET", "/servers/post?settle=30")

@@ -158,6 +158,13 @@ def misplaced(policy: Policy, said: Carried) -> Iterator[str]:
     for override in said.overrides:
         if isinstance(override.target, ToolId) and override.target.toolset != override.toolset:
             yield f"The override of {override.target} stands in toolset {override.toolset!r}, so it would never fit."
+    if declared.standing_days is not None:
+        for consent in said.consents.values():
+            if consent.until is None and policy.decided.consents.get(consent.id) != consent:
+                yield (
+                    f"Standing permission {consent.id} has no end, and on this board each has one. Write a date after "
+                    "`until` in the file, or standing_days: never under confirmation in pegboard.yaml."
+                )
 
 
 def left_out(policy: Policy, said: Carried) -> Iterator[str]:

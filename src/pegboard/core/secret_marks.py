@@ -21,6 +21,8 @@ MAX_STEPS: Final = 200_000
 MAX_DEPTH: Final = 40
 MAX_LEVELS: Final = 100
 """Of the arguments. No schema declares anything further down."""
+MAX_EXACT_INTEGER: Final = 2**53 - 1
+"""Beyond it, double precision does not tell every whole number from the next."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,22 @@ class DisplayedArguments:
     arguments: JsonObject
     masked: tuple[str, ...]
     """Where a value is masked, as JSON pointers into the call's arguments."""
+
+
+def inexact_numbers(value: Json, pointer: str = "") -> dict[str, str]:
+    """Whole numbers that readers of JSON with double precision would change, such as browsers, by JSON pointer."""
+    match value:
+        case bool():
+            return {}
+        case int() if not -MAX_EXACT_INTEGER <= value <= MAX_EXACT_INTEGER:
+            return {pointer: str(value)}
+        case dict():
+            members = ((local(name), member) for name, member in value.items())
+        case list():
+            members = ((str(at), member) for at, member in enumerate(value))
+        case _:
+            return {}
+    return {at: text for name, member in members for at, text in inexact_numbers(member, f"{pointer}/{name}").items()}
 
 
 @dataclass(frozen=True)

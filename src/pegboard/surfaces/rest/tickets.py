@@ -13,7 +13,7 @@ from pegboard.core.consent import Consent
 from pegboard.core.explain import seen_by
 from pegboard.core.redact import is_cut
 from pegboard.core.scope import Scope as CallerScope
-from pegboard.core.secret_marks import DisplayedArguments
+from pegboard.core.secret_marks import DisplayedArguments, inexact_numbers
 from pegboard.core.ticket import Scope, State, Ticket
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
@@ -55,6 +55,9 @@ class TicketShape(TypedDict):
     """Whether what looks like a secret is left out too: for those who may only look, and once nothing is to decide."""
     masked: list[str]
     """Where a value is masked that can be revealed, as JSON pointers into the arguments."""
+    inexactNumbers: dict[str, str]
+    """Whole numbers in the arguments that a reader with double precision, such as a browser, would change: as they are,
+    by JSON pointer."""
     cut: bool
     """Whether something is left out because it is long. Each gap says how much."""
     asked: str
@@ -251,6 +254,7 @@ def ticket_shape(
         "arguments": arguments,
         "redacted": True,
         "masked": [] if displayed is None else [*displayed.masked],
+        "inexactNumbers": inexact_numbers(arguments),
         "cut": is_cut(arguments) and (displayed is None or not full),
         "asked": ticket.asked.isoformat(),
         "deadline": ticket.deadline.isoformat(),

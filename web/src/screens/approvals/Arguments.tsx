@@ -19,7 +19,7 @@ export function Arguments({ ticket }: { ticket: OneTicket }): ReactElement {
   return (
     <section>
       <h3>Arguments</h3>
-      <Json value={shown.arguments} depth={3} />
+      <Json value={shown.arguments} depth={3} exactNumbers={shown.inexactNumbers} />
       <Said tool={ticket.tool} names={Object.keys(ticket.arguments)} />
       {shown.redacted && <p className="quiet small">What looks like a secret is left out here.</p>}
       {shown.cut && (
