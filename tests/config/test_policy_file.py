@@ -290,7 +290,8 @@ def test_what_is_no_policy_is_told(text: str) -> None:
 def test_an_imported_standing_permission_has_no_end_only_where_the_board_allows_it() -> None:
     endless = Policy()
     endless = replace(endless, declared=replace(endless.declared, standing_days=None))
-    assert isinstance(taken := apply(endless, ReplaceDecisions(EVERYTHING), ME, NOW), Policy)
+    taken = apply(endless, ReplaceDecisions(EVERYTHING), ME, NOW)
+    assert isinstance(taken, Policy)
     refused = apply(Policy(), ReplaceDecisions(EVERYTHING), ME, NOW)
     assert isinstance(refused, Rejected)
     assert refused.why.startswith("Standing permission c2 has no end, and on this board each has one.")

@@ -38,6 +38,7 @@ from pegboard.core.ids import CallId, ToolId
 from pegboard.core.override import Override
 from pegboard.core.policy import Policy
 from pegboard.core.ticket import Scope
+from pegboard.core.ticket_question import NOT_READABLE_IN_CLIENT
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
@@ -76,8 +77,11 @@ async def test_a_client_that_can_be_asked_is_asked_and_a_yes_runs_the_call(tmp_p
 async def test_a_call_that_a_question_cannot_hold_waits_as_a_ticket_where_all_of_it_is_read(tmp_path: Path) -> None:
     async with asking(tmp_path) as house:
         client, repo = AskedClient(YES), f"{'x' * 100_000} && rm -rf / {'x' * 100_000}"
-        ticket = ticket_of(await deletes(house, client, arguments={"repo": repo}))
+        ended = await deletes(house, client, arguments={"repo": repo})
+        ticket = ticket_of(ended)
         assert (client.asked, ran(house)) == ([], 0)
+        assert isinstance(ended, NotConfirmed)
+        assert ended.text.endswith(f"\n{NOT_READABLE_IN_CLIENT}")
         found = await house.gateway.tickets.find(ticket)
         assert found is not None
         displayed = await house.gateway.tickets.display(found, full=True)

@@ -32,6 +32,10 @@ def question(tool: Tool, call: Call, display: ArgumentDisplay, whose: Whose | No
     )
 
 
+NOT_READABLE_IN_CLIENT: Final = (
+    "This client was not asked, because its question cannot show the whole call: the arguments are too long, or a part "
+    "of them is masked as secret."
+)
 ANSWER: Final = "answer"
 YES: Final = "yes"
 FORM: Final[JsonObject] = {

@@ -36,7 +36,7 @@ from pegboard.core.ticket import (
     too_many_text,
     wanted,
 )
-from pegboard.core.ticket_question import FORM, answered_no, is_yes, question
+from pegboard.core.ticket_question import FORM, NOT_READABLE_IN_CLIENT, answered_no, is_yes, question
 from pegboard.core.tool import Json
 from pegboard.core.whose import Whose
 from pegboard.ports import (
@@ -142,17 +142,20 @@ class Confirmation:
             # Arguments may be megabytes, and to walk through them would hold up everybody else.
             message = await anyio.to_thread.run_sync(question, tool, call, self.display, whose)
             if message is None:
-                return await self._by_ticket(asked, whose, nowhere=_TOO_LONG)
+                answer = await self._by_ticket(asked, whose, nowhere=_TOO_LONG)
+                if isinstance(answer, NotConfirmed) and answer.how is Unconfirmed.WAITING:
+                    return replace(answer, text=f"{answer.text}\n{NOT_READABLE_IN_CLIENT}")
+                return answer
             params: dict[str, Json] = {"message": message, "requestedSchema": FORM}
-            answer: Mapping[str, Json] | None = None
+            reply: Mapping[str, Json] | None = None
             try:
                 with anyio.move_on_after(self._board.policy.declared.confirmation_seconds):
-                    answer = await peer.ask(ELICITATION, params)
+                    reply = await peer.ask(ELICITATION, params)
             except CannotAsk as error:
                 log.info("The client of call %s could not be asked: %s", call.id, error.message)
                 return await self._by_ticket(asked, whose)
-            if answer is None or not is_yes(answer):
-                return answered_no(tool, answer)
+            if reply is None or not is_yes(reply):
+                return answered_no(tool, reply)
             # Looked up again: while the user read the question, an operator may have decided that no client counts.
             route = self._board.policy.confirmation_route(call.principal, tool.id)
             return await self._by_ticket(asked, whose, instead=route) if isinstance(route, ByTicket) else yes
