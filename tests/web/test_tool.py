@@ -53,6 +53,7 @@ def test_an_override_is_previewed_by_the_gateway_and_its_difference_is_seen_befo
     opened(page, served, SEARCH, "override")
     page.get_by_label("Description").fill("Look for a book.")
     page.get_by_label("What becomes of offset").select_option("Hidden")
+    page.get_by_label("Confirmed at").select_option("A ticket, always")
     preview = page.get_by_role("region", name="Preview")
     expect(preview).to_contain_text("Look for a")
     expect(preview).to_contain_text("Parameter 'offset' was removed.")
@@ -64,6 +65,8 @@ def test_an_override_is_previewed_by_the_gateway_and_its_difference_is_seen_befo
     expect(dialog).to_be_hidden()
     shown = served.ask("GET", f"/tools/show?tool={SEARCH}")["asOverridden"]
     assert (shown["description"], "offset" in shown["inputSchema"]["properties"]) == ("Look for a book.", False)
+    set_here = {each["field"]: each["value"] for each in served.ask("GET", f"/why?tool={SEARCH}")["overrides"]}
+    assert set_here["confirmation"] == "ticket"
     page.get_by_role("button", name="Difference").click()
     expect(page.get_by_role("region", name="As a model sees it")).to_contain_text("Parameter 'offset' was removed.")
     served.ask("POST", "/overrides", {"target": SEARCH, "clear": "all"})

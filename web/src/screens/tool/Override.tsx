@@ -41,6 +41,11 @@ const CONFIRM = [
   { value: "yes", label: "Ask a person before each call" },
   { value: "no", label: "Do not ask" },
 ];
+const CONFIRMED_AT = [
+  { value: "", label: "As the board and the caller are set" },
+  { value: "in_client", label: "The client, where its answers count" },
+  { value: "ticket", label: "A ticket, always" },
+];
 const HOW = [
   { value: "", label: "As offered" },
   { value: "hide", label: "Hidden" },
@@ -108,6 +113,13 @@ function Editing({
         onChange={(confirm) => setEdit({ ...edit, confirm: confirm as Edit["confirm"] })}
         choices={CONFIRM}
         {...confirmAdvice(below("requires_confirmation"))}
+      />
+      <Select
+        label="Confirmed at"
+        value={edit.confirmation}
+        onChange={(confirmation) => setEdit({ ...edit, confirmation: confirmation as Edit["confirmation"] })}
+        choices={CONFIRMED_AT}
+        advice="An operator decides a ticket. It is enough that the board, the caller or the tool is set to tickets."
       />
       <RendererFields edit={edit} before={before} below={below("renderer")} onChange={setEdit} />
       {names.length > 0 && (

@@ -21,6 +21,7 @@ test("a form begins with what a person said, not with what the file or a pattern
     name: "Open an issue",
     description: "",
     confirm: "no",
+    confirmation: "",
     renderer: "",
     config: null,
     arguments: { repo: { how: "pin", pin: "", description: "" }, labels: { how: "", pin: "", description: "" } },
@@ -35,10 +36,11 @@ test("only what differs is said, and what is emptied is unsaid", () => {
     name: " ",
     description: "Reworded. ",
     confirm: "yes" as const,
+    confirmation: "ticket" as const,
     arguments: { repo: { how: "" as const, pin: "", description: "" }, title: { how: "hide" as const, pin: "", description: "" } },
   };
   expect(asked(before, after)).toEqual({
-    set: { description_override: "Reworded.", requires_confirmation: true, arguments: { title: { hide: true } } },
+    set: { description_override: "Reworded.", requires_confirmation: true, confirmation: "ticket", arguments: { title: { hide: true } } },
     clear: ["name_override", "arguments.repo"],
   });
 });

@@ -14,6 +14,8 @@ export type Edit = {
   readonly name: string;
   readonly description: string;
   readonly confirm: "" | "yes" | "no";
+  /** Where a person confirms calls that need it. */
+  readonly confirmation: "" | "in_client" | "ticket";
   /** Its name; empty where nobody said one for this very tool. */
   readonly renderer: string;
   /** JSON as text; nothing where no configuration was said. */
@@ -42,6 +44,7 @@ export function begun(overrides: readonly Said[], target: string, names: readonl
     return typeof value === "string" ? value : "";
   };
   const confirm = own.get("requires_confirmation");
+  const confirmation = own.get("confirmation");
   const one = (name: string): ArgumentEdit => ({
     how: own.has(`arguments.${name}.pin`) ? "pin" : own.get(`arguments.${name}.hide`) === true ? "hide" : "",
     pin: "",
@@ -52,6 +55,7 @@ export function begun(overrides: readonly Said[], target: string, names: readonl
     name: text("name_override"),
     description: text("description_override"),
     confirm: typeof confirm !== "boolean" ? "" : confirm ? "yes" : "no",
+    confirmation: confirmation === "in_client" || confirmation === "ticket" ? confirmation : "",
     renderer: text("renderer"),
     config: own.has("renderer_config") ? configText(own.get("renderer_config")) : null,
     arguments: Object.fromEntries(names.map((name) => [name, one(name)])),
@@ -135,6 +139,7 @@ export function asked(before: Edit, after: Edit, plain: Plain = UNWORDED): Asked
     if (after.confirm === "") clear.push("requires_confirmation");
     else set["requires_confirmation"] = after.confirm === "yes";
   }
+  say("confirmation", before.confirmation, after.confirmation, "");
   if (before.renderer !== after.renderer || (before.config ?? "").trim() !== (after.config ?? "").trim()) {
     const config = configOf(after.config);
     if (after.renderer !== "") {

@@ -23,12 +23,14 @@ type Part = { readonly field: string; readonly label: string; readonly words: (e
 
 const EMPTY = "as it is without an override";
 const CONFIRM: Readonly<Record<Edit["confirm"], string>> = { "": EMPTY, yes: "ask a person before each call", no: "do not ask" };
+const CONFIRMED_AT: Readonly<Record<Edit["confirmation"], string>> = { "": EMPTY, in_client: "the client", ticket: "a ticket" };
 
 function parts(names: readonly string[]): readonly Part[] {
   return [
     { field: "name_override", label: "Name for people", words: (edit) => told(edit.name) },
     { field: "description_override", label: "Description", words: (edit) => told(edit.description) },
     { field: "requires_confirmation", label: "Before a call", words: (edit) => CONFIRM[edit.confirm] },
+    { field: "confirmation", label: "Confirmed at", words: (edit) => CONFIRMED_AT[edit.confirmation] },
     { field: "renderer", label: "Shown as", words: (edit) => ofRenderer(edit) },
     ...names.map((name) => ({ field: `arguments.${name}`, label: name, words: (edit: Edit) => ofArgument(edit.arguments[name] ?? NOTHING) })),
   ];
@@ -88,6 +90,7 @@ export function met(draft: Draft, now: Base, target: string, names: readonly str
       name: theirs("name_override") ? after.name : draft.edit.name,
       description: theirs("description_override") ? after.description : draft.edit.description,
       confirm: theirs("requires_confirmation") ? after.confirm : draft.edit.confirm,
+      confirmation: theirs("confirmation") ? after.confirmation : draft.edit.confirmation,
       renderer: theirs("renderer") ? after.renderer : draft.edit.renderer,
       config: theirs("renderer") ? after.config : draft.edit.config,
       arguments: Object.fromEntries(
