@@ -251,6 +251,19 @@ def test_who_only_looks_is_offered_no_call_and_no_import(browser: Browser, serve
         expect(page.get_by_role("heading", name="Put one in")).to_have_count(0)
 
 
+@pytest.mark.behaviour("web.reader")
+def test_an_operator_who_is_no_administrator_is_offered_no_import_of_programs(browser: Browser, served: Site) -> None:
+    token = served.ask("POST", "/tokens", {"principal": "hands", "name": "operating", "scopes": ["operate"]})["token"]
+    with new_context(browser) as made:
+        page = made.new_page()
+        served.sign_in(page, token)
+        page.goto(f"{served.address}/ui/toolsets")
+        expect(page.get_by_role("heading", name="Toolsets", exact=True)).to_be_visible()
+        expect(page.get_by_role("link", name="Import")).to_have_count(0)
+        page.goto(f"{served.address}/ui/toolsets?import=1")
+        expect(page.get_by_text("takes a token with the scope admin")).to_be_visible()
+
+
 @pytest.mark.behaviour("web.tool_meant")
 def test_a_name_that_several_tools_have_leads_to_each_of_them(page: Page, served: Site) -> None:
     page.goto(f"{served.address}/ui/tool?id=*:get_book")

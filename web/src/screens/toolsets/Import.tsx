@@ -22,7 +22,7 @@ function send(from: From, query: Query, version: number | null = null): Promise<
 }
 
 export function Import(): ReactElement {
-  const may = useMay("operate");
+  const may = useMay("admin");
   const [from, setFrom] = useState<From | null>(null);
   const [report, setReport] = useState<Imported | null>(null);
   const [error, setError] = useState<unknown>(null);
@@ -78,7 +78,7 @@ export function Import(): ReactElement {
       command={command("pegboard", "toolset", "import", source)}
     >
       {!may ? (
-        <Notice>Your token may look, not import. Sign in with one that may operate.</Notice>
+        <Notice>To import a toolset takes a token with the scope admin: it brings programs onto the gateway's machine.</Notice>
       ) : (
         <>
           <Choose busy={busy !== null} onChoose={(next) => void look(next)} />

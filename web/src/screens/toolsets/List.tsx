@@ -15,13 +15,14 @@ type Counts = Wall["toolsets"][number]["counts"];
 export function List(): ReactElement {
   const toolsets = useToolsets();
   const may = useMay("operate");
+  const mayImport = useMay("admin");
   // The counts of all toolsets are in every page of the wall: one peg will do.
   const wall = useAnswer<Wall>(["board", "servers", "toolsets", "policy"], "/board", { limit: 1 });
   const counts = new Map(wall.data?.toolsets.map((each) => [each.id, each.counts]));
   const [typed, setTyped] = useParam("q");
   const dropped = (event: DragEvent): void => {
     const file = event.dataTransfer.files[0];
-    if (!may || file === undefined) return;
+    if (!mayImport || file === undefined) return;
     event.preventDefault();
     drop(file);
     go("/toolsets", { import: "1" });
@@ -32,13 +33,13 @@ export function List(): ReactElement {
       lead="Tools, servers and containers that come, are switched and go together."
       json={{ path: "/toolsets" }}
       command={command("pegboard", "toolset", "list")}
-      actions={may && <ButtonLink look="main" icon="upload" to="/toolsets" query={{ import: "1" }}>Import</ButtonLink>}
+      actions={mayImport && <ButtonLink look="main" icon="upload" to="/toolsets" query={{ import: "1" }}>Import</ButtonLink>}
     >
       <div className="drop-page" onDragOver={(event) => event.preventDefault()} onDrop={dropped}>
         <Answered of={toolsets} waiting={<Skeleton lines={6} height={44} />}>
           {(answer) => {
             const made = answer.toolsets.filter((toolset) => !toolset.userMcp);
-            if (made.length === 0) return <Nothing may={may} single={answer.toolsets.length} />;
+            if (made.length === 0) return <Nothing may={mayImport} single={answer.toolsets.length} />;
             const word = typed.toLowerCase();
             const found = made.filter((each) => `${each.id} ${each.name} ${each.description}`.toLowerCase().includes(word));
             return (
