@@ -26,13 +26,17 @@ ui: $(VENV)/.run
 meaning: $(VENV)/.semantic
 	@$(BIN)/pegboard search setup --data-dir .demo
 
+# Tests wait for processes half of their time, so there are two workers for each processor.
+WORKERS = $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
+
 # Every test but the long runs: core, search, store on both engines, providers, surfaces, pages.
 test: $(VENV)/.dev prepared
-	@$(BIN)/python -m pytest -n auto --dist worksteal -q -m "not soak" $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not soak" $(ARGS)
 
-# The tests that need no database server, no container and no patience.
+# What runs in memory: no process, no database server, no container, no browser.
+FAST_TESTS := $(addprefix tests/,core prompts search config gateway rest tools library)
 fast: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --dist worksteal -q -m "not slow and not soak" $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal -q -m "not slow and not soak" $(FAST_TESTS) $(ARGS)
 
 # The long runs, several hours: tests marked soak, 50,000 cases for each fuzz test, the protocol's own suite in every
 # way and version, and an hour of hostile programs for each sandbox.

@@ -220,15 +220,18 @@ async def test_one_that_is_always_started_is_up_before_anybody_calls(basics: Pat
 
 
 @pytest.mark.slow
-async def test_a_hundred_restarts_leave_neither_processes_nor_open_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize("restarts", [20, pytest.param(200, marks=pytest.mark.soak)])
+async def test_restarts_leave_neither_processes_nor_open_files(tmp_path: Path, restarts: int) -> None:
     folder = written(tmp_path / "one", {"one.py": "def one() -> int:\n    return 1\n"})
     async with working(folder, "one:one", starts=Always()) as watched:
-        for _ in range(100):
-            await watched.up()
-            watched.provider.restart()
         await watched.up()
+        files = psutil.Process().num_fds()
+        for _ in range(restarts):
+            watched.provider.restart()
+            await watched.up()
         assert structured(await watched.call("one")) == {"result": 1}
         assert len(workers()) == 1
+        assert psutil.Process().num_fds() - files < restarts // 4
 
 
 async def test_what_was_approved_and_is_not_what_would_run_does_not_run(basics: Path) -> None:
