@@ -54,17 +54,17 @@ async def test_tools_that_are_shown_anyway_take_nobodys_place() -> None:
 
 @pytest.mark.behaviour("deferred.automatic")
 @pytest.mark.parametrize(
-    ("said", "is_on", "why"),
+    ("said", "why_not", "why"),
     [
-        ("create a file", False, "it is not among the built-ins that are switched on"),
-        ("", True, "the user has said nothing to search by"),
-        (" \n\t ", True, "the user has said nothing to search by"),
+        ("create a file", "it is not among prompts.builtins", "it is not among prompts.builtins"),
+        ("", None, "the user has said nothing to search by"),
+        (" \n\t ", None, "the user has said nothing to search by"),
     ],
 )
-async def test_nothing_is_searched_without_reason(said: str, is_on: bool, why: str) -> None:
+async def test_nothing_is_searched_without_reason(said: str, why_not: str | None, why: str) -> None:
     known = Materialised(((CREATE_FILE,),))
     async with open_workshop() as workshop:
-        found = await automatic_search(workshop.gateway, View(), said, Model(8), found=known, is_on=is_on)
+        found = await automatic_search(workshop.gateway, View(), said, Model(8), found=known, why_not=why_not)
     assert found.found == known
     assert [decision.why for decision in found.decisions] == [why]
 

@@ -46,19 +46,27 @@ async def test_what_the_search_finds_is_in_the_prompt_and_in_the_request() -> No
 
 @pytest.mark.behaviour("prompt.flow_order", "filter.builtin_allowed")
 @pytest.mark.parametrize(
-    ("settings", "launch"),
+    ("settings", "launch", "why"),
     [
-        (Prompting(builtins=()), LaunchFilter()),
-        (Prompting(), LaunchFilter(builtins=Allowance(()))),
-        (Prompting(launch=LaunchFilter(builtins=Allowance(deny=(Pattern("builtin", "tool_*"),)))), LaunchFilter()),
+        (Prompting(builtins=()), LaunchFilter(), "it is not among prompts.builtins"),
+        (
+            Prompting(),
+            LaunchFilter(builtins=Allowance(())),
+            "the launch filter allows others: nothing under allow_builtins fits it",
+        ),
+        (
+            Prompting(launch=LaunchFilter(builtins=Allowance(deny=(Pattern("builtin", "tool_*"),)))),
+            LaunchFilter(),
+            "the launch filter denies it: 'tool_*' under deny_builtins",
+        ),
     ],
 )
 async def test_capabilities_come_first_so_that_nothing_is_searched_without_tool_search(
-    settings: Prompting, launch: LaunchFilter
+    settings: Prompting, launch: LaunchFilter, why: str
 ) -> None:
     async with open_workshop() as workshop:
         made = await prompted(workshop.gateway, View(), NATIVE, SAID, settings=settings, launch=launch)
-    assert not made.automatic.ran
+    assert [str(each) for each in made.automatic.decisions] == [f"tool_search: not searched, because {why}"]
     assert made.prompt.shapes == ()
 
 

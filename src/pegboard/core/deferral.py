@@ -71,6 +71,11 @@ def standing(resolution: Resolution, always: Collection[ToolId]) -> tuple[ToolId
     return tuple([id for id in resolution.open_ids if isinstance(id.source, BuiltinKey) or id in always])
 
 
+def has_deferred(resolution: Resolution, always: Collection[ToolId]) -> bool:
+    """Whether there are tools that only a search tells of."""
+    return len(standing(resolution, {*always})) < len(resolution.open_ids)
+
+
 def shown(resolution: Resolution, stands: Sequence[ToolId], found: Materialised) -> Shown:
     """Beside what stands nothing that the resolution does not open, whatever was found before."""
     verdicts = resolution.verdicts

@@ -4,12 +4,11 @@ from collections.abc import Collection, Iterable
 from typing import Final, assert_never
 
 from .docspace.toolsets import TOOLSETS as OF_DOCSPACE
-from .ids import ServerKey, ToolId, ToolsetId, ToolsetKey
+from .ids import ToolId, ToolsetId, ToolsetKey
 from .passage import FilteredAway, NarrowedAway, NoDatabase, NotGranted, NotSelected, Removal
 from .policy import Limit, Sayer
-from .reference import Directory, Kind, Unknown, find, reference
 from .said import shell_word
-from .selection import Everything, Selection
+from .selection import Everything, Selection, means_tool
 from .server import DeclaredAt
 
 _FILE: Final = "pegboard.yaml"
@@ -34,6 +33,11 @@ def removal_sentence(removed: Removal) -> str:
             return f"It is filtered away: {why}."
         case _:
             assert_never(removed)
+
+
+def removal_clause(removed: Removal) -> str:
+    text = removal_sentence(removed).rstrip(".")
+    return text[:1].lower() + text[1:] if text.startswith(("The ", "It ", "Nobody ", "What ")) else text
 
 
 def removal_remedy(removed: Removal, tool: ToolId) -> str:
@@ -90,8 +94,8 @@ def place_of(at: DeclaredAt | None) -> str:
 def _selecting(selection: Selection, tool: ToolId) -> Iterable[str]:
     """Every edit that it takes: a toolset that is not chosen, and entries that take the tool away again."""
     now = f"(now {selection_text(selection)})"
-    taken = [text for text in selection.disabled if _means(text, tool)]
-    added = [text for text in selection.enabled if _means(text, tool)]
+    taken = [text for text in selection.disabled if means_tool(text, tool)]
+    added = [text for text in selection.enabled if means_tool(text, tool)]
     chosen = selection.toolsets
     whole = isinstance(chosen, Everything) or tool.toolset in (name.strip().lower() for name in chosen.names)
     if not whole and not added:
@@ -103,12 +107,6 @@ def _selecting(selection: Selection, tool: ToolId) -> Iterable[str]:
         taken.remove(str(tool))
     if taken:
         yield f"take {', '.join(map(repr, taken))} out of disabled_tools under selection {now}"
-
-
-def _means(text: str, tool: ToolId) -> bool:
-    servers = frozenset({tool.source} if isinstance(tool.source, ServerKey) else ())
-    found = find(reference(text), Directory((tool,), frozenset({tool.toolset}), servers), Kind.TOOL, suggest=False)
-    return not isinstance(found, Unknown) and bool(found)
 
 
 def _word(principal: str) -> str:

@@ -4,23 +4,23 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from .catalogue import Catalogue, Health, Listing
 from .database.source import SourceId
 from .database.sourced import OverSources
-from .ids import BuiltinKey, LegacyToolId, PrincipalId, ServerKey, ToolId, ToolsetId, WireName, tool_id
+from .ids import BUILTIN, BuiltinKey, LegacyToolId, PrincipalId, ServerKey, ToolId, ToolsetId, WireName, tool_id
 from .launch import barring
 from .naming import RESERVED, is_hashed, wire_names
 from .passage import Passage, Removal
 from .policy import Policy
-from .reference import Directory, Unknown
+from .reference import Directory, Kind, Unknown, find, reference
 from .rules import RULES, SOURCE_RULES, Rule, no_unknown_denial_is_near_it, shape_of
 from .selection import Everything, select
 from .shaping import Shaped
 from .status import Reason, Status, precedence, status
 from .tool import Tool
-from .unknown_names import with_suspects
+from .unknown_names import BUILTIN_IDS, with_suspects
 from .view import View
 from .vouched import NOBODY, Vouched
 
@@ -62,6 +62,8 @@ class Absent:
 
 Verdict: TypeAlias = Open | Locked | Absent
 Judge: TypeAlias = Callable[[Listing, Policy], Mapping[ToolId, Open | Locked]]
+
+_BUILTINS: Final = Directory(BUILTIN_IDS, frozenset({BUILTIN}))
 
 
 @dataclass(frozen=True)
@@ -251,11 +253,19 @@ def resolve(
         names=wire_names(present, held, locked=locked, vouched=known),
         held=held,
         vouched=known,
-        unknown=way.chosen.unknown,
-        refused=tuple(unknown for _, selected in narrowed for unknown in selected.unknown),
+        unknown=tuple(filter(_is_unknown, way.chosen.unknown)),
+        refused=tuple(unknown for _, selected in narrowed for unknown in filter(_is_unknown, selected.unknown)),
         offered=offered.known,
         offered_toolsets=offered.toolsets,
     )
+
+
+def _is_unknown(entry: Unknown) -> bool:
+    """A denial of a built-in that is not on the board is none: `builtin_verdict` heeds it."""
+    if entry.kind is not Kind.DISABLED_TOOL:
+        return True
+    found = find(reference(entry.text), _BUILTINS, entry.kind, suggest=False)
+    return isinstance(found, Unknown) or not found
 
 
 def _limited(catalogue: Catalogue, asked: frozenset[SourceId]) -> Mapping[ToolId, OverSources]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
-from .ids import ToolId, ToolsetId
+from .ids import ServerKey, ToolId, ToolsetId
 from .reference import Directory, Kind, Unknown, find, find_toolset, reference
 
 _SUGGESTIONS: Final = 8
@@ -50,6 +50,17 @@ def toolsets(names: Iterable[str]) -> Toolsets:
         listed.setdefault(name.strip().lower(), name.strip())
     listed.pop("", None)
     return Everything() if "all" in listed else TheseToolsets(tuple(listed.values()))
+
+
+def means_tool(text: str, tool: ToolId) -> bool:
+    """Whether an entry of a selection is about this tool, be it on the board or not."""
+    servers = frozenset({tool.source} if isinstance(tool.source, ServerKey) else ())
+    found = find(reference(text), Directory((tool,), frozenset({tool.toolset}), servers), Kind.TOOL, suggest=False)
+    return not isinstance(found, Unknown) and bool(found)
+
+
+def disables(selection: Selection, tool: ToolId) -> bool:
+    return any(means_tool(text, tool) for text in selection.disabled)
 
 
 def select(selection: Selection, within: Directory) -> Selected:

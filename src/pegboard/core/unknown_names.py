@@ -40,7 +40,7 @@ _SHOWN: Final = 3
 _NAMES: Final = re.compile(r"[^\s,;]+")
 _SEPARATORS: Final = str.maketrans(dict.fromkeys(":./- ~,;", "_"))
 
-_BUILTIN_IDS: Final = tuple(ToolId(BuiltinKey(), name) for name in BUILTINS)
+BUILTIN_IDS: Final = tuple(ToolId(BuiltinKey(), name) for name in BUILTINS)
 """Of the gateway's own tools: some can be called that are not in the catalogue."""
 
 
@@ -208,7 +208,7 @@ class _Known:
     """Every tool, server and toolset that a name can mean."""
 
     def __init__(self, catalogue: Catalogue, policy: Policy) -> None:
-        ids = dict.fromkeys((*catalogue.tools, *_BUILTIN_IDS))
+        ids = dict.fromkeys((*catalogue.tools, *BUILTIN_IDS))
         self.sources: tuple[Source, ...] = (*dict.fromkeys((*catalogue.listings, *policy.servers, BuiltinKey())),)
         self.catalogue, self.policy = catalogue, policy
         self.directory = Directory(

@@ -22,15 +22,16 @@ async def automatic_search(
     model: Model,
     *,
     found: Materialised = Materialised(),  # noqa: B008  a constant
-    is_on: bool = True,
+    why_not: str | None = None,
 ) -> Automatic:
     """What this conversation has found once it was searched by what its user says. Opens nothing: who shows or calls
     what was found asks the board again.
 
-    `found` is what the conversation found before; `is_on` tells whether tool_search is among the built-ins.
+    `found` is what the conversation found before; `why_not` says why the model
+    may not search, as a clause.
     """
-    if not is_on:
-        return not_searched(found, "it is not among the built-ins that are switched on")
+    if why_not is not None:
+        return not_searched(found, why_not)
     query = user_text.strip()[:LONGEST_QUERY].strip()
     if not query:
         return not_searched(found, "the user has said nothing to search by")

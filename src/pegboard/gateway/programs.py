@@ -1,5 +1,5 @@
-"""A program of a caller whose surface takes programs by itself: admitted as the tool that runs them is, on the board or
-not, and run."""
+"""A program of a caller whose surface takes programs by itself: admitted as `python_execution` is, on the board or not,
+and run."""
 
 import json
 from dataclasses import replace
@@ -16,17 +16,17 @@ from pegboard.core.call import (
     Outcome,
     Refusal,
     ToolFailed,
-    ToolIsLocked,
     admit,
 )
-from pegboard.core.catalogue import Up
 from pegboard.core.code import PYTHON_ID
-from pegboard.core.ids import WireName
-from pegboard.core.launch import barring
-from pegboard.core.resolve import Locked, Open, alone, verdict_on
+from pegboard.core.passage import FilteredAway
+from pegboard.core.removal import removal_clause
+from pegboard.core.resolve import Absent, Open, Verdict, alone
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
 from pegboard.ports import Peer, Progress
+
+from .builtin_verdicts import verdict_on_builtin
 
 if TYPE_CHECKING:
     from .gateway import Gateway
@@ -42,11 +42,11 @@ async def program(
     peer: Peer | None = None,
     confirmed: Confirmed | None = None,
 ) -> Outcome | Refusal:
-    """The call of `python_execution`. Where that hangs on the board it is a call like any other."""
+    """The call of `python_execution`. Where that is on the board it is a call like any other."""
     resolution = gateway.board.resolution(view)
-    if PYTHON_ID in resolution.verdicts:
+    if PYTHON_ID in resolution.names:
         # By whatever name it came: it means this tool and no other.
-        call = replace(call, name=resolution.names.get(PYTHON_ID, WireName(PYTHON_ID.name)))
+        call = replace(call, name=resolution.names[PYTHON_ID])
         return await gateway.caller.call(call, view, progress, peer, confirmed)
     asked = _admitted(gateway, call, view)
     if isinstance(asked, Admitted) and asked.lacks(confirmed):
@@ -79,47 +79,38 @@ async def _confirmed(
 
 def _admitted(gateway: "Gateway", call: Call, view: View) -> Admitted | Refusal | ToolFailed | None:
     """`None` where there is no tool to decide about: whoever runs programs says so."""
-    ruled = verdict_on_programs(gateway, view)
-    if ruled is None or isinstance(ruled, ToolFailed):
-        return ruled
+    verdict = verdict_on_programs(gateway, view)
+    if verdict is None:
+        return None
+    if isinstance(verdict, Absent):
+        return _failed(verdict)
     # Nobody is asked about what cannot run. Otherwise whoever runs the program reads its arguments.
-    validate = gateway.caller.validators.of(call) if isinstance(ruled, Open) and ruled.confirm else _unread
-    return admit(call, alone(ruled, call.name, gateway.board.policy, view), validate)
+    validate = gateway.caller.validators.of(call) if isinstance(verdict, Open) and verdict.confirm else _unread
+    return admit(call, alone(verdict, call.name, gateway.board.policy, view), validate)
 
 
 def _unread(_tool: Tool, _arguments: Arguments) -> tuple[str, ...]:
     return ()
 
 
-def refusal(gateway: "Gateway", view: View) -> Refusal | ToolFailed | None:
-    """What keeps this caller from running programs where the tool does not hang on the board: the same rules."""
-    ruled = verdict_on_programs(gateway, view)
-    match ruled:
-        case Open():
-            return None
-        case Locked(tool, reason):
-            return ToolIsLocked(tool.id, reason)
-        case _:
-            return ruled
-
-
 def must_be_confirmed(gateway: "Gateway", view: View) -> bool:
     """Whether a person is asked about each program of this caller."""
-    ruled = verdict_on_programs(gateway, view)
-    return isinstance(ruled, Open) and ruled.confirm
+    verdict = verdict_on_programs(gateway, view)
+    return isinstance(verdict, Open) and verdict.confirm
 
 
-def verdict_on_programs(gateway: "Gateway", view: View) -> Open | Locked | ToolFailed | None:
-    """On the tool that runs programs where it is not on the board; `None` where there is none."""
+def verdict_on_programs(gateway: "Gateway", view: View) -> Verdict | None:
+    """On the tool that runs programs, on the board or not; `None` where this gateway runs none."""
     tool = gateway.code.tool()
     if tool is None:
         return None
-    if (barred := barring(view.filters, PYTHON_ID)) is not None:
-        return _failed(f"No programs can be run here: {barred}.")
-    verdict = verdict_on(tool, Up(gateway.clock()), gateway.board.policy)
+    verdict = verdict_on_builtin(gateway, tool, view)
     # What overrides make of its parameters is for callers who are shown the tool itself.
     return replace(verdict, shape=None) if isinstance(verdict, Open) else verdict
 
 
-def _failed(text: str) -> ToolFailed:
+def _failed(absent: Absent) -> ToolFailed:
+    removed = absent.removed
+    why = str(removed.why) if isinstance(removed, FilteredAway) else removal_clause(removed)
+    text = f"No programs can be run here: {why}."
     return ToolFailed(json.dumps({"content": [{"type": "text", "text": text}], "isError": True}).encode())

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pegboard.core.call import ToolIsLocked
+from pegboard.core.builtin_verdict import closed_clause
 from pegboard.core.database.declaration import in_use
 from pegboard.core.deferral import Materialised
 from pegboard.core.launch import NO_FILTER, LaunchFilter
 from pegboard.core.presentations import Presented
-from pegboard.core.presentations.builtins import BuiltinPlace, ProgramFacts, builtin_places
+from pegboard.core.presentations.builtins import NO_SANDBOX, BuiltinPlace, OwnVerdicts, builtin_places
 from pegboard.core.presentations.kept import kept
 from pegboard.core.prompting import BUILTINS, Prompting
 from pegboard.core.ticket import TICKET_TOOL
@@ -22,14 +22,14 @@ from pegboard.prompts.capability import (
     Place,
     ProgramRunner,
     capabilities,
-    locked_clause,
 )
 from pegboard.prompts.model import Model, model_facts
 from pegboard.prompts.shapes import ToolShape
 
 from .automatic import automatic_search
+from .builtin_verdicts import verdict_on_search
 from .gateway import Gateway
-from .programs import must_be_confirmed, refusal
+from .programs import verdict_on_programs
 
 
 @dataclass(frozen=True)
@@ -62,25 +62,31 @@ def capable(
         always=always,
         sources=sources,
         programs=program_runner(gateway, view),
+        search=verdict_on_search(gateway, view),
     )
 
 
 def program_runner(gateway: Gateway, view: View) -> ProgramRunner | NoPrograms:
     """What runs the programs of this caller's models, by the rules for any call of python_execution."""
-    means, tool = gateway.code.means, gateway.code.tool()
-    if means is None or tool is None:
-        return NoPrograms("this gateway has no sandbox, so it runs no programs")
+    tool, verdict = gateway.code.tool(), verdict_on_programs(gateway, view)
+    if tool is None or verdict is None:
+        return NoPrograms(NO_SANDBOX)
+    match _dialect(gateway):
+        case NoPrograms() as away:
+            return away
+        case dialect:
+            closed = closed_clause(verdict)
+            return ProgramRunner(tool, dialect) if closed is None else NoPrograms(closed)
+
+
+def _dialect(gateway: Gateway) -> str | NoPrograms:
+    """Which Python runs programs now, in words for a model."""
+    if (means := gateway.code.means) is None:
+        return NoPrograms(NO_SANDBOX)
     try:
-        dialect = means.sandbox(gateway.board.policy.declared.code.python).dialect
+        return means.sandbox(gateway.board.policy.declared.code.python).dialect
     except SandboxAway as error:
         return NoPrograms(f"code mode cannot run here: {str(error).rstrip('.')}")
-    match refusal(gateway, view):
-        case None:
-            return ProgramRunner(tool, dialect)
-        case ToolIsLocked(_, reason):
-            return NoPrograms(locked_clause(reason))
-        case _:
-            return NoPrograms("this caller may run no programs")
 
 
 def builtin_places_of(
@@ -89,12 +95,14 @@ def builtin_places_of(
     """Where one of the gateway's own tools is, by the code that lists it: at each endpoint, and in prompts and chats;
     or at the endpoint of one presentation."""
     board = gateway.board
-    programs = program_runner(gateway, view)
-    facts = ProgramFacts(
-        programs.why if isinstance(programs, NoPrograms) else None, confirms=must_be_confirmed(gateway, view)
+    dialect = _dialect(gateway)
+    own = OwnVerdicts(
+        search=verdict_on_search(gateway, view),
+        programs=verdict_on_programs(gateway, view),
+        sandbox_away=dialect.why if isinstance(dialect, NoPrograms) else None,
     )
     resolution = board.resolution(view)
-    places = tuple(builtin_places(name, resolution, board.policy, facts, presented))
+    places = tuple(builtin_places(name, resolution, board.policy, own, presented))
     return places if presented is not None else (*places, _in_prompts(gateway, view, name))
 
 
@@ -107,7 +115,7 @@ def _in_prompts(gateway: Gateway, view: View, name: str) -> BuiltinPlace:
     ruling = next((each for each in able.about_builtins if each.subject == name), None)
     if ruling is None:
         return BuiltinPlace(where, False, f"only {', '.join(BUILTINS)} are told of there")
-    return BuiltinPlace(where, ruling.place is not Place.OUT, ruling.why)
+    return BuiltinPlace(where, ruling.place is Place.IN, ruling.why)
 
 
 async def prompted(
@@ -126,7 +134,7 @@ async def prompted(
     told = gateway.board.policy.declared.prompting if settings is None else settings
     view = launched(view, told, launch)
     before = capable(gateway, view, model, told, found)
-    automatic = await automatic_search(gateway, view, said, model, found=found, is_on=before.may_search)
+    automatic = await automatic_search(gateway, view, said, model, found=found, why_not=before.why_no_search)
     # Asked of the board again: it may have changed while the search ran.
     after = capable(gateway, view, model, told, automatic.found)
     prompt = build(after, told, overrides=gateway.board.policy.overrides, client=client)

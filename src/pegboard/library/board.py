@@ -9,6 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, assert_never
 from uuid import uuid4
 
+from pegboard.core.builtin_verdict import closed_clause
 from pegboard.core.call import (
     BadArguments,
     Call,
@@ -37,6 +38,7 @@ from pegboard.core.tool import Json, JsonSchema
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
 from pegboard.gateway.automatic import automatic_search
+from pegboard.gateway.builtin_verdicts import verdict_on_search
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.ports import Progress, Provider
 from pegboard.prompts.model import Model, model_facts
@@ -108,7 +110,8 @@ class Board:
             raise TypeError(f"user_text is of type {type(user_text).__name__}: give what the user says, as a str.")
         if billions is not None:
             _check_size(billions)
-        automatic = await automatic_search(self.gateway, View(), user_text, Model(billions))
+        why_not = closed_clause(verdict_on_search(self.gateway, View()))
+        automatic = await automatic_search(self.gateway, View(), user_text, Model(billions), why_not=why_not)
         return Found(self._shown(automatic.found.ids), tuple(map(str, automatic.decisions)))
 
     async def prompt(

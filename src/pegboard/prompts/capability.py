@@ -7,14 +7,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Final, assert_never
+from typing import Final
 
+from pegboard.core.builtin_verdict import closed_clause
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.launch import LaunchFilter, barring
 from pegboard.core.prompting import BUILTINS, CODE_MODE, FAMILY, NATIVE, PYTHON, SEARCH, Prompting
-from pegboard.core.removal import removal_sentence
-from pegboard.core.resolve import Absent, Locked, Open, Resolution
-from pegboard.core.status import Reason, sentence, status
+from pegboard.core.resolve import Open, Resolution, Verdict
 from pegboard.core.tool import Tool
 
 from .formats import FORMATS
@@ -112,7 +111,13 @@ class Capabilities:
     @property
     def may_search(self) -> bool:
         """Whether the model may call tool_search, told of it or not."""
-        return any(each.subject == SEARCH and each.place is not Place.OUT for each in self.about_builtins)
+        return self.why_no_search is None
+
+    @property
+    def why_no_search(self) -> str | None:
+        """As a clause, where the model may not call tool_search."""
+        ruling = next(each for each in self.about_builtins if each.subject == SEARCH)
+        return ruling.why if ruling.place is Place.OUT else None
 
     def with_found(self, found: Sequence[ToolId]) -> "Capabilities":
         """The same after a search, `found` the best first: the model is told of as many as its size allows."""
@@ -178,15 +183,17 @@ def capabilities(
     always: Collection[ToolId] = (),
     sources: Collection[str] = (),
     programs: ProgramRunner | NoPrograms | None = None,
+    search: Verdict | None = None,
 ) -> Capabilities:
     """`found` is what searches found, the best first; `always` what need not be found; `sources` are the database
-    sources that are on. A built-in exists where the board has it; tool_search is the gateway's own, and always does;
+    sources that are on. A built-in exists where the board has it; tool_search is the gateway's own, and open unless
+    `search` is another verdict;
     python_execution exists also where `programs` says what runs it. Without `programs` the board alone decides."""
     stands = frozenset(always)
     launches = (launch,) if isinstance(launch, LaunchFilter) else tuple(launch)
     launches = tuple(each for each in launches if each.limits)
     has_deferred = _has_deferred(resolution, launches, stands)
-    rules = _Builtins(settings, launches, resolution, has_deferred, tuple(sources), programs)
+    rules = _Builtins(settings, launches, resolution, has_deferred, tuple(sources), programs, search)
     about_builtins = tuple(rules.ruling(name) for name in BUILTINS)
     offered = tuple(each.subject for each in about_builtins if each.place is Place.IN)
     about_formats = tuple(_about_formats(settings, model, about_builtins))
@@ -218,6 +225,7 @@ class _Builtins:
     has_deferred: bool
     sources: tuple[str, ...]
     programs: ProgramRunner | NoPrograms | None
+    search: Verdict | None
 
     def ruling(self, name: str) -> Ruling:
         place, why = self._placed(name)
@@ -230,6 +238,8 @@ class _Builtins:
             return Place.OUT, str(barred)
         match name:
             case "tool_search":
+                if self.search is not None and (closed := closed_clause(self.search)) is not None:
+                    return Place.OUT, closed
                 if self.has_deferred:
                     return Place.IN, "it is switched on, and there are deferred tools to find"
                 return Place.CALLABLE, "no tool is deferred, so that there is nothing to tell the model to look for"
@@ -330,20 +340,5 @@ def _is_of_the_four(id: ToolId) -> bool:
     return isinstance(id.source, BuiltinKey) and id.name in BUILTINS
 
 
-def locked_clause(reason: Reason) -> str:
-    return f"it is locked ({status(reason).value}): {sentence(reason)}".rstrip(".")
-
-
-def _closed(verdict: Open | Locked | Absent | None) -> str | None:
-    match verdict:
-        case Open():
-            return None
-        case Locked() as locked:
-            return locked_clause(locked.reason)
-        case Absent(removed=removed):
-            said = removal_sentence(removed).rstrip(".")
-            return f"it is not in this view: {said[:1].lower()}{said[1:]}"
-        case None:
-            return "the board has no such tool"
-        case _:
-            assert_never(verdict)
+def _closed(verdict: Verdict | None) -> str | None:
+    return "the board has no such tool" if verdict is None else closed_clause(verdict)

@@ -7,15 +7,17 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.client._memory import InMemoryTransport
-from tests.surfaces.mcp.workshop import DECLARED, key, open_workshop
+from tests.surfaces.mcp.workshop import DECLARED, HERE, key, open_workshop
 
 from pegboard.core.code import CodeSettings
 from pegboard.core.commands import SetOverride
 from pegboard.core.ids import LOCAL, ToolId
 from pegboard.core.override import Override
-from pegboard.core.policy import Declared
-from pegboard.core.presentations import Presented
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Declared, Denial
+from pegboard.core.presentations import Listed, Presented, Presenting
 from pegboard.core.presentations.builtins import BUILTIN_TOOLS, FIXED
+from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.view import View
 from pegboard.gateway.code.code import Means
 from pegboard.gateway.prompting import builtin_places_of
@@ -41,7 +43,18 @@ async def means() -> AsyncIterator[Means]:
 
 @pytest.mark.behaviour("why.builtins")
 @pytest.mark.parametrize("presented", FIXED)
-@pytest.mark.parametrize(("declared", "asks"), [(DECLARED, False), (DECLARED, True), (LISTED, False)])
+@pytest.mark.parametrize(
+    ("declared", "asks"),
+    [
+        (DECLARED, False),
+        (DECLARED, True),
+        (LISTED, False),
+        (replace(DECLARED, selection=Selection(TheseToolsets(()))), False),
+        (replace(LISTED, selection=Selection(TheseToolsets(("files",)))), False),
+        (replace(DECLARED, presenting=Presenting(always_visible=(Listed("*:*", HERE),))), False),
+        (replace(DECLARED, denials=(Denial(Pattern("*", "python_execution"), HERE),)), False),
+    ],
+)
 async def test_every_builtin_is_where_it_is_said_to_be(
     means: Means, presented: Presented, declared: Declared, asks: bool
 ) -> None:
@@ -77,3 +90,11 @@ async def test_each_builtin_is_told_of_every_endpoint_and_of_prompts() -> None:
     assert (code.is_there, code.why, prompts.is_there, prompts.why) == (False, reason, False, reason)
     assert [place.why for place in told["execute_sql"] if not place.is_there] == ["no database source is on"] * 7
     assert told["retrieve_tools"][0].why == "it belongs to /mcp/search"
+
+
+@pytest.mark.behaviour("why.builtins")
+async def test_tool_search_is_not_said_to_be_in_a_prompt_that_does_not_have_it() -> None:
+    async with open_workshop(replace(DECLARED, selection=Selection(TheseToolsets(())))) as workshop:
+        [*_, prompts] = builtin_places_of(workshop.gateway, View(), "tool_search")
+    why = "no tool is deferred, so that there is nothing to tell the model to look for"
+    assert (prompts.is_there, prompts.why) == (False, why)

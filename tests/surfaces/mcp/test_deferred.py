@@ -31,7 +31,7 @@ from pegboard.core.ids import LOCAL, ToolId
 from pegboard.core.policy import Policy
 from pegboard.core.presentations import Presenting
 from pegboard.core.presentations.deferred import TOOLS
-from pegboard.core.selection import Selection
+from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.tool import ToolSpec
 from pegboard.core.view import View
 from pegboard.surfaces.mcp.conversation import HANDLE_META_KEY
@@ -143,7 +143,7 @@ async def test_a_model_finds_a_tool_by_what_it_means_though_no_word_of_it_is_sai
 @pytest.mark.parametrize("mode", MODES)
 async def test_where_nothing_is_deferred_the_search_is_not_listed_and_may_be_called(mode: str) -> None:
     async with (
-        open_workshop(selection=Selection(disabled=("*",))) as workshop,
+        open_workshop(selection=Selection(TheseToolsets(()))) as workshop,
         in_memory(workshop, mode) as client,
     ):
         assert await names_of(client) == []

@@ -4,14 +4,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
+from pegboard.core.builtin_verdict import closed_clause
+from pegboard.core.deferral import has_deferred
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.policy import Policy
-from pegboard.core.prompting import PYTHON, SCHEMAS, SQL
-from pegboard.core.resolve import Open, Resolution
+from pegboard.core.prompting import PYTHON, SCHEMAS, SEARCH, SQL
+from pegboard.core.resolve import Open, Resolution, Verdict
 from pegboard.core.ticket import TICKET_TOOL
 
 from .choice import chosen
 from .costs import OWN
+from .kept import kept
 from .presenting import Presented
 
 FIXED: Final = tuple(presented for presented in Presented if presented is not Presented.AUTO)
@@ -21,6 +24,8 @@ _FINDERS: Final[Mapping[Presented, str]] = {
     Presented.SEARCH: "retrieve_tools",
     Presented.CODE: "tool_search",
 }
+
+NO_SANDBOX: Final = "this gateway has no sandbox, so it runs no programs"
 
 BUILTIN_TOOLS: Final = frozenset(name for own in OWN.values() for name in own) | {PYTHON, SCHEMAS, SQL, TICKET_TOOL}
 """Every tool that the gateway itself can have."""
@@ -36,13 +41,18 @@ class BuiltinPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramFacts:
-    """What the gateway knows of running programs for one caller."""
+class OwnVerdicts:
+    """Those on the gateway's own tools that one caller may have whether they are on the board or not."""
 
-    why_not: str | None = None
-    """As a clause, where none can be run."""
-    confirms: bool = False
-    """Whether a person is asked about each program."""
+    search: Verdict
+    programs: Verdict | None
+    """`None` where this gateway runs no programs."""
+    sandbox_away: str | None = None
+    """Why no program can run now, as a clause. The tool that runs them is listed all the same."""
+
+    @property
+    def confirms_programs(self) -> bool:
+        return isinstance(self.programs, Open) and self.programs.confirm
 
 
 def endpoint(presented: Presented) -> str:
@@ -57,32 +67,27 @@ def presentation_here(resolution: Resolution, policy: Policy) -> Presented:
 
 
 def builtin_places(
-    name: str, resolution: Resolution, policy: Policy, programs: ProgramFacts, only: Presented | None = None
+    name: str, resolution: Resolution, policy: Policy, own: OwnVerdicts, only: Presented | None = None
 ) -> Iterator[BuiltinPlace]:
     """At /mcp and at each path of its own; or at the path of one presentation alone."""
     if only is not None:
-        yield _place(name, only, endpoint(only), resolution, programs)
+        yield BuiltinPlace(endpoint(only), *_placed(name, only, resolution, policy, own))
         return
     here = presentation_here(resolution, policy)
-    yield _place(name, here, f"/mcp and stdio, as {here.value}", resolution, programs)
+    yield BuiltinPlace(f"/mcp and stdio, as {here.value}", *_placed(name, here, resolution, policy, own))
     for presented in FIXED:
-        yield _place(name, presented, endpoint(presented), resolution, programs)
+        yield BuiltinPlace(endpoint(presented), *_placed(name, presented, resolution, policy, own))
 
 
-def _place(name: str, presented: Presented, where: str, resolution: Resolution, programs: ProgramFacts) -> BuiltinPlace:
-    is_there, why = _placed(name, presented, resolution, programs)
-    return BuiltinPlace(where, is_there, why)
-
-
-def _placed(name: str, presented: Presented, resolution: Resolution, programs: ProgramFacts) -> tuple[bool, str]:
+def _placed(
+    name: str, presented: Presented, resolution: Resolution, policy: Policy, own: OwnVerdicts
+) -> tuple[bool, str]:
     if name in OWN.get(presented, {}):
-        return True, f"the presentation {presented.value} has it for every client"
+        return _presented(name, presented, resolution, policy, own)
     if name == PYTHON and presented is Presented.CODE:
-        if programs.why_not is not None:
-            return False, programs.why_not
-        return True, "programs are run by it there, whether code.listed is set or not"
+        return _running_programs(own)
     if name == TICKET_TOOL:
-        return _ticket(presented, resolution, programs)
+        return _ticket(presented, resolution, own)
     verdict = resolution.verdicts.get(ToolId(BuiltinKey(), name))
     if isinstance(verdict, Open):
         if presented is Presented.DIRECT:
@@ -91,7 +96,7 @@ def _placed(name: str, presented: Presented, resolution: Resolution, programs: P
             return True, "it is on the board, and listed there without a search"
         return True, f"it is on the board, and found by {_FINDERS[presented]} like any other tool"
     if verdict is not None:
-        return False, "it is on the board, and not open to this caller"
+        return False, closed_clause(verdict) or ""
     if name == PYTHON:
         return False, "code.listed is false, so it is not on the board"
     if name in (SQL, SCHEMAS):
@@ -100,9 +105,32 @@ def _placed(name: str, presented: Presented, resolution: Resolution, programs: P
     return False, f"it belongs to {others}"
 
 
-def _ticket(presented: Presented, resolution: Resolution, programs: ProgramFacts) -> tuple[bool, str]:
+def _presented(
+    name: str, presented: Presented, resolution: Resolution, policy: Policy, own: OwnVerdicts
+) -> tuple[bool, str]:
+    """Of one of the presentation's own tools."""
+    if name == SEARCH and (closed := closed_clause(own.search)) is not None:
+        return False, closed
+    if presented is not Presented.DEFERRED:
+        return True, f"the presentation {presented.value} has it for every client"
+    if has_deferred(resolution, kept(resolution, policy.declared.presenting, OWN[presented]).values()):
+        return True, "there are deferred tools in this caller's view"
+    return False, "no tool is deferred in this caller's view; it can be called all the same"
+
+
+def _running_programs(own: OwnVerdicts) -> tuple[bool, str]:
+    if own.programs is None:
+        return False, NO_SANDBOX
+    if (closed := closed_clause(own.programs)) is not None:
+        return False, closed
+    if own.sandbox_away is not None:
+        return True, f"it is listed, and no program can be run: {own.sandbox_away}"
+    return True, "programs are run by it there, whether code.listed is set or not"
+
+
+def _ticket(presented: Presented, resolution: Resolution, own: OwnVerdicts) -> tuple[bool, str]:
     asks = any(isinstance(each, Open) and each.confirm for each in resolution.verdicts.values())
-    asks = asks or (presented is Presented.CODE and programs.confirms)
+    asks = asks or (presented is Presented.CODE and own.confirms_programs)
     if not asks:
         return False, "no tool that is open to this caller must be confirmed, so no call waits for a person"
     match presented:

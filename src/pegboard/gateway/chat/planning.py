@@ -26,6 +26,7 @@ from .asked import Asked, Choose, ChooseOne, Who
 
 SETTLE: Final = 3.0
 """Seconds that an answer waits for servers that are starting: what is not listed yet cannot be found."""
+NO_TOOL_WANTED: Final = "the request wants no tool called: its tool_choice is none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,8 @@ async def planned(gateway: Gateway, asked: Asked, who: Who, named: str, refused:
     model = model if refused is None else _without_calling(model)
     silent = asked.choice is Choose.NEVER
     started = anyio.current_time()
-    is_on = not silent and capable(gateway, view, model, settings).may_search
-    searched = await automatic_search(gateway, view, asked.last_words, model, is_on=is_on)
+    why_not = NO_TOOL_WANTED if silent else capable(gateway, view, model, settings).why_no_search
+    searched = await automatic_search(gateway, view, asked.last_words, model, why_not=why_not)
     found = searched.found if wanted is None else searched.found.with_found((wanted,), model.most_found)
     client = tuple(ToolShape(tool.name, tool.description, tool.parameters) for tool in asked.tools)
     seconds = anyio.current_time() - started

@@ -32,7 +32,7 @@ from pegboard.core.tool import JsonObject, Tool
 from pegboard.core.view import View
 from pegboard.gateway.answering import Answered
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.programs import must_be_confirmed, program
+from pegboard.gateway.programs import must_be_confirmed, program, verdict_on_programs
 from pegboard.ports import Peer, Progress
 
 from .answer import Ended, error_result
@@ -69,14 +69,14 @@ class Code(Wrapping):
     def page(self, view: View, cursor: str | None) -> Page | BadCursor:
         if cursor is not None:
             return BadCursor("this list has one page only")
-        return Page((*self._list, *self._of(view), *self._beside.of(view).documents), None)
+        return Page((*self._own_documents(view), *self._of(view), *self._beside.of(view).documents), None)
 
     def mark(self, view: View) -> bytes:
         own = json.dumps(self._of(view)).encode()
         return hashlib.sha256(super().mark(view) + own).digest()
 
     def input_schema(self, view: View, name: str) -> JsonObject | None:
-        if name == PYTHON and (python := self._gateway.code.tool(FOUND_BY)) is not None:
+        if name == PYTHON and (python := self._python(view)) is not None:
             return dict(python.spec.input_schema)
         return super().input_schema(view, name)
 
@@ -94,10 +94,15 @@ class Code(Wrapping):
 
     def _of(self, view: View) -> list[JsonObject]:
         """Beside the search: what runs programs, and where some call must be confirmed, how to wait for that."""
-        python = self._gateway.code.tool(FOUND_BY)
+        python = self._python(view)
         documents = [] if python is None else [tool_document(python, WireName(PYTHON))]
         asks = self._names(view)[1] or must_be_confirmed(self._gateway, view)
         return [*documents, _TICKET] if asks else documents
+
+    def _python(self, view: View) -> Tool | None:
+        """What runs programs, where it is open to this caller."""
+        is_open = isinstance(verdict_on_programs(self._gateway, view), Open)
+        return self._gateway.code.tool(FOUND_BY) if is_open else None
 
     def _names(self, view: View) -> "tuple[Names, bool]":
         """What functions are called, and whether a person must confirm any call."""

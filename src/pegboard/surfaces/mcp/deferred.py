@@ -175,7 +175,7 @@ class Deferred(Wrapping):
     def _documents(self, resolution: Resolution, found: Materialised) -> Iterator[JsonObject]:
         told = shown(resolution, self._stands(resolution), found)
         if told.deferred:
-            yield from self._list
+            yield from self._own_documents(resolution.view)
         asks = False
         for id in told.tools:
             name = free_name(id, resolution, self._tools)

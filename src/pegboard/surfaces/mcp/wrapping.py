@@ -16,12 +16,14 @@ from pegboard.core.foreign_names import TOOLS
 from pegboard.core.ids import ToolId, WireName
 from pegboard.core.presentations.mending import schema_words
 from pegboard.core.presentations.own import CALL
+from pegboard.core.prompting import SEARCH
 from pegboard.core.reference import closest
 from pegboard.core.resolve import Open
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.tool import JsonObject, Tool
 from pegboard.core.view import View
 from pegboard.gateway.answering import Answer, Answered
+from pegboard.gateway.builtin_verdicts import refusal_of_builtin, verdict_on_search
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.validation import Validators
 
@@ -75,13 +77,17 @@ class Wrapping(ABC):
     def page(self, view: View, cursor: str | None) -> Page | BadCursor:
         if cursor is not None:
             return BadCursor("this list has one page only")
-        return Page((*self._list, *self._beside.of(view).documents), None)
+        return Page((*self._own_documents(view), *self._beside.of(view).documents), None)
 
     def mark(self, view: View) -> bytes:
-        return hashlib.sha256(self._mark + self._beside.of(view).mark).digest()
+        own = self._own_documents(view)
+        mark = self._mark if len(own) == len(self._list) else json.dumps(own).encode()
+        return hashlib.sha256(mark + self._beside.of(view).mark).digest()
 
     def input_schema(self, view: View, name: str) -> JsonObject | None:
         tool = self._tools.get(name)
+        if tool is not None and self._refusal(tool, view) is not None:
+            return None
         schema = self._beside.of(view).schemas.get(WireName(name)) if tool is None else tool.spec.input_schema
         return None if schema is None else dict(schema)
 
@@ -92,10 +98,31 @@ class Wrapping(ABC):
             if asked.name == TICKET_TOOL or WireName(asked.name) in self._beside.of(view).names:
                 return Passed(asked, partial(result_of, asked.name), self.name)
             return self._unlisted(asked.name, view)
+        if (refusal := self._refusal(tool, view)) is not None:
+            return self._switched_off(refusal)
         if problems := self._validators.problems(tool, arguments):
             schema = self._meant_schema(arguments, view) if tool.id.name == CALL else ()
             return self.refused(BadArguments(tool.id, problems), tool.id, schema)
         return self._own(tool, arguments, view)
+
+    def _own_documents(self, view: View) -> tuple[JsonObject, ...]:
+        tools = self._tools.values()
+        return tuple([each for each, tool in zip(self._list, tools, strict=True) if self._refusal(tool, view) is None])
+
+    def _refusal(self, tool: Tool, view: View) -> ToolIsLocked | UnknownTool | None:
+        """Of the tools that presentations have, tool_search is the one that can be taken away by its name."""
+        return refusal_of_builtin(verdict_on_search(self._gateway, view)) if tool.id.name == SEARCH else None
+
+    def _switched_off(self, refusal: ToolIsLocked | UnknownTool) -> Own:
+        async def answer() -> UnknownTool | ToolIsLocked:
+            return refusal
+
+        def result(ended: Answered) -> JsonObject:
+            if isinstance(refusal, ToolIsLocked):
+                return error_result(refusal_text(refusal))
+            raise ProtocolError(INVALID_PARAMS, sound_text(refusal_text(refusal)))
+
+        return Own(refusal.tool if isinstance(refusal, ToolIsLocked) else None, answer, result, self.name)
 
     @abstractmethod
     def _own(self, tool: Tool, arguments: Arguments, view: View) -> Passed | Own:

@@ -3,11 +3,12 @@
 from pegboard.core.ids import BuiltinKey, ToolId, WireName
 from pegboard.core.presentations import Presented
 from pegboard.core.presentations.builtins import BUILTIN_TOOLS, BuiltinPlace
-from pegboard.core.prompting import PYTHON
-from pegboard.core.resolve import Locked
+from pegboard.core.prompting import PYTHON, SEARCH
+from pegboard.core.resolve import Absent, Locked, Verdict
 from pegboard.core.unknown_names import unknown_names
 from pegboard.core.unlocking import NOTHING, unlocking
 from pegboard.core.view import View
+from pegboard.gateway.builtin_verdicts import verdict_on_search
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.programs import verdict_on_programs
 
@@ -32,13 +33,14 @@ def builtin_why(gateway: Gateway, name: str, view: View, presented: Presented | 
     places = builtin_places_of(gateway, view, name, presented)
     policy = gateway.board.policy
     unknown = unknown_names(gateway.board.catalogue, policy)
-    ruled = verdict_on_programs(gateway, view) if name == PYTHON else None
+    ruled = _verdict(gateway, name, view)
     locked = ruled if isinstance(ruled, Locked) else None
     is_there = any(place.is_there for place in places)
-    verdict = verdict_shape(locked) if locked is not None else _verdict_shape(places, is_there)
+    closed = ruled if isinstance(ruled, Locked | Absent) else None
+    verdict = verdict_shape(closed) if closed is not None else _verdict_shape(places, is_there)
     return {
         "id": name,
-        "wireName": name if is_there and locked is None else None,
+        "wireName": name if is_there and closed is None else None,
         "more": [],
         **verdict,
         "steps": [*map(_step, places)],
@@ -49,6 +51,13 @@ def builtin_why(gateway: Gateway, name: str, view: View, presented: Presented | 
         "policyVersion": policy.version,
         "unknownNames": [str(entry) for entry in unknown if entry.may_mean(ToolId(BuiltinKey(), name))],
     }
+
+
+def _verdict(gateway: Gateway, name: str, view: View) -> Verdict | None:
+    """On those of which people decide by their names; the others belong to their presentations."""
+    if name == PYTHON:
+        return verdict_on_programs(gateway, view)
+    return verdict_on_search(gateway, view) if name == SEARCH else None
 
 
 def builtin_steps(gateway: Gateway, id: ToolId, view: View, presented: Presented | None) -> list[StepShape]:

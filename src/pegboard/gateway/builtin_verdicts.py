@@ -1,0 +1,41 @@
+"""Whether the gateway's own tools that need not be on the board are open to a caller."""
+
+from typing import TYPE_CHECKING, assert_never
+
+from pegboard.core.builtin_verdict import builtin_verdict
+from pegboard.core.call import ToolIsLocked, UnknownTool
+from pegboard.core.catalogue import Up
+from pegboard.core.presentations.deferred import SEARCH, TOOLS
+from pegboard.core.resolve import Absent, Locked, Open, Verdict
+from pegboard.core.tool import Tool
+from pegboard.core.view import View
+
+if TYPE_CHECKING:
+    from .gateway import Gateway
+
+
+def verdict_on_builtin(gateway: "Gateway", tool: Tool, view: View) -> Verdict:
+    """That of the board, where the tool is on it."""
+    board = gateway.board
+    on_board = board.resolution(view).verdicts.get(tool.id)
+    if on_board is not None:
+        return on_board
+    return builtin_verdict(tool, Up(gateway.clock()), board.catalogue, board.policy, view)
+
+
+def verdict_on_search(gateway: "Gateway", view: View) -> Verdict:
+    """On `tool_search`, wherever it is presented."""
+    return verdict_on_builtin(gateway, TOOLS[SEARCH], view)
+
+
+def refusal_of_builtin(verdict: Verdict) -> ToolIsLocked | UnknownTool | None:
+    """What an agent is answered that calls it."""
+    match verdict:
+        case Open():
+            return None
+        case Locked(tool, reason):
+            return ToolIsLocked(tool.id, reason)
+        case Absent(tool):
+            return UnknownTool(tool.id.name)
+        case _:
+            assert_never(verdict)
