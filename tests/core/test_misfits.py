@@ -7,7 +7,8 @@ from tests.core.boards import GITHUB, NOW, Board, board, key, tool
 
 from pegboard.core.argument import Argument, held
 from pegboard.core.catalogue import Down
-from pegboard.core.ids import ToolId, ToolsetId
+from pegboard.core.code import PYTHON_ID
+from pegboard.core.ids import BUILTIN, BuiltinKey, ToolId, ToolsetId
 from pegboard.core.misfit import Misfit, misfits
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
@@ -28,6 +29,15 @@ def test_an_override_of_a_tool_that_its_server_does_not_list_is_told_with_what_i
     assert found(BOARD, row) == (
         Misfit(row, "dev~github lists no tool 'raed'. Did you mean 'read'?", ToolId(GITHUB, "raed")),
     )
+
+
+@pytest.mark.behaviour("overrides.misfit_is_shown")
+@pytest.mark.parametrize("target", [Pattern("*", "python_execution"), PYTHON_ID, Pattern("*", "tool_*")])
+@pytest.mark.parametrize("of", [BOARD, board([tool(BuiltinKey(), "execute_sql")])])
+def test_an_override_of_a_built_in_tool_fits_it_on_the_board_or_not(of: Board, target: ToolId | Pattern) -> None:
+    assert found(of, Override(BUILTIN, target, enabled=False)) == ()
+    wrong = Override(BUILTIN, Pattern("*", "python_exe"), enabled=False)
+    assert [misfit.what for misfit in found(of, wrong)] == ["no tool of toolset 'builtin' fits '*:python_exe'."]
 
 
 @pytest.mark.behaviour("overrides.misfit_is_shown")

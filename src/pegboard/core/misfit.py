@@ -13,6 +13,7 @@ from .reference import closest
 from .renderers import config_problems, renderer_problem
 from .rules import shape_of
 from .tool import Tool
+from .unknown_names import BUILTIN_IDS
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def _about_nothing(row: Override, catalogue: Catalogue, policy: Policy) -> Itera
 
 
 def _gone(row: Override, id: ToolId, catalogue: Catalogue, policy: Policy) -> Iterator[Misfit]:
-    if id in catalogue.tools:
+    if id in catalogue.tools or id in BUILTIN_IDS:
         return
     if not isinstance(id.source, BuiltinKey) and id.source not in policy.servers:
         what = "no server" if isinstance(id.source, ServerKey) else "no tool of its own in toolset"
@@ -95,6 +96,8 @@ def _fitting_none(row: Override, catalogue: Catalogue, policy: Policy) -> Iterat
     if not all(map(has_listed, listings)) or not servers <= {word.source for word in listings}:
         return
     fitting = [tool for word in listings for tool in word.tools if row.fits(tool.id)]
+    if not fitting and any(map(row.fits, BUILTIN_IDS)):
+        return  # built-in tools are known, whether they are on the board or not
     if not fitting:
         yield Misfit(row, f"no tool of toolset {row.toolset!r} fits {str(row.target)!r}.")
         return
