@@ -38,7 +38,7 @@ async def test_a_gateway_with_an_unreadable_row_starts_and_names_it_everywhere(
         "table": "approvals",
         "row": NAMED,
         "why": BROKEN.why,
-        "effect": "mcp:dev~github:read is locked until it is approved again.",
+        "effect": "mcp:dev~github:read is locked until it is approved again, unless the trust of its server is open.",
         "fix": FIX,
         "alsoDeleted": [],
     }

@@ -207,7 +207,7 @@ def describe_effect(row: UnreadableRow) -> str:
         case LocksTools(about) if table == BASELINES:
             return f"Nothing of {_listed(about)} is approved at first sight until it is fixed."
         case LocksTools(about) if table == APPROVALS:
-            return f"{_listed(about)} is locked until it is approved again."
+            return f"{_listed(about)} is locked until it is approved again, unless the trust of its server is open."
         case LocksTools(about):
             return f"Locked: {_listed(about)}." if about else "Nothing more is locked by it."
 
