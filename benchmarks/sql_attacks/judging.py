@@ -45,7 +45,7 @@ class Verdict:
 
     @property
     def needs_control(self) -> bool:
-        return self.outcome == "refused" and self.case.expect not in ("allow", "allow_or_refuse")
+        return self.outcome == "refused" and self.case.expect != "allow"
 
     def as_json(self) -> Mapping[str, object]:
         case = self.case
@@ -54,7 +54,7 @@ class Verdict:
             "dialect": case.dialect,
             "expect": case.expect,
             "outcome": self.outcome,
-            "held": self.held,
+            "held": None if self.proves_nothing else self.held,
             "words": self.words,
             "works_without": None if self.control is None else self.control == "",
             "without": self.control or "",

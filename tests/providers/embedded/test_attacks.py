@@ -167,18 +167,28 @@ async def test_a_refusal_proves_nothing_where_the_database_itself_would_have_fai
         Case("writes", dialect, "DELETE FROM accounts", "refuse", ""),
         Case("no such function", dialect, "SELECT no_such_function(1)", "refuse", ""),
         Case("either", dialect, "DROP TABLE nowhere", "allow_or_refuse", ""),
+        Case("either works", dialect, "DROP TABLE accounts", "allow_or_refuse", ""),
         Case("answered", dialect, "SELECT 1", "allow_or_refuse", ""),
     ]
     verdicts, _ = await played(cases, QUICK, with_control=True)
     assert [(each.case.id, each.outcome, each.held, each.proves_nothing) for each in verdicts] == [
         ("writes", "refused", True, False),
         ("no such function", "refused", True, True),
-        ("either", "refused", True, False),
+        ("either", "refused", True, True),
+        ("either works", "refused", True, False),
         ("answered", "answered", True, False),
     ]
     assert "no_such_function" in str(verdicts[1].control)
     [attacks, _] = shown(verdicts).splitlines()[2:4]
-    assert attacks.split()[-2:] == ["3", "1"]
+    assert attacks.split()[-2:] == ["3", "2"]
+    told = {each.case.id: (each.as_json()["held"], each.as_json()["works_without"]) for each in verdicts}
+    assert told == {
+        "writes": (True, True),
+        "no such function": (None, False),
+        "either": (None, False),
+        "either works": (True, True),
+        "answered": (True, None),
+    }
 
 
 @pytest.mark.behaviour("benchmarks.sql_attacks")
