@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pegboard.core.renderers import (
     CATALOGUE,
+    DEFAULT_RENDERER,
     NAMES,
     ROOTS,
     Around,
@@ -51,7 +52,9 @@ def test_the_catalogue_has_every_renderer_once() -> None:
 def test_a_renderer_that_does_not_exist_is_told_with_those_that_do() -> None:
     assert renderer_problem("code") is None
     assert renderer_problem("markdwn") == (
-        "there is no renderer 'markdwn'. Did you mean 'markdown'? There are: " + ", ".join((*NAMES, "markdown")) + "."
+        "there is no renderer 'markdwn'. Did you mean 'markdown'? There are: "
+        + ", ".join((*NAMES, "markdown", DEFAULT_RENDERER))
+        + "."
     )
     assert rendered("nope", {}, CALL) is None
 

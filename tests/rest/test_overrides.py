@@ -269,6 +269,21 @@ async def test_what_does_not_fit_is_told_in_the_list_and_by_the_doctor() -> None
         ]
 
 
+@pytest.mark.behaviour("overrides.rendered")
+async def test_the_default_renderer_switches_off_what_a_file_or_manifest_declares() -> None:
+    config = {"value": "$return"}
+    async with desk_with_arguments() as desk:
+        call = {"tool": "read", "arguments": {}, "result": {"content": [{"type": "text", "text": "1"}]}}
+        assert (await desk.ask("POST", "/render", json=call)).json()["rendered"]["renderer"] == "json"
+        await said(desk, "github:*", set={"renderer": "json", "renderer_config": config})
+        row = await said(desk, "read", set={"renderer": "default"})
+        assert (fields(row), row["misfits"]) == ({"renderer": "default"}, [])
+        assert (await desk.get("/overrides/show", tool="read"))["misfits"] == []
+        assert (await desk.ask("POST", "/render", json=call)).json()["rendered"] is None
+        row = await said(desk, "read", clear=["renderer"])
+        assert (await desk.ask("POST", "/render", json=call)).json()["rendered"]["renderer"] == "json"
+
+
 @pytest.mark.behaviour("overrides.renderer_catalogue")
 async def test_the_catalogue_is_told_with_the_schema_of_each_configuration() -> None:
     async with at_desk() as desk:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pegboard.core.confirmation import ConfirmationMode
-from pegboard.core.renderers import CATALOGUE
+from pegboard.core.renderers import CATALOGUE, DEFAULT_RENDERER
 from pegboard.core.tool import JsonObject
 
 from .section import Key, Section
@@ -24,8 +24,14 @@ _PARAMETER: Final = Form(r"[\s\S]{1,256}", "an argument's name has 1 to 256 char
 
 RENDERER: Final = Key(
     "renderer",
-    Choice({name: each.name for each in CATALOGUE for name in (each.name, *each.aliases)}, names_all=True),
-    "How a person is shown the tool's calls.",
+    Choice(
+        {
+            **{name: each.name for each in CATALOGUE for name in (each.name, *each.aliases)},
+            DEFAULT_RENDERER: DEFAULT_RENDERER,
+        },
+        names_all=True,
+    ),
+    "How a person is shown the tool's calls. default: as every other call, whatever another override says.",
 )
 RENDERER_CONFIG: Final = Key(
     "renderer_config",

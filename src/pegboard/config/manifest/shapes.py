@@ -12,7 +12,7 @@ from pegboard.config.shape import AnyMap, Shape
 from pegboard.config.telling import Placed, Telling, Wrong
 from pegboard.config.tree import Kind, Node, Scalar, Table, integer, number, shown, under
 from pegboard.core.own import MIB
-from pegboard.core.renderers import CATALOGUE, config_problems
+from pegboard.core.renderers import CATALOGUE, DEFAULT_RENDERER, config_problems
 from pegboard.core.tool import Json, JsonObject
 
 _SIZE: Final = re.compile(r"([1-9][0-9]{0,11}) ?([KMGkmg]?)(?:i?[Bb])?")
@@ -88,23 +88,17 @@ class FirstVersion:
         return {"enum": [1, "1", "1.0"]}
 
 
-DEFAULT: Final = "default"
-"""Named where no renderer is meant: calls are then shown as every other."""
-
-
 @dataclass(frozen=True)
 class RendererName:
     """`None` for the default one."""
 
     def read(self, node: Node, at: str, tell: Telling) -> str | Wrong | None:
-        if isinstance(node, Scalar) and node.kind is Kind.TEXT and node.text == DEFAULT:
+        if isinstance(node, Scalar) and node.kind is Kind.TEXT and node.text == DEFAULT_RENDERER:
             return None
         return RENDERER.shape.read(node, at, tell)
 
     def schema(self) -> JsonObject:
-        known = RENDERER.shape.schema()["enum"]
-        assert isinstance(known, list)
-        return {"enum": [*known, DEFAULT]}
+        return RENDERER.shape.schema()
 
 
 @dataclass(frozen=True, slots=True)

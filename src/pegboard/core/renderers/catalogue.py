@@ -212,6 +212,9 @@ CATALOGUE: Final = (
     Renderer("json", "A value as it is, to be folded open.", (Key("value", Kind.ANY, "The value.", "$return"),)),
 )
 
+DEFAULT_RENDERER: Final = "default"
+"""Named where no renderer is meant: calls are then shown as every other, whatever an override beneath says."""
+
 NAMES: Final = tuple(each.name for each in CATALOGUE)
 _BY_NAME: Final = {name: each for each in CATALOGUE for name in (each.name, *each.aliases)}
 

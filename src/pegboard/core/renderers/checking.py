@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from pegboard.core.reference import closest
 from pegboard.core.tool import Json
 
-from .catalogue import CATALOGUE, NAMES, Key, Kind, renderer
+from .catalogue import CATALOGUE, DEFAULT_RENDERER, NAMES, Key, Kind, renderer
 from .interpolation import DEEPEST, ROOTS, broken_off, roots_in
 
 
 def renderer_problem(name: str) -> str | None:
-    if renderer(name) is not None:
+    if name == DEFAULT_RENDERER or renderer(name) is not None:
         return None
-    known = [*NAMES, *(alias for each in CATALOGUE for alias in each.aliases)]
+    known = [*NAMES, *(alias for each in CATALOGUE for alias in each.aliases), DEFAULT_RENDERER]
     near = closest(name, known)
     hint = f"Did you mean {' or '.join(repr(one) for one in near)}? " if near else ""
     return f"there is no renderer {name[:64]!r}. {hint}There are: {', '.join(known)}."

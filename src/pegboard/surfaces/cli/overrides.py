@@ -72,7 +72,7 @@ async def show(api: Api, tool: str, *, as_json: bool) -> None:
 @overrides.command("set")
 @click.argument("target")
 @_toolset_option
-@click.option("--renderer", help="How calls are shown. See: pegboard overrides renderers")
+@click.option("--renderer", help="How calls are shown; default: as every other call. See: pegboard overrides renderers")
 @click.option(
     "--renderer-config", metavar="JSON", callback=optional_json_object, help="What the renderer takes, as an object."
 )

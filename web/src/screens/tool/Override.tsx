@@ -7,7 +7,7 @@ import { useMay } from "@/api/session";
 import type { Answer, Peg } from "@/api/types";
 import { listed } from "@/lib/words";
 import { Answered, Button, Field, Notice, SectionDiff, Select, Skeleton, Tag, TextArea, Trouble } from "@/parts";
-import { asked, begun, configOf, isNothing, isOwn, NOTHING, plainWords, unwritten, withRenderer, type ArgumentEdit, type Asked, type Edit } from "./editing";
+import { asked, begun, configOf, DEFAULT_RENDERER, isNothing, isOwn, NOTHING, plainWords, unwritten, withRenderer, type ArgumentEdit, type Asked, type Edit } from "./editing";
 import { Meeting } from "./Meeting";
 import { met, moved, type Base, type Draft } from "./meeting";
 import { Saving } from "./Saving";
@@ -213,17 +213,17 @@ function RendererFields({
   const chosen = known.find((each) => each.name === edit.renderer);
   const keys = Object.entries((chosen?.configSchema["properties"] ?? {}) as Readonly<Record<string, { readonly description?: string; readonly default?: unknown }>>);
   // What was said before stays among the choices, also until the gateway has answered.
-  const names = [...new Set([...known.map((each) => each.name), edit.renderer, before.renderer])].filter((name) => name !== "");
+  const names = [...new Set([...known.map((each) => each.name), edit.renderer, before.renderer])].filter((name) => name !== "" && name !== DEFAULT_RENDERER);
   return (
     <div className="stack tight">
       <Select
         label="Shown as"
         value={edit.renderer}
         onChange={(renderer) => onChange(withRenderer(edit, before, renderer))}
-        choices={[{ value: "", label: "As it is" }, ...names.map((name) => ({ value: name, label: name }))]}
+        choices={[{ value: "", label: "As it is" }, { value: DEFAULT_RENDERER, label: "As every other call" }, ...names.map((name) => ({ value: name, label: name }))]}
         advice={chosen?.what ?? (below === undefined ? "How a person is shown a call of it." : `${originShort(below)} says: ${String(below.value)}. What you choose here lies over it.`)}
       />
-      {edit.renderer !== "" && (
+      {edit.renderer !== "" && edit.renderer !== DEFAULT_RENDERER && (
         <>
           <TextArea
             label="Renderer configuration"

@@ -78,6 +78,13 @@ test("who starts from the words that hold and leaves them says nothing", () => {
   expect(asked(mine, { ...mine, description: "Opens it." }, plain)).toEqual({ set: {}, clear: ["description_override"] });
 });
 
+test("the default renderer is said without a configuration, so that calls are shown as every other", () => {
+  const before = begun([], TOOL, []);
+  expect(asked(before, withRenderer(before, before, "default"))).toEqual({ set: { renderer: "default" }, clear: [] });
+  const own = begun([said("renderer", "table"), said("renderer_config", { rows: "$return" })], TOOL, []);
+  expect(asked(own, withRenderer(own, own, "default"))).toEqual({ set: { renderer: "default" }, clear: ["renderer_config"] });
+});
+
 test("a renderer is said with its configuration, and unsaid with it", () => {
   const before = begun([], TOOL, []);
   expect(before).toMatchObject({ renderer: "", config: null });

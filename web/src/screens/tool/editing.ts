@@ -95,6 +95,9 @@ export function configOf(text: string | null): Readonly<Record<string, unknown>>
   }
 }
 
+/** Chosen where calls are to be shown as every other, whatever an override beneath says. */
+export const DEFAULT_RENDERER = "default";
+
 /** The edit with another renderer. A configuration is one renderer's own: another begins with none. */
 export function withRenderer(edit: Edit, before: Edit, renderer: string): Edit {
   return { ...edit, renderer, config: renderer === before.renderer ? before.config : "" };
@@ -144,7 +147,8 @@ export function asked(before: Edit, after: Edit, plain: Plain = UNWORDED): Asked
     const config = configOf(after.config);
     if (after.renderer !== "") {
       set["renderer"] = after.renderer;
-      if (config !== null) set["renderer_config"] = config;
+      if (config !== null && after.renderer !== DEFAULT_RENDERER) set["renderer_config"] = config;
+      else if (after.renderer === DEFAULT_RENDERER && before.config !== null) clear.push("renderer_config");
     } else {
       if (before.renderer !== "") clear.push("renderer");
       if (before.config !== null) clear.push("renderer_config");
