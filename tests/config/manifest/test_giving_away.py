@@ -155,6 +155,9 @@ WORDS_OF_ARGS = st.one_of(
 ).map(lambda text: text.split("\n"))
 
 
+HOW_MANY = re.compile(r"[\w-]*max[\w-]*=[0-9]{1,9}", re.IGNORECASE)
+
+
 @pytest.mark.behaviour("toolsets.one_rule_for_secrets")
 @given(
     st.sampled_from(["serve", "npx", "/usr/bin/python3", "./run-Zx9Q2mLp7Rt4Kd8WvB3nYs6H"]),
@@ -162,6 +165,7 @@ WORDS_OF_ARGS = st.one_of(
     st.dictionaries(NAMES, WORTH, max_size=4),
     st.builds("https://{1}/{0}?{0}={1}".format, NAMES, WORTH),
 )
+@example("serve", ("-e", "MAX_TOKENS=8080"), {}, "https://Qz7hunter/token?token=Qz7hunter")
 @example("serve", ("-e", "pass=Bearer Qz7token"), {}, "https://Qz7hunter/token?token=Qz7hunter")
 @settings(max_examples=case_count(150))
 def test_no_value_is_told_by_one_that_another_hides(
