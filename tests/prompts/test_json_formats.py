@@ -248,3 +248,23 @@ def test_a_call_that_had_to_be_mended_ends_at_its_value_like_any_other() -> None
     assert [(one.raw, one.why) for one in more.broken] == [
         ("{'x': 1}", 'The call was not made: it is no call. Write {"name": …, "arguments": {…}} as JSON.')
     ]
+
+
+STRINGS_WITHOUT_COMMA = {
+    "hermes": '<tool_call>{"name": "book", "arguments": {"tags": ["a" "b"]}}</tool_call>',
+    "json": '{"name": "book", "arguments": {"tags": ["a" "b"]}}',
+    "inkling": '<|content_invoke_tool_json|>{"name": "book", "args": {"tags": ["a" "b"]}}<|end_message|>',
+    "gemma4": '<|tool_call>call:book{tags:["a" "b"]}<tool_call|>',
+    "pythonic_lfm2": '<|tool_call_start|>[book(tags=["a" "b"])]<|tool_call_end|>',
+    "minimax_m2": '<minimax:tool_call><invoke name="book"><parameter name="tags">["a" "b"]</parameter></invoke>'
+    "</minimax:tool_call>",
+}
+
+
+@pytest.mark.behaviour("formats.repaired_without_guessing")
+@pytest.mark.parametrize("name", sorted(STRINGS_WITHOUT_COMMA))
+def test_strings_of_a_list_without_a_comma_are_never_joined(name: str) -> None:
+    tool = ToolShape("book", parameters={"type": "object", "properties": {"tags": {"type": "array"}}})
+    found = parse(FORMATS[name], STRINGS_WITHOUT_COMMA[name], (tool,))
+    # Between tags the text stays, and the validation of the call tells of it.
+    assert [call.arguments for call in found.calls] == ([{"tags": '["a" "b"]'}] if name == "minimax_m2" else [])

@@ -160,3 +160,67 @@ def test_an_argument_that_is_given_twice_is_refused() -> None:
     for text in ("a=1, a=2", "a=1, **{'a': 2}"):
         with pytest.raises(LiteralError, match="twice"):
             keywords(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("""text='it's here', other='x'""", {"text": "it's here", "other": "x"}),
+        ("""text="say "hello" to all", other="x\"""", {"text": 'say "hello" to all', "other": "x"}),
+        ("""size="6" wide", n=2""", {"size": '6" wide', "n": 2}),
+    ],
+)
+def test_quotes_in_a_string_are_kept_where_its_end_is_clear(text: str, arguments: dict[str, Json]) -> None:
+    assert keywords(text) == (arguments, [], ("quotes inside a string were not escaped",))
+
+
+@pytest.mark.behaviour("formats.repaired_without_guessing")
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("""text='x='a', y='b''""", "end is unclear"),
+        ("""text='SET a='x', b='y' WHERE c=1'""", "end is unclear"),
+        ("""text='x=f'a', y='b''""", "end is unclear"),
+        ("""text='it''s'""", "end is unclear"),
+        ("""text="x = \"\"\"""", "end is unclear"),
+        ("""text="a" other="b\"""", "comma is missing"),
+        ("""tags=["a" "b"]""", "comma is missing"),
+        ("""tags=("a" "b", "c")""", "comma is missing"),
+        ("""tags={"k": "a" "b"}""", "comma is missing"),
+    ],
+)
+def test_a_string_whose_end_is_unclear_is_refused(text: str, why: str) -> None:
+    with pytest.raises(LiteralError, match=why):
+        keywords(text)
+
+
+def test_an_unpaired_quote_is_refused_where_nothing_must_follow_the_call() -> None:
+    with pytest.raises(LiteralError, match="end is unclear"):
+        keywords("""size="6" wide", n=2""", is_enclosed=False)
+
+
+def test_strings_that_python_joins_are_joined_and_told() -> None:
+    for text in ('text="a" "b"', 'text=("a"\n"b")'):
+        assert keywords(text) == ({"text": "ab"}, [], ("strings without a comma between them were joined",))
+
+
+def test_the_backslashes_of_a_path_are_kept_and_told() -> None:
+    for path in (r"C:\Users\bob\notes.txt", r"D:\data\new"):
+        for quote in "\"'":
+            assert keywords(f"path={quote}{path}{quote}") == ({"path": path}, [], ("the backslashes of a path were kept",))
+    assert keywords(r"path='C:\temp'") == ({"path": "C:\temp"}, [], ())
+    assert keywords(r"code='re.match(\d)\n'") == ({"code": "re.match(\\d)\n"}, [], ())
+
+
+def test_escapes_beside_backslashes_that_escape_nothing_are_refused() -> None:
+    for body in (r"\bword\d", r"dir C:\Users\x\n"):
+        with pytest.raises(LiteralError, match="escape something and others do not"):
+            keywords(f"text='{body}'")
+    with pytest.raises(LiteralError, match="escape something and others do not"):
+        literal(r'{"text": "\d\n"}')
+
+
+def test_a_raw_line_break_in_a_string_is_kept_and_told() -> None:
+    for text in ("text='a\nb'", "text='a\nb', n=[1]", "n=[1], text='a\nb'"):
+        assert keywords(text)[2] == ("a raw line break or tab in a string was kept",)
+    assert keywords("text=\"\"\"a\nb\"\"\", other='a\\\nb'")[2] == ()

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from pegboard.core.folded import Json
 
 from .integers import read_integer
-from .python_literals import literal
+from .python_literals import read_literal
 from .repair import Refused, decode, read, too_deep
 from .shapes import ToolShape
 
@@ -235,7 +235,8 @@ def _plainly(said: str) -> Value:
 
 
 def _as_python(said: str) -> Value:
-    return literal(said), (PYTHON,)
+    value, repairs = read_literal(said)
+    return value, (PYTHON, *repairs)
 
 
 def _twice(said: str) -> Value:

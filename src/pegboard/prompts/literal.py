@@ -33,6 +33,8 @@ _WORDS: Final[dict[str, bool | None]] = {
 }
 _ENDS: Final = ",:}])"
 """What may follow a string."""
+is_windows_path: Final = re.compile(r"[A-Za-z]:(?:\\[^\\/:*?\"<>|\s]+)+\\?\Z").match
+"""A path of Windows with single backslashes, so that nothing in it is escaped."""
 _CLOSING: Final = {"\u201c": "\u201d", "\u2018": "\u2019", "\u201d": "\u201d", "\u2019": "\u2019"}
 _SURROGATE: Final = re.compile("[\ud800-\udfff]").search
 QUOTES: Final = "\"'\u201c\u2018\u201d\u2019"
@@ -46,6 +48,9 @@ BARE_KEYS: Final = "a key without quotes was read as a string"
 EXTRA_COMMAS: Final = "a comma too many was left out"
 MISSING_COMMAS: Final = "a missing comma was added"
 ESCAPES: Final = "a backslash that escapes nothing was kept"
+PATH: Final = "the backslashes of a path were kept"
+MIXED_ESCAPES: Final = "some backslashes of a string escape something and others do not. Write each of them as \\\\"
+NO_COMMA: Final = "a comma is missing between two strings"
 CONTROLS: Final = "a raw line break or tab in a string was kept"
 NUMBERS: Final = "a number was not written as JSON has it"
 SETS: Final = "a set was read as an array"
@@ -73,6 +78,11 @@ def whole_characters(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def _character(escape: re.Match[str]) -> str:
+    said = escape.group(1)
+    return chr(int(said[1:], 16)) if len(said) > 1 else _ESCAPES.get(said, escape.group())
+
+
 class Reader:
     """Reads values from one text, left to right."""
 
@@ -88,6 +98,8 @@ class Reader:
         end cuts never is: it might go on."""
         self.missing = ""
         """The brackets that were added at the end."""
+        self.in_list = False
+        """Whether what is read next is an item of a list."""
 
     def value(self, depth: int = 0) -> Json:
         """The value at the place. Raises `UnreadableError`."""
@@ -162,6 +174,7 @@ class Reader:
         if quote in "\"'" and text.startswith(quote * 3, self.place):
             return self._tripled(quote * 3)
         start = scan = self.place + 1
+        inner = 0
         while True:
             at = text.find(closing, scan)
             if at < 0:
@@ -175,8 +188,11 @@ class Reader:
             if behind >= len(text) or text[behind] in _ENDS or text.startswith("/*", behind):
                 self.place = at + 1
                 return self._unescaped(text[start:at])
+            if inner % 2 == 0 and text[behind] in QUOTES and (behind > at + 1 or self.in_list):
+                raise UnreadableError(f"{NO_COMMA} at character {behind}")
             self.repairs[INNER_QUOTES] = None
             self.inner_quotes += 1
+            inner += 1
 
     def _tripled(self, quotes: str) -> str:
         start = scan = self.place + 3
@@ -193,21 +209,25 @@ class Reader:
         if any(control in body for control in "\n\t\r"):
             self.repairs[CONTROLS] = None
         if "\\" in body:
-            body = _ESCAPE.sub(self._escape, body)
+            body = self._resolved(body)
         if _SURROGATE(body) is not None:
             self.repairs[SURROGATES] = None
             body = whole_characters(body)
         return body
 
-    def _escape(self, found: re.Match[str]) -> str:
-        said = found.group(1)
-        if said in _ESCAPES:
-            return _ESCAPES[said]
-        # A path such as C:\Users must not become a character, so \u is the only escape by number.
-        if len(said) > 1:
-            return chr(int(said[1:], 16))
+    def _resolved(self, body: str) -> str:
+        """The string with its escapes resolved. One that is none shows that the string was not escaped, so that the
+        others may be none either: C:\\Users\\bob has no backspace in it."""
+        escapes = set(_ESCAPE.findall(body))
+        if all(len(one) > 1 or one in _ESCAPES for one in escapes):
+            return _ESCAPE.sub(_character, body)
+        if is_windows_path(body):
+            self.repairs[PATH] = None
+            return body
+        if any(len(one) > 1 or (one in _ESCAPES and one not in "\"'") for one in escapes):
+            raise UnreadableError(MIXED_ESCAPES)
         self.repairs[ESCAPES] = None
-        return "\\" + said
+        return _ESCAPE.sub(_character, body)
 
     def sequence(self, closing: str, depth: int) -> list[Json]:
         self.place += 1
@@ -228,6 +248,7 @@ class Reader:
                 if self._added(character, closing):
                     return out
                 raise UnreadableError(f"a comma or {closing} is missing at character {self.place}")
+            self.in_list = True
             out.append(self.value(depth + 1))
             comma = self._comma()
 
@@ -255,6 +276,7 @@ class Reader:
                     # `5", "days": 3`: the quote may end a string that lacks its beginning.
                     raise UnreadableError(f"a comma or }} is missing at character {self.place}")
                 self.repairs[MISSING_COMMAS] = None
+            self.in_list = False
             key = self._key(character)
             if key is None or self.next() != ":":
                 if out:

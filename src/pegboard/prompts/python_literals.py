@@ -10,6 +10,7 @@ from typing import Final
 from pegboard.core.folded import Json
 
 from .integers import LEADING_ZEROS, MAX_INTEGER_DIGITS, has_leading_zero, read_integer
+from .literal import CONTROLS, INNER_QUOTES, MIXED_ESCAPES, NO_COMMA, PATH, is_windows_path
 from .marks import matcher
 
 DEEPEST: Final = 100
@@ -51,6 +52,11 @@ _expression: Final = re.compile(
 ).match
 MOST_JOINED: Final = 64
 """Strings that may turn out to be none of several in a row: each costs a look ahead."""
+JOINED: Final = "strings without a comma between them were joined"
+UNCLEAR_END: Final = "a string has quotes in it that are not escaped, so its end is unclear. Write \\ before each of them"
+_next_argument: Final = re.compile(r"\s*[^\W\d]\w{0,63}\s*=(?!=)").match
+_STRING_PREFIXES: Final = frozenset(("r", "u", "b", "f", "br", "rb", "fr", "rf"))
+MAX_WORD: Final = 24
 _surrogate: Final = re.compile("[\ud800-\udfff]")
 _SIMPLE: Final = {
     "n": "\n",
@@ -67,6 +73,13 @@ _SIMPLE: Final = {
     "\n": "",
     "\r\n": "",
 }
+_NUMBER_ESCAPE: Final = "0"
+_KNOWN_ESCAPES: Final = frozenset(_SIMPLE) | {_NUMBER_ESCAPE}
+_PLAIN_ESCAPES: Final = frozenset(("\"", "'", "\n", "\r\n"))
+"""Escapes that mean the same to everybody."""
+_CONTROL_ESCAPES: Final = frozenset("abfv")
+"""Characters that hardly any text has."""
+_UNFINISHED_ESCAPES: Final = frozenset("xuUN")
 
 
 class LiteralError(ValueError):
@@ -75,19 +88,25 @@ class LiteralError(ValueError):
 
 def literal(text: str) -> Json:
     """The one literal that the text is."""
-    reader = Reader(text)
+    return read_literal(text)[0]
+
+
+def read_literal(text: str) -> tuple[Json, tuple[str, ...]]:
+    """The one literal that the text is, and in words what was bent. The text may be meant as JSON."""
+    reader = Reader(text, is_python=False)
     value = reader.value()
     if reader.next():
         raise reader.error("text behind the value")
-    return value
+    return value, tuple(reader.repairs)
 
 
 def keywords(
-    text: str, *, has_type: Callable[[str], bool] | None = None
+    text: str, *, has_type: Callable[[str], bool] | None = None, is_enclosed: bool = True
 ) -> tuple[dict[str, Json], list[Json], tuple[str, ...]]:
     """What stands between the parentheses of a call: keyword arguments, positional ones, and in words what was bent.
-    `has_type`: whether a schema gives the argument a type. Only without one are digits that begin with 0 a number."""
-    reader = Reader(text)
+    `has_type`: whether a schema gives the argument a type. Only without one are digits that begin with 0 a number.
+    `is_enclosed`: whether something must follow the call, so that the caller sees where a string was cut short."""
+    reader = Reader(text, is_enclosed=is_enclosed)
     named: dict[str, Json] = {}
     positional: list[Json] = []
     while plain := _plain(text, reader.at):
@@ -97,7 +116,7 @@ def keywords(
         if integer:
             named[name] = int(integer)
         else:
-            named[name] = unescaped(double, '"') if single is None else unescaped(single, "'")
+            named[name] = reader.text_of(double, '"') if single is None else reader.text_of(single, "'")
         reader.at = plain.end()
     while reader.next():
         if text.startswith("**{", reader.at):
@@ -135,10 +154,14 @@ def keywords(
 class Reader:
     """One pass over one text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, is_enclosed: bool = True, is_python: bool = True) -> None:
         self.text, self.at, self.end = text, 0, len(text)
+        self.is_enclosed = is_enclosed
+        self.is_python = is_python
         self.repairs: dict[str, None] = {}
         self.looks = MOST_JOINED
+        self.joins = 0
+        """How often strings were joined, as Python does where no comma stands between them."""
 
     def error(self, what: str) -> LiteralError:
         return LiteralError(f"{what} at character {self.at}, at {self.text[self.at : self.at + 20]!r}")
@@ -241,7 +264,7 @@ class Reader:
         if close in "\"'" and text.startswith(close * 3, self.at):
             return self.long_string(close * 3, raw)
         start = scan = self.at + 1
-        inner = False
+        inner = unpaired = 0
         while True:
             found = text.find(close, scan)
             if found < 0:
@@ -251,14 +274,59 @@ class Reader:
                 continue
             behind = _space(text, found + 1).end()
             if behind >= self.end or text[behind] in ENDS:
+                if inner:
+                    self.check_end(quote, start, found, unpaired)
                 self.at = found + 1
                 body = text[start:found]
-                return body if raw else unescaped(body, "" if inner else quote)
-            if not inner and close in "\"'" and (whole := self.joined(start, found, raw)) is not None:
-                return whole
-            self.repairs["quotes inside a string were not escaped"] = None
-            inner = True
+                return body if raw else self.text_of(body, "" if inner else quote)
+            if not inner:
+                if _next_argument(text, found + 1):
+                    raise self.error("a comma is missing between two arguments")
+                if close in "\"'" and (whole := self.joined(start, found, raw)) is not None:
+                    return whole
+            self.repairs[INNER_QUOTES] = None
+            inner += 1
+            unpaired += not is_apostrophe(text, start, found)
             scan = found + 1
+
+    def text_of(self, body: str, quote: str) -> str:
+        """The string that a body between quotes stands for. See `unescaped`."""
+        if "\n" in body and "\n" in body.replace("\\\n", ""):
+            self.repairs[CONTROLS] = None
+        if "\\" not in body:
+            return body
+        said = _as_json(body, quote) if quote else None
+        if said is None:
+            if self.is_raw(body):
+                self.repairs[PATH] = None
+                return body
+            said = _escape.sub(_character, body)
+        return _with_whole_characters(said, body)
+
+    def is_raw(self, body: str) -> bool:
+        """Whether the backslashes of a string are those of a path and escape nothing. Else Python keeps a backslash
+        that escapes nothing; an error where what stands beside it shows that the model did not think of Python."""
+        escapes = {found.group(6) or _NUMBER_ESCAPE for found in _escape.finditer(body)}
+        unknown = escapes - _KNOWN_ESCAPES
+        if not unknown:
+            return False
+        if is_windows_path(body):
+            return True
+        doubtful = (escapes & _KNOWN_ESCAPES) - _PLAIN_ESCAPES
+        if self.is_python and not unknown & _UNFINISHED_ESCAPES:
+            doubtful &= _CONTROL_ESCAPES
+        if doubtful:
+            raise self.error(MIXED_ESCAPES)
+        return False
+
+    def check_end(self, quote: str, start: int, end: int, unpaired: int) -> None:
+        """Refuse a string with quotes in it where it may go on behind the quote that seems to end it: where a quote in
+        it has no partner and another one stands behind, or may."""
+        close = CLOSING.get(quote, quote)
+        if quote != close:
+            unpaired -= self.text.count(quote, start, end)
+        if unpaired % 2 and (not self.is_enclosed or self.text.find(close, end + 1) >= 0):
+            raise self.error(UNCLEAR_END)
 
     def joined(self, start: int, end: int, raw: bool) -> str | None:
         """The string that ends there, and those behind it that Python would join to it. None where the quote may
@@ -271,9 +339,14 @@ class Reader:
         if more is None:
             self.looks -= 1
             return None
-        said = [unescaped(self.text[start:end], self.text[start - 1])]
-        said += [unescaped(one[1:-1], one[0]) for one in _piece.findall(more.group())]
+        if self.text[end + 1] in "\"'":
+            # 'it''s': to SQL one quote, to Python none.
+            raise self.error(UNCLEAR_END)
+        said = [self.text_of(self.text[start:end], self.text[start - 1])]
+        said += [self.text_of(one[1:-1], one[0]) for one in _piece.findall(more.group())]
         self.at = more.end()
+        self.joins += 1
+        self.repairs[JOINED] = None
         return "".join(said)
 
     def long_string(self, close: str, raw: bool) -> str:
@@ -292,22 +365,33 @@ class Reader:
 
     def group(self, depth: int) -> Json:
         """Parentheses: a tuple, or one value that they merely hold."""
-        start = self.at
+        start, joins = self.at, self.joins
         items = self.sequence(")", depth)
         last = self.text[start + 1 : self.at - 1].rstrip()
-        return items[0] if len(items) == 1 and not last.endswith(",") else items
+        if len(items) == 1 and not last.endswith(","):
+            return items[0]
+        self.check_joins(joins)
+        return items
 
     def sequence(self, close: str, depth: int) -> list[Json]:
+        joins = self.joins
         self.at += 1
         items: list[Json] = []
         while self.next() != close:
             items.append(self.value(depth + 1))
             self.separator(close)
         self.at += 1
+        if close != ")":
+            self.check_joins(joins)
         return items
 
+    def check_joins(self, before: int) -> None:
+        """Among items a comma was rather forgotten than a string continued."""
+        if self.joins > before:
+            raise LiteralError(NO_COMMA)
+
     def mapping(self, depth: int) -> Json:
-        start = self.at
+        start, joins = self.at, self.joins
         self.at += 1
         members: dict[str, Json] = {}
         while (found := self.next()) != "}":
@@ -324,6 +408,7 @@ class Reader:
             members[key] = self.value(depth + 1)
             self.separator("}")
         self.at += 1
+        self.check_joins(joins)
         return members
 
     def key(self, found: str) -> str:
@@ -349,6 +434,19 @@ def odd_backslashes(text: str, start: int, end: int) -> bool:
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
+def is_apostrophe(text: str, start: int, at: int) -> bool:
+    """Whether the quote there stands inside a word, as in `it's` and not in `f'x'`."""
+    word = at
+    while word > max(start, at - MAX_WORD) and text[word - 1].isalpha():
+        word -= 1
+    return (
+        text[at] != '"'
+        and word < at
+        and text[word:at].lower() not in _STRING_PREFIXES
+        and text[at + 1 : at + 2].isalnum()
+    )
+
+
 def unescaped(body: str, quote: str) -> str:
     """The string that a body between quotes stands for. `quote`: the one around it; empty if it stands inside too."""
     if "\\" not in body:
@@ -356,8 +454,12 @@ def unescaped(body: str, quote: str) -> str:
     said = _as_json(body, quote) if quote else None
     if said is None:
         said = _escape.sub(_character, body)
+    return _with_whole_characters(said, body)
+
+
+def _with_whole_characters(said: str, body: str) -> str:
     if ("\\u" in body or "\\U" in body) and _surrogate.search(said):
-        said = said.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return said.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return said
 
 

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Final
 
 from pegboard.core.folded import Json
+from pegboard.prompts.literal import INNER_QUOTES, NO_COMMA
 from pegboard.prompts.marks import Match, cut_off, matcher
-from pegboard.prompts.python_literals import odd_backslashes, unescaped
+from pegboard.prompts.python_literals import LiteralError, Reader, odd_backslashes
 from pegboard.prompts.scanner import HEADER_MOST, SPACE, Scanner, Signs
 from pegboard.prompts.shapes import ToolShape
 from pegboard.prompts.typed import Bare, settled
@@ -284,12 +285,27 @@ class Braces:
             return text[start:found]
         plain = text[self.at]
         start = scan = self.at + 1
+        inner = 0
         while True:
             found = text.find(plain, scan)
             if found < 0:
                 raise self.error("a string that never ends")
             behind = _space(text, found + 1).end()
-            if not odd_backslashes(text, scan, found) and (behind >= self.end or text[behind] in ",:=}])"):
-                self.at = found + 1
-                return unescaped(text[start:found], "")
+            if not odd_backslashes(text, scan, found):
+                if behind >= self.end or text[behind] in ",:=}])":
+                    self.at = found + 1
+                    return self.text_of(text[start:found])
+                if text[behind] in "\"'" and behind > found + 1 and not inner % 2:
+                    raise self.error(NO_COMMA)
+                self.repairs[INNER_QUOTES] = None
+                inner += 1
             scan = found + 1
+
+    def text_of(self, body: str) -> str:
+        reader = Reader(body, is_python=False)
+        try:
+            said = reader.text_of(body, "")
+        except LiteralError as error:
+            raise BracesError(str(error)) from None
+        self.repairs |= reader.repairs
+        return said
