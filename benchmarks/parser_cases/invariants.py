@@ -89,8 +89,14 @@ def broken_rule(
 
 def cut_call(format: Format, prefix: Sequence[Event], events: Sequence[Event]) -> str | None:
     """A call that is made of a text that was cut, and is not made of the whole. Native text is all calls or none, so
-    more of it may take a call back; and so may what follows a fence that was the very end of a block of code."""
-    if format.name == "native" or (format.name == "codemode" and accounted(prefix).rstrip()[-1:] in FENCES):
+    more of it may take a call back; so may what follows a fence that was the very end of a block of code, and the rest
+    of a string behind what seemed to be the end of a call in Python."""
+    last = accounted(prefix).rstrip()[-1:]
+    if (
+        format.name == "native"
+        or (format.name == "codemode" and last in FENCES)
+        or (format.name.startswith("pythonic") and last in (")", "]"))
+    ):
         return None
     made, all_made = ([(call.name, call.arguments) for call in _sure(told)] for told in (prefix, events))
     return None if made == all_made[: len(made)] else f"it calls {made[-1]!r}, the whole {all_made!r}"

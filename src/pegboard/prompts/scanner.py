@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from pegboard.core.folded import Json
 
 from .coercion import coerced
-from .events import Arguments, Broken, Called, Done, Event, Markup, Started, Text, Thinking
+from .events import Arguments, Broken, Called, Done, Event, Markup, Started, Text, Thinking, accounted
 from .marks import Marks, marks, matcher
 from .matching import Matched, Names
 from .shapes import ToolShape
@@ -119,6 +119,9 @@ class Scanner:
         self.index = -1
         """Of the call that was started last."""
         self._recovers = True
+        self._withheld: list[Event] = []
+        self._withheld_from: int | None = None
+        """From where on in `events` nothing is told yet, because what follows a call may show that it was misread."""
 
     # -- what whoever scans calls ------------------------------------------------------------------------------------
 
@@ -126,14 +129,19 @@ class Scanner:
         """What more of the output tells."""
         out: list[Event] = []
         self.events = out
+        if self._withheld_from is not None:
+            self._withheld_from = 0
         buffer = self._held + text if self._held else text
         place, end = 0, len(buffer)
         while place < end:
             place = self.state(buffer, place, end)
             if place < 0:
-                self._held = buffer[~place:]
-                return out
-        self._held = ""
+                break
+        self._held = buffer[~place:] if place < 0 else ""
+        if self._withheld_from is not None:
+            self._withheld += out[self._withheld_from :]
+            del out[self._withheld_from :]
+            self._withheld_from = len(out)
         return out
 
     def finish(self) -> list[Event]:
@@ -309,6 +317,35 @@ class Scanner:
         self._forbidden = not read
         self.say(read)
         self.state = self.in_text
+
+    @property
+    def is_withholding(self) -> bool:
+        return self._withheld_from is not None
+
+    def withhold(self) -> None:
+        """Tell the last event, and those that follow, only when `release` is called."""
+        if self._withheld_from is None:
+            self._withheld_from = len(self.events) - 1
+
+    def release(self, *, recovered: bool = False) -> None:
+        """Tell what was withheld. `recovered`: its calls run only where the settings say so."""
+        start = self._withheld_from
+        if start is not None:
+            self.events[start:start] = self._withheld
+            self._withheld, self._withheld_from = [], None
+            if recovered:
+                self.events[start:] = [
+                    replace(event, call=replace(event.call, recovered=True)) if isinstance(event, Done) else event
+                    for event in self.events[start:]
+                ]
+
+    def revoke(self) -> None:
+        """What was withheld is no call: all of it goes back to the text of the call that is open."""
+        start = self._withheld_from
+        if start is not None:
+            self.source.insert(0, accounted([*self._withheld, *self.events[start:]]))
+            del self.events[start:]
+            self._withheld, self._withheld_from = [], None
 
     def taken(self) -> str:
         read = "".join(self.source)

@@ -13,8 +13,9 @@ from typing import Final
 from pegboard.core.folded import Json
 from pegboard.prompts.coercion import schema_of, types_of
 from pegboard.prompts.events import Arguments
-from pegboard.prompts.marks import Match, cut_off, matcher
-from pegboard.prompts.python_literals import ENDS, LiteralError, keywords, odd_backslashes
+from pegboard.prompts.literal import INNER_QUOTES
+from pegboard.prompts.marks import Marks, Match, cut_off, marks, matcher
+from pegboard.prompts.python_literals import ENDS, UNCLEAR_END, LiteralError, keywords, odd_backslashes
 from pegboard.prompts.scanner import HEADER_MOST, SPACE
 from pegboard.prompts.shapes import ToolShape
 
@@ -31,6 +32,10 @@ _begun: Final = re.compile(r"\w[\w.\-]*[ \t]*\Z").match
 NO_PARENTHESIS: Final = "the missing ) of the call was added"
 LISTS: Final = "brackets around the list of calls were left out"
 MOST_LISTS: Final = 3
+LEFTOVER: Final = (
+    "The call was not made: text stands behind it, so a string in it may have quotes that are not escaped. "
+    "Write \\ before each of them."
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,10 @@ class PythonSigns(ValueSigns):
         """Everything in arguments that is no quote, no bracket and begins no end marker."""
         return matcher("[^'\"()\\[\\]{}" + re.escape(self.ends.firsts) + "]*")
 
+    @cached_property
+    def line_ends(self) -> Marks:
+        return marks((*self.ends.words, "\n"))
+
 
 class PythonScanner(JsonInside):
     signs: PythonSigns
@@ -53,6 +62,10 @@ class PythonScanner(JsonInside):
         super().__init__(signs, tools, in_thinking=in_thinking)
         self.lists = 0
         """Lists that are open around the calls: one, unless the model wrote more."""
+        self.is_listed = False
+        """Whether the calls began with a list, which may be closed by now."""
+        self.is_doubtful = False
+        """Whether a call is withheld up to the end of all calls, because a string in it may end elsewhere."""
         self.is_bare = False
         self.wrapper = ""
         """The code fence that was opened between the marker and the calls."""
@@ -103,7 +116,7 @@ class PythonScanner(JsonInside):
         return end if sure == end else ~sure
 
     def open(self, word: str) -> bool:
-        self.lists, self.wrapper = 0, ""
+        self.lists, self.is_listed, self.wrapper = 0, False, ""
         self.is_bare = self.signs.fenced and word == FENCE
         if not self.is_bare:
             self.state = self.opened
@@ -115,7 +128,7 @@ class PythonScanner(JsonInside):
         return False
 
     def open_bare(self, character: str) -> None:
-        self.lists, self.wrapper, self.is_bare = 0, "", True
+        self.lists, self.is_listed, self.wrapper, self.is_bare = 0, False, "", True
         self.state = self.opened
         if not self.known_tools and not self.line_is_blank:
             self.not_a_call()  # Inside a line any bracket of prose would do, were no tools known.
@@ -147,11 +160,13 @@ class PythonScanner(JsonInside):
             return behind
         if text[place] == "[" and self.lists < (1 if self.is_bare else MOST_LISTS):
             self.lists += 1
+            self.is_listed = True
             self.source.append("[")
             return place + 1
         if text[place] == "`" and not self.is_bare and not self.wrapper:
             return self.at_wrapper(text, place, end)
         if text[place] == "{" and not self.is_bare:
+            self.tell()
             self.begin_value(streams=False)
             return place
         found = _name(text, place)
@@ -161,9 +176,14 @@ class PythonScanner(JsonInside):
             return self.no_name(text, place, end)
         name = found.group(1)
         if self.is_bare and not self.is_meant(name):
+            if self.is_withholding and (self.lists or self.is_doubtful):
+                return self.refuse_leftover(place)
             self.in_fence = self.signs.fenced
+            self.tell()
             self.not_a_call()
             return place
+        if not self.is_doubtful:
+            self.release()
         self.source.append(found.group())
         self.name, self.written, self.open_brackets, self.is_escaped = name, [], 1, False
         self.start(name)
@@ -187,8 +207,12 @@ class PythonScanner(JsonInside):
             return ~place
         if word:
             self.source.append(word)
+            self.tell()
             self.broken(f"The call is empty. {RIGHT}.")
             return place + len(word)
+        if self.is_withholding and (self.lists or self.is_doubtful):
+            return self.refuse_leftover(place)
+        self.tell()
         self.in_fence = self.signs.fenced and self.is_bare
         self.not_a_call()
         return place
@@ -313,15 +337,24 @@ class PythonScanner(JsonInside):
         try:
             if closed_by != ")" and not forgotten:
                 raise LiteralError(f"its parenthesis is closed by {closed_by!r}")
-            named, positional, repairs = keywords(raw, has_type=self.has_type)
+            # Without list and marker nothing behind the call would show that a string goes on.
+            named, positional, repairs = keywords(
+                raw, has_type=self.has_type, is_enclosed=self.lists > 0 or not self.is_bare
+            )
+            if forgotten and INNER_QUOTES in repairs:
+                raise LiteralError(UNCLEAR_END)
             if positional:
                 named = self.placed(named, positional)
         except LiteralError as error:
+            self.revoke()
+            self.is_doubtful = False
             self.broken(f"The call of {self.name!r} was not made: {error}. {RIGHT}.")
         else:
             for repair in (*((NO_PARENTHESIS,) if forgotten else ()), *self.around(), *repairs):
                 self.repaired(repair)
             self.done(named, raw)
+            self.withhold()
+            self.is_doubtful = self.is_doubtful or forgotten or INNER_QUOTES in repairs
         if closed_by == "]" and self.lists:
             self.lists -= 1
         self.state = self.behind_call
@@ -357,9 +390,11 @@ class PythonScanner(JsonInside):
         behind = SPACE(text, place).end()
         if behind > place:
             self.mark(text[place:behind])
-            if self.signs.lines and "\n" in text[place:behind]:
-                self.line_is_blank = True
-                self.state = self.in_text
+            if "\n" in text[place:behind] and (self.signs.lines or (self.is_bare and not self.lists)):
+                self.tell()
+                if self.signs.lines:
+                    self.line_is_blank = True
+                    self.state = self.in_text
             return behind
         found = text[place]
         if self.lists and found == "]":
@@ -372,22 +407,70 @@ class PythonScanner(JsonInside):
             self.state = self.opened
             return place
         else:
-            self.state = self.after
-            return place
+            return self.behind_all(text, place, end)
         self.mark(found)
+        if not self.is_doubtful:
+            self.release()
         return place + 1
+
+    def behind_all(self, text: str, place: int, end: int) -> int:
+        """Where no further call stands: an end marker, text, or the rest of a string that was read as ended."""
+        word = self.signs.ends.at(text, place, end, self.final)
+        if word is None:
+            return ~place
+        if not word and self.is_withholding and self.is_leftover(text[place]):
+            return self.refuse_leftover(place)
+        self.tell()
+        self.state = self.after
+        return place
+
+    def is_leftover(self, character: str) -> bool:
+        """Whether what follows a call shows that a string in it goes on."""
+        if character in "\"'" or self.lists:
+            return True
+        return self.is_doubtful and (not self.is_bare or not self.is_listed or character in ")]},")
+
+    def refuse_leftover(self, place: int) -> int:
+        self.revoke()
+        self.is_doubtful = False
+        self.state = self.in_leftover
+        return place
+
+    def in_leftover(self, text: str, place: int, end: int) -> int:
+        """What belongs to a string that was read as ended, up to the end marker or, without one, of the line."""
+        stops = self.signs.line_ends if self.is_bare else self.signs.ends
+        found = stops.search(text, place)
+        sure = found.start() if found else end if self.final else stops.hold(text, place, end)
+        if sure > place:
+            self.source.append(text[place:sure])
+        if found:
+            self.broken(LEFTOVER)
+            return sure
+        return end if sure == end else ~sure
+
+    def tell(self) -> None:
+        """Nothing more is to come that may show the calls misread."""
+        self.release()
+        self.is_doubtful = False
 
     def at_wrapper_end(self, text: str, place: int, end: int) -> int:
         if not self.final and cut_off(FENCE, text, place, end):
             return ~place
         if not text.startswith(FENCE, place):
-            self.state = self.after
-            return place
+            return self.behind_all(text, place, end)
         self.wrapper = ""
         self.mark(FENCE)
         return place + len(FENCE)
 
     def at_end(self) -> None:
+        if self.state == self.in_leftover:
+            self.broken(LEFTOVER)
+            return
+        if self.is_doubtful and "".join(self.source).strip():
+            self.revoke()
+            self.broken(LEFTOVER)
+            return
+        self.release(recovered=self.is_doubtful and (self.lists > 0 or not self.is_bare))
         if self.source and self.is_bare and self.state in (self.opened, self.at_language):
             self.not_a_call()
         else:
