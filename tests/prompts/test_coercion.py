@@ -80,3 +80,36 @@ def test_a_schema_that_never_ends_is_not_followed_for_ever() -> None:
     for _ in range(100_000):
         endless = {"anyOf": [endless]}
     assert types_of(endless) == frozenset()
+
+
+INNER: Json = {
+    "type": "object",
+    "properties": {
+        "o": {"type": "object", "properties": {"n": {"$ref": "#/$defs/whole"}, "s": {"type": "string"}}},
+        "arr": {"type": "array", "items": {"type": "integer"}},
+        "either": {"anyOf": [{"properties": {"n": {"type": "integer"}}}, {"properties": {"n": {"type": "string"}}}]},
+    },
+    "$defs": {"whole": {"type": "integer"}},
+}
+
+
+@pytest.mark.behaviour("formats.coercion")
+def test_what_objects_and_arrays_hold_is_read_by_the_schema_too() -> None:
+    assert isinstance(INNER, dict)
+    given: dict[str, Json] = {"o": {"n": "5", "s": "5"}, "arr": ["1", "x", 2], "either": {"n": "5"}}
+    assert coerced(given, ToolShape("t", parameters=INNER)) == (
+        {"o": {"n": 5, "s": "5"}, "arr": [1, "x", 2], "either": {"n": "5"}},
+        ("argument 'o.n': \"5\" was read as an integer", "argument 'arr[]': \"1\" was read as an integer"),
+    )
+
+
+def test_arguments_between_tags_are_read_by_the_inner_schema_and_stay_as_they_are_otherwise() -> None:
+    assert isinstance(INNER, dict)
+    given: dict[str, Json] = {"arr": ["1"], "o": "5"}
+    assert coerced(given, ToolShape("t", parameters=INNER), only_inner=True)[0] == {"arr": [1], "o": "5"}
+
+
+def test_a_schema_that_refers_to_itself_ends_with_the_value() -> None:
+    node: Json = {"type": "object", "properties": {"n": {"type": "integer"}, "next": {"$ref": "#/$defs/node"}}}
+    tool = ToolShape("t", parameters={"properties": {"list": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}})
+    assert coerced({"list": {"next": {"next": {"n": "7"}}}}, tool)[0] == {"list": {"next": {"next": {"n": 7}}}}

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from pegboard.core.folded import Json
 
 from .integers import read_integer
+from .literal import DEEPEST
 from .python_literals import read_literal
 from .repair import Refused, decode, read, too_deep
 from .shapes import ToolShape
@@ -135,22 +136,70 @@ def _target(schema: Json, root: Mapping[str, Json]) -> Json:
     return None
 
 
-def coerced(arguments: Mapping[str, Json], tool: ToolShape) -> tuple[Mapping[str, Json], tuple[str, ...]]:
-    """The arguments, and in words what was read otherwise than written."""
+def coerced(
+    arguments: Mapping[str, Json], tool: ToolShape, *, only_inner: bool = False
+) -> tuple[Mapping[str, Json], tuple[str, ...]]:
+    """The arguments, and in words what was read otherwise than written. `only_inner`: the arguments themselves are
+    read already, and not what objects and arrays among them hold."""
     properties = tool.properties
     changed: dict[str, Json] = {}
-    repairs: list[str] = []
+    repairs: dict[str, str] = {}
     for key, value in arguments.items():
-        if not isinstance(value, str | float) or isinstance(value, bool):
+        if isinstance(value, dict | list):
+            read = _coerce_inner(value, properties.get(key), tool.parameters, key, repairs) if value else value
+        elif only_inner or not isinstance(value, str | float) or isinstance(value, bool):
             continue
-        schema = properties.get(key)
-        if not isinstance(schema, dict) or schema.get("type") == "string":
-            continue
-        read = _coerce(value, types_of(followed(schema, tool.parameters)))
+        else:
+            schema = properties.get(key)
+            if not isinstance(schema, dict) or schema.get("type") == "string":
+                continue
+            read = _coerce(value, types_of(followed(schema, tool.parameters)))
+            if read is not value:
+                repairs[key] = _reading(value, read)
         if read is not value:
             changed[key] = read
-            repairs.append(f"argument {key!r}: {_shown(value)} was read as {_kind(read)}")
-    return ({**arguments, **changed}, tuple(repairs)) if changed else (arguments, ())
+    told = tuple(f"argument {path!r}: {reading}" for path, reading in repairs.items())
+    return ({**arguments, **changed}, told) if changed else (arguments, ())
+
+
+def _coerce_inner(
+    value: Json, schema: Json, root: Mapping[str, Json], path: str, repairs: dict[str, str], depth: int = 0
+) -> Json:
+    """The same object or array with what it holds read by the schema; `value` itself where nothing changes. Where
+    alternatives describe it, none is chosen."""
+    schema = followed(schema, root)
+    if not isinstance(schema, dict) or depth > DEEPEST:
+        return value
+    places: list[tuple[int | str, Json, Json, str]] = []
+    if isinstance(value, dict) and isinstance(members := schema.get("properties"), dict):
+        places = [(key, one, members[key], f"{path}.{key}") for key, one in value.items() if key in members]
+    elif isinstance(value, list) and isinstance(items := schema.get("items"), dict):
+        places = [(place, one, items, f"{path}[]") for place, one in enumerate(value)]
+    changed: dict[int | str, Json] = {}
+    known: dict[int, frozenset[str]] = {}
+    for place, one, inner, inner_path in places:
+        if isinstance(one, dict | list):
+            read = _coerce_inner(one, inner, root, inner_path, repairs, depth + 1)
+        elif isinstance(one, str | float) and not isinstance(one, bool):
+            types = known.get(id(inner))
+            if types is None:
+                types = known[id(inner)] = types_of(followed(inner, root))
+            read = _coerce(one, types)
+            if read is not one:
+                repairs.setdefault(inner_path, _reading(one, read))
+        else:
+            continue
+        if read is not one:
+            changed[place] = read
+    if not changed:
+        return value
+    if isinstance(value, dict):
+        return {key: changed.get(key, one) for key, one in value.items()}
+    return [changed.get(place, one) for place, one in enumerate(value)] if isinstance(value, list) else value
+
+
+def _reading(value: Json, read: Json) -> str:
+    return f"{_shown(value)} was read as {_kind(read)}"
 
 
 def _coerce(value: str | float, types: frozenset[str]) -> Json:

@@ -294,12 +294,13 @@ class Scanner:
     def done(
         self, arguments: Mapping[str, Json], written: str, *, recovered: bool = False, typed: bool = False
     ) -> None:
-        """The open call is complete. `typed`: the engine has read the arguments by the schema already."""
+        """The open call is complete. `typed`: the engine has read the arguments by the schema already, though not what
+        objects and arrays among them hold."""
         call = self._call
         assert call is not None
         tool, repairs = call.matched.tool, (*call.matched.repairs, *call.repairs)
-        if tool is not None and not typed:
-            arguments, bent = coerced(arguments, tool)
+        if tool is not None:
+            arguments, bent = coerced(arguments, tool, only_inner=typed)
             repairs += bent
         self._call = None
         done = Called(call.matched.name, arguments, self.taken(), written, repairs, recovered)
@@ -327,17 +328,19 @@ class Scanner:
         if self._withheld_from is None:
             self._withheld_from = len(self.events) - 1
 
-    def release(self, *, recovered: bool = False) -> None:
-        """Tell what was withheld. `recovered`: its calls run only where the settings say so."""
+    def release(self, *, recovered: bool = False, repair: str = "") -> None:
+        """Tell what was withheld. `recovered`: its calls run only where the settings say so. `repair`: of the last."""
         start = self._withheld_from
-        if start is not None:
-            self.events[start:start] = self._withheld
-            self._withheld, self._withheld_from = [], None
-            if recovered:
-                self.events[start:] = [
-                    replace(event, call=replace(event.call, recovered=True)) if isinstance(event, Done) else event
-                    for event in self.events[start:]
-                ]
+        if start is None:
+            return
+        self.events[start:start] = self._withheld
+        self._withheld, self._withheld_from = [], None
+        for place in reversed(range(start, len(self.events))):
+            event = self.events[place]
+            if isinstance(event, Done) and (recovered or repair):
+                repairs = (*event.call.repairs, repair) if repair else event.call.repairs
+                call = replace(event.call, recovered=recovered or event.call.recovered, repairs=repairs)
+                self.events[place], repair = replace(event, call=call), ""
 
     def revoke(self) -> None:
         """What was withheld is no call: all of it goes back to the text of the call that is open."""
