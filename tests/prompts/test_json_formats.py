@@ -72,7 +72,9 @@ OUTPUTS = (
     Output(
         "hermes", 'Hm. <tool_call>{"arguments": {"at": "Bern"}, "name": "look"}</tool_call> So.', (LOOK,), "Hm. So."
     ),
-    Output("hermes", '<TOOL_CALL>{"tool_name": "look", "tool_args": {"at": "Bern"}}></TOOL_CALL>', (LOOK,)),
+    Output(
+        "hermes", '<TOOL_CALL>{"tool_name": "look", "tool_args": {"at": "Bern"}}></TOOL_CALL>', (LOOK,), repaired=True
+    ),
     Output("hermes", "<tool_call>{'name': 'wait', 'arguments': {}}</tool_call>", (WAIT,), repaired=True),
     Output("hermes", '<tool_call>{"name": "wait"}</tool_call>', (WAIT,)),
     Output(
@@ -268,3 +270,50 @@ def test_strings_of_a_list_without_a_comma_are_never_joined(name: str) -> None:
     found = parse(FORMATS[name], STRINGS_WITHOUT_COMMA[name], (tool,))
     # Between tags the text stays, and the validation of the call tells of it.
     assert [call.arguments for call in found.calls] == ([{"tags": '["a" "b"]'}] if name == "minimax_m2" else [])
+
+
+@pytest.mark.behaviour("formats.repairs")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hermes", '<tool_call>{"name": "book", "arguments": {"place": "A"}}}</tool_call>'),
+        ("hermes", '<tool_call>{"name": "book", "arguments": {"place": "A"}} \n}</tool_call>'),
+        ("inkling", '<|content_invoke_tool_json|>{"name": "book", "args": {"place": "A"}}}<|end_message|>'),
+        ("llama_function_tag", '<function=book>{"place": "A"}}</function>'),
+    ],
+)
+def test_a_bracket_too_many_before_the_end_marker_is_told(name: str, text: str) -> None:
+    (call,) = parse(FORMATS[name], text, ()).calls
+    assert (call.arguments, call.repairs) == ({"place": "A"}, ("brackets too many at the end were left out",))
+    assert broken_rule(FORMATS[name], text, (), False, random.Random(text)) is None
+
+
+@pytest.mark.behaviour("formats.repaired_without_guessing")
+def test_an_argument_beside_the_others_breaks_the_call_and_is_named() -> None:
+    text = '<tool_call>{"name": "book", "arguments": {"place": "A"}, "guests": 4}</tool_call>'
+    found = parse(FORMATS["hermes"], text, ())
+    assert found.calls == ()
+    assert "'guests' is no key of a call" in found.broken[0].why
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"place": "A" // the place\n}',
+        '{"place": "A" // the place\n  , "n": [1]}',
+        '{"place": "A", // the place\n"n": [1]}',
+        '{"place": "A" /* the place */}',
+        '{"n": ["A" // the place\n]}',
+    ],
+)
+def test_a_comment_is_left_out_wherever_it_stands(written: str) -> None:
+    text = f'<tool_call>{{"name": "book", "arguments": {written}}}</tool_call>'
+    (call,) = parse(FORMATS["hermes"], text, ()).calls
+    assert call.repairs == ("a comment was left out",)
+    assert broken_rule(FORMATS["hermes"], text, (), False, random.Random(text), times=20) is None
+
+
+def test_two_slashes_inside_a_string_are_no_comment() -> None:
+    text = '<tool_call>{"name": "book", "arguments": {"place": "say "A" // b\n, c"}}</tool_call>'
+    (call,) = parse(FORMATS["hermes"], text, ()).calls
+    assert call.arguments == {"place": 'say "A" // b\n, c'}

@@ -37,6 +37,9 @@ is_windows_path: Final = re.compile(r"[A-Za-z]:(?:\\[^\\/:*?\"<>|\s]+)+\\?\Z").m
 """A path of Windows with single backslashes, so that nothing in it is escaped."""
 _CLOSING: Final = {"\u201c": "\u201d", "\u2018": "\u2019", "\u201d": "\u201d", "\u2019": "\u2019"}
 _SURROGATE: Final = re.compile("[\ud800-\udfff]").search
+match_line_comment: Final = re.compile(r"//[^\n\"']{0,200}\n\s{0,50}(?=[,}\]])").match
+"""A comment behind a string, with what may follow a string behind it: else it belongs to the string."""
+MAX_LINE_COMMENT: Final = 253
 QUOTES: Final = "\"'\u201c\u2018\u201d\u2019"
 
 SINGLE_QUOTES: Final = "single quotes were read as double quotes"
@@ -185,7 +188,12 @@ class Reader:
             if escaped:
                 continue
             behind = _SPACE(text, at + 1).end()
-            if behind >= len(text) or text[behind] in _ENDS or text.startswith("/*", behind):
+            if (
+                behind >= len(text)
+                or text[behind] in _ENDS
+                or text.startswith("/*", behind)
+                or (not inner and match_line_comment(text, behind))
+            ):
                 self.place = at + 1
                 return self._unescaped(text[start:at])
             if inner % 2 == 0 and text[behind] in QUOTES and (behind > at + 1 or self.in_list):

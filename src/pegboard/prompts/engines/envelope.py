@@ -69,8 +69,9 @@ def wanted(value: Json, depth: int = 0) -> list[Wanted] | str:
         if any(one != same[0] for one in same):
             return f"it has both {keys[0]!r} and {keys[1]!r}"
     unknown = sorted(value.keys() - KNOWN)
-    if not keys and unknown:
-        return f'{unknown[0]!r} is no key of a call. Put the arguments under "arguments"'
+    if unknown:
+        # An argument that was written beside the others must not get lost.
+        return f'{unknown[0]!r} is no key of a call. Put the arguments under "{keys[0] if keys else "arguments"}"'
     read = as_arguments(value[keys[0]]) if keys else ({}, ())
     if isinstance(read, str):
         return read

@@ -9,7 +9,7 @@ from typing import Final
 from pegboard.core.folded import Json
 from pegboard.prompts.literal import EXTRA_COMMAS, MISSING_END, Reader, UnreadableError
 from pegboard.prompts.marks import cut_off, matcher
-from pegboard.prompts.repair import LONGEST, Read, Refused
+from pegboard.prompts.repair import LONGEST, TOO_MANY, Read, Refused
 from pegboard.prompts.scanner import CUT, HEADER_MOST, SPACE, State
 from pegboard.prompts.shapes import ToolShape
 
@@ -153,6 +153,7 @@ class JsonScanner(OpeningScanner):
             for repair in (*read.repairs, *arguments[1]):  # type: ignore[union-attr]  # refused is a str by now
                 self.repaired(repair)
             self.done(arguments[0], self.written or "")
+            self._withhold()
         self.state = self.after_value
 
     def _envelope_ended(self) -> None:
@@ -217,10 +218,18 @@ class JsonScanner(OpeningScanner):
                 self.repaired(repair)
             self.done(call.arguments, written, recovered=recovered)
         self.started = False
+        self._withhold()
+
+    def _withhold(self) -> None:
+        """A bracket too many behind a call is a repair of it, so the call waits for what follows."""
+        if self.signs.too_much and not self.is_bare:
+            self.withhold()
 
     def after_value(self, text: str, place: int, end: int) -> int:
         """Behind one call of a list another may come, with or without the comma."""
         character = text[place]
+        if self.is_withholding and not character.isspace():
+            self.release(repair=TOO_MANY if character in self.signs.too_much else "")
         if self.wrapper and (character == "`" or character.isspace()):
             return self._at_fence_end(text, place, end)
         if character == "," and not self.in_list:
@@ -361,6 +370,7 @@ class JsonScanner(OpeningScanner):
         return self.in_envelope, self.in_value, self.in_brackets, self.behind_quote, self.lenient
 
     def at_end(self) -> None:
+        self.release()
         if self.source and self.state == self.lenient and not self.depth and not self.parts:
             self._rescue(closed=False)
         elif self.source and self.is_bare and not self.started:

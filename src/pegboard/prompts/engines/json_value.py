@@ -11,7 +11,7 @@ from typing import Final
 
 from pegboard.core.folded import Json
 from pegboard.prompts.events import Arguments
-from pegboard.prompts.literal import DEEPEST, INNER_QUOTES, odd_backslashes
+from pegboard.prompts.literal import DEEPEST, INNER_QUOTES, MAX_LINE_COMMENT, match_line_comment, odd_backslashes
 from pegboard.prompts.marks import Marks, Match, marks, matcher
 from pegboard.prompts.repair import Read, Refused, read, read_at
 from pegboard.prompts.scanner import SPACE, Scanner, Signs
@@ -51,6 +51,8 @@ class ValueScanner(Scanner):
         self._stop = signs.stop
         self._escaped = False
         self._quote = '"'
+        self._is_bent = False
+        """Whether the string that is read has a quote in it that is not escaped."""
         self._deep = False
         self._refused: str | None = None
 
@@ -104,7 +106,7 @@ class ValueScanner(Scanner):
             return place + 1
         if character in "\"'":
             self.take(character)
-            self._quote, self._escaped = character, False
+            self._quote, self._escaped, self._is_bent = character, False, False
             self.state = self.in_string
             return place + 1
         self.state = self.in_atom
@@ -131,7 +133,7 @@ class ValueScanner(Scanner):
             character = text[at]
             place = at + 1
             if character == '"' or character == "'":
-                self.depth, self._quote, self._escaped = depth, character, False
+                self.depth, self._quote, self._escaped, self._is_bent = depth, character, False, False
                 self.take(text[start:place])
                 self.state = self.in_string
                 return place
@@ -202,7 +204,15 @@ class ValueScanner(Scanner):
             if text.startswith("/*", place):
                 self.state = self.in_brackets
                 return place
-        self.inner_quotes = True
+            if text.startswith("//", place) and not self._is_bent:
+                comment = match_line_comment(text, place)
+                if comment:
+                    self.take(comment.group())
+                    self.state = self.in_brackets
+                    return comment.end()
+                if not self.final and end - place <= MAX_LINE_COMMENT:
+                    return ~place
+        self.inner_quotes = self._is_bent = True
         self.state = self.in_string
         return place
 
