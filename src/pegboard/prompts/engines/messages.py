@@ -175,6 +175,11 @@ class FramedTags(Tags):
     def message_marks(self) -> Marks:
         return marks(self.message_ends)
 
+    @cached_property
+    def text_marks(self) -> Marks:
+        """Where text without a header ends. In a message that has one, the header of another is quoted."""
+        return marks((*self.message_ends, self.frame_start))
+
 
 class FramedTagScanner(TagScanner):
     """Calls as tags count only in a message to a tool: in any other they are quoted."""
@@ -186,29 +191,57 @@ class FramedTagScanner(TagScanner):
         self.state: State = self.in_own if in_thinking else self.at_frame
         self.unended = False
         """Whether the message before this one, which was thinking, was never ended."""
+        self.has_header = in_thinking
+        """Whether the message that is read began with a header."""
+
+    def between_messages(self, text: str, place: int, end: int) -> int:
+        behind = SPACE(text, place).end()
+        if behind > place:
+            self.mark(text[place:behind])
+        else:
+            self.state = self.at_frame
+        return behind
 
     def at_frame(self, text: str, place: int, end: int) -> int:
         """At the beginning of a message: its header, or text without one."""
         begins = text.startswith(self.signs.frame_start, place) or _to_begins(text, place)
         if begins:
-            stop = text.find(MESSAGE, place, place + HEADER_MOST)
-            if stop < 0 and not self.final and end - place < HEADER_MOST:
-                return ~place
-            header = text[place : stop + len(MESSAGE)] if stop >= 0 else ""
-            found = self.signs.match_frame.fullmatch(header)
-            if found:
-                self.mark(header)
-                to = found.group(1)
-                self.state = self.in_said if to == "user" else self.in_own if to == "self" else self.in_text
-                return place + len(header)
+            behind = self.read_header(text, place, end)
+            if behind != place:
+                return behind
         elif (
             not self.final
             and end - place < HEADER_MOST
             and (cut_off(self.signs.frame_start, text, place, end) or _to_begun(text, place))
         ):
             return ~place
+        self.has_header = False
         self.state = self.in_said
         return place
+
+    def read_header(self, text: str, place: int, end: int) -> int:
+        """Behind the header that begins there; the same place if there is none."""
+        stop = text.find(MESSAGE, place, place + HEADER_MOST)
+        if stop < 0 and not self.final and end - place < HEADER_MOST:
+            return ~place
+        header = text[place : stop + len(MESSAGE)] if stop >= 0 else ""
+        found = self.signs.match_frame.fullmatch(header)
+        if found is None:
+            return place
+        self.mark(header)
+        to = found.group(1)
+        self.has_header = True
+        self.state = self.in_said if to == "user" else self.in_own if to == "self" else self.in_text
+        return place + len(header)
+
+    def at_inner_frame(self, text: str, place: int, end: int) -> int:
+        """What may be the first header, behind text without one."""
+        behind = self.read_header(text, place, end)
+        if behind == place:
+            behind = place + len(self.signs.frame_start)
+            self.say(text[place:behind])
+            self.state = self.in_said
+        return behind
 
     def in_said(self, text: str, place: int, end: int) -> int:
         return self.in_message(text, place, end, thinks=False)
@@ -217,8 +250,9 @@ class FramedTagScanner(TagScanner):
         return self.in_message(text, place, end, thinks=True)
 
     def in_message(self, text: str, place: int, end: int, *, thinks: bool) -> int:
-        found = self.signs.message_marks.search(text, place)
-        sure = found.start() if found else end if self.final else self.signs.message_marks.hold(text, place, end)
+        ends = self.signs.message_marks if self.has_header else self.signs.text_marks
+        found = ends.search(text, place)
+        sure = found.start() if found else end if self.final else ends.hold(text, place, end)
         header = _tool_header(text, place, sure) if thinks else None
         if header:
             sure = header.start()
@@ -231,13 +265,17 @@ class FramedTagScanner(TagScanner):
                 self.say(text[place:sure])
         if header:
             self.mark(header.group())
+            self.has_header = True
             self.unended = header.group(1) not in ("self", "user")
             self.state = self.in_text if self.unended else self.in_said if header.group(1) == "user" else self.in_own
             return header.end()
         if found is None:
             return end if sure == end else ~sure
+        if found.group() == self.signs.frame_start:
+            self.state = self.at_inner_frame
+            return sure
         self.mark(found.group())
-        self.state = self.at_frame
+        self.state = self.between_messages
         return found.end()
 
     def open(self, word: str) -> bool:
@@ -246,7 +284,7 @@ class FramedTagScanner(TagScanner):
         self.source = []
         self.mark(word)
         self.unended = False
-        self.state = self.at_frame
+        self.state = self.between_messages
         return False
 
     def begin(self, name: str) -> None:

@@ -23,7 +23,9 @@ TEXT: Final = "string"
 ANY: Final = "json"
 NULL: Final = "null"
 CDATA: Final = ("<![CDATA[", "]]>")
-_is_xml_text: Final = re.compile(r"(?:[^<&]++|&(?:lt|gt|amp|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)*+\Z").match
+_ENTITY: Final = re.compile(r"&(?:lt|gt|amp|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
+_LAST_LINE_BREAK: Final = re.compile(r"\r?\n[ \t]*\Z")
+BARE_AMPERSAND: Final = "an & that begins no entity of XML was kept"
 JSON_TYPES: Final = frozenset(("object", "array", "integer", "number", "boolean", "null"))
 
 
@@ -140,9 +142,12 @@ class TagValueScanner(JsonInside):
     def end_raw(self) -> None:
         raw = "".join(self.raw)
         self.raw = []
+        closed_by_call = self.close == self.signs.call_close
+        if closed_by_call:
+            # The line break before the closing tag of a call stands between tags.
+            raw = _LAST_LINE_BREAK.sub("\n" if self.signs.trim else "", raw)
         raw = self.trimmed(raw)
         tail = self.close + "".join(self.gap)
-        closed_by_call = self.close == self.signs.call_close
         self.close, self.gap = "", []
         read = self.read(raw)
         if isinstance(read, str):
@@ -179,8 +184,11 @@ class TagValueScanner(JsonInside):
         if self.signs.cdata and (bare := raw.strip()).startswith(CDATA[0]) and bare.endswith(CDATA[1]):
             raw = bare[len(CDATA[0]) : -len(CDATA[1])]
             return typed(raw, schema or {"type": TEXT})
-        if self.signs.entities and "&" in raw and _is_xml_text(raw):
-            raw = html.unescape(raw)
+        # A text with a tag in it was not written as XML, so what looks like an entity is none either.
+        if self.signs.entities and "&" in raw and "<" not in raw:
+            if raw.count("&") > len(_ENTITY.findall(raw)):
+                self.repaired(f"argument {self.key!r}: {BARE_AMPERSAND}")
+            raw = _ENTITY.sub(lambda found: html.unescape(found.group()), raw)
         if self.kind is None:
             return typed(raw, schema, guess=self.signs.guess)
         if self.kind == NULL and raw.strip() == NULL:

@@ -153,6 +153,8 @@ class TagScanner(TagValueScanner):
         elif text[place] == "{" and self.known(self.name):
             self.start(self.name)
             self.begin_value(streams=True)
+        elif text[place] == "(" and self.known_tools and self.known(self.name):
+            self.state = self.skipping(NO_CALL.format(why="it is written as Python"))
         else:
             self.not_a_call()
         return place
