@@ -207,7 +207,11 @@ def test_strings_that_python_joins_are_joined_and_told() -> None:
 def test_the_backslashes_of_a_path_are_kept_and_told() -> None:
     for path in (r"C:\Users\bob\notes.txt", r"D:\data\new"):
         for quote in "\"'":
-            assert keywords(f"path={quote}{path}{quote}") == ({"path": path}, [], ("the backslashes of a path were kept",))
+            assert keywords(f"path={quote}{path}{quote}") == (
+                {"path": path},
+                [],
+                ("the backslashes of a path were kept",),
+            )
     assert keywords(r"path='C:\temp'") == ({"path": "C:\temp"}, [], ())
     assert keywords(r"code='re.match(\d)\n'") == ({"code": "re.match(\\d)\n"}, [], ())
 
@@ -223,4 +227,4 @@ def test_escapes_beside_backslashes_that_escape_nothing_are_refused() -> None:
 def test_a_raw_line_break_in_a_string_is_kept_and_told() -> None:
     for text in ("text='a\nb'", "text='a\nb', n=[1]", "n=[1], text='a\nb'"):
         assert keywords(text)[2] == ("a raw line break or tab in a string was kept",)
-    assert keywords("text=\"\"\"a\nb\"\"\", other='a\\\nb'")[2] == ()
+    assert keywords('text="""a\nb""", other=\'a\\\nb\'')[2] == ()

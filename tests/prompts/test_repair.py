@@ -27,7 +27,11 @@ from pegboard.prompts.repair import Read, Refused, read, read_at
         ('{"a": "x // y"}', {"a": "x // y"}, ()),
         ('{"a": "line\nbreak"}', {"a": "line\nbreak"}, ("a raw line break or tab in a string was kept",)),
         (r'{"a": "C:\Users\d"}', {"a": r"C:\Users\d"}, ("the backslashes of a path were kept",)),
-        (r'{"a": "C:\Users\bob\notes.txt"}', {"a": r"C:\Users\bob\notes.txt"}, ("the backslashes of a path were kept",)),
+        (
+            r'{"a": "C:\Users\bob\notes.txt"}',
+            {"a": r"C:\Users\bob\notes.txt"},
+            ("the backslashes of a path were kept",),
+        ),
         (r'{"a": "C:\temp"}', {"a": "C:\temp"}, ()),
         (r'{"a": "\d+ \"x\""}', {"a": r'\d+ "x"'}, ("a backslash that escapes nothing was kept",)),
         ('{"a": "echo "b" "c" d"}', {"a": 'echo "b" "c" d'}, ("quotes inside a string were not escaped",)),

@@ -53,7 +53,9 @@ _expression: Final = re.compile(
 MOST_JOINED: Final = 64
 """Strings that may turn out to be none of several in a row: each costs a look ahead."""
 JOINED: Final = "strings without a comma between them were joined"
-UNCLEAR_END: Final = "a string has quotes in it that are not escaped, so its end is unclear. Write \\ before each of them"
+UNCLEAR_END: Final = (
+    "a string has quotes in it that are not escaped, so its end is unclear. Write \\ before each of them"
+)
 _next_argument: Final = re.compile(r"\s*[^\W\d]\w{0,63}\s*=(?!=)").match
 _STRING_PREFIXES: Final = frozenset(("r", "u", "b", "f", "br", "rb", "fr", "rf"))
 MAX_WORD: Final = 24
@@ -75,7 +77,7 @@ _SIMPLE: Final = {
 }
 _NUMBER_ESCAPE: Final = "0"
 _KNOWN_ESCAPES: Final = frozenset(_SIMPLE) | {_NUMBER_ESCAPE}
-_PLAIN_ESCAPES: Final = frozenset(("\"", "'", "\n", "\r\n"))
+_PLAIN_ESCAPES: Final = frozenset(('"', "'", "\n", "\r\n"))
 """Escapes that mean the same to everybody."""
 _CONTROL_ESCAPES: Final = frozenset("abfv")
 """Characters that hardly any text has."""
