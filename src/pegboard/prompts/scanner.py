@@ -333,11 +333,15 @@ class Scanner:
         start = self._withheld_from
         if start is None:
             return
-        self.events[start:start] = self._withheld
-        self._withheld, self._withheld_from = [], None
+        self._withheld_from = None
+        if self._withheld:
+            self.events[start:start] = self._withheld
+            self._withheld = []
+        if not recovered and not repair:
+            return
         for place in reversed(range(start, len(self.events))):
             event = self.events[place]
-            if isinstance(event, Done) and (recovered or repair):
+            if isinstance(event, Done):
                 repairs = (*event.call.repairs, repair) if repair else event.call.repairs
                 call = replace(event.call, recovered=recovered or event.call.recovered, repairs=repairs)
                 self.events[place], repair = replace(event, call=call), ""

@@ -228,7 +228,7 @@ class JsonScanner(OpeningScanner):
     def after_value(self, text: str, place: int, end: int) -> int:
         """Behind one call of a list another may come, with or without the comma."""
         character = text[place]
-        if self.is_withholding and not character.isspace():
+        if self._withheld_from is not None and not character.isspace():
             self.release(repair=TOO_MANY if character in self.signs.too_much else "")
         if self.wrapper and (character == "`" or character.isspace()):
             return self._at_fence_end(text, place, end)
