@@ -181,6 +181,8 @@ def test_no_value_is_told_by_one_that_another_hides(
     assert isinstance(told, list)
     for arg, shown in zip(args, told, strict=True):
         assert isinstance(shown, str)
+        if HOW_MANY.fullmatch(shown):
+            continue  # a number and no secret; a record of a call, which cannot be sure, hides it
         # What a record of a call would hide of it; the word before a token is no value, and a record may hide it too.
         left = shown.replace(f"Bearer {MASK}", MASK).replace(MASK, "[hidden]")
         assert safe_text(left) == left, arg
