@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import anyio
@@ -14,10 +15,13 @@ from tests.support.doubles import OK, MemoryAudit, Providers
 from tests.support.house import PATIENCE, Ticking, call_of, declared
 
 from pegboard.core.call import NotConfirmed
-from pegboard.core.commands import Command, Revoke
+from pegboard.core.commands import Command, Rejected, Revoke
 from pegboard.core.consent import Consent
+from pegboard.core.entitling import MakeToken, RemovePrincipal
+from pegboard.core.ids import PrincipalId
 from pegboard.core.policy import Decided, Policy
-from pegboard.core.ticket import Scope
+from pegboard.core.scope import Scope as TokenScope
+from pegboard.core.ticket import REVOKED, Scope, State
 from pegboard.core.tool import Fingerprint
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
@@ -121,3 +125,71 @@ async def test_what_is_revoked_at_one_gateway_is_asked_about_at_another_that_hea
             await does(one, Revoke(id))
             assert id in two.board.policy.decided.consents, "it has not heard of it"
             assert isinstance(await call(two, "after it was revoked"), NotConfirmed)
+
+
+@pytest.mark.behaviour("confirmation.standing_revoked_everywhere", "store.same_contract")
+async def test_the_unused_yes_of_a_ticket_goes_with_the_permission_that_it_gave(engine: Engine, tmp_path: Path) -> None:
+    with anyio.fail_after(PATIENCE):
+        async with replica(engine, tmp_path) as one, replica(engine, tmp_path) as two:
+            await does(one, ASKS)
+            waiting, once = await call(one, "first"), await call(one, "allowed by itself")
+            assert isinstance(waiting, NotConfirmed)
+            assert isinstance(once, NotConfirmed)
+            await one.tickets.allow(once.ticket or "", Scope.ONCE, ME)
+            await one.tickets.allow(waiting.ticket or "", Scope.ALWAYS, ME)
+            await two.operator.reload()
+            assert await call(two, "first") == OK, "by the permission, so the ticket's own yes is unused"
+            (id,) = one.board.policy.decided.consents
+            await does(one, Revoke(id))
+            assert isinstance(await call(two, "first"), NotConfirmed)
+            ticket = await two.tickets.find(waiting.ticket or "")
+            assert ticket is not None
+            assert (ticket.at(two.clock()), ticket.ended) == (State.LAPSED, REVOKED)
+            asked = call_of("pegboard_ticket", {"ticket": ticket.id, "wait": 0}, client="cli 1")
+            assert "the permission that came with it was revoked" in str(await two.caller.call(asked, View()))
+            assert await call(two, "allowed by itself") == OK, "a yes to one call is no part of the permission"
+
+
+@pytest.mark.behaviour("confirmation.removed_principal", "store.same_contract")
+async def test_tickets_of_a_principal_that_was_removed_are_void_for_the_next_of_that_name(
+    engine: Engine, tmp_path: Path
+) -> None:
+    alice = PrincipalId("alice")
+
+    async def delete(gateway: Gateway, repo: str) -> Ended:
+        return await gateway.caller.call(call_of("delete", {"repo": repo}, by=alice, client="cli 1"), View(alice))
+
+    with anyio.fail_after(PATIENCE):
+        async with replica(engine, tmp_path) as one, replica(engine, tmp_path) as two:
+            await does(one, ASKS)
+            await does(one, token("t0", PrincipalId("keeper")))
+            await does(one, token("t1", alice))
+            allowed, waiting = await delete(one, "allowed"), await delete(one, "waiting")
+            assert isinstance(allowed, NotConfirmed)
+            assert isinstance(waiting, NotConfirmed)
+            await one.tickets.allow(allowed.ticket or "", Scope.ONCE, ME)
+            await does(one, RemovePrincipal(alice))
+            await does(one, token("t2", alice))
+            await two.operator.reload()
+            assert isinstance(await delete(two, "allowed"), NotConfirmed)
+            refused = await two.tickets.allow(waiting.ticket or "", Scope.ONCE, ME)
+            assert refused == Rejected(
+                f"Ticket {waiting.ticket} does not count any more: its principal was removed. Nothing is left to decide."
+            )
+
+
+def token(id: str, principal: PrincipalId) -> MakeToken:
+    return MakeToken(id, principal, "test", "peg_test", sha256(id.encode()).digest(), frozenset({TokenScope.CALL}))
+
+
+@pytest.mark.behaviour("confirmation.remembered")
+async def test_a_further_permission_leaves_the_yes_of_its_own_ticket(engine: Engine, tmp_path: Path) -> None:
+    with anyio.fail_after(PATIENCE):
+        async with replica(engine, tmp_path) as one:
+            await does(one, ASKS)
+            tickets = [await call(one, "first"), await call(one, "second")]
+            for each in tickets:
+                assert isinstance(each, NotConfirmed)
+                await one.tickets.allow(each.ticket or "", Scope.ALWAYS, ME)
+                asked = call_of("pegboard_ticket", {"ticket": each.ticket, "wait": 0}, client="cli 1")
+                assert await one.caller.call(asked, View()) == OK

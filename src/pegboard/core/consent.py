@@ -1,6 +1,6 @@
 """A standing permission: a person's yes to all further calls of one tool as it is now, for one principal."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -69,6 +69,16 @@ def covering(
     whose: Whose | None = None,
 ) -> Consent | None:
     return next((consent for consent in consents if consent.covers(tool, principal, client, now, whose)), None)
+
+
+def revoked_places(
+    before: Mapping[str, Consent], after: Mapping[str, Consent], at: datetime
+) -> frozenset[tuple[ToolId, PrincipalId]]:
+    """Of which tools and principals a standing permission was taken back. One that ended by itself was not, and neither
+    was one that the same place has another for."""
+    kept = {consent.place for consent in after.values()}
+    gone = (consent for id, consent in before.items() if id not in after)
+    return frozenset((each.tool, each.principal) for each in gone if each.place not in kept and not each.is_expired(at))
 
 
 class Unlimited(Enum):

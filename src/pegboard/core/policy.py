@@ -196,6 +196,16 @@ class Decided:
         return key in self.baselined or self.lost.hides_baseline(key)
 
 
+def removed_principals(before: Decided, after: Decided) -> frozenset[PrincipalId]:
+    """Whom the store knew and knows nothing of any more. A principal whose tokens are all revoked is still known."""
+
+    def known(decided: Decided) -> set[PrincipalId]:
+        return {*decided.grants, *(token.principal for token in decided.tokens.values())}
+
+    left = {*known(after), *after.confirmations, *(consent.principal for consent in after.consents.values())}
+    return frozenset(known(before) - left)
+
+
 @dataclass(frozen=True)
 class Policy:
     declared: Declared = field(default_factory=Declared)

@@ -22,6 +22,8 @@ CHAT: Final = "chat"
 """The presentation of a chat, in which this tool is called by its own name."""
 WITHDRAWN: Final = "withdrawn"
 """How the call ended of a ticket that lapsed because the program which made it was over before anybody decided."""
+REVOKED: Final = "revoked"
+"""The same of a ticket whose unused yes went with a standing permission that was revoked, or with its principal."""
 LONGEST_WAIT: Final = 600
 USUAL_WAIT: Final = 30
 
@@ -123,15 +125,16 @@ class Ticket:
     call: CallId | None = None
     """The call that used it."""
     ended: str = ""
-    """How that call ended, by the audit's word; or `WITHDRAWN`."""
+    """How that call ended, by the audit's word; or `WITHDRAWN` or `REVOKED`."""
     whose: Whose | None = None
     """In whose name it runs, where the caller's request may bring that."""
     run: CallId | None = None
     """The program that waits for it, where one is kept for that. Its yes is no other's."""
 
     def at(self, now: datetime) -> State:
-        """What it is now: nothing has to be written for a deadline to pass."""
-        if self.state in (State.WAITING, State.GRANTED) and now > self.deadline:
+        """What it is now: nothing has to be written for a deadline to pass. One that ended without being used has
+        lapsed by every clock."""
+        if self.state in (State.WAITING, State.GRANTED) and (now > self.deadline or self.ended):
             return State.LAPSED
         return self.state
 
@@ -275,6 +278,11 @@ def told(ticket: Ticket, now: datetime, presentation: str = "") -> str:
                     f"Ticket {ticket.id} was withdrawn: the program that made {what} ended before, so it did not run. "
                     "Call it anew to ask again."
                 )
+            if ticket.ended == REVOKED:
+                return (
+                    f"Ticket {ticket.id} does not count any more: the permission that came with it was revoked, or its "
+                    f"principal was removed, so {what} did not run. Call it anew to ask again."
+                )
             if ticket.state is State.GRANTED:
                 return (
                     f"Ticket {ticket.id} was allowed and not used in time, so {what} did not run. Call it anew to ask."
@@ -312,6 +320,8 @@ def undecidable(ticket: Ticket, now: datetime) -> str:
     match ticket.at(now):
         case State.LAPSED if ticket.ended == WITHDRAWN:
             return f"Ticket {ticket.id} was withdrawn: the program that asked has ended. Nothing is left to decide."
+        case State.LAPSED if ticket.ended == REVOKED:
+            return f"Ticket {ticket.id} does not count any more: its principal was removed. Nothing is left to decide."
         case State.LAPSED if ticket.state is State.WAITING:
             return (
                 f"Ticket {ticket.id} has expired: nobody decided in time. Its caller gets a new one by calling again."

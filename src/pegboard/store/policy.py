@@ -9,8 +9,9 @@ import anyio.to_thread
 from sqlalchemy import bindparam, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
+from pegboard.core.consent import revoked_places
 from pegboard.core.ids import PrincipalId
-from pegboard.core.policy import Decided
+from pegboard.core.policy import Decided, removed_principals
 from pegboard.ports import Saved, Stale
 
 from .async_engine import AsyncConnection
@@ -21,6 +22,7 @@ from .raw_rows import delete_row, read_rows
 from .rows import EVERY, Difference, decided, deleted_rows, differences
 from .schema import policy_versions
 from .text import TooDeepError
+from .tickets import void_standing_yeses, void_tickets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class StoredPolicy:
                     await delete_row(connection, gone)
                 for change in changes:
                     await _write(connection, change)
+                await void_standing_yeses(connection, revoked_places(before.consents, after.consents, at), at)
+                await void_tickets_of(connection, removed_principals(before, after), at)
                 await self._database.ring(connection)
         except TooDeepError as error:
             raise StoreError(

@@ -4,15 +4,27 @@ A step is one statement that names the state it comes from, so of two that race 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Row as SqlRow
 from sqlalchemy import delete, func, insert, or_, select, update
 
-from pegboard.core.ids import CallId, PrincipalId, WireName
-from pegboard.core.ticket import WITHDRAWN, Begun, Ruling, Scope, State, Ticket, TooLarge, TooMany, Wanted, standing
+from pegboard.core.ids import CallId, PrincipalId, ToolId, WireName
+from pegboard.core.ticket import (
+    REVOKED,
+    WITHDRAWN,
+    Begun,
+    Ruling,
+    Scope,
+    State,
+    Ticket,
+    TooLarge,
+    TooMany,
+    Wanted,
+    standing,
+)
 from pegboard.core.tool import Fingerprint, Json
 from pegboard.core.whose import whose_of
 from pegboard.ports import TicketsAway
@@ -91,9 +103,7 @@ class StoredTickets:
 
     async def decide(self, id: str, ruling: Ruling) -> bool:
         """Whether it was waiting, and so is decided now by this."""
-        open_one = update(table).where(
-            table.c.id == id, table.c.state == State.WAITING.value, table.c.deadline >= microseconds(ruling.at)
-        )
+        open_one = update(table).where(table.c.id == id, *_waiting(ruling.at))
         values: dict[str, object] = {
             "state": ruling.state.value,
             "decided_by": ruling.by,
@@ -187,10 +197,37 @@ class StoredTickets:
         return arguments if isinstance(arguments, dict) else None
 
 
+async def void_standing_yeses(
+    connection: AsyncConnection, places: Iterable[tuple[ToolId, PrincipalId]], now: datetime
+) -> None:
+    """Ends every unused yes that was given along with a standing permission for these tools and principals.
+
+    By a mark and not by the deadline alone, because the clocks of gateways differ.
+    """
+    given = table.c.state == State.GRANTED.value, table.c.scope.in_((Scope.CLIENT.value, Scope.ALWAYS.value))
+    for tool, principal in places:
+        kind, text = kind_and_text(tool)
+        own = table.c.kind == kind, table.c.tool_id == text, table.c.principal == key(principal)
+        await _void(connection, (*given, *own), now)
+
+
+async def void_tickets_of(connection: AsyncConnection, principals: Iterable[PrincipalId], now: datetime) -> None:
+    """Ends every ticket of these principals that waits or is allowed: another principal may get the name."""
+    unused = table.c.state.in_((State.WAITING.value, State.GRANTED.value))
+    for principal in principals:
+        await _void(connection, (unused, table.c.principal == key(principal)), now)
+
+
+async def _void(connection: AsyncConnection, chosen: tuple[Any, ...], now: datetime) -> None:
+    ended = update(table).where(*chosen, table.c.ended == "")
+    await connection.execute(ended.values(deadline=microseconds(now) - 1, sealed=None, ended=REVOKED))
+
+
 async def _begun(connection: AsyncConnection, ticket: Ticket, call: CallId, now: datetime) -> bool:
     use = update(table).where(
         table.c.id == ticket.id,
         table.c.state == State.GRANTED.value,
+        table.c.ended == "",
         table.c.deadline >= microseconds(now),
     )
     values = {"state": State.BEGUN.value, "begun_at": microseconds(now), "call_id": call, "sealed": None}
@@ -209,7 +246,7 @@ async def _of(connection: AsyncConnection, id: str) -> Ticket:
 
 
 def _waiting(now: datetime) -> tuple[Any, ...]:
-    return table.c.state == State.WAITING.value, table.c.deadline >= microseconds(now)
+    return table.c.state == State.WAITING.value, table.c.ended == "", table.c.deadline >= microseconds(now)
 
 
 def _row(wanted: Wanted, now: datetime, deadline: datetime, sealed: str | None) -> dict[str, object]:
