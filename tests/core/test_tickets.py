@@ -64,7 +64,7 @@ def test_of_tickets_for_one_call_a_yes_comes_first_then_what_waits_then_a_denial
 
 @pytest.mark.parametrize("state", [state for state in State if state is not State.LAPSED])
 def test_whatever_became_of_a_ticket_its_caller_is_told_whether_the_call_ran(state: State) -> None:
-    text = told(replace(TICKET, state=state, ended="it returned"), NOW)
+    text = told(replace(TICKET, state=state, ended="it returned" if state is State.ENDED else ""), NOW)
     assert "t1" in text
     expected = {
         State.WAITING: "has not run",

@@ -1,5 +1,6 @@
 """A tool that must be confirmed runs only after a person's yes: by their own client, by a ticket, or by a grant."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tests.gateway.asking import (
     deletes,
     ran,
     ticket_of,
+    waits,
 )
 from tests.support.asking import AskedClient
 from tests.support.doubles import OK, Providers
@@ -42,6 +44,7 @@ from pegboard.core.ticket_question import NOT_READABLE_IN_CLIENT
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
+from pegboard.ports import Peer
 
 pytestmark = pytest.mark.anyio
 
@@ -241,3 +244,71 @@ def test_a_yes_for_another_tool_with_the_same_words_is_none() -> None:
     assert asked.lacks(Confirmed(DELETE, ToolSpec("delete").fingerprint))
     assert asked.lacks(None)
     assert not asked.lacks(Confirmed(DELETE, SPEC.fingerprint))
+
+
+def filling(repo: str, mode: str) -> SetOverride:
+    arguments = {"repo": Argument(default=held(repo)), "mode": Argument(pin=held(mode))}
+    return SetOverride(Override(GITHUB.toolset, DELETE, requires_confirmation=True, arguments=arguments))
+
+
+MODES: dict[str, Json] = {"repo": {"type": "string"}, "mode": {"type": "string"}, "n": {"type": "number"}}
+WITH_MODES = {GITHUB: (Tool(DELETE, ToolSpec("delete", input_schema={"type": "object", "properties": MODES})),)}
+
+
+@pytest.mark.behaviour("confirmation.overrides_bound")
+async def test_a_yes_is_bound_to_what_overrides_put_into_the_call(tmp_path: Path) -> None:
+    async with asking(tmp_path, tools=WITH_MODES) as house:
+        await house.does(filling("alice", "dry-run"))
+        first = ticket_of(await deletes(house, arguments={"n": 1}))
+        ticket = await house.gateway.tickets.find(first)
+        assert ticket is not None
+        assert ticket.filled is not None
+        assert (ticket.filled.defaults, ticket.filled.pinned) == ({"repo": "alice"}, ("mode",))
+        await house.gateway.tickets.allow(first, Scope.ONCE, ME)
+        await house.does(filling("mallory", "wipe"))
+        assert ticket_of(await deletes(house, arguments={"n": 1})) != first
+        assert ticket_of(await waits(house, first)) != first, "neither does it run by the ticket's own tool"
+        assert ran(house) == 0
+        await house.does(filling("alice", "dry-run"))
+        second = ticket_of(await deletes(house, arguments={"n": 1}))
+        await house.gateway.tickets.allow(second, Scope.ONCE, ME)
+        assert await deletes(house, arguments={"n": 1}) == OK
+
+
+@pytest.mark.behaviour("confirmation.overrides_bound")
+async def test_a_standing_permission_is_bound_to_what_overrides_put_into_calls(tmp_path: Path) -> None:
+    async with asking(tmp_path, tools=WITH_MODES) as house:
+        await house.does(filling("alice", "dry-run"))
+        ticket = ticket_of(await deletes(house, arguments={"n": 1}))
+        await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
+        assert await deletes(house, arguments={"n": 2}) == OK
+        await house.does(filling("alice", "wipe"))
+        assert ticket_of(await deletes(house, arguments={"n": 2}))
+        await house.does(filling("alice", "dry-run"))
+        assert await deletes(house, arguments={"n": 2}) == OK
+
+
+@pytest.mark.behaviour("confirmation.overrides_bound")
+async def test_a_client_is_asked_again_when_overrides_change_while_its_user_reads(tmp_path: Path) -> None:
+    async with asking(tmp_path, tools=WITH_MODES) as house:
+        await house.does(filling("alice", "dry-run"))
+
+        class Slow(AskedClient):
+            async def ask(
+                self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+            ) -> Mapping[str, Json]:
+                if not self.asked:
+                    await house.does(filling("bob", "wipe"))
+                return await super().ask(method, params, last)
+
+        client = Slow(YES)
+        assert await deletes(house, client, arguments={"n": 1}) == OK
+        head = "May the tool 'delete' of 'dev~github' run now? The call comes from 'cli 1'.\n\n"
+        tail = "\n\nPinned by the operator, values not shown: 'mode'"
+        assert [params["message"] for _, params in client.asked] == [
+            f'{head}Its arguments, to the letter: {{"n": 1}}\n\nFilled in by the operator\'s override: '
+            f'{{"repo": "{name}"}}{tail}'
+            for name in ("alice", "bob")
+        ]
+        (sent,) = [admitted.call.arguments for admitted in house.provider(GITHUB).calls]
+        assert sent == {"n": 1, "repo": "bob", "mode": "wipe"}

@@ -81,6 +81,7 @@ async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_p
             "redacted": False,
             "masked": [],
             "inexactNumbers": {},
+            "filledIn": None,
             "cut": False,
             "asked": "2026-01-02T03:04:05+00:00",
             "deadline": "2026-01-02T03:09:05+00:00",

@@ -174,7 +174,8 @@ async def test_tickets_of_a_principal_that_was_removed_are_void_for_the_next_of_
             assert isinstance(await delete(two, "allowed"), NotConfirmed)
             refused = await two.tickets.allow(waiting.ticket or "", Scope.ONCE, ME)
             assert refused == Rejected(
-                f"Ticket {waiting.ticket} does not count any more: its principal was removed. Nothing is left to decide."
+                f"Ticket {waiting.ticket} does not count any more: its principal was removed. "
+                "Nothing is left to decide."
             )
 
 

@@ -100,10 +100,13 @@ class Confirmed(NamedTuple):
     ticket: str | None = None
     remembered: bool = False
     """They said it before, to all calls of the tool, and have not seen this one."""
+    overrides: str = ""
+    """What overrides put into the call as it was confirmed: `Shaped.tag`."""
 
-    def is_for(self, tool: Tool) -> bool:
-        """A yes for another tool, or for what the tool was, is none."""
-        return (self.tool, self.fingerprint) == (tool.id, tool.spec.fingerprint)
+    def is_for(self, admitted: "Admitted") -> bool:
+        """A yes for another tool, for what the tool was, or for what other overrides put in, is none."""
+        tool = admitted.tool
+        return (self.tool, self.fingerprint, self.overrides) == (tool.id, tool.spec.fingerprint, admitted.overrides)
 
 
 class Admitted(NamedTuple):
@@ -115,10 +118,16 @@ class Admitted(NamedTuple):
     """A person must say yes first."""
     echo: Echo | None = None
     """What the server must not tell the caller, where overrides pin any of the arguments."""
+    shape: Shaped | None = None
+    """What overrides put into the call."""
+
+    @property
+    def overrides(self) -> str:
+        return "" if self.shape is None else self.shape.tag
 
     def lacks(self, yes: Confirmed | None) -> bool:
         """Whether it must not run with this yes."""
-        return self.confirm and (yes is None or not yes.is_for(self.tool))
+        return self.confirm and (yes is None or not yes.is_for(self))
 
 
 @dataclass(frozen=True)
@@ -271,7 +280,7 @@ def admit(call: Call, resolution: Resolution, validate: Validate, *, fill: Fill 
                     echo = Echo(texts)
             elif problems := validate(tool, call.arguments):
                 return BadArguments(id, problems)
-            return Admitted(call, tool, confirm, echo)
+            return Admitted(call, tool, confirm, echo, shape)
         case Locked(_, reason):
             return ToolIsLocked(id, reason)
         case Absent():

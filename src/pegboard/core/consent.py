@@ -1,5 +1,6 @@
 """A standing permission: a person's yes to all further calls of one tool as it is now, for one principal."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,11 +18,13 @@ MAX_STANDING_DAYS: Final = 3650
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """Bound to the fingerprint: a tool that changed is asked about again."""
+    """Bound to the fingerprint: a tool that changed, or into whose calls overrides put something else, is asked about
+    again."""
 
     id: str
     tool: ToolId
     fingerprint: Fingerprint
+    """By `call_fingerprint`."""
     principal: PrincipalId
     client: str | None
     """The client as it calls itself; `None` for any client that the principal uses."""
@@ -33,12 +36,18 @@ class Consent:
     """In whose name its calls run, where callers may bring that: no other caller has any of it."""
 
     def covers(
-        self, tool: Tool, principal: PrincipalId, client: str, now: datetime, whose: Whose | None = None
+        self,
+        tool: Tool,
+        principal: PrincipalId,
+        client: str,
+        now: datetime,
+        whose: Whose | None = None,
+        overrides: str = "",
     ) -> bool:
         return (
             (self.tool, self.principal, self.whose) == (tool.id, principal, whose)
             and self.client in (None, client)
-            and self.fingerprint == tool.spec.fingerprint
+            and self.fingerprint == call_fingerprint(tool.spec.fingerprint, overrides)
             and not self.is_expired(now)
         )
 
@@ -67,8 +76,15 @@ def covering(
     client: str,
     now: datetime,
     whose: Whose | None = None,
+    overrides: str = "",
 ) -> Consent | None:
-    return next((consent for consent in consents if consent.covers(tool, principal, client, now, whose)), None)
+    wanted = (tool, principal, client, now, whose, overrides)
+    return next((consent for consent in consents if consent.covers(*wanted)), None)
+
+
+def call_fingerprint(tool: Fingerprint, overrides: str) -> Fingerprint:
+    """Of a tool together with what overrides put into its calls (`Shaped.tag`)."""
+    return Fingerprint(hashlib.sha256(f"{tool} {overrides}".encode()).hexdigest()) if overrides else tool
 
 
 def revoked_places(

@@ -8,6 +8,7 @@ from typing import Final
 
 from .catalogue import Catalogue
 from .confirmation import route_text
+from .consent import Consent, call_fingerprint
 from .database.sourced import OverSources
 from .effects import Effect, effects
 from .ids import ToolId, WireName
@@ -20,7 +21,7 @@ from .presentations.listing import listing
 from .remaining import remaining
 from .removal import selection_text
 from .resolve import Locked, Resolution, Verdict, passage, resolve, verdict_on
-from .rules import RULES, Rule
+from .rules import RULES, Rule, shape_of
 from .status import remedy, sentence
 from .tool import Tool
 from .view import View
@@ -114,6 +115,13 @@ def seen_by(tool: Tool, policy: Policy, view: View) -> Tool:
     return tool.within(asked) if asked is not None and isinstance(tool, OverSources) else tool
 
 
+def is_current(consent: Consent, tool: Tool, policy: Policy) -> bool:
+    """Whether a standing permission is for the tool as it is, with what overrides put into its calls now."""
+    seen = seen_by(tool, policy, View(consent.principal))
+    shape = shape_of(seen, policy)
+    return consent.fingerprint == call_fingerprint(seen.spec.fingerprint, "" if shape is None else shape.tag)
+
+
 def _naming(resolution: Resolution, id: ToolId) -> tuple[str, ...]:
     name = resolution.names.get(id)
     if name is None:
@@ -173,8 +181,11 @@ def _permissions(policy: Policy, tool: Tool, view: View, now: datetime | None) -
         given = f"permission {consent.id}, given by {consent.by}"
         if now is not None and consent.is_expired(now):
             said.append(f"the {given}, for {consent.caller_text} lasted {consent.end_text}")
-        elif consent.fingerprint != seen_by(tool, policy, View(consent.principal)).spec.fingerprint:
-            said.append(f"the {given}, for {consent.caller_text} does not count: the tool has changed since")
+        elif not is_current(consent, tool, policy):
+            said.append(
+                f"the {given}, for {consent.caller_text} does not count: the tool, or what overrides put into its "
+                "calls, has changed since"
+            )
         else:
             said.append(
                 f"runs without confirmation for {consent.caller_text} {consent.end_text} ({given}), "

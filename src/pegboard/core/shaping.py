@@ -3,6 +3,7 @@
 What a schema cannot express without a parameter is told, never passed over: a pin that does not hold is no pin.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ from .argument import Argument, Held, alike
 from .inplace import forbids, is_entangled, mentions, takes_by_pattern, without
 from .schema_refs import anchors_in, local, pruned, refs_in, refs_outside
 from .server import DeclaredAt
-from .tool import Json, JsonObject, Tool
+from .tool import Json, JsonObject, Tool, canonical
 from .unsaid import unsaid
 
 _OLD: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
@@ -50,6 +51,15 @@ class Shaped:
         """What is gone, by every writing of its name."""
         return frozenset(map(alike, self.gone))
 
+    @cached_property
+    def tag(self) -> str:
+        """A digest of all that it sends, fills in or keeps callers from sending; empty where that is nothing. Of a
+        pinned reference it covers the text, not what that stands for."""
+        if self.puts_nothing_in and not self.gone:
+            return ""
+        pins, defaults = ({name: held.text for name, held in each.items()} for each in (self.pins, self.defaults))
+        return hashlib.sha256(canonical([pins, defaults, sorted(self.gone)])).hexdigest()
+
     @property
     def puts_nothing_in(self) -> bool:
         return not self.pins and not self.defaults
@@ -57,6 +67,24 @@ class Shaped:
     @property
     def is_sound(self) -> bool:
         return not any(misfit.grave for misfit in self.unfit)
+
+
+@dataclass(frozen=True, slots=True)
+class FilledIn:
+    """What overrides put into one call beside what its caller sent, for the person who decides about it."""
+
+    tag: str
+    defaults: Mapping[str, Json]
+    """Of the arguments that the caller left out."""
+    pinned: tuple[str, ...]
+    """Names alone: a pinned value may be a secret."""
+
+
+def filled_in(shape: Shaped | None, arguments: Mapping[str, Json]) -> FilledIn | None:
+    if shape is None or not shape.tag:
+        return None
+    defaults = {name: held.value for name, held in shape.defaults.items() if name not in arguments}
+    return FilledIn(shape.tag, defaults, tuple(sorted(shape.pins)))
 
 
 def shaped(tool: Tool, said: Mapping[str, Argument], named: frozenset[str]) -> Shaped | None:

@@ -12,6 +12,7 @@ from .characters import escape_name
 from .ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
 from .redact import Bounds, cut_text, safe_text
 from .secret_marks import ArgumentDisplay
+from .shaping import FilledIn
 from .tool import Fingerprint, Json, JsonObject, Tool, ToolSpec, canonical
 from .whose import Whose
 
@@ -101,6 +102,7 @@ class Wanted:
     whose: Whose | None = None
     run: CallId | None = None
     """The program that waits for it, where one is kept for that."""
+    filled: FilledIn | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ class Ticket:
     """In whose name it runs, where the caller's request may bring that."""
     run: CallId | None = None
     """The program that waits for it, where one is kept for that. Its yes is no other's."""
+    filled: FilledIn | None = None
+    """What overrides put into the call beside `shown`."""
 
     def at(self, now: datetime) -> State:
         """What it is now: nothing has to be written for a deadline to pass. One that ended without being used has
@@ -143,7 +147,11 @@ class Ticket:
 
     @property
     def yes(self) -> Confirmed:
-        return Confirmed(self.tool, self.fingerprint, self.id)
+        return Confirmed(self.tool, self.fingerprint, self.id, overrides=self.overrides)
+
+    @property
+    def overrides(self) -> str:
+        return "" if self.filled is None else self.filled.tag
 
 
 @dataclass(frozen=True)
@@ -181,12 +189,14 @@ class TooLarge:
     most: int
 
 
-def digest(call: Call, tool: Tool, whose: Whose | None = None) -> str:
+def digest(call: Call, tool: Tool, whose: Whose | None = None, overrides: str = "") -> str:
     """Equal for the same call again: same caller, same client, same tool as it was, same arguments, same name that it
-    runs in."""
-    what = [call.principal, call.client, str(tool.id), tool.spec.fingerprint, dict(call.arguments)]
+    runs in, and the same put in by overrides."""
+    what: list[Json] = [call.principal, call.client, str(tool.id), tool.spec.fingerprint, dict(call.arguments)]
     if whose is not None:
         what.append(whose.tag)
+    if overrides:
+        what.append({"overrides": overrides})
     return hashlib.sha256(canonical(what)).hexdigest()
 
 
@@ -194,7 +204,14 @@ DISPLAYED: Final = Bounds(text=2_000, whole=8_000, members=100)
 """How much of a call is displayed at first. All of it can be asked for."""
 
 
-def wanted(id: str, call: Call, tool: Tool, display: ArgumentDisplay, whose: Whose | None = None) -> Wanted:
+def wanted(
+    id: str,
+    call: Call,
+    tool: Tool,
+    display: ArgumentDisplay,
+    whose: Whose | None = None,
+    filled: FilledIn | None = None,
+) -> Wanted:
     return Wanted(
         id,
         call.id,
@@ -203,12 +220,13 @@ def wanted(id: str, call: Call, tool: Tool, display: ArgumentDisplay, whose: Who
         tool.id,
         call.name,
         tool.spec.fingerprint,
-        digest(call, tool, whose),
+        digest(call, tool, whose, "" if filled is None else filled.tag),
         display.redact(tool.spec.input_schema, call.arguments),
         call.arguments,
         display.display(tool.spec.input_schema, call.arguments, DISPLAYED).arguments,
         whose,
         call.kept_as,
+        filled,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from .call import Call, NotConfirmed, Unconfirmed
 from .redact import WHOLE, one_line
 from .secret_marks import ArgumentDisplay, describe_masking
+from .shaping import FilledIn
 from .ticket import short
 from .tool import Json, JsonObject, Tool
 from .whose import Whose
@@ -14,7 +15,9 @@ MAX_ARGUMENT_CHARACTERS: Final = 16_000
 """Of a question in a client, which is read in a small dialog and cannot be scrolled back to."""
 
 
-def question(tool: Tool, call: Call, display: ArgumentDisplay, whose: Whose | None = None) -> str | None:
+def question(
+    tool: Tool, call: Call, display: ArgumentDisplay, whose: Whose | None = None, filled: FilledIn | None = None
+) -> str | None:
     """What a person is asked through their own client. Without the tool's own words, which may be written for this.
 
     `None` where not all of the call fits into a question, or a part of it is masked: nobody is asked about what they
@@ -23,7 +26,7 @@ def question(tool: Tool, call: Call, display: ArgumentDisplay, whose: Whose | No
     client = f" The call comes from {short(call.client)}." if call.client else ""
     runs = "" if whose is None else f" It runs at {short(whose.told)}."
     displayed = display.display(tool.spec.input_schema, call.arguments, WHOLE)
-    arguments = one_line(displayed.arguments)
+    arguments = one_line(displayed.arguments) + _filled_text(filled)
     if len(arguments) > MAX_ARGUMENT_CHARACTERS or displayed.masked:
         return None
     return (
@@ -32,6 +35,17 @@ def question(tool: Tool, call: Call, display: ArgumentDisplay, whose: Whose | No
     )
 
 
+def _filled_text(filled: FilledIn | None) -> str:
+    """What the call has beside the arguments that its caller sent."""
+    if filled is None:
+        return ""
+    defaults = f"\n\n{DEFAULTS_TEXT}: {one_line(dict(filled.defaults))}" if filled.defaults else ""
+    pinned = f"\n\n{PINNED_TEXT}: {', '.join(map(short, filled.pinned))}" if filled.pinned else ""
+    return f"{defaults}{pinned}"
+
+
+DEFAULTS_TEXT: Final = "Filled in by the operator's override"
+PINNED_TEXT: Final = "Pinned by the operator, values not shown"
 NOT_READABLE_IN_CLIENT: Final = (
     "This client was not asked, because its question cannot show the whole call: the arguments are too long, or a part "
     "of them is masked as secret."

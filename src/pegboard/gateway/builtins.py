@@ -108,7 +108,7 @@ class Builtins:
         builtin = self._named.get(tool.name)
         if builtin is None:
             return ProviderFailed(f"{tool.name} is not running", may_have_run=False)
-        said_yes = confirmed is not None and not confirmed.remembered and confirmed.is_for(admitted.tool)
+        said_yes = confirmed is not None and not confirmed.remembered and confirmed.is_for(admitted)
         run = admitted._replace(confirm=said_yes)
         try:
             if echo is None:

@@ -26,6 +26,7 @@ from pegboard.core.ids import CallId, PrincipalId, Source, ToolId
 from pegboard.core.inside import INSIDE, is_inside
 from pegboard.core.question import ELICITATION, unaskable
 from pegboard.core.secret_marks import ArgumentDisplay
+from pegboard.core.shaping import filled_in
 from pegboard.core.ticket import (
     Begun,
     TooLarge,
@@ -131,7 +132,7 @@ class Confirmation:
         self, asked: Admitted, peer: Peer | None, whose: Whose | None, each: bool
     ) -> Confirmed | NotConfirmed:
         call, tool = asked.call, asked.tool
-        yes = Confirmed(tool.id, tool.spec.fingerprint)
+        yes = Confirmed(tool.id, tool.spec.fingerprint, overrides=asked.overrides)
         if not each and await self._is_permitted(asked, whose):
             return yes._replace(remembered=True)
         if await self._continues(asked, whose):
@@ -140,7 +141,9 @@ class Confirmation:
             if isinstance(route := self._board.policy.confirmation_route(call.principal, tool.id), ByTicket):
                 return await self._by_ticket(asked, whose, instead=route)
             # Arguments may be megabytes, and to walk through them would hold up everybody else.
-            message = await anyio.to_thread.run_sync(question, tool, call, self.display, whose)
+            message = await anyio.to_thread.run_sync(
+                question, tool, call, self.display, whose, filled_in(asked.shape, call.arguments)
+            )
             if message is None:
                 answer = await self._by_ticket(asked, whose, nowhere=_TOO_LONG)
                 if isinstance(answer, NotConfirmed) and answer.how is Unconfirmed.WAITING:
@@ -175,7 +178,7 @@ class Confirmation:
         if call.made_by is not None:
             return False
         known = self._board.policy.consents.get(tool.id, ())
-        candidate = covering(known, tool, call.principal, call.client, self._clock(), whose)
+        candidate = covering(known, tool, call.principal, call.client, self._clock(), whose, asked.overrides)
         if candidate is None:
             return False
         try:
@@ -184,7 +187,8 @@ class Confirmation:
         except (StoreAway, TimeoutError) as error:
             log.warning("The standing permission %s does not count now, the store is away: %s", candidate.id, error)
             return False
-        if stored is None or not stored.covers(tool, call.principal, call.client, self._clock(), whose):
+        covered = (tool, call.principal, call.client, self._clock(), whose, asked.overrides)
+        if stored is None or not stored.covers(*covered):
             return False
         self.consent_uses.seen(stored.id)
         return True
@@ -229,7 +233,9 @@ class Confirmation:
     async def _claim(self, asked: Admitted, whose: Whose | None, nowhere: str) -> Confirmed | NotConfirmed:
         call, tool, declared = asked.call, asked.tool, self._board.policy.declared
         # Arguments may be megabytes, and to digest them would hold up everybody else.
-        want = await anyio.to_thread.run_sync(wanted, fresh_id(), call, tool, self.display, whose)
+        want = await anyio.to_thread.run_sync(
+            wanted, fresh_id(), call, tool, self.display, whose, filled_in(asked.shape, call.arguments)
+        )
         now = self._clock()
         deadline = now + timedelta(seconds=declared.confirmation_seconds)
         try:
@@ -322,6 +328,5 @@ def _text(said: bytes | None) -> str:
 
 
 def _continuation(asked: Admitted, state: str, whose: Whose | None) -> str:
-    return (
-        f"{digest(asked.call, asked.tool, whose)} {hashlib.sha256(state.encode('utf-8', 'surrogatepass')).hexdigest()}"
-    )
+    call = digest(asked.call, asked.tool, whose, asked.overrides)
+    return f"{call} {hashlib.sha256(state.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 
 from pegboard.core.commands import Rejected, Remember
-from pegboard.core.consent import Lifetime, end_of
+from pegboard.core.consent import Lifetime, call_fingerprint, end_of
 from pegboard.core.explain import seen_by
 from pegboard.core.ids import CallId, PrincipalId
 from pegboard.core.leftover import as_it_stands, gone_text, is_for_itself, is_of_board, needs_second_step
@@ -170,7 +170,8 @@ class TicketDesk:
         if isinstance(decided, Rejected):
             return decided
         client = ticket.client if scope is Scope.CLIENT else None
-        command = Remember(fresh_id(), ticket.tool, ticket.fingerprint, ticket.principal, client, until, ticket.whose)
+        fingerprint = call_fingerprint(ticket.fingerprint, ticket.overrides)
+        command = Remember(fresh_id(), ticket.tool, fingerprint, ticket.principal, client, until, ticket.whose)
         match await self.operator.do(command, by):
             case Rejected(why) as rejected:
                 kind = NotSaved if isinstance(rejected, NotSaved) else Rejected

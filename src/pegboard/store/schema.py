@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0023"
+REVISION: Final = "0024"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -270,6 +270,7 @@ tickets: Final = Table(
     Column("ended", Text, nullable=False),
     Column("whose", Words),
     Column("run_id", Words),
+    Column("filled", Words),
     PrimaryKeyConstraint("id"),
     Index("ix_tickets_digest", "digest", "asked_at"),
     Index("ix_tickets_state", "state", "deadline"),

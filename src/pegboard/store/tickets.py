@@ -12,6 +12,7 @@ from sqlalchemy import Row as SqlRow
 from sqlalchemy import delete, func, insert, or_, select, update
 
 from pegboard.core.ids import CallId, PrincipalId, ToolId, WireName
+from pegboard.core.shaping import FilledIn
 from pegboard.core.ticket import (
     REVOKED,
     WITHDRAWN,
@@ -270,6 +271,7 @@ def _row(wanted: Wanted, now: datetime, deadline: datetime, sealed: str | None) 
         "ended": "",
         "whose": None if wanted.whose is None else str(wanted.whose),
         "run_id": wanted.run,
+        "filled": _filled_row(wanted.filled),
     }
 
 
@@ -295,7 +297,22 @@ def _ticket(row: SqlRow[Any]) -> Ticket:
         ended=row.ended,
         whose=whose_of(row.whose),
         run=None if row.run_id is None else CallId(row.run_id),
+        filled=_filled(row.filled),
     )
+
+
+def _filled_row(filled: FilledIn | None) -> str | None:
+    if filled is None:
+        return None
+    members = {"tag": filled.tag, "defaults": dict(filled.defaults), "pinned": [*filled.pinned]}
+    return json.dumps(members, ensure_ascii=False)
+
+
+def _filled(text: str | None) -> FilledIn | None:
+    if text is None:
+        return None
+    members = json.loads(text)
+    return FilledIn(members["tag"], members["defaults"], tuple(members["pinned"]))
 
 
 def _name(id: str) -> str:

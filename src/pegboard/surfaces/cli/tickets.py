@@ -10,6 +10,7 @@ import click
 
 from pegboard.core.characters import escape_json
 from pegboard.core.secret_marks import describe_masking
+from pegboard.core.ticket_question import DEFAULTS_TEXT, PINNED_TEXT
 
 from .agreeing import agreed
 from .link import Api
@@ -262,6 +263,7 @@ def described(body: dict[str, Any], *, full: bool = False) -> str:
         lines.append(f"  used       {_time(body['begun'])}: {body['ended'] or 'its end is not known; it may have run'}")
     how = "without what looks like a secret" if body["redacted"] else describe_masking(len(body["masked"]))
     lines.append(f"\narguments, {how}:\n{escape_json(json.dumps(body['arguments'], indent=2, ensure_ascii=False))}")
+    lines += _filled_lines(body["filledIn"])
     if body["state"] == "waiting":
         if body["masked"]:
             places = ", ".join(map(one_line, body["masked"][:MAX_PLACES]))
@@ -269,6 +271,18 @@ def described(body: dict[str, Any], *, full: bool = False) -> str:
             lines.append(f"\nMasked at {places}{more}. To see: pegboard tickets show {body['id']} --reveal")
         lines.append(f"\npegboard tickets allow {body['id']}   or: pegboard tickets deny {body['id']}")
     return "\n".join(lines)
+
+
+def _filled_lines(filled: dict[str, Any] | None) -> list[str]:
+    """What overrides put into the call beside the arguments that its caller sent."""
+    if filled is None:
+        return []
+    defaults = escape_json(json.dumps(filled["defaults"], indent=2, ensure_ascii=False))
+    pinned = ", ".join(map(one_line, filled["pinned"]))
+    return [
+        *([f"\n{DEFAULTS_TEXT}:\n{defaults}"] if filled["defaults"] else []),
+        *([f"\n{PINNED_TEXT}: {pinned}"] if filled["pinned"] else []),
+    ]
 
 
 def path_of(id: str, under: str = "/tickets", what: str = "ticket", see: str = "pegboard tickets list") -> str:

@@ -10,12 +10,12 @@ from typing_extensions import TypedDict
 
 from pegboard.core.commands import Rejected, Revoke
 from pegboard.core.consent import Consent
-from pegboard.core.explain import seen_by
-from pegboard.core.redact import is_cut
+from pegboard.core.explain import is_current
+from pegboard.core.redact import WHOLE, is_cut, shorten
 from pegboard.core.scope import Scope as CallerScope
 from pegboard.core.secret_marks import DisplayedArguments, inexact_numbers
+from pegboard.core.shaping import FilledIn
 from pegboard.core.ticket import Scope, State, Ticket
-from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
 from pegboard.gateway.tickets import StandingTerms
@@ -42,6 +42,14 @@ class StandingShape(TypedDict):
     """How long it lasts unless another end is chosen; `null` for ever."""
 
 
+class FilledInShape(TypedDict):
+    """What overrides put into the call beside the arguments that its caller sent."""
+
+    defaults: Told
+    pinned: list[str]
+    """Names alone: a pinned value may be a secret."""
+
+
 class TicketShape(TypedDict):
     id: str
     state: State
@@ -58,6 +66,7 @@ class TicketShape(TypedDict):
     inexactNumbers: dict[str, str]
     """Whole numbers in the arguments that a reader with double precision, such as a browser, would change: as they are,
     by JSON pointer."""
+    filledIn: FilledInShape | None
     cut: bool
     """Whether something is left out because it is long. Each gap says how much."""
     asked: str
@@ -92,7 +101,8 @@ class ConsentShape(TypedDict):
     lastUsedAt: str | None
     whose: str | None
     fits: bool | None
-    """Whether the tool is still the one that it was given for; `null` where it is not listed."""
+    """Whether the tool, and what overrides put into its calls, are still those that it was given for; `null` where the
+    tool is not listed."""
 
 
 class ConsentsShape(Following):
@@ -146,7 +156,6 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
 
     def _consent_shape(consent: Consent, uses: Mapping[str, datetime]) -> ConsentShape:
         tool, last = gateway.board.catalogue.tools.get(consent.tool), uses.get(consent.id)
-        seen = None if tool is None else seen_by(tool, gateway.board.policy, View(consent.principal))
         return {
             "id": consent.id,
             "tool": str(consent.tool),
@@ -158,7 +167,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
             "expired": consent.is_expired(gateway.clock()),
             "lastUsedAt": moment(last),
             "whose": None if consent.whose is None else consent.whose.told,
-            "fits": None if seen is None else seen.spec.fingerprint == consent.fingerprint,
+            "fits": None if tool is None else is_current(consent, tool, gateway.board.policy),
         }
 
     @routes.get("/tickets/{id}")
@@ -255,6 +264,7 @@ def ticket_shape(
         "redacted": True,
         "masked": [] if displayed is None else [*displayed.masked],
         "inexactNumbers": inexact_numbers(arguments),
+        "filledIn": None if ticket.filled is None else _filled_shape(ticket.filled),
         "cut": is_cut(arguments) and (displayed is None or not full),
         "asked": ticket.asked.isoformat(),
         "deadline": ticket.deadline.isoformat(),
@@ -267,3 +277,8 @@ def ticket_shape(
         "whose": None if ticket.whose is None else ticket.whose.told,
         "standing": {"possible": terms.possible, "destructive": terms.destructive, "days": terms.days},
     }
+
+
+def _filled_shape(filled: FilledIn) -> FilledInShape:
+    defaults = shorten(dict(filled.defaults), WHOLE)
+    return {"defaults": defaults if isinstance(defaults, dict) else {}, "pinned": [*filled.pinned]}

@@ -20,6 +20,7 @@ export function Arguments({ ticket }: { ticket: OneTicket }): ReactElement {
     <section>
       <h3>Arguments</h3>
       <Json value={shown.arguments} depth={3} exactNumbers={shown.inexactNumbers} />
+      {shown.filledIn !== null && <FilledIn filled={shown.filledIn} />}
       <Said tool={ticket.tool} names={Object.keys(ticket.arguments)} />
       {shown.redacted && <p className="quiet small">What looks like a secret is left out here.</p>}
       {shown.cut && (
@@ -46,6 +47,33 @@ export function Arguments({ ticket }: { ticket: OneTicket }): ReactElement {
       )}
       {revealed !== undefined && waits && <p className="quiet small">Revealed. The activity has recorded it.</p>}
     </section>
+  );
+}
+
+/** What overrides put into the call beside what its caller sent. */
+function FilledIn({ filled }: { filled: NonNullable<OneTicket["filledIn"]> }): ReactElement {
+  return (
+    <>
+      {Object.keys(filled.defaults).length > 0 && (
+        <>
+          <h4>Filled in by the operator&apos;s override</h4>
+          <Json value={filled.defaults} depth={3} />
+        </>
+      )}
+      {filled.pinned.length > 0 && (
+        <p className="quiet small">
+          Pinned by the operator, values not shown:{" "}
+          {filled.pinned.map((name, at) => (
+            <span key={name}>
+              {at > 0 && ", "}
+              <code>
+                <Plain text={name} strict />
+              </code>
+            </span>
+          ))}
+        </p>
+      )}
+    </>
   );
 }
 
