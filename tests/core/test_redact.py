@@ -210,7 +210,7 @@ def test_numbers_that_json_cannot_hold_are_told_in_words() -> None:
     assert USUAL.shown([float("nan"), float("inf"), 10**5000]) == [
         "nan",
         "inf",
-        f"{10**5000:#x}"[:267] + "… 3,755 characters not shown …" + "0" * 133,
+        "… 16,610 bits not shown …",
     ]
 
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from pegboard.core.redact import BOUNDS, WHOLE, Redaction, is_cut
-from pegboard.core.secret_marks import ArgumentDisplay, DisplayedArguments, describe_masking, inexact_numbers, mask
+from pegboard.core.secret_marks import ArgumentDisplay, DisplayedArguments, describe_masking, exact_numbers, mask
+from pegboard.core.ticket import DISPLAYED
 from pegboard.core.tool import Json, JsonObject
 
 KEY = b"k" * 32
@@ -193,6 +194,17 @@ def test_who_does_not_decide_reads_the_mask_itself_whatever_the_property_is_call
 
 
 @pytest.mark.behaviour("confirmation.nothing_masked_by_looks")
-def test_numbers_that_double_precision_changes_are_named_by_their_pointers() -> None:
-    arguments: Json = {"a/b": [True, 2**53 - 1, 2**53], "~": {"c": -(2**60)}, "d": 1e300, "e": "9007199254740993"}
-    assert inexact_numbers(arguments) == {"/a~1b/2": str(2**53), "/~0/c": str(-(2**60))}
+def test_numbers_that_a_browser_rounds_or_writes_otherwise_are_named_by_their_pointers() -> None:
+    arguments: Json = {"a/b": [True, 2**53 - 1, 2**53], "~": {"c": -(2**60)}, "e": "9007199254740993"}
+    assert exact_numbers(arguments) == {"/a~1b/2": str(2**53), "/~0/c": str(-(2**60))}
+    floats: Json = [-0.0, 1.0, 1e16, 1e-05, -1e300, 0.1, -12.5]
+    assert exact_numbers(floats) == {"/0": "-0.0", "/1": "1.0", "/2": "1e+16", "/3": "1e-05", "/4": "-1e+300"}
+
+
+@pytest.mark.behaviour("confirmation.nothing_masked_by_looks")
+def test_a_long_whole_number_is_shown_in_its_digits_or_says_that_some_are_missing() -> None:
+    assert display({}, {"n": 10**300 + 7}).arguments == {"n": 10**300 + 7}
+    shown = ArgumentDisplay(Redaction(()), KEY).display({}, {"n": 10**3000 + 7}, DISPLAYED).arguments
+    assert is_cut(shown)
+    assert str(shown["n"]).startswith("1000")
+    assert is_cut(display({}, {"n": 1 << 100_000}).arguments), "Python writes no digits of such a number"

@@ -80,7 +80,7 @@ async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_p
             "arguments": {"text": "x", "api_key": "abc"},
             "redacted": False,
             "masked": [],
-            "inexactNumbers": {},
+            "exactNumbers": {},
             "filledIn": None,
             "cut": False,
             "asked": "2026-01-02T03:04:05+00:00",

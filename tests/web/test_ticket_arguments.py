@@ -62,12 +62,19 @@ def test_a_waiting_call_is_read_whole_and_its_masked_value_revealed(page: Page, 
 @pytest.mark.behaviour("confirmation.nothing_masked_by_looks")
 def test_a_number_that_browsers_round_is_shown_as_it_is(page: Page, served: Site) -> None:
     served.ask("GET", "/servers/post?settle=30")
-    arguments = {"variables": {"a/b": [0, 9007199254740993], "~": -(2**64) - 1}}
+    arguments = {"variables": {"a/b": [0, 9007199254740993], "~": -(2**64) - 1, "x": -0.0, "y": 1.0, "z": 10**300 + 7}}
     asked = served.ask("POST", "/call", {"tool": f"{SERVER}:log_in", "arguments": arguments})
     page.goto(f"{served.address}/ui/approvals?ticket={asked['ticket']}")
     call = page.get_by_role("article", name="Call of log_in")
     expect(call).to_contain_text("9007199254740993")
     expect(call).to_contain_text(str(-(2**64) - 1))
+    expect(call).to_contain_text("x: -0.0")
+    expect(call).to_contain_text("y: 1.0")
+    expect(call).to_contain_text(str(10**300 + 7))
+    page.get_by_role("button", name="as JSON").click()
+    text = page.get_by_role("dialog", name="As JSON").locator("pre.is-tall")
+    for number in ("9007199254740993", "-0.0", "1.0", str(10**300 + 7)):
+        expect(text).to_contain_text(number)
 
 
 @pytest.mark.behaviour("approvals.deceptive_names", "confirmation.hidden_characters")

@@ -19,6 +19,8 @@ from .characters import escape_json, escape_strictly
 from .tool import Json, JsonObject
 
 CUT: Final = "…"
+MAX_SHORT_BITS: Final = 256
+"""Of a number that takes no room to speak of."""
 
 _ALONE: Final = frozenset(
     {"auth", "bearer", "cookie", "cookies", "cvc", "cvv", "jwt", "otp", "passcode", "pwd", "ssn", "token", "tokens"}
@@ -226,7 +228,7 @@ def named_secrets(text: str) -> Iterator[tuple[int, int]]:
 
 
 _MARGIN: Final = 4_000
-_LEFT_OUT: Final = re.compile(rf"{CUT} [\d,]+ (?:character|member)s? not shown {CUT}")
+_LEFT_OUT: Final = re.compile(rf"{CUT} [\d,]+ (?:bit|character|member)s? not shown {CUT}")
 
 
 def _without_secrets(text: str) -> str:
@@ -334,8 +336,15 @@ class _Showing:
         # Python refuses to write integers of thousands of digits, and JSON has no infinity.
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return str(value)
-        if isinstance(value, int) and value.bit_length() > 256:
-            return self._taken(f"{value:#x}", self._bounds.text)
+        if isinstance(value, int) and value.bit_length() > MAX_SHORT_BITS:
+            try:
+                digits = str(value)
+            except ValueError:
+                return f"{CUT} {_counted(value.bit_length(), 'bit')} not shown {CUT}"
+            if len(digits) > min(self._bounds.text, max(self._left, _LEAST)):
+                return self._taken(digits, self._bounds.text)
+            self._left -= len(digits)
+            return value
         self._left -= 8
         return value
 

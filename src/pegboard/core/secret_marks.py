@@ -32,20 +32,23 @@ class DisplayedArguments:
     """Where a value is masked, as JSON pointers into the call's arguments."""
 
 
-def inexact_numbers(value: Json, pointer: str = "") -> dict[str, str]:
-    """Whole numbers that readers of JSON with double precision would change, such as browsers, by JSON pointer."""
+def exact_numbers(value: Json, pointer: str = "") -> dict[str, str]:
+    """Numbers that a browser would round or write otherwise, by JSON pointer: -0.0 and 1.0, which JavaScript writes as
+    0 and 1, and all with an exponent, which it writes by other rules."""
     match value:
         case bool():
             return {}
         case int() if not -MAX_EXACT_INTEGER <= value <= MAX_EXACT_INTEGER:
             return {pointer: str(value)}
+        case float() if "e" in (text := repr(value)) or text.endswith(".0"):
+            return {pointer: text}
         case dict():
             members = ((local(name), member) for name, member in value.items())
         case list():
             members = ((str(at), member) for at, member in enumerate(value))
         case _:
             return {}
-    return {at: text for name, member in members for at, text in inexact_numbers(member, f"{pointer}/{name}").items()}
+    return {at: text for name, member in members for at, text in exact_numbers(member, f"{pointer}/{name}").items()}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import { Plain } from "./Plain";
 
 const MOST = 200;
 
-/** By JSON pointer, what is shown in place of a number that JavaScript has rounded. */
+/** By JSON pointer, what is shown in place of a number that JavaScript has rounded or writes otherwise. */
 type ExactNumbers = Readonly<Record<string, string>>;
 
 export function Json({ value, depth = 2, exactNumbers = {} }: { value: unknown; depth?: number; exactNumbers?: ExactNumbers }): ReactElement {

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
 import { askText, route } from "@/api/client";
 import { sentence, type Problem } from "@/api/problem";
+import { indented } from "@/lib/json";
 import type { Query } from "@/lib/place";
 import { Button } from "./Button";
 import { Code, CopyButton } from "./Code";
@@ -98,7 +99,7 @@ const MOST = 400_000;
 
 function pretty(text: string): string {
   try {
-    const whole = JSON.stringify(JSON.parse(text), null, 2);
+    const whole = indented(text);
     return whole.length > MOST ? `${whole.slice(0, MOST)}\n… ${whole.length - MOST} characters more` : whole;
   } catch (error) {
     return `${sentence(error)}\n${text.slice(0, MOST)}`;

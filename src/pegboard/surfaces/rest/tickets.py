@@ -13,7 +13,7 @@ from pegboard.core.consent import Consent
 from pegboard.core.explain import is_current
 from pegboard.core.redact import WHOLE, is_cut, shorten
 from pegboard.core.scope import Scope as CallerScope
-from pegboard.core.secret_marks import DisplayedArguments, inexact_numbers
+from pegboard.core.secret_marks import DisplayedArguments, exact_numbers
 from pegboard.core.shaping import FilledIn
 from pegboard.core.ticket import Scope, State, Ticket
 from pegboard.gateway.gateway import Gateway
@@ -46,6 +46,8 @@ class FilledInShape(TypedDict):
     """What overrides put into the call beside the arguments that its caller sent."""
 
     defaults: Told
+    exactNumbers: dict[str, str]
+    """Of the defaults, as beside the arguments."""
     pinned: list[str]
     """Names alone: a pinned value may be a secret."""
 
@@ -63,9 +65,8 @@ class TicketShape(TypedDict):
     """Whether what looks like a secret is left out too: for those who may only look, and once nothing is to decide."""
     masked: list[str]
     """Where a value is masked that can be revealed, as JSON pointers into the arguments."""
-    inexactNumbers: dict[str, str]
-    """Whole numbers in the arguments that a reader with double precision, such as a browser, would change: as they are,
-    by JSON pointer."""
+    exactNumbers: dict[str, str]
+    """Numbers in the arguments, by JSON pointer, that a browser would round or write otherwise: as they are."""
     filledIn: FilledInShape | None
     cut: bool
     """Whether something is left out because it is long. Each gap says how much."""
@@ -263,7 +264,7 @@ def ticket_shape(
         "arguments": arguments,
         "redacted": True,
         "masked": [] if displayed is None else [*displayed.masked],
-        "inexactNumbers": inexact_numbers(arguments),
+        "exactNumbers": exact_numbers(arguments),
         "filledIn": None if ticket.filled is None else _filled_shape(ticket.filled),
         "cut": is_cut(arguments) and (displayed is None or not full),
         "asked": ticket.asked.isoformat(),
@@ -281,4 +282,5 @@ def ticket_shape(
 
 def _filled_shape(filled: FilledIn) -> FilledInShape:
     defaults = shorten(dict(filled.defaults), WHOLE)
-    return {"defaults": defaults if isinstance(defaults, dict) else {}, "pinned": [*filled.pinned]}
+    shown = defaults if isinstance(defaults, dict) else {}
+    return {"defaults": shown, "exactNumbers": exact_numbers(shown), "pinned": [*filled.pinned]}

@@ -3,6 +3,7 @@ import { useState, type ReactElement, type ReactNode } from "react";
 import { useAnswer } from "@/api/answers";
 import { ask } from "@/api/client";
 import type { Rendered as RenderedCall } from "@/api/types";
+import { hasExactNumbers, indented } from "@/lib/json";
 import { useParam } from "@/lib/place";
 import { bytes, command, count, number, span } from "@/lib/words";
 import { Answered, Button, ButtonLink, Code, Drawer, Json, Link, Notice, Rendered, Skeleton, StackedBar, StateMark, StateWords, Tag, Time, Trouble, type Tone } from "@/parts";
@@ -192,12 +193,12 @@ function Kept({
         <p className="quiet small">
           Not recorded. To keep them, redacted by rule, set <code>{setting}: true</code> under <code>audit:</code> in pegboard.yaml.
         </p>
-      ) : "json" in read ? (
+      ) : "json" in read && hasExactNumbers(text ?? "") ? (
         <div className="activity-kept">
           <Json value={read.json} depth={3} />
         </div>
       ) : (
-        <Code text={read.text} />
+        <Code text={"json" in read ? indented(text ?? "") : read.text} />
       )}
     </Part>
   );

@@ -19,7 +19,7 @@ export function Arguments({ ticket }: { ticket: OneTicket }): ReactElement {
   return (
     <section>
       <h3>Arguments</h3>
-      <Json value={shown.arguments} depth={3} exactNumbers={shown.inexactNumbers} />
+      <Json value={shown.arguments} depth={3} exactNumbers={shown.exactNumbers} />
       {shown.filledIn !== null && <FilledIn filled={shown.filledIn} />}
       <Said tool={ticket.tool} names={Object.keys(ticket.arguments)} />
       {shown.redacted && <p className="quiet small">What looks like a secret is left out here.</p>}
@@ -57,7 +57,7 @@ function FilledIn({ filled }: { filled: NonNullable<OneTicket["filledIn"]> }): R
       {Object.keys(filled.defaults).length > 0 && (
         <>
           <h4>Filled in by the operator&apos;s override</h4>
-          <Json value={filled.defaults} depth={3} />
+          <Json value={filled.defaults} depth={3} exactNumbers={filled.exactNumbers} />
         </>
       )}
       {filled.pinned.length > 0 && (

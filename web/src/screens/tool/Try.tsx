@@ -5,6 +5,7 @@ import { useDeed } from "@/api/answers";
 import { useMay, useSession } from "@/api/session";
 import type { Peg } from "@/api/types";
 import { faultsOf, filled, NO_FAULTS } from "@/lib/checking";
+import { indented } from "@/lib/json";
 import { number } from "@/lib/words";
 import { LOCAL } from "@/screens/wall/SeenBy";
 import { Button, ButtonLink, Check, Code, Dialog, FixedFields, Notice, RawField, Rendered, SchemaForm, Tabs, Tag, Trouble, type Values } from "@/parts";
@@ -185,7 +186,7 @@ function Weight({ name, tokens }: { name: string; tokens: number }): ReactElemen
 
 function pretty(text: string): string {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    return indented(text);
   } catch {
     return text;
   }
