@@ -189,9 +189,19 @@ def mark_exposed(house: House, listener: "socket") -> None:
     from pegboard.surfaces.listening import is_open_to_others
 
     board, settings = house.gateway.board, house.settings
-    is_fronted = settings is not None and bool(settings.gateway.proxies or settings.gateway.url)
+    is_fronted = settings is not None and (
+        bool(settings.gateway.proxies or settings.gateway.url)
+        or not all(map(_names_this_machine, (*settings.gateway.hosts, *settings.gateway.origins)))
+    )
     if is_open_to_others(listener) or is_fronted:
         board.decide(replace(board.policy, is_exposed=True))
+
+
+def _names_this_machine(place: str) -> bool:
+    """Of a Host header or an origin that is answered. Who allows another name expects callers through a proxy."""
+    from pegboard.surfaces.mcp.door import host_of, is_loopback
+
+    return is_loopback(host_of((place.partition("://")[2] or place).removesuffix(":*")))
 
 
 @asynccontextmanager

@@ -22,6 +22,10 @@ from pegboard.gateway.board import Board
         ("0.0.0.0", "", False),
         ("127.0.0.1", "gateway: {url: 'https://board.example.org'}", False),
         ("127.0.0.1", "gateway: {trusted_proxies: [127.0.0.1]}", False),
+        ("127.0.0.1", "gateway: {allowed_hosts: ['board.example.org:*']}", False),
+        ("127.0.0.1", "gateway: {allowed_hosts: ['localhost:8460', '[::1]:*', 127.0.0.2]}", True),
+        ("127.0.0.1", "gateway: {allowed_origins: ['https://app.example.org']}", False),
+        ("127.0.0.1", "gateway: {allowed_origins: ['http://localhost:*', 'http://[::1]:3000']}", True),
     ],
 )
 def test_only_a_gateway_that_nobody_else_reaches_has_an_interactive_local(
