@@ -141,14 +141,14 @@ def test_of_a_declared_principal_only_the_files_word_counts() -> None:
 
 
 @pytest.mark.behaviour("confirmation.modes")
-def test_the_override_that_sets_it_most_specifically_decides_for_the_tool() -> None:
+def test_a_ticket_that_the_file_sets_for_a_tool_is_undone_by_no_override_made_at_run_time() -> None:
     wide = Override(GITHUB.toolset, Pattern("*", "*"), confirmation=TICKET, declared=True)
     policy = Policy(Declared(overrides=(wide,), principals={ALICE: alice(interactive=True)}))
     assert isinstance(policy.confirmation_route(ALICE, DELETE), ByTicket)
     other = Override(GITHUB.toolset, DELETE, renderer="code")
     assert isinstance(after(_on_board(policy), SetOverride(other)).confirmation_route(ALICE, DELETE), ByTicket)
     own = Override(GITHUB.toolset, DELETE, confirmation=ConfirmationMode.IN_CLIENT)
-    assert isinstance(after(_on_board(policy), SetOverride(own)).confirmation_route(ALICE, DELETE), InClient)
+    assert isinstance(after(_on_board(policy), SetOverride(own)).confirmation_route(ALICE, DELETE), ByTicket)
 
 
 def _on_board(policy: Policy) -> Policy:

@@ -12,6 +12,7 @@ from tests.core.laws import call, fits
 from pegboard.core.argument import Argument, held
 from pegboard.core.call import Admitted, admit
 from pegboard.core.commands import SetOverride, apply
+from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.override import FIELDS, PLAIN, Appearance, Override, OverrideIndex, appearance
 from pegboard.core.pattern import Pattern
@@ -219,3 +220,43 @@ def test_the_index_says_what_holding_every_row_against_the_tool_says(each: list[
         assert shown.origin == {name: said[-1] for name, said in expected.items() if said}
         assert all(getattr(shown, name) == getattr(row, name) for name, row in shown.origin.items())
         assert index.hides(id) is (shown.enabled is False)
+
+
+TICKETS, IN_CLIENT = ConfirmationMode.TICKET, ConfirmationMode.IN_CLIENT
+
+
+@pytest.mark.behaviour("confirmation.modes")
+@pytest.mark.parametrize("target", [READ, Pattern("*", "*")])
+@pytest.mark.parametrize("layer", [{"declared": True}, {"manifest": True}, {}], ids=["file", "manifest", "person"])
+def test_a_ticket_of_any_override_is_loosened_by_no_other(target: ToolId | Pattern, layer: dict[str, bool]) -> None:
+    strict = Override(DEV, target, confirmation=TICKETS, **layer)
+    rows = [
+        strict,
+        Override(DEV, READ, confirmation=IN_CLIENT),
+        Override(DEV, READ, confirmation=IN_CLIENT, declared=True),
+    ]
+    index = OverrideIndex(tuple(rows))
+    setting = index.confirmation_setting(READ)
+    assert setting is not None
+    assert (setting.mode, setting.name) == (TICKETS, str(target))
+    assert index.for_tool(READ).origin["confirmation"] == strict
+
+
+@pytest.mark.behaviour("overrides.declared_confirmation_stays")
+def test_a_confirmation_that_the_file_requires_is_loosened_by_no_person() -> None:
+    declared = Override(DEV, Pattern("*", "*"), requires_confirmation=True, declared=True)
+    persons = [
+        Override(DEV, Pattern("*", "*"), requires_confirmation=True),
+        Override(DEV, READ, requires_confirmation=False),
+    ]
+    for rows in ([declared, persons[1]], [declared, *persons]):
+        index = OverrideIndex(tuple(rows))
+        assert index.confirms(READ)
+        assert index.for_tool(READ).requires_confirmation is True
+        assert index.for_tool(READ).origin["requires_confirmation"] == declared
+    loosened = Override(DEV, READ, requires_confirmation=False, declared=True)
+    assert not OverrideIndex((declared, loosened)).confirms(READ), "within the file the most specific wins"
+    assert OverrideIndex((loosened, persons[0])).confirms(READ), "a person may ask for more"
+    assert not OverrideIndex(tuple(persons)).confirms(READ)
+    manifest = Override(DEV, READ, requires_confirmation=True, manifest=True)
+    assert not OverrideIndex((manifest, persons[1])).confirms(READ), "what a toolset brings is no policy of the file"

@@ -120,7 +120,8 @@ def target(text: str, toolset: ToolsetId) -> ToolId | Pattern | BadId:
 
 def appearance(tool: ToolId, overrides: Iterable[Override]) -> Appearance:
     """A person's word lies on what a file declares, and that on what the toolset's manifest says; within each, the most
-    specific wins, then the later one."""
+    specific wins, then the later one. Confirmation is the exception: a ticket wins over all, and a person does not take
+    back what the file requires."""
     return OverrideIndex(tuple(overrides)).for_tool(tool)
 
 
@@ -141,6 +142,10 @@ class OverrideIndex:
         origin: dict[str, Override] = {}
         for row in fitting:
             origin |= {name: row for name in row.says if name != "arguments"}
+        if "requires_confirmation" in origin:
+            origin["requires_confirmation"] = _requiring(fitting)
+        if "confirmation" in origin:
+            origin["confirmation"] = _strictest(fitting)
         arguments, said = _arguments(fitting)
         return Appearance(
             renderer=origin.get("renderer", _SILENT).renderer,
@@ -176,7 +181,7 @@ class OverrideIndex:
         """Whether `requires_confirmation` is true in the end."""
         ranked = self._confirming_by_toolset.get(tool.toolset)
         fitting = () if ranked is None else ranked.fitting(tool)
-        return bool(fitting) and fitting[-1].requires_confirmation is True
+        return bool(fitting) and _requiring(fitting).requires_confirmation is True
 
     def confirmation_setting(self, tool: ToolId) -> ConfirmationSetting | None:
         """How calls of the tool are confirmed, by the override that sets it; `None` where none does."""
@@ -223,6 +228,21 @@ class _Ranked:
     @cached_property
     def _patterns(self) -> Patterns:
         return Patterns(tuple(row.target for row in self.patterned if isinstance(row.target, Pattern)))
+
+
+def _requiring(rows: Iterable[Override]) -> Override:
+    """Which of these, the weakest first, says whether calls must be confirmed. One says it at least. What a file
+    requires is the operator's, and no person's override loosens it."""
+    said = [row for row in rows if row.requires_confirmation is not None]
+    declared = next((row for row in reversed(said) if row.declared), None)
+    is_loosened = declared is not None and declared.requires_confirmation and not said[-1].requires_confirmation
+    return declared if declared is not None and is_loosened else said[-1]
+
+
+def _strictest(rows: Iterable[Override]) -> Override:
+    """Which of these, the weakest first, says how calls are confirmed. One says it at least."""
+    said = [row for row in rows if row.confirmation is not None]
+    return next((row for row in reversed(said) if row.confirmation is ConfirmationMode.TICKET), said[-1])
 
 
 def _arguments(rows: Iterable[Override]) -> tuple[Mapping[str, Argument], Mapping[str, Override]]:
