@@ -9,16 +9,19 @@ from pathlib import Path
 import anyio
 import pytest
 from tests.core.boards import ME, NOW
-from tests.gateway.asking import ASKS, DELETE, GITHUB, TOOLS
+from tests.gateway.asking import ASKS, DELETE, GITHUB, TOOLS, YES, asking, deletes
 from tests.store.engines import Engine, now
-from tests.support.doubles import OK, MemoryAudit, Providers
+from tests.support.asking import AskedClient
+from tests.support.doubles import OK, MemoryAudit, MemoryStore, Providers
 from tests.support.house import PATIENCE, Ticking, call_of, declared
 
-from pegboard.core.call import NotConfirmed
-from pegboard.core.commands import Command, Rejected, Revoke
+from pegboard.core.call import NotConfirmed, Unconfirmed
+from pegboard.core.commands import Command, Rejected, Revoke, SetOverride
+from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.consent import Consent
 from pegboard.core.entitling import MakeToken, RemovePrincipal
 from pegboard.core.ids import PrincipalId
+from pegboard.core.override import Override
 from pegboard.core.policy import Decided, Policy
 from pegboard.core.scope import Scope as TokenScope
 from pegboard.core.ticket import REVOKED, Scope, State
@@ -194,3 +197,33 @@ async def test_a_further_permission_leaves_the_yes_of_its_own_ticket(engine: Eng
                 await one.tickets.allow(each.ticket or "", Scope.ALWAYS, ME)
                 asked = call_of("pegboard_ticket", {"ticket": each.ticket, "wait": 0}, client="cli 1")
                 assert await one.caller.call(asked, View()) == OK
+
+
+@pytest.mark.behaviour("confirmation.interactive", "store.same_contract")
+async def test_an_answer_in_a_client_counts_by_what_the_store_says_and_not_by_what_a_gateway_heard(
+    engine: Engine, tmp_path: Path
+) -> None:
+    with anyio.fail_after(PATIENCE):
+        async with replica(engine, tmp_path) as one, replica(engine, tmp_path) as two:
+            await does(one, ASKS)
+            await two.operator.reload()
+
+            async def delete() -> Ended:
+                made = call_of("delete", {"repo": "x"}, client="cli 1")
+                return await two.caller.call(made, View(), None, AskedClient(YES))
+
+            assert await delete() == OK
+            await does(one, SetOverride(Override(DELETE.toolset, DELETE, confirmation=ConfirmationMode.TICKET)))
+            ended = await delete()
+            assert isinstance(ended, NotConfirmed)
+            assert ended.how is Unconfirmed.WAITING
+
+
+@pytest.mark.behaviour("confirmation.interactive")
+async def test_while_the_store_is_away_no_answer_in_a_client_counts(tmp_path: Path) -> None:
+    store = MemoryStore()
+    async with asking(tmp_path, store) as house:
+        await house.does(ASKS)
+        assert await deletes(house, AskedClient(YES)) == OK
+        store.away = ConnectionError("gone")
+        assert isinstance(await deletes(house, AskedClient(YES)), NotConfirmed)

@@ -8,7 +8,7 @@ import json
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
@@ -25,6 +25,7 @@ from pegboard.core.ended import how_it_ended
 from pegboard.core.ids import CallId, PrincipalId, Source, ToolId
 from pegboard.core.inside import INSIDE, is_inside
 from pegboard.core.question import ELICITATION, unaskable
+from pegboard.core.rejected import Rejected
 from pegboard.core.secret_marks import ArgumentDisplay
 from pegboard.core.shaping import filled_in
 from pegboard.core.ticket import (
@@ -81,6 +82,10 @@ WhoseAt: TypeAlias = Callable[[Source, Mapping[bytes, bytes]], Whose | None]
 """In whose name a source runs what is called with these headers, where they may say so."""
 
 
+CatchUp: TypeAlias = Callable[[], Awaitable[Rejected | None]]
+"""Takes over what the store holds now; why not, where the store is away."""
+
+
 def fresh_id() -> str:
     return "".join(secrets.choice(_LETTERS) for _ in range(10))
 
@@ -93,6 +98,7 @@ class Confirmation:
         clock: Clock,
         whose: WhoseAt = lambda *_: None,
         consents: ConsentStore | None = None,
+        catch_up: CatchUp | None = None,
     ) -> None:
         self.tickets: Final = tickets
         self._consents: ConsentStore = BoardConsents(board) if consents is None else consents
@@ -102,6 +108,7 @@ class Confirmation:
         self._board = board
         self._clock = clock
         self._whose = whose
+        self._catch_up = catch_up
         self._digest_key = secrets.token_bytes(32)
         self._continuing: OrderedDict[str, datetime] = OrderedDict()
 
@@ -159,7 +166,11 @@ class Confirmation:
                 return await self._by_ticket(asked, whose)
             if reply is None or not is_yes(reply):
                 return answered_no(tool, reply)
-            # Looked up again: while the user read the question, an operator may have decided that no client counts.
+            # Looked up again, in the store: while the user read the question, an operator may have decided that no
+            # client counts, perhaps at another gateway.
+            if self._catch_up is not None and (away := await self._catch_up()) is not None:
+                log.warning("The answer to call %s does not count, the store is away: %s", call.id, away.why)
+                return await self._by_ticket(asked, whose)
             route = self._board.policy.confirmation_route(call.principal, tool.id)
             return await self._by_ticket(asked, whose, instead=route) if isinstance(route, ByTicket) else yes
         return await self._by_ticket(asked, whose)

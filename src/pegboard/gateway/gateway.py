@@ -127,7 +127,8 @@ async def open_gateway(
     )
     async with anyio.create_task_group() as tasks:
         roster = Roster(board, provider_for, tasks, heard.ring, clock)
-        confirmation = Confirmation(board, NoTickets() if tickets is None else tickets, clock, roster.whose, consents)
+        place = NoTickets() if tickets is None else tickets
+        confirmation = Confirmation(board, place, clock, roster.whose, consents, operator.catch_up)
         tasks.start_soon(confirmation.consent_uses.run, name="uses of standing permissions")
         ticket_tool = TicketTool(board, confirmation, audit, clock)
         desk = TicketDesk(board, operator, confirmation, clock)
