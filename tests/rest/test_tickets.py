@@ -1,6 +1,6 @@
 """Tickets at the API: what waits, the decision, and what is remembered."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,18 +9,20 @@ from typing import Any
 
 import pytest
 from tests.core.boards import tool
-from tests.rest.desk import GITHUB, Desk, at_desk, problem
+from tests.rest.desk import GITHUB, TOOLS, Desk, at_desk, problem
 from tests.support.house import declared
 
+from pegboard.core.argument import Argument, held
 from pegboard.core.commands import SetOverride
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
 from pegboard.core.server import Trust
 from pegboard.core.ticket import Ticket
-from pegboard.core.tool import Tool
+from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.gateway.tickets import NoTickets
 from pegboard.ports import TicketsAway
 from pegboard.store import key_of, open_store
+from pegboard.surfaces.cli.tickets import described
 
 pytestmark = pytest.mark.anyio
 
@@ -28,11 +30,11 @@ WRITE = ToolId(GITHUB, "write")
 
 
 @asynccontextmanager
-async def asking(folder: Path) -> AsyncIterator[Desk]:
+async def asking(folder: Path, tools: Mapping[Any, tuple[Tool, ...]] = TOOLS) -> AsyncIterator[Desk]:
     url = f"sqlite:///{folder / 'pegboard.db'}"
     async with (
         open_store(url, clock=lambda: datetime.now(UTC), key=key_of({}, folder)) as store,
-        at_desk(tickets=store.tickets) as desk,
+        at_desk(tickets=store.tickets, tools=tools) as desk,
     ):
         await desk.house.does(SetOverride(Override(GITHUB.toolset, WRITE, requires_confirmation=True)))
         yield desk
@@ -283,3 +285,18 @@ async def test_a_scope_that_does_not_exist_is_refused(tmp_path: Path) -> None:
         id = (await call(desk))["ticket"]
         assert (await desk.ask("POST", f"/tickets/{id}/allow", json={"scope": "ever"})).status_code == 422
         assert (await desk.get(f"/tickets/{id}"))["state"] == "waiting"
+
+
+@pytest.mark.behaviour("confirmation.overrides_bound")
+async def test_a_ticket_shows_what_overrides_fill_in_and_the_names_of_what_they_pin(tmp_path: Path) -> None:
+    schema: JsonObject = {"type": "object", "properties": {"n": {}, "to": {}, "mode": {}}}
+    async with asking(tmp_path, {**TOOLS, GITHUB: (Tool(WRITE, ToolSpec("write", input_schema=schema)),)}) as desk:
+        arguments = {"to": Argument(default=held(-0.0)), "mode": Argument(pin=held("pinned-value"))}
+        override = Override(GITHUB.toolset, WRITE, requires_confirmation=True, arguments=arguments)
+        await desk.house.does(SetOverride(override))
+        ticket = await desk.get(f"/tickets/{(await call(desk, n=1))['ticket']}")
+        assert ticket["filledIn"] == {"defaults": {"to": 0}, "exactNumbers": {"/to": "-0.0"}, "pinned": ["mode"]}
+        assert described(ticket).partition("to the letter:\n")[2].partition("\n\npegboard")[0] == (
+            '{\n  "n": 1\n}\n\nFilled in by the operator\'s override:\n{\n  "to": -0.0\n}\n\n'
+            "Pinned by the operator, values not shown: mode"
+        )
