@@ -234,7 +234,7 @@ def _requiring(rows: Iterable[Override]) -> Override:
     """Which of these, the weakest first, says whether calls must be confirmed. One says it at least. What a file
     requires is the operator's, and no person's override loosens it."""
     said = [row for row in rows if row.requires_confirmation is not None]
-    declared = next((row for row in reversed(said) if row.declared), None)
+    declared = next((row for row in reversed(said) if row.declared and not row.assumed), None)
     is_loosened = declared is not None and declared.requires_confirmation and not said[-1].requires_confirmation
     return declared if declared is not None and is_loosened else said[-1]
 
