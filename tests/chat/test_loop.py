@@ -41,6 +41,27 @@ def test_the_model_may_search_again_and_is_shown_what_it_found(place: Place) -> 
     assert third["messages"][-1]["content"].startswith("[image that is not shown here: image/png")
 
 
+@pytest.mark.behaviour("autosearch.earlier_messages", "chat.streams")
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+def test_a_user_who_goes_on_is_still_shown_what_was_found_and_called_before(place: Place, streams: bool) -> None:
+    picture = Turn(calls=[("picture", {})])
+    model = place.model(picture, Turn("Shown."), Turn("Yes."), Turn("Yes."), size="13b")
+    messages: list[dict[str, str]] = []
+
+    def say(text: str) -> list[str]:
+        """The tools that the model is shown in its last turn."""
+        messages.append({"role": "user", "content": text})
+        answer = place.post({"model": model, "messages": messages, "stream": streams})
+        assert answer.status_code == 200, answer.text
+        messages.append({"role": "assistant", "content": "As told."})
+        return [name for name in names(place.asked_of(model)[-1]) if name not in ("python_execution", "tool_search")]
+
+    first, again = say("Add two whole numbers, please."), say("yes please")
+    assert (first[0], "picture" in first, again) == ("add", False, [*first, "picture"])
+    newest = say("Now list the nights of a trip")
+    assert (newest[0], newest[-1], len(newest)) == ("count_nights", "picture", 5)
+
+
 def test_a_search_is_recorded_like_any_call(place: Place) -> None:
     model = place.model(Turn(calls=[("tool_search", {"query": "nights of a trip"})]), Turn("Found."))
     place.say(model)

@@ -1,6 +1,7 @@
 """The search before the first turn on a real board: it finds what is open to its view, and opens nothing."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from tests.surfaces.mcp.workshop import DECLARED, HERE, key, open_workshop
@@ -81,3 +82,33 @@ async def test_a_user_who_pastes_a_book_is_answered_by_its_beginning() -> None:
     async with open_workshop() as workshop:
         found = await automatic_search(workshop.gateway, View(), "create a file \U0001f4da" * 100_000, Model(8))
     assert CREATE_FILE in found.found.ids
+
+
+@pytest.mark.behaviour("autosearch.earlier_messages")
+async def test_what_the_user_said_before_is_searched_again_while_places_are_free() -> None:
+    async with open_workshop() as workshop:
+        gateway, model = workshop.gateway, Model(13)
+        first = (await automatic_search(gateway, View(), "create a file", model)).found.ids
+        again = (await automatic_search(gateway, View(), "yes please", model, earlier=["create a file"])).found.ids
+        assert (again, len(again) > 2) == (first, True)
+        mixed = await automatic_search(
+            gateway, View(), "add two numbers", model, earlier=["yes please", "create a file"]
+        )
+        assert (mixed.found.ids[0].name, mixed.found.ids[1]) == ("add", CREATE_FILE)
+        assert len(mixed.found.ids) == 5
+        off = await gateway.operator.do(ThrowSwitch(CREATE_FILE, False), LOCAL)
+        assert isinstance(off, Policy)
+        called = [str(CREATE_FILE), "create_folder", "no_such_tool"]
+        locked = await automatic_search(gateway, View(), " ", Model(3), earlier=["create a file"], called=called)
+        assert CREATE_FILE not in locked.found.ids
+        assert (CREATE_FOLDER in locked.found.ids, len(locked.found.ids)) == (True, 2)
+
+
+@pytest.mark.behaviour("autosearch.earlier_messages")
+async def test_only_the_latest_distinct_messages_are_searched_again() -> None:
+    async with open_workshop() as workshop:
+        search = partial(automatic_search, workshop.gateway, View(), "yes", Model(13))
+        near = await search(earlier=[*["yes", "ok", " "] * 1000, *("go on", "and now?", "do it"), "create a file"])
+        assert CREATE_FILE in near.found.ids
+        far = await search(earlier=[*("ok", "go on", "and now?", "do it", "please"), "create a file"])
+        assert far.found.ids == ()

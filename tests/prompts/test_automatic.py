@@ -58,6 +58,34 @@ def test_what_the_conversation_found_before_stays_as_far_as_there_is_room() -> N
     assert searched(Materialised(((A, B),)), [C], (), Model(8)).found.ids == (A, B, C)
 
 
+@pytest.mark.behaviour("autosearch.earlier_messages")
+def test_places_that_the_newest_message_leaves_go_to_called_tools_and_then_to_earlier_messages() -> None:
+    automatic = searched(Materialised(), [D], [B], Model(8), called=[C], earlier=[[A, B, C], MANY[:4]])
+    assert automatic.found == Materialised(((D, A, C, *MANY[:2]),))
+    assert automatic.decisions[2:] == (
+        Decision(Step.FOUND, "mcp:dev~files:d", "it fits the user's words, in place 1"),
+        Decision(Step.KEPT, "mcp:dev~files:c", "it was called before, and a place is free"),
+        Decision(Step.KEPT, "mcp:dev~files:a", "it fits what the user said before, and a place is free"),
+        Decision(Step.KEPT, "mcp:dev~files:tool_0", "it fits what the user said before, and a place is free"),
+        Decision(Step.KEPT, "mcp:dev~files:tool_1", "it fits what the user said before, and a place is free"),
+    )
+
+
+@pytest.mark.behaviour("autosearch.earlier_messages")
+@pytest.mark.parametrize("billions", [None, 13, 70])
+def test_a_message_that_finds_enough_leaves_no_place(billions: float | None) -> None:
+    model = Model(billions)
+    automatic = searched(Materialised(), MANY, (), model, called=[A], earlier=[[B, C]])
+    assert automatic.found == Materialised((MANY[: model.most_found],))
+
+
+@pytest.mark.behaviour("autosearch.earlier_messages")
+def test_a_called_tool_keeps_its_place_in_the_list_and_is_kept_before_others() -> None:
+    """The same list again after a call, so that prompt caches stay good."""
+    assert searched(Materialised(), [], (), Model(8), called=[C], earlier=[[A, B, C, D]]).found.ids == (A, B, C, D)
+    assert searched(Materialised(), [], (), Model(), called=[D, C], earlier=[[A, B, C]]).found.ids == (C, D)
+
+
 @pytest.mark.behaviour("deferred.automatic")
 def test_a_search_that_finds_nothing_says_so_and_loses_nothing() -> None:
     nothing = Decision(Step.NOTHING, "tool_search", "no tool fits the user's words; the model can search anew")

@@ -1,9 +1,13 @@
 """The search before a model's first turn, on the board as it is: for surfaces that speak with models themselves."""
 
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final
 
 from pegboard.core.deferral import Materialised, shown, standing
+from pegboard.core.ids import ToolId
 from pegboard.core.presentations.kept import kept
+from pegboard.core.resolve import Open, Resolution
 from pegboard.core.retrieval import LONGEST_QUERY, MOST, Retrieval
 from pegboard.core.view import View
 from pegboard.prompts.automatic import Automatic, not_searched, searched
@@ -15,34 +19,68 @@ BESIDE: Final = 5
 """How many tools that fit less well are told of, so that one that is missed can be explained."""
 
 
+MAX_EARLIER_QUERIES: Final = 5
+"""How many of the user's earlier messages are searched again: it bounds what a long conversation costs."""
+
+
 async def automatic_search(
     gateway: Gateway,
     view: View,
     user_text: str,
     model: Model,
     *,
+    earlier: Iterable[str] = (),
+    called: Sequence[str] = (),
     found: Materialised = Materialised(),  # noqa: B008  a constant
     why_not: str | None = None,
 ) -> Automatic:
     """What this conversation has found once it was searched by what its user says. Opens nothing: who shows or calls
     what was found asks the board again.
 
-    `found` is what the conversation found before; `why_not` says why the model
-    may not search, as a clause.
+    `earlier` is what the user said before and `called` names the tools that were called before, the latest first: they
+    get the places that are left. `found` is what the conversation found before; `why_not` says why the model may not
+    search, as a clause.
     """
     if why_not is not None:
         return not_searched(found, why_not)
-    query = user_text.strip()[:LONGEST_QUERY].strip()
-    if not query:
+    query = _query(user_text)
+    distinct = dict.fromkeys(map(_query, earlier))
+    queries = [*islice((each for each in distinct if each not in ("", query)), MAX_EARLIER_QUERIES)]
+    if not query and not queries and not called:
         return not_searched(found, "the user has said nothing to search by")
     resolution = gateway.board.resolution(view)
     always = kept(resolution, gateway.board.policy.declared.presenting, ()).values()
     told = shown(resolution, standing(resolution, {*always}), Materialised())
     if not told.deferred:
         return not_searched(found, "no tool is deferred: whatever there is, is shown")
-    limit = min(MOST, model.most_found + len(told.tools) + BESIDE)
-    answer = await gateway.finder.retrieve(Retrieval(query, limit), view)
+    most = model.most_found
+    ranked = await _ranked(gateway, view, query, most + len(told.tools) + BESIDE) if query else []
+    used = [id for id in _open_tools(resolution, called) if id not in told.tools]
+    candidates = {*ranked, *used}.difference(told.tools)
+    before: list[list[ToolId]] = []
+    for each in queries:
+        if len(candidates) >= most:
+            break
+        before.append(await _ranked(gateway, view, each, most + len(told.tools)))
+        candidates |= {*before[-1]}.difference(told.tools)
+    return searched(found, ranked, told.tools, model, called=used, earlier=before)
+
+
+def _query(text: str) -> str:
+    return text.strip()[:LONGEST_QUERY].strip()
+
+
+async def _ranked(gateway: Gateway, view: View, query: str, limit: int) -> list[ToolId]:
+    """The tools that fit a query, the best first."""
+    answer = await gateway.finder.retrieve(Retrieval(query, min(MOST, limit)), view)
+    resolution = gateway.board.resolution(view)
     entries = answer["tools"]
     assert isinstance(entries, list)
     named = (resolution.called(str(entry["name"])) for entry in entries if isinstance(entry, dict))
-    return searched(found, [id for id in named if id is not None], told.tools, model)
+    return [id for id in named if id is not None]
+
+
+def _open_tools(resolution: Resolution, names: Sequence[str]) -> list[ToolId]:
+    """A tool that is locked by now takes no place."""
+    ids = dict.fromkeys(id for name in names if (id := resolution.called(name)) is not None)
+    return [id for id in ids if isinstance(resolution.verdicts.get(id), Open)]

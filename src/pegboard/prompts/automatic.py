@@ -21,6 +21,7 @@ class Step(Enum):
     BOUND = "bounded"
     NOTHING = "nothing found"
     FOUND = "shown"
+    KEPT = "still shown"
     LEFT_OUT = "left out"
 
 
@@ -51,23 +52,43 @@ def not_searched(found: Materialised, why: str) -> Automatic:
     return Automatic(found, (Decision(Step.SKIPPED, SEARCH, why),))
 
 
-def searched(found: Materialised, ranked: Sequence[ToolId], standing: Sequence[ToolId], model: Model) -> Automatic:
-    """`ranked` are the tools that fit the user's words, the best first; `standing` are those that it is shown anyway,
-    which take nobody's place."""
+def searched(
+    found: Materialised,
+    ranked: Sequence[ToolId],
+    standing: Sequence[ToolId],
+    model: Model,
+    *,
+    called: Sequence[ToolId] = (),
+    earlier: Sequence[Sequence[ToolId]] = (),
+) -> Automatic:
+    """`ranked` are the tools that fit the user's words, the best first; `standing` are those that the model is shown
+    anyway, which take no place.
+
+    Places that are left go to `called`, the tools that were called before, the latest first; then to `earlier`, what
+    fits each of the user's earlier messages, the latest message first. Being called decides about a place and not about
+    the order: a follow-up that finds nothing new gives the same list again, so that prompt caches stay good.
+    """
     most = model.most_found
     decisions = [
         Decision(Step.RAN, SEARCH, "tools are deferred, and the user's words tell what is wanted"),
         Decision(Step.BOUND, SEARCH, f"{model.size}: it is shown {most} found tools at most"),
     ]
-    chosen: list[ToolId] = []
+    chosen: dict[ToolId, None] = {}
     for place, id in enumerate(ranked, 1):
         if id in standing:
             decisions.append(Decision(Step.LEFT_OUT, str(id), f"it fits in place {place}, and is shown anyway"))
         elif len(chosen) < most:
-            chosen.append(id)
+            chosen[id] = None
             decisions.append(Decision(Step.FOUND, str(id), f"it fits the user's words, in place {place}"))
         else:
             decisions.append(Decision(Step.LEFT_OUT, str(id), f"it fits in place {place}, and {most} fit better"))
     if not ranked:
         decisions.append(Decision(Step.NOTHING, SEARCH, "no tool fits the user's words; the model can search anew"))
-    return Automatic(found.with_found(chosen, most), tuple(decisions))
+    before = tuple(id for message in earlier for id in message)
+    order = dict.fromkeys((*chosen, *before, *called))
+    for ids, why in ((called, "it was called before"), (before, "it fits what the user said before")):
+        for id in ids:
+            if len(chosen) < most and id not in chosen and id not in standing:
+                chosen[id] = None
+                decisions.append(Decision(Step.KEPT, str(id), f"{why}, and a place is free"))
+    return Automatic(found.with_found((id for id in order if id in chosen), most), tuple(decisions))

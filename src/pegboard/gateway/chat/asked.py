@@ -56,12 +56,9 @@ class Asked:
     """What is passed on to the model server as it came: temperature, max_tokens and all that we do not know."""
 
     @property
-    def last_words(self) -> str:
-        """What the user said last."""
-        for message in reversed(self.messages):
-            if message.get("role") == "user":
-                return text_of(message)
-        return ""
+    def user_texts(self) -> list[str]:
+        """What the user said, the latest first."""
+        return [text_of(message) for message in reversed(self.messages) if message.get("role") == "user"]
 
 
 def always() -> bool:

@@ -9,6 +9,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.validation import Validators
 
 from .asked import Asked, Who
+from .called_tools import CalledTools, conversation_keys
 from .calling import Calling
 from .conversation import Answer, Conversation, Tell
 from .limits import Tally
@@ -31,6 +32,7 @@ class Chat:
     models: Models
     limits: ChatLimits
     remembered: Remembered = field(default_factory=Remembered)
+    called_tools: CalledTools = field(default_factory=CalledTools)
     validators: Validators = field(default_factory=Validators)
     _refusing: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Models whose servers take no tools for them, whatever is known of their families; and what they said."""
@@ -57,7 +59,9 @@ class Chat:
     ) -> Answer | NoTool:
         report.server, report.model = served.server.name, served.model
         refused = self._refusing.get((served.server.name, served.model))
-        plan = await planned(self.gateway, asked, who, served.model, refused)
+        keys = await conversation_keys(who.view.principal, asked)
+        called = self.called_tools.before(keys, asked)
+        plan = await planned(self.gateway, asked, who, served.model, refused, called)
         if isinstance(plan, NoTool):
             return plan
         report.search_seconds = plan.seconds
@@ -75,7 +79,10 @@ class Chat:
             started,
             messages=whole,
         )
-        answer = await conversation.run()
+        try:
+            answer = await conversation.run()
+        finally:
+            self.called_tools.remember(keys, report)
         if conversation.plan.refused is not None:
             self._refusing[served.server.name, served.model] = conversation.plan.refused
         if answer.calls and conversation.hidden:

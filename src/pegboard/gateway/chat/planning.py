@@ -3,6 +3,7 @@
 In one order: capabilities, the automatic search, the prompt, the tools of the request.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -72,8 +73,11 @@ class Plan:
         return build(able, self.settings, overrides=overrides, client=self.client, waiting=self.waits)
 
 
-async def planned(gateway: Gateway, asked: Asked, who: Who, named: str, refused: str | None = None) -> Plan | NoTool:
-    """`refused` is what the model's server said before, when it was given tools."""
+async def planned(
+    gateway: Gateway, asked: Asked, who: Who, named: str, refused: str | None = None, called: Sequence[str] = ()
+) -> Plan | NoTool:
+    """`refused` is what the model's server said before, when it was given tools; `called` are the tools that the
+    conversation called before, the latest first."""
     await gateway.settled(SETTLE)
     settings = gateway.board.policy.declared.prompting
     view = launched(who.view, settings, asked.launch)
@@ -87,7 +91,8 @@ async def planned(gateway: Gateway, asked: Asked, who: Who, named: str, refused:
     silent = asked.choice is Choose.NEVER
     started = anyio.current_time()
     why_not = NO_TOOL_WANTED if silent else capable(gateway, view, model, settings).why_no_search
-    searched = await automatic_search(gateway, view, asked.last_words, model, why_not=why_not)
+    latest, *earlier = asked.user_texts or [""]
+    searched = await automatic_search(gateway, view, latest, model, earlier=earlier, called=called, why_not=why_not)
     found = searched.found if wanted is None else searched.found.with_found((wanted,), model.most_found)
     client = tuple(ToolShape(tool.name, tool.description, tool.parameters) for tool in asked.tools)
     seconds = anyio.current_time() - started
