@@ -40,7 +40,10 @@ def test_a_filter_that_allows_nothing_leaves_a_model_without_tools(place: Place)
     ("filter", "told"),
     [
         ([], "pegboard.filter must be an object with some of allow_builtins, deny_builtins, allow_servers, "),
-        ({"tools": []}, "pegboard.filter must be an object with some of "),
+        ({"tools": []}, "pegboard.filter.tools is unknown. Did you mean 'deny_tools' or 'allow_tools'? Known there: "),
+        ({"deny_tool": []}, "pegboard.filter.deny_tool is unknown. Did you mean 'deny_tools'"),
+        ({"denyBuiltins": []}, "pegboard.filter.denyBuiltins is unknown. Did you mean 'deny_builtins'?"),
+        ({"allowed_tools": []}, "pegboard.filter.allowed_tools is unknown. Did you mean 'allow_tools'?"),
         ({"deny_tools": "x"}, "pegboard.filter.deny_tools must be a list of at most 200 patterns."),
         ({"deny_tools": ["x"] * 201}, "pegboard.filter.deny_tools must be a list of at most 200 patterns."),
         ({"deny_tools": [7]}, "pegboard.filter: '' is not a pattern: write scope:name"),
@@ -50,6 +53,24 @@ def test_a_filter_that_allows_nothing_leaves_a_model_without_tools(place: Place)
 def test_a_filter_that_cannot_be_is_refused(place: Place, filter: object, told: str) -> None:
     answer = place.post({"messages": [{"role": "user", "content": "x"}], "pegboard": {"filter": filter}})
     assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(told)
+
+
+@pytest.mark.behaviour("names.of_other_programs")
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("enabled_builtins", "Did you mean 'filter.allow_builtins'?"),
+        ("tool_call_formats", "It is set in pegboard.yaml: 'prompts.formats' and 'prompts.primary'."),
+        ("format", "It is set in pegboard.yaml: 'prompts.formats' and 'prompts.primary'."),
+        ("filters", "Did you mean 'filter'?"),
+        ("colour", ""),
+    ],
+)
+def test_an_unknown_member_is_named_with_ours(place: Place, name: str, hint: str) -> None:
+    answer = place.post({"messages": [{"role": "user", "content": "x"}], "pegboard": {name: "PureJson"}})
+    told = " ".join(filter(None, (f"pegboard.{name} is unknown.", hint, "Known there: run (true or false), wait")))
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, f"pegboard.{name}")
     assert answer.json()["error"]["message"].startswith(told)
 
 

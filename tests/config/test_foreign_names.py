@@ -10,12 +10,14 @@ from pegboard.config.keys import PEGBOARD, SERVER
 from pegboard.config.section import Section
 from pegboard.config.shape import MapOf
 from pegboard.core.foreign_names import (
+    ABSENT_TOOLS,
     FORMATS,
     MCPPROXY_SERVER,
     MCPPROXY_SETTINGS,
     PLUGABLE_SETTINGS,
     TOOLS,
     argument_hints,
+    near_tools,
     same_but_spelling,
 )
 from pegboard.core.presentations.builtins import BUILTIN_TOOLS
@@ -66,6 +68,13 @@ def test_the_protocol_of_mcpproxy_is_our_transport() -> None:
         ("prompts: {builtins: [sql_select]}", "it is 'sql_select'. Did you mean 'execute_sql'?"),
         ("prompts: {builtins: [ToolSearch]}", "it is 'ToolSearch'. Did you mean 'tool_search'?"),
         ("prompts: {primary: HERMES}", "it is 'HERMES'. Did you mean 'hermes'?"),
+        ("prompts: {primary: PURE_JSON}", "it is 'PURE_JSON'. Did you mean 'json'?"),
+        ("prompts: {formats: [hermess]}", "it is 'hermess'. Did you mean 'hermes'?"),
+        ("models: {x: {format: Hermess}}", "it is 'Hermess'. Did you mean 'hermes'?"),
+        (
+            "prompts: {tool_search_max_results: 3}",
+            "unknown key. The size of a model decides how many tools it is shown: see 'models'.",
+        ),
     ],
 )
 def test_names_under_prompts_are_told_with_ours(text: str, said: str) -> None:
@@ -92,6 +101,48 @@ def test_a_format_is_taken_by_each_of_its_names(written: str, name: str) -> None
     prompting = settings(f"prompts: {{formats: [{written}], primary: {written}}}").declared.prompting
     assert (prompting.formats, prompting.primary) == ((name,), name)
     assert FORMATS[written] == name
+
+
+@pytest.mark.behaviour("names.of_other_programs")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("top_k", "allow_server_add", "max_result_size_chars", "docker_recovery"),
+        *("registries", "telemetry", "instructions", "environment"),
+    ],
+)
+def test_no_setting_of_mcpproxy_is_met_with_a_list_of_ours(name: str) -> None:
+    [problem] = problems(f"{name}: x\n")
+    assert "Known here:" not in problem
+    assert re.search(r"unknown key\. (Did you mean '|Leave it out: |A caller says it)", problem)
+
+
+@pytest.mark.behaviour("names.of_other_programs")
+@each_case(
+    ("tool", "sent", "hint"),
+    [
+        ("describe_tool", "name", "Did you mean 'names'? It is a list."),
+        ("describe_tool", "tool_id", "Did you mean 'names'? It is a list."),
+        ("retrieve_tools", "k", "Did you mean 'limit'?"),
+        ("list_tools", "name", "Did you mean 'toolset'?"),
+        ("get_tool_input_schema", "name", "Did you mean 'tool'?"),
+        ("get_tool_output_schema", "tool_name", "Did you mean 'tool'?"),
+    ],
+)
+def test_an_argument_of_another_program_is_told_with_ours(tool: str, sent: str, hint: str) -> None:
+    known = {name: own.spec.input_schema["properties"] for tools in OWN.values() for name, own in tools.items()}
+    properties = known[tool]
+    assert isinstance(properties, dict)
+    assert argument_hints(tool, [sent], properties) == (f"{sent}: {hint}",)
+
+
+@pytest.mark.behaviour("names.of_other_programs")
+def test_a_tool_that_mcpproxy_alone_has_is_told_with_what_to_do() -> None:
+    assert near_tools("code_execution", ["echo", "python_execution"]) == (("python_execution",), "")
+    assert near_tools("code_execution", ["echo"]) == ((), "Programs are run with python_execution, at /mcp/code.")
+    assert near_tools("read_cache", ["read_cached"]) == ((), ABSENT_TOOLS["read_cache"])
+    assert near_tools("ehco", ["echo"]) == (("echo",), "")
+    assert BUILTIN_TOOLS.isdisjoint(ABSENT_TOOLS)
 
 
 @pytest.mark.behaviour("names.of_other_programs")

@@ -107,7 +107,8 @@ def test_a_declared_pin_of_an_unknown_argument_closes_the_tool_by_every_exact_ke
             "{renderer: cod}",
             "renderer",
             "this must be one of code, document, markdown, html, frame, editor, terminal, file-diff, patch-diff, "
-            "web-search, todo-list, task, file-read, key-value, table, image, json, default; it is 'cod'.",
+            "web-search, todo-list, task, file-read, key-value, table, image, json, default; it is 'cod'. Did you mean "
+            "'code'?",
         ),
         (
             "{renderer: json, renderer_config: {valeu: 1}}",

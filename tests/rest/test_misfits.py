@@ -55,7 +55,7 @@ async def test_a_body_that_does_not_fit_is_told_by_place_and_want(path: str, bod
         ({"since": "yesterday"}, "since: this must be a time with its zone, like 2026-07-28T14:30:00Z."),
         ({"since": "2026-07-28T14:30:00"}, "since: this must be a time with its zone, like 2026-07-28T14:30:00Z."),
         ({"until": "0"}, "until: this must be a time with its zone, like 2026-07-28T14:30:00Z."),
-        ({"knd": "call"}, "knd: this is unknown here. Leave it out, or did you mean kind?"),
+        ({"knd": "call"}, "knd: this is unknown here. Leave it out, or did you mean 'kind'?"),
     ],
 )
 async def test_a_query_that_does_not_fit_is_told_so_too(params: dict[str, str], told: str) -> None:
@@ -86,11 +86,15 @@ async def test_a_body_that_is_no_json_is_told_so() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "told"),
     [
-        ("POST", "/toolsets/import?dryrun=true", "dryrun: this is unknown here. Leave it out, or did you mean dryRun?"),
+        (
+            "POST",
+            "/toolsets/import?dryrun=true",
+            "dryrun: this is unknown here. Leave it out, or did you mean 'dryRun'?",
+        ),
         (
             "DELETE",
             "/toolsets/kit?keepworkspace=true&x=1",
-            "keepworkspace: this is unknown here. Leave it out, or did you mean keepWorkspace?; "
+            "keepworkspace: this is unknown here. Leave it out, or did you mean 'keepWorkspace'?; "
             "x: this is unknown here. Leave it out.",
         ),
         ("GET", "/tools?zzzzzz=1", "zzzzzz: this is unknown here. Leave it out."),

@@ -203,7 +203,7 @@ async def test_no_secret_of_a_server_is_in_any_answer() -> None:
         ({"id": "x", "command": "x", "trust": "blind"}, "trust: this must be 'open', 'baseline' or 'strict'."),
         (
             {"id": "x", "command": "x", "comand": "y"},
-            "comand: this is unknown here. Leave it out, or correct its name.",
+            "comand: this is unknown here. Leave it out, or did you mean 'command'?",
         ),
         ({"id": "x", "command": 7}, "command: this must be a text."),
         ({"id": "x", "command": "a\0b"}, "command: this text holds a NUL character or half a character. Remove it."),

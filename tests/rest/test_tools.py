@@ -425,3 +425,30 @@ async def test_a_tool_is_told_by_our_name_to_whoever_knows_it_by_another() -> No
     async with at_desk() as desk:
         status, told = problem(await desk.ask("GET", "/why", params={"tool": "call_tool_read"}))
     assert (status, told) == (404, "Unknown tool 'call_tool_read'. Did you mean 'call_tool'? See: pegboard tools list")
+
+
+@pytest.mark.behaviour("names.of_other_programs")
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "told"),
+    [
+        (
+            "POST",
+            "/call",
+            {"tool": "x", "args": {}},
+            "args: this is unknown here. Leave it out, or did you mean 'arguments'?",
+        ),
+        ("POST", "/call", {"tool": "x", "args_json": "{}"}, "did you mean 'arguments'? It is an object and no text."),
+        ("POST", "/call", {"name": "x"}, "name: this is unknown here. Leave it out, or did you mean 'tool'?"),
+        ("GET", "/search", {"q": "x"}, "Find tools with: GET /api/v1/tools/search?query=TEXT"),
+        ("GET", "/tools/search", {"q": "x"}, "q: this is unknown here. Leave it out, or did you mean 'query'?"),
+        ("GET", "/prompt", {"model": "x", "enabled_builtins": "x"}, "or did you mean 'allow_builtins'?"),
+        ("GET", "/prompt", {"model": "x", "tool_call_formats": "x"}, "or did you mean 'format'?"),
+    ],
+)
+async def test_a_member_or_parameter_of_another_program_is_told_with_ours(
+    method: str, path: str, sent: dict[str, Any], told: str
+) -> None:
+    async with at_desk() as desk:
+        what = {"json": sent} if method == "POST" else {"params": sent}
+        status, why = problem(await desk.ask(method, path, **what))
+    assert (status, why.endswith(told)) == (422, True), why

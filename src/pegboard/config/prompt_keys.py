@@ -107,7 +107,11 @@ RECOVERED: Final = Key(
 PROMPTS_SECTION: Final = Section(
     "",
     (BASE, BUILTIN_LIST, FORMAT_LIST, PRIMARY, FILTER, BUDGET, RESULT, RECOVERED),
-    advice={**_WITHIN, "system": "Did you mean 'base'?"},
+    advice={
+        **_WITHIN,
+        "system": "Did you mean 'base'?",
+        "tool_search_max_results": PLUGABLE_SETTINGS["tool_search_max_results"],
+    },
 )
 
 PARAMETERS: Final = Key(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
-from pegboard.core.foreign_names import same_but_spelling
+from pegboard.core.foreign_names import near_words
 from pegboard.core.tool import Json, JsonObject
 
 from . import references
@@ -223,8 +223,8 @@ class Choice(Generic[T]):
     def _hint(self, text: str) -> str:
         if text in self.elsewhere:
             return f" {self.elsewhere[text]}"
-        spelt = same_but_spelling(text, self.words)
-        return "" if spelt is None else f" Did you mean {spelt!r}?"
+        near = near_words(text, self.words)
+        return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
     def schema(self) -> JsonObject:
         return {"enum": [*self.words]}

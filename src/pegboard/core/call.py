@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from .echo import Echo, told_apart
-from .foreign_names import TOOLS
+from .foreign_names import near_tools
 from .ids import CallId, PrincipalId, ToolId, WireName
-from .reference import closest
 from .resolve import Absent, Locked, Open, Resolution
 from .said import plainly
 from .shaping import Shaped, barred, put_in
@@ -306,10 +305,7 @@ def _unknown(name: str, resolution: Resolution) -> UnknownTool:
     meant = resolution.candidates(name)
     if len(meant) > 1:
         return UnknownTool(name, tuple(map(str, meant)), f"{len(meant)} tools may be meant.")
-    ours = TOOLS.get(name)
-    if ours is not None and WireName(ours) in resolution.by_name:
-        return UnknownTool(name, (ours,))
-    return UnknownTool(name, closest(name, resolution.by_name))
+    return UnknownTool(name, *near_tools(name, resolution.by_name))
 
 
 def _whole(

@@ -203,7 +203,7 @@ tool_overrides:
         "pattern such as filesystem:* or *:read_*.",
         "toolset.yaml:12: tool_overrides[3].renderer: this must be one of code, document, markdown, html, frame, "
         "editor, terminal, file-diff, patch-diff, web-search, todo-list, task, file-read, key-value, table, image, "
-        "json, default; it is 'cod'.",
+        "json, default; it is 'cod'. Did you mean 'code'?",
         "toolset.yaml:14: tool_overrides[5].enabled: this must be true or false, without quotes, and it is text.",
         "toolset.yaml:14: tool_overrides[5].toolId: this is tool_id in another spelling. Keep one of them.",
         "toolset.yaml:15: tool_overrides[6].tool_id: 'a:' does not fit: write a tool's id such as "

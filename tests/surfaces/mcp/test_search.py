@@ -357,8 +357,13 @@ async def test_the_habits_of_an_agent_of_mcpproxy_get_our_names() -> None:
             said = {name: told(await client.call_tool(name, arguments)) for name, arguments in habits.items()}
             with pytest.raises(MCPError) as unknown:
                 await client.call_tool("call_tool_read", {"name": "bench:echo"})
+            with pytest.raises(MCPError) as absent:
+                await client.call_tool("quarantine_security", {"operation": "list_quarantined"})
+            called = told(await client.call_tool("call_tool", {"name": "read_cache"}))
     assert "- operation: Leave it out: every server is listed." in said["upstream_servers"]
     assert "- tool_ids: Did you mean 'names'?" in said["describe_tool"]
     assert "- include_stats: Did you mean 'explain'?" in said["retrieve_tools"]
     assert "- args: Did you mean 'arguments'?" in said["call_tool"]
     assert "Did you mean 'call_tool'?" in str(unknown.value)
+    assert "Only people review tools and servers: pegboard approvals list" in str(absent.value)
+    assert "Results come whole" in called

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from pegboard.core.foreign_names import CHAT_MEMBERS, near_member_hint
 from pegboard.core.ids import BadId
 from pegboard.core.launch import MEMBERS, NO_FILTER, LaunchFilter, launch_filter
 from pegboard.core.nesting import READABLE, deeper_than, more_values_than
@@ -27,6 +28,9 @@ OURS: Final = frozenset(
     }
 )
 """Members that are not passed on as they are."""
+LONGEST_SHOWN: Final = 100
+_EXTENSION_MEMBERS: Final = ("run", "wait", "filter")
+_EXTENSION: Final = "run (true or false), wait (seconds) and filter"
 _TOOL_NAME: Final = re.compile("[A-Za-z0-9_.-]{1,64}")
 _NO_PARAMETERS: Final[JsonObject] = {"type": "object", "properties": {}}
 
@@ -189,11 +193,11 @@ def _extension(value: Json, choice: Choice) -> tuple[bool, float]:
     runs = choice in (Choose.AS_IT_LIKES, Choose.NEVER)
     if value is None:
         return runs, 0.0
-    if not isinstance(value, dict) or not value.keys() <= {"run", "wait", "filter"}:
-        raise _wrong(
-            "pegboard",
-            "pegboard must be an object with run (true or false), wait (seconds) and filter, or some of them.",
-        )
+    if not isinstance(value, dict):
+        raise _wrong("pegboard", f"pegboard must be an object with {_EXTENSION}, or some of them.")
+    if (name := next((name for name in value if name not in _EXTENSION_MEMBERS), None)) is not None:
+        known = (*_EXTENSION_MEMBERS, *(f"filter.{member}" for member in MEMBERS))
+        raise _unknown("pegboard", name, CHAT_MEMBERS.get(name) or near_member_hint(name, known), _EXTENSION)
     wait = value.get("wait", 0)
     if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= LONGEST_WAIT:
         raise _wrong("pegboard.wait", f"pegboard.wait must be a number of seconds from 0 to {LONGEST_WAIT}.")
@@ -203,8 +207,10 @@ def _extension(value: Json, choice: Choice) -> tuple[bool, float]:
 def _launch(value: Json) -> LaunchFilter:
     if value is None:
         return NO_FILTER
-    if not isinstance(value, dict) or not value.keys() <= {*MEMBERS}:
+    if not isinstance(value, dict):
         raise _wrong("pegboard.filter", f"pegboard.filter must be an object with some of {', '.join(MEMBERS)}.")
+    if (name := next((name for name in value if name not in MEMBERS), None)) is not None:
+        raise _unknown("pegboard.filter", name, near_member_hint(name, MEMBERS), ", ".join(MEMBERS))
     texts: dict[str, list[str]] = {}
     for name, patterns in value.items():
         if not isinstance(patterns, list) or len(patterns) > MOST_PATTERNS:
@@ -224,6 +230,11 @@ def _truth(body: JsonObject, name: str, otherwise: bool) -> bool:
     if not isinstance(value, bool):
         raise _wrong(name, f"{name} must be true or false.")
     return value
+
+
+def _unknown(where: str, name: str, hint: str | None, known: str) -> _Bad:
+    member = f"{where}.{name if len(name) <= LONGEST_SHOWN else name[:LONGEST_SHOWN] + '…'}"
+    return _wrong(member, " ".join(filter(None, (f"{member} is unknown.", hint, f"Known there: {known}."))))
 
 
 def _wrong(param: str, message: str) -> _Bad:

@@ -20,11 +20,11 @@ from pegboard.core.call import (
     looked_up,
     refusal_text,
 )
+from pegboard.core.foreign_names import near_tools
 from pegboard.core.ids import WireName
 from pegboard.core.presentations import Presented
 from pegboard.core.presentations.code import FOUND_BY, INSTRUCTIONS, SEARCH, TOOLS, Told
 from pegboard.core.prompting import PYTHON
-from pegboard.core.reference import closest
 from pegboard.core.resolve import Open, Resolution
 from pegboard.core.retrieval import BLANK, FEW, Retrieval
 from pegboard.core.ticket import TICKET, TICKET_TOOL
@@ -143,7 +143,7 @@ class Code(Wrapping):
     def _unlisted(self, name: str, view: View) -> Own:
         """The name of a tool that is a function here: told to the model, which found it under another roof."""
         found = looked_up(name, self._gateway.board.resolution(view))
-        unknown = UnknownTool(name, closest(name, (*TOOLS, PYTHON)))
+        unknown = UnknownTool(name, *near_tools(name, (*TOOLS, PYTHON)))
         refusal = found if isinstance(found, ToolIsLocked) else unknown
 
         async def answer() -> UnknownTool | ToolIsLocked:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import anyio
 
 from pegboard.core.call import Arguments, BadArguments, Returned, ToolIsLocked, UnknownTool, looked_up, refusal_text
-from pegboard.core.foreign_names import TOOLS
+from pegboard.core.foreign_names import TOOLS, near_tools
 from pegboard.core.ids import ToolId, WireName
 from pegboard.core.presentations.mending import schema_words
 from pegboard.core.presentations.own import CALL
 from pegboard.core.prompting import SEARCH
-from pegboard.core.reference import closest
 from pegboard.core.resolve import Open
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.tool import JsonObject, Tool
@@ -162,7 +161,7 @@ class Wrapping(ABC):
         """A name that is not in the list. That of a tool of the board is told to the model, which has found it and
         calls it by itself; any other is the client's mistake, and told by the protocol's error."""
         found = looked_up(name, self._gateway.board.resolution(view))
-        unknown = UnknownTool(name, self._near(name))
+        unknown = UnknownTool(name, *near_tools(name, self._own_names))
         if isinstance(found, Open):
             unknown = UnknownTool(name, (), f"Here it is called with {CALL}.")
         refusal = found if isinstance(found, ToolIsLocked) else unknown
@@ -182,17 +181,14 @@ class Wrapping(ABC):
 
         return Own(found.tool if isinstance(found, ToolIsLocked) else None, answer, result, self.name)
 
-    def _near(self, name: str) -> tuple[str, ...]:
-        """Of its own tools: by a name that another gateway has for one, or by one that is much the same."""
-        ours = TOOLS.get(name)
-        return (ours,) if ours in self._own_names else closest(name, self._own_names)
-
     def _ended(self, name: str, view: View, ended: Ended) -> JsonObject:
         """That there is no such tool is for the model to read: it made up the name, not its client."""
         match ended:
             case UnknownTool(unknown, near):
-                ours = near or (self._near(unknown) if unknown in TOOLS else ())
-                return error_result(refusal_text(replace(ended, near=ours), self._found_by))
+                # By a name that another program has for one of this list, which the board does not know.
+                if not near and TOOLS.get(unknown) in self._own_names:
+                    ended = replace(ended, near=(TOOLS[unknown],), why="")
+                return error_result(refusal_text(ended, self._found_by))
             case BadArguments(id):
                 # The model has not read the schema, or not all of it: with it, the next call can be right.
                 schema = schema_words(id, self._gateway.board.resolution(view), self.schemas_by)

@@ -3,8 +3,12 @@
 Never the library's own text, which names its types and patterns.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, get_args, get_origin
+
+from pydantic import BaseModel
+
+from pegboard.core.foreign_names import near_member_hint
 
 _FINGERPRINT: Final = "^[0-9a-f]{64}$"
 _WORDS: Final[Mapping[str, str]] = {
@@ -50,8 +54,9 @@ _OF_PLACE: Final[Mapping[str, str]] = {
 _FORM: Final = "this does not have the form that is wanted. See: /api/v1/openapi.json"
 
 
-def misfit_text(found: Mapping[str, Any]) -> str:
-    """Of one finding of the library's: by its type, never by its message, but for sentences of our own."""
+def misfit_text(found: Mapping[str, Any], body: Any = None) -> str:
+    """Of one finding of the library's: by its type, never by its message, but for sentences of our own. `body` is the
+    type of what should have been sent."""
     if found["loc"] == ("body",) and isinstance(found.get("input"), bytes):
         return _NO_JSON
     # Of what is no JSON the library tells how many characters were read, in the place of a place.
@@ -60,8 +65,34 @@ def misfit_text(found: Mapping[str, Any]) -> str:
         return _NO_BODY
     if where in _OF_PLACE and str(found["type"]) in ("too_short", "string_pattern_mismatch"):
         return f"{where}: {_OF_PLACE[where]}"
+    if found["type"] == "extra_forbidden" and (model := _model_at(body, found["loc"][1:-1])) is not None:
+        return f"{where}: {unknown_text(str(found['loc'][-1]), member_names(model))}"
     what = _what(str(found["type"]), found.get("ctx") or {}, str(found["msg"]))
     return f"{where}: {what}" if where else what
+
+
+def unknown_text(name: str, known: Iterable[str]) -> str:
+    """For a member or a parameter that a route does not have."""
+    hint = near_member_hint(name, known)
+    return "this is unknown here. Leave it out" + ("." if hint is None else f", or d{hint[1:]}")
+
+
+def member_names(model: type[BaseModel]) -> Iterator[str]:
+    for name, member in model.model_fields.items():
+        yield from dict.fromkeys((name, member.alias or name))
+
+
+def _model_at(kind: Any, path: Sequence[int | str]) -> type[BaseModel] | None:
+    """The model that stands at this place in what is sent, where one does."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if not path:
+            return kind
+        members = (member for name, member in kind.model_fields.items() if path[0] in (name, member.alias))
+        inner = next((member.annotation for member in members), None)
+        return None if inner is None else _model_at(inner, path[1:])
+    rest = path[1:] if path and get_origin(kind) is list else path
+    found = (_model_at(each, rest) for each in get_args(kind))
+    return next((model for model in found if model is not None), None)
 
 
 def _what(kind: str, bounds: Mapping[str, Any], said: str) -> str:

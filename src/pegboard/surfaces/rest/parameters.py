@@ -8,8 +8,9 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from pegboard.core.reference import closest
+from pegboard.core.foreign_names import PARAMETERS
 
+from .misfits import member_names, unknown_text
 from .problems import Problem
 
 
@@ -23,7 +24,8 @@ async def refuse_unknown_parameters(request: Request) -> None:
     unknown = [name for name in request.query_params if name not in known]
     if not unknown:
         return
-    wrong = [f"{name}: this is unknown here. {_instead(name, known)}" for name in unknown]
+    elsewhere = PARAMETERS.get(route.name, {})
+    wrong = [f"{name}: {elsewhere.get(name) or unknown_text(name, known)}" for name in unknown]
     raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(wrong), {"errors": wrong})
 
 
@@ -31,12 +33,6 @@ def _known(route: APIRoute) -> Iterable[str]:
     for field in route.dependant.query_params:
         kind = field.field_info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            for name, member in kind.model_fields.items():
-                yield from (name, member.alias or name)
+            yield from member_names(kind)
         else:
             yield field.alias
-
-
-def _instead(name: str, known: Iterable[str]) -> str:
-    near = closest(name, known)
-    return f"Leave it out, or did you mean {near[0]}?" if near else "Leave it out."

@@ -71,8 +71,9 @@ def answer_problems(app: FastAPI) -> None:
         return answer
 
     @app.exception_handler(RequestValidationError)
-    async def misfit(_: Request, error: RequestValidationError) -> JSONResponse:
-        wrong = [misfit_text(item) for item in error.errors()]
+    async def misfit(request: Request, error: RequestValidationError) -> JSONResponse:
+        body = getattr(request.scope.get("route"), "body_field", None)
+        wrong = [misfit_text(item, None if body is None else body.field_info.annotation) for item in error.errors()]
         return problem_response(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(wrong), {"errors": wrong})
 
     @app.exception_handler(Exception)

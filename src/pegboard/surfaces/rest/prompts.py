@@ -7,11 +7,10 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, Field
 
-from pegboard.core.foreign_names import FORMATS, same_but_spelling
+from pegboard.core.foreign_names import FORMATS, near_words
 from pegboard.core.ids import BadId, BuiltinKey, ToolId
 from pegboard.core.launch import MEMBERS, LaunchFilter, launch_filter
 from pegboard.core.prompting import LEAST_BUDGET, KnownModel, Prompting
-from pegboard.core.reference import closest
 from pegboard.core.resolve import Resolution
 from pegboard.core.retrieval import LONGEST_QUERY
 from pegboard.core.view import View
@@ -30,8 +29,7 @@ FORMAT_NAMES: Final = tuple(dict.fromkeys(FORMATS.values()))
 def _known(name: str) -> str:
     if (known := FORMATS.get(name)) is not None:
         return known
-    spelt = same_but_spelling(name, FORMATS)
-    near = closest(name, FORMAT_NAMES) if spelt is None else (FORMATS[spelt],)
+    near = near_words(name, FORMATS)
     hint = f". Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(f"this must be one of {', '.join(FORMAT_NAMES)}{hint}")
 
