@@ -395,7 +395,7 @@ EVIL = key("evil~evil")
 
 
 def decoyed(made: Board, *decoys: ToolId, trust: Trust = Trust.STRICT) -> Board:
-    """The same board after servers have listed these tools as well, which nobody approved."""
+    """The same board after servers have listed these tools as well, which no person approved."""
     listings = dict(made.catalogue.listings)
     for decoy in decoys:
         listing = listings.get(decoy.source, Listing(decoy.source, Up(NOW)))
@@ -447,8 +447,24 @@ def test_a_denial_that_only_unapproved_tools_match_says_so_and_how_to_go_on() ->
     ]
 
 
+def approved(made: Board, id: ToolId, *, first_sight: bool = False, spec: ToolSpec | None = None) -> Board:
+    given = Approval(spec or made.tools[id].spec, ME, NOW, first_sight)
+    return made.deciding(approvals={**made.policy.decided.approvals, id: given})
+
+
 @pytest.mark.behaviour("names.decoys_end_no_lock")
-@pytest.mark.parametrize("how", ["approved", "approved once", "blocked"])
+@pytest.mark.parametrize("kind", [kind for kind in DENIALS if kind not in ("an unknown server", "another case")])
+def test_no_server_ends_the_lock_of_another_ones_tool_by_first_sight(kind: str) -> None:
+    names = ("widget_gett", "dev__github__widget_gett")
+    made = decoyed(DENIALS[kind], *(ToolId(EVIL, name) for name in names), trust=Trust.BASELINE)
+    for name in names:
+        made = approved(made, ToolId(EVIL, name), first_sight=True)
+    assert unknown_locks(made) == {GET}
+    assert len(texts(made)) == 1
+
+
+@pytest.mark.behaviour("names.decoys_end_no_lock")
+@pytest.mark.parametrize("how", ["approved", "blocked"])
 def test_a_tool_that_a_person_reviewed_is_what_the_denial_means(how: str) -> None:
     other = ToolId(EVIL, "widget_gett")
     made = decoyed(OPEN.declaring(denials=(Denial(Pattern("*", "widget_gett"), AT),)), other)
@@ -456,16 +472,25 @@ def test_a_tool_that_a_person_reviewed_is_what_the_denial_means(how: str) -> Non
     if how == "blocked":
         made = made.deciding(switches={other: Switch(False, ME, NOW, blocks=True)})
     else:
-        spec = made.tools[other].spec if how == "approved" else ToolSpec("widget_gett", description="before")
-        approvals = {**made.policy.decided.approvals, other: Approval(spec, ME, NOW)}
-        made = made.deciding(approvals=approvals)
+        made = approved(made, other)
     assert (unknown_locks(made), texts(made)) == (set(), [])
     assert locked(made) == {other}
 
 
-def test_what_an_openly_trusted_server_lists_is_what_a_denial_means_among_its_own_tools_alone() -> None:
+@pytest.mark.behaviour("names.decoys_end_no_lock")
+def test_neither_an_earlier_definition_nor_a_switch_is_a_review_of_the_tool() -> None:
+    other = ToolId(EVIL, "widget_gett")
+    made = decoyed(OPEN.declaring(denials=(Denial(Pattern("*", "widget_gett"), AT),)), other)
+    assert unknown_locks(approved(made, other, spec=ToolSpec("widget_gett", description="before"))) == {GET}
+    assert unknown_locks(made.deciding(switches={other: Switch(True, ME, NOW)})) == {GET}
+
+
+@pytest.mark.parametrize("trust", [Trust.OPEN, Trust.BASELINE])
+def test_a_tool_that_its_servers_trust_accepts_is_what_a_denial_means_among_its_own_tools_alone(trust: Trust) -> None:
+    """Otherwise a denial of `widget_get` would lock the `widget_gets` of the same server on most boards."""
     hung = board([tool(EVIL, "widget_get"), tool(EVIL, "widget_gets"), tool(GITHUB, "widget_gets")])
-    made = hung.deciding(approvals={}, trust={EVIL: Trust.OPEN, GITHUB: Trust.OPEN})
+    seen = {id: Approval(one.spec, ME, NOW, first_sight=True) for id, one in hung.tools.items()}
+    made = hung.deciding(approvals={} if trust is Trust.OPEN else seen, trust={EVIL: trust, GITHUB: trust})
     denied = made.declaring(denials=(Denial(Pattern("*", "widget_get"), AT),))
     assert unknown_locks(denied) == {ToolId(GITHUB, "widget_gets")}
     scoped = made.declaring(denials=(Denial(Pattern("evil", "widget_get"), AT),))

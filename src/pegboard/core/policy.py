@@ -299,6 +299,12 @@ class Policy:
             return Trust.STRICT
         return self.decided.trust.get(server.key, server.trust)
 
+    def awaits_first_sight(self, server: Server) -> bool:
+        """Whether what it lists next is approved because nobody has seen its tools before."""
+        if server.quarantined or self.trust(server) is not Trust.BASELINE:
+            return False
+        return not self.decided.was_seen(server.key)
+
     @cached_property
     def tokens(self) -> Mapping[str, ApiToken]:
         """Those made at run time. Of a principal that the file declares only the file's own count."""

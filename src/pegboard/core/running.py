@@ -8,7 +8,7 @@ from .ids import BuiltinKey, ProviderKey, ToolId
 from .override import OverrideIndex
 from .policy import Policy
 from .rules import owner_off
-from .server import Connection, Protocol, Server, Starts, Timeouts, Trust
+from .server import Connection, Protocol, Server, Starts, Timeouts
 from .tool import Tool, ToolSpec
 from .worded import UNSAID, worded
 
@@ -34,9 +34,7 @@ def awaits_first_sight(listing: Listing, policy: Policy) -> bool:
     if isinstance(key, BuiltinKey) or not has_listed(listing):
         return False
     server = policy.servers.get(key)
-    if server is None or server.quarantined or policy.trust(server) is not Trust.BASELINE:
-        return False
-    return not policy.decided.was_seen(key)
+    return server is not None and policy.awaits_first_sight(server)
 
 
 def first_sight(listing: Listing, policy: Policy, others: Iterable[Tool] = ()) -> TakeBaseline | None:

@@ -58,21 +58,17 @@ def with_suspects(catalogue: Catalogue, policy: Policy) -> Policy:
 
 
 def unmatched_denials(catalogue: Catalogue, policy: Policy) -> Iterator[tuple[ExactDenial, tuple[ToolId, ...]]]:
-    """Each exact denial that no known tool matches, with the tools whose names are near.
+    """Each exact denial that no reviewed tool matches, with the tools whose names are near.
 
-    A server can list any name, so a tool that no person has reviewed does not count as a match. One of an openly
-    trusted server counts among the tools of that server."""
+    A server can list any name, so a match that no person has reviewed counts within its own server alone."""
     if not policy.exact_denials:
         return
-    unmatched = [denial for denial in policy.exact_denials if not _names_a_tool(denial, catalogue, policy)]
-    if not unmatched:
-        return
     known = _Known(catalogue, policy)
-    for denial in unmatched:
+    for denial in policy.exact_denials:
         matching = known.matching(denial)
-        if matching is None or any(_is_reviewed(id, policy) for id in matching):
+        if matching is None or any(map(known.is_reviewed, matching)):
             continue
-        settled = {id.source for id in matching if _is_open(id.source, policy)}
+        settled = {id.source for id in matching if known.is_accepted(id)}
         near = tuple(id for id in known.near(denial) if id.source not in settled and id not in matching)
         if not matching:
             yield denial, near
@@ -154,8 +150,9 @@ def unknown_names(catalogue: Catalogue, policy: Policy) -> tuple[UnknownName, ..
     for denial, near in unmatched_denials(catalogue, policy):
         scope, _ = _parts(denial)
         waiting, off = known.unheard(scope, denial.within)
-        if denial.unreviewed is not None and _awaits_first_sight(denial.unreviewed.source, policy):
-            continue
+        server = None if denial.unreviewed is None else known.server_of(denial.unreviewed)
+        if server is not None and policy.awaits_first_sight(server) and all(id.source == server.key for id in near):
+            continue  # its tools are about to be approved, which settles this
         if not waiting or near:
             names = tuple(dict.fromkeys(_as_written(denial, id) for id in near)) or known.similar(denial)
             reported.append(
@@ -173,37 +170,6 @@ def unknown_names(catalogue: Catalogue, policy: Policy) -> tuple[UnknownName, ..
     return (*reported, *known.others())
 
 
-def _names_a_tool(denial: ExactDenial, catalogue: Catalogue, policy: Policy) -> bool:
-    """A quick look that settles nearly every denial: by its own name or id, a tool is named."""
-    match denial.about, denial.within:
-        case Named(name), None:
-            return any(_is_reviewed(id, policy) for id in catalogue.by_name.get(name, ()))
-        case ToolId() as id, None:
-            return id in catalogue.tools and _is_reviewed(id, policy)
-        case _:
-            return False
-
-
-def _is_reviewed(id: ToolId, policy: Policy) -> bool:
-    """Whether the name is more than a server's word: the gateway's own, or one that a person or first sight approved,
-    or that a person switched. What the tool was approved as does not matter here; its name is the same."""
-    decided = policy.decided
-    return isinstance(id.source, BuiltinKey) or id in decided.approvals or id in decided.switches
-
-
-def _is_open(source: Source, policy: Policy) -> bool:
-    server = policy.servers.get(source) if not isinstance(source, BuiltinKey) else None
-    return server is not None and policy.trust(server) is Trust.OPEN
-
-
-def _awaits_first_sight(source: Source, policy: Policy) -> bool:
-    """Whether its tools are about to be approved, so that there is nothing to report yet."""
-    server = policy.servers.get(source) if not isinstance(source, BuiltinKey) else None
-    if server is None or policy.trust(server) is not Trust.BASELINE or awaited_review(server) is not None:
-        return False
-    return not policy.decided.was_seen(server.key)
-
-
 class _Known:
     """Every tool, server and toolset that a name can mean."""
 
@@ -216,6 +182,28 @@ class _Known:
             toolsets=frozenset({*policy.toolsets, *(source.toolset for source in self.sources)}),
             servers=frozenset(source for source in self.sources if isinstance(source, ServerKey)),
         )
+
+    def is_reviewed(self, id: ToolId) -> bool:
+        """Whether a person approved the tool as it is now, or blocked it; or it is the gateway's own.
+
+        Neither first sight nor open trust is a review: both accept whatever name a server chooses."""
+        switch, approval = self.policy.decided.switches.get(id), self.policy.decided.approvals.get(id)
+        if isinstance(id.source, BuiltinKey) or (switch is not None and switch.blocks):
+            return True
+        if approval is None or approval.first_sight:
+            return False
+        tool = self.catalogue.tools.get(id)
+        return tool is not None and approval.fingerprint == tool.spec.fingerprint
+
+    def is_accepted(self, id: ToolId) -> bool:
+        """Whether it was ever approved, at first sight or by a person, or its server is trusted openly.
+
+        Such a server could as well have given its own tools any other names, so it gains nothing by this one."""
+        server = self.server_of(id)
+        return id in self.policy.decided.approvals or (server is not None and self.policy.trust(server) is Trust.OPEN)
+
+    def server_of(self, id: ToolId) -> Server | None:
+        return None if isinstance(id.source, BuiltinKey) else self.policy.servers.get(id.source)
 
     def matching(self, denial: ExactDenial) -> tuple[ToolId, ...] | None:
         """The tools that it names; `None` if it names a server or toolset that exists, with or without tools."""
@@ -298,15 +286,15 @@ class _Known:
         return names
 
     def _foremost(self, ranks: Mapping[ToolId, int], always: int) -> tuple[ToolId, ...]:
-        """Those with the lowest rank in each source, and among its reviewed tools; and all of this rank or a lower one.
+        """Those with the lowest rank in each source, and among its approved tools; and all of this rank or a lower one.
 
         So nothing that a server lists frees the tool of another server, or one that was there before."""
         least: dict[tuple[Source, bool], int] = {}
-        reviewed = {id for id in ranks if _is_reviewed(id, self.policy)}
+        approved = self.policy.decided.approvals
         for id, rank in ranks.items():
-            for group in ((id.source, False), (id.source, id in reviewed)):
+            for group in ((id.source, False), (id.source, id in approved)):
                 least[group] = min(least.get(group, rank), rank)
-        return tuple(id for id, rank in ranks.items() if rank <= max(always, least[id.source, id in reviewed]))
+        return tuple(id for id, rank in ranks.items() if rank <= max(always, least[id.source, id in approved]))
 
     def similar(self, denial: ExactDenial) -> tuple[str, ...]:
         """Names that resemble it, too little to lock their tools."""
