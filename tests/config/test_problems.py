@@ -234,6 +234,56 @@ def test_known_and_optional_scopes_and_those_with_wildcards_are_no_errors(text: 
     assert settings(text if "servers" in text else SHOP + text).unknown_toolsets(()) == ()
 
 
+DESK = "servers: {shop: {command: x}, desk: {command: y}}\n"
+
+
+@pytest.mark.behaviour("config.denied_scopes_exist")
+@pytest.mark.parametrize("said", ["enabled: false", "requires_confirmation: true", "confirmation: ticket"])
+@pytest.mark.parametrize("written", ["shop:pay", "shop:*", "shop~shop:pay", "mcp:shop:pay"])
+def test_a_restricting_override_under_the_wrong_toolset_is_an_error(written: str, said: str) -> None:
+    loaded = settings(DESK + f"overrides: {{desk: {{'{written}': {{{said}}}}}}}")
+    (problem,) = loaded.unknown_toolsets(())
+    scope = {"shop~shop:pay": "shop~shop", "mcp:shop:pay": "desk~shop"}.get(written, "shop")
+    assert problem.what.startswith(f"toolset 'desk' has no server {scope!r}, so this restricts nothing. ")
+    assert ("It is in toolset 'shop': write the override under overrides.shop" in problem.what) == (
+        written != "mcp:shop:pay"
+    )
+    assert problem.line == 2
+    assert len(loaded.unknown_toolsets({"shop"}, [key("other~shop")])) == 1
+    if scope != "shop~shop":
+        assert loaded.unknown_toolsets((), [key("desk~shop")]) == ()
+
+
+@pytest.mark.behaviour("config.denied_scopes_exist", "names.optional")
+@pytest.mark.parametrize(
+    "row",
+    [
+        "'shop:pay': {enabled: false, optional: true}",
+        "'shop:pay': {description_override: Pays}",
+        "'desk:pay': {enabled: false}",
+        "'desk~desk:pay': {enabled: false}",
+        "'mcp:desk:pay': {enabled: false}",
+        "'*:pay': {enabled: false}",
+        "pay: {enabled: false}",
+    ],
+)
+def test_overrides_that_may_fit_or_restrict_nothing_are_no_errors(row: str) -> None:
+    assert settings(DESK + f"overrides: {{desk: {{{row}}}}}").unknown_toolsets(()) == ()
+
+
+@pytest.mark.behaviour("config.denied_scopes_exist", "config.errors_name_near_matches")
+def test_switching_off_a_misspelled_toolset_is_an_error() -> None:
+    loaded = settings(DESK + "toolsets: {shp: {enabled: false}}")
+    assert [str(problem) for problem in loaded.unknown_toolsets(())] == [
+        "pegboard.yaml:2: toolsets.shp: no server belongs to toolset 'shp', so this switches nothing off. Did you mean "
+        "'shop'? Correct it, remove it, or install the toolset first (pegboard servers add NAME --toolset shp)."
+    ]
+    assert loaded.warnings == ()
+    assert loaded.unknown_toolsets((), [key("shp~any")]) == ()
+    for right in ("{shop: {enabled: false}}", "{wiki: {enabled: false}}", "{shp: {enabled: true}}"):
+        assert settings(DESK + f"toolsets: {right}").unknown_toolsets(()) == ()
+
+
 @pytest.mark.parametrize("days", ["1e99", "36501", "9" * 40, ".inf", ".nan", "-1"])
 def test_an_absurd_number_is_told_with_what_it_may_be(days: str) -> None:
     assert problems(f"audit: {{keep_days: {days}, keep_rows: {days}}}") == [

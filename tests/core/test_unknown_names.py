@@ -313,6 +313,89 @@ def test_a_policy_without_unmatched_denials_is_not_made_anew() -> None:
     assert with_suspects(wrong.catalogue, once) is once
 
 
+# --- overrides under the wrong toolset, and toolsets that are no toolset ---------------------------------------------
+
+SHOP, DESK = key("shop~shop"), key("desk~desk")
+PAY, NOTE = ToolId(SHOP, "pay"), ToolId(DESK, "note")
+SHOP_AND_DESK = board([tool(SHOP, "pay"), tool(DESK, "note")])
+RESTRICTIONS: dict[str, dict[str, object]] = {
+    "off": {"enabled": False},
+    "confirmed": {"requires_confirmation": True},
+    "ticket": {"confirmation": ConfirmationMode.TICKET},
+    "hidden": {"arguments": {"to": Argument(hide=True)}},
+}
+
+
+def under_desk(target: ToolId | Pattern, on: Board = SHOP_AND_DESK, **said: object) -> Board:
+    row = replace(override(target, **said), toolset=DESK.toolset)
+    return on.declaring(overrides=(row,))
+
+
+@pytest.mark.behaviour("names.denial_fails_closed")
+@pytest.mark.parametrize("said", RESTRICTIONS)
+@pytest.mark.parametrize("target", [Pattern("shop", "pay"), Pattern("*", "pay"), ToolId(key("desk~shop"), "pay")])
+def test_a_restricting_override_under_the_wrong_toolset_locks_the_tool_it_names(
+    target: ToolId | Pattern, said: str
+) -> None:
+    made = under_desk(target, SHOP_AND_DESK, **RESTRICTIONS[said])
+    assert unknown_locks(made) == {PAY}
+    (text,) = texts(made)
+    assert "Did you mean 'mcp:shop~shop:pay'? Until the entry is corrected or marked as optional" in text
+    verdict = resolve(made.catalogue, made.policy, View(ME)).verdicts[PAY]
+    assert isinstance(verdict, Locked)
+    assert sentence(verdict.reason) == (
+        f"overrides.desk names '{str(target).removeprefix('*:')}' (pegboard.yaml:14), "
+        "which no tool of toolset 'desk' has; it may mean mcp:shop~shop:pay."
+    )
+
+
+def test_an_override_that_fits_a_tool_of_its_toolset_or_may_still_do_so_locks_no_other() -> None:
+    both = board([tool(SHOP, "pay"), tool(DESK, "pay")])
+    seen = {id: Approval(one.spec, ME, NOW, first_sight=True) for id, one in both.tools.items()}
+    for made in (both, both.deciding(approvals=seen)):
+        assert unknown_locks(under_desk(Pattern("*", "pay"), made, requires_confirmation=True)) == set()
+    for health in (Starting(1, NOW), Off()):
+        listings = {**SHOP_AND_DESK.catalogue.listings, DESK: Listing(DESK, health)}
+        starting = replace(SHOP_AND_DESK, catalogue=Catalogue(listings))
+        assert unknown_locks(under_desk(Pattern("*", "pay"), starting, enabled=False)) == set()
+        assert unknown_locks(under_desk(Pattern("shop", "pay"), starting, enabled=False)) == {PAY}
+    assert unknown_locks(under_desk(ToolId(DESK, "pay"), enabled=False)) == set()
+    assert unknown_locks(under_desk(Pattern("*", "pay"), description_override="Pays")) == set()
+    assert unknown_locks(under_desk(Pattern("*", "pay"), enabled=False, optional=True)) == set()
+
+
+@pytest.mark.behaviour("names.decoys_end_no_lock")
+def test_an_unapproved_tool_of_the_wrong_toolset_does_not_end_that_lock() -> None:
+    made = under_desk(Pattern("*", "pay"), enabled=False)
+    assert PAY in unknown_locks(decoyed(made, ToolId(DESK, "pay")))
+
+
+@pytest.mark.behaviour("names.denial_fails_closed")
+def test_switching_off_a_misspelled_toolset_locks_the_tools_of_the_nearest_one() -> None:
+    off = replace(toolset(ToolsetId("shp")), enabled=False, origin=AT)
+    made = SHOP_AND_DESK.declaring(toolsets={**SHOP_AND_DESK.policy.declared.toolsets, off.id: off})
+    assert unknown_locks(made) == {PAY}
+    assert texts(made) == [
+        "Unknown toolset 'shp' in toolsets (/srv/pegboard.yaml:14). Did you mean 'shop'? "
+        "Until the entry is corrected or removed, mcp:shop~shop:pay is locked."
+    ]
+    verdict = resolve(made.catalogue, made.policy, View(ME)).verdicts[PAY]
+    assert isinstance(verdict, Locked)
+    assert sentence(verdict.reason) == (
+        "toolsets names 'shp' (pegboard.yaml:14), to which no server belongs; it may mean mcp:shop~shop:pay."
+    )
+    assert remedy(verdict.reason) == "Ask the user to correct the entry in pegboard.yaml, or remove it."
+
+
+def test_switching_off_a_toolset_that_is_near_no_other_or_has_a_server_locks_nothing() -> None:
+    for id in ("wiki", "shop2"):
+        off = replace(toolset(ToolsetId(id)), enabled=False, origin=AT)
+        made = SHOP_AND_DESK.declaring(toolsets={**SHOP_AND_DESK.policy.declared.toolsets, off.id: off})
+        if id == "shop2":
+            made = made.with_server(server(key("shop2~any")))
+        assert (unknown_locks(made), texts(made)) == (set(), [])
+
+
 # --- the right name, written with something else ---------------------------------------------------------------------
 
 OTHERWISE = (

@@ -39,12 +39,18 @@ class Doubt:
     """Whether a file that says so is refused (ADR 16); otherwise it is a warning."""
     may_be_server: bool = False
     """Whether a server's id or key would do as well: it is the scope of a denial."""
+    within: str | None = None
+    """The toolset whose servers alone would do."""
 
     def stands(self, toolsets: Container[str], servers: Iterable[ProviderKey]) -> bool:
         """Whether it is right, given what is installed."""
-        if self.toolset in toolsets:
+        if self.within is not None:
+            servers = [key for key in servers if key.toolset == self.within]
+        elif self.toolset in toolsets:
             return False
-        return not self.may_be_server or not any(map(Pattern(self.toolset, "*").matches_source, servers))
+        elif not self.may_be_server:
+            return True
+        return not any(map(Pattern(self.toolset, "*").matches_source, servers))
 
 
 @dataclass(frozen=True, slots=True)

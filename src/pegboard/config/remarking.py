@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from pegboard.core.ids import LOCAL
+from pegboard.core.ids import LOCAL, ServerKey, ToolId
 from pegboard.core.pattern import Pattern, is_pattern, pattern
 from pegboard.core.policy import Declared, Policy
-from pegboard.core.reference import OfServer, OfToolset, closest, reference
+from pegboard.core.reference import OfServer, OfToolset, closest, misspellings, reference
 from pegboard.core.running import wanted
 from pegboard.core.said import shell_word
+from pegboard.core.server import DeclaredAt
 
 from . import keys, principal_keys
 from .declaring import Place, key_of
@@ -16,6 +17,7 @@ from .overriding import texts_in
 from .problem import Doubt, Problem, Stranger
 from .section import OptionalName, Values
 from .telling import Placed
+from .tree import under
 
 
 def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]:
@@ -47,6 +49,8 @@ def doubts(values: Values, board: Declared, place: Place) -> Iterator[Doubt]:
             )
             yield Doubt(name.value, Problem(place.file, name.line, name.at, what), is_error=True)
     yield from _denied_scopes(values, board, place)
+    yield from _override_scopes(board)
+    yield from _toolsets_off(board)
     listed = [*values.value(keys.GRANTS, {}).values()]
     listed += [
         toolsets
@@ -97,6 +101,48 @@ def _denied_scopes(values: Values, board: Declared, place: Place) -> Iterator[Do
             f"(pegboard servers add {add}), or mark the entry as optional."
         )
         yield Doubt(scope, Problem(place.file, name.line, name.at, what), is_error=True, may_be_server=True)
+
+
+def _override_scopes(board: Declared) -> Iterator[Doubt]:
+    """Servers and toolsets before the names and patterns of overrides that restrict. An override applies within its
+    toolset alone, so with any other scope it restricts nothing."""
+    for row in board.overrides:
+        scope = str(row.target.source) if isinstance(row.target, ToolId) else row.target.scope
+        fitting = Pattern(scope, "*").matches_source
+        own = [key for key in board.servers if key.toolset == row.toolset]
+        if row.optional or not row.restricts or row.toolset not in board.toolsets or is_pattern(scope):
+            continue
+        if scope == row.toolset or any(map(fitting, own)):
+            continue
+        others = sorted({str(key.toolset) for key in board.servers if fitting(key)})
+        if others:
+            hint = f"It is in toolset {' and '.join(map(repr, others))}: write the override under overrides.{others[0]}"
+        else:
+            hint = _meant(closest(scope, {str(key.server) for key in own if isinstance(key, ServerKey)}))
+            hint = f"{hint} Correct it" if hint else "Correct it"
+        at = next(iter(row.origins.values()), None)
+        file, line = (at.file, at.line) if isinstance(at, DeclaredAt) else ("", 0)
+        what = (
+            f"toolset {row.toolset!r} has no server {scope!r}, so this restricts nothing. {hint}, install the server "
+            "first, or mark the override as optional."
+        )
+        where = under(under("overrides", row.toolset), str(row.target))
+        yield Doubt(scope, Problem(file, line, where, what), is_error=True, within=row.toolset)
+
+
+def _toolsets_off(board: Declared) -> Iterator[Doubt]:
+    """Toolsets that are switched off and have no server: with nearly the id of another one, it is a misspelling that
+    would leave the other one on."""
+    used = {key.toolset for key in board.servers}
+    for id, toolset in board.toolsets.items():
+        if not toolset.enabled and id not in used and (near := misspellings(id, used)):
+            at = toolset.origin
+            file, line = (at.file, at.line) if isinstance(at, DeclaredAt) else ("", 0)
+            what = (
+                f"no server belongs to toolset {id!r}, so this switches nothing off. {_meant(near)} Correct it, remove "
+                f"it, or install the toolset first (pegboard servers add NAME --toolset {id})."
+            )
+            yield Doubt(id, Problem(file, line, f"toolsets.{id}", what), is_error=True, within=id)
 
 
 def _scopes(values: Values) -> Iterator[tuple[Placed[str], str]]:
@@ -165,15 +211,10 @@ def _texts(values: Values) -> Iterator[Placed[str]]:
 def _misspelt(values: Values, board: Declared, place: Place) -> Iterator[Problem]:
     """Toolsets can come at run time, so an unknown one is told only when a declared one is nearly the same."""
     known = {str(server.toolset) for server in board.servers} | {"builtin"}
-
-    def doubtful(named: Iterable[Placed[str]], names: set[str], what: str) -> Iterator[Problem]:
-        for name in named:
-            if name.value not in {*names, "all"} and (near := closest(name.value, names)):
-                told = f"this file has no {what} {name.value!r}. {_meant(near)}"
-                yield Problem(place.file, name.line, name.at, told)
-
-    told = values.value(keys.TOOLSETS, {})
-    yield from doubtful((Placed(id, one.at, one.line) for id, one in told.items()), known, "server of toolset")
+    refused = {doubt.toolset for doubt in _toolsets_off(board)}
+    for id, said in values.value(keys.TOOLSETS, {}).items():
+        if id not in known | refused and (near := closest(id, known)):
+            yield Problem(place.file, said.line, said.at, f"this file has no server of toolset {id!r}. {_meant(near)}")
 
 
 def _meant(near: Collection[str]) -> str:

@@ -1,6 +1,6 @@
 """What people decided. One immutable value: what a file declares below, what people changed at run time on top."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -30,7 +30,7 @@ from .presentations.presenting import Presenting
 from .principal import Principal
 from .prompting import Prompting
 from .redact import Redaction
-from .reference import Named, Reference, reference
+from .reference import Named, OfToolset, Reference, reference
 from .scope import Scope
 from .selection import Selection
 from .server import AllButTools, DeclaredAt, Origin, Server, Trust
@@ -41,6 +41,7 @@ from .unreadable import UnreadableIndex, UnreadableRow
 from .values import Faults, Value
 from .vouched import Vouched
 
+TOOLSETS_SETTING: Final = "toolsets"
 _OPERATE: Final = frozenset({Scope.OPERATE, Scope.ADMIN})
 
 
@@ -397,7 +398,7 @@ class Policy:
         return frozenset.intersection(*limits) if limits else None
 
 
-def _exact_denials(declared: Declared, servers: Iterable[Server]) -> Iterator[ExactDenial]:
+def _exact_denials(declared: Declared, servers: Collection[Server]) -> Iterator[ExactDenial]:
     selection = declared.selection
     for text in selection.disabled:
         about = reference(text)
@@ -416,7 +417,12 @@ def _exact_denials(declared: Declared, servers: Iterable[Server]) -> Iterator[Ex
     for row in declared.overrides:
         if row.names_a_tool and row.restricts and not row.optional:
             at = next(iter(row.origins.values()), None)
-            yield ExactDenial(f"overrides.{row.toolset}", str(row.target), at, row.target, row.toolset)
+            text = str(row.target).removeprefix("*:")
+            yield ExactDenial(f"overrides.{row.toolset}", text, at, row.target, row.toolset)
+    used = {server.key.toolset for server in servers}
+    for toolset in declared.toolsets.values():
+        if not toolset.enabled and toolset.id not in used:
+            yield ExactDenial(TOOLSETS_SETTING, toolset.id, toolset.origin, OfToolset(toolset.id))
 
 
 def limit_setting(server: Server, key: str) -> str:

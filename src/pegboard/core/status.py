@@ -10,7 +10,7 @@ from .docspace.misconfigured import misconfigured
 from .ids import ProviderKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey, titled
 from .outage import as_sentence, kind, lacking, unset
 from .pattern import Pattern
-from .policy import ExactDenial, Switch
+from .policy import TOOLSETS_SETTING, ExactDenial, Switch
 from .said import plainly, shell_word
 from .server import DeclaredAt, InstalledBy, Origin
 from .tool import ToolSpec
@@ -222,8 +222,12 @@ def sentence(reason: Reason) -> str:
             return f"The state of {plainly(tool)} could not be determined: {why}."
         case UnreadableDecision(tool, row):
             return f"{plainly(tool)} is locked: a decision about it cannot be read ({row.name})."
-        case NearUnknownDenial(tool, ExactDenial(setting, text, at, unreviewed=unreviewed)):
+        case NearUnknownDenial(tool, ExactDenial(setting, text, at, within=within, unreviewed=unreviewed)):
             where, had = "" if at is None else f" ({at.short})", "which no tool has"
+            if setting == TOOLSETS_SETTING:
+                had = "to which no server belongs"
+            elif isinstance(within, str):
+                had = f"which no tool of toolset {within!r} has"
             if unreviewed is not None:
                 had = f"which only {plainly(unreviewed)} has, and nobody has reviewed that tool"
             return f"{setting} names {plainly(text)!r}{where}, {had}; it may mean {plainly(tool)}."
@@ -314,6 +318,8 @@ def _remedy(reason: Reason) -> str:
                 f"Ask the user to correct the entry in pegboard.yaml, or, if it means {named}, approve that tool; "
                 f"the entry goes on applying to it: pegboard approvals show {word}"
             )
+        case NearUnknownDenial(_, ExactDenial(setting=setting)) if setting == TOOLSETS_SETTING:
+            return "Ask the user to correct the entry in pegboard.yaml, or remove it."
         case NearUnknownDenial(_, denial):
             form = optional_form(denial)
             return f"Ask the user to correct the entry in pegboard.yaml, or mark it as optional: {form}"

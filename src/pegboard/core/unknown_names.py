@@ -13,7 +13,7 @@ from .launch_vain import named_in_vain
 from .naming import long_names
 from .override import Override
 from .pattern import Pattern, is_pattern
-from .policy import ExactDenial, Policy, limit_setting
+from .policy import TOOLSETS_SETTING, ExactDenial, Policy, limit_setting
 from .prompting import BUILTINS
 from .reference import (
     MAX_EDITS,
@@ -112,6 +112,7 @@ class UnknownName:
             are = "is" if len(self.locks) == 1 else "are"
             names = ", ".join(map(plainly, self.locks[:_SHOWN])) + (" …" if len(self.locks) > _SHOWN else "")
             done = "marked as optional" if self.unreviewed is None else "the tool reviewed"
+            done = "removed" if self.setting == TOOLSETS_SETTING else done
             text += f" Until the entry is corrected or {done}, {names} {are} locked."
         elif self.is_denial and self.near:
             are, names = "is" if len(self.near) == 1 else "are", " and ".join(map(repr, self.near))
@@ -134,11 +135,10 @@ class UnknownName:
             return f"If it is not meant for tools that are still to come, correct it {place}."
         if self.unreviewed is not None:
             return f"Correct it {place}, or approve the tool; the entry goes on applying to it."
-        return (
-            f"Correct it {place}."
-            if self.setting.startswith("prompts.")
-            else f"Correct it {place}, or mark it as optional."
-        )
+        if self.setting == TOOLSETS_SETTING:
+            return f"Correct it {place}, or remove it."
+        optional = "" if self.setting.startswith("prompts.") else ", or mark it as optional"
+        return f"Correct it {place}{optional}."
 
 
 def unknown_names(catalogue: Catalogue, policy: Policy) -> tuple[UnknownName, ...]:
@@ -153,6 +153,8 @@ def unknown_names(catalogue: Catalogue, policy: Policy) -> tuple[UnknownName, ..
         server = None if denial.unreviewed is None else known.server_of(denial.unreviewed)
         if server is not None and policy.awaits_first_sight(server) and all(id.source == server.key for id in near):
             continue  # its tools are about to be approved, which settles this
+        if denial.setting == TOOLSETS_SETTING and not near:
+            continue  # a toolset may be switched off before it has a server
         if not waiting or near:
             names = tuple(dict.fromkeys(_as_written(denial, id) for id in near)) or known.similar(denial)
             reported.append(
@@ -160,6 +162,7 @@ def unknown_names(catalogue: Catalogue, policy: Policy) -> tuple[UnknownName, ..
                     denial.setting,
                     denial.text,
                     denial.at,
+                    "toolset" if denial.setting == TOOLSETS_SETTING else "tool",
                     near=names[:_SHOWN],
                     locks=near,
                     is_off=off,
@@ -219,6 +222,8 @@ class _Known:
                 )
             case None if isinstance(denial.about, Pattern):
                 return tuple(filter(denial.about.matches, self._alike(denial)))
+            case None if denial.setting == TOOLSETS_SETTING:
+                return ()
             case None:
                 found = find(denial.about, self.directory, Kind.DISABLED_TOOL, suggest=False)
                 if isinstance(found, Unknown):
@@ -235,7 +240,7 @@ class _Known:
         """The tools that it may mean: by a misspelled name, by the right one after something else, or by several."""
         scope, name = _parts(denial)
         ids = [id for id in self.directory.ids if _is_within(id, denial)]
-        sources = self.sources if denial.within is None else tuple({id.source: None for id in ids})
+        sources = [each for each in self.sources if denial.within in (None, each, each.toolset)]
         inside = {source for source in sources if scope is None or Pattern(scope, "*").matches_source(source)}
         found = dict.fromkeys(self._misspelled(denial, ids, inside))
         if name:
@@ -245,7 +250,25 @@ class _Known:
             for each in several if len(several) > 1 else ():
                 found.update(dict.fromkeys(self._closest(each, [(id.name, id) for id in of_scope])))
                 found.update(dict.fromkeys(self._ending(each, of_scope)))
+        if isinstance(denial.within, str):
+            found.update(dict.fromkeys(self._elsewhere(denial, denial.within, inside)))
         return tuple(found)
+
+    def _elsewhere(self, denial: ExactDenial, toolset: ToolsetId, inside: Collection[Source]) -> Iterator[ToolId]:
+        """The tools of other toolsets that an override names to the letter: it may be written under the wrong one.
+
+        While its own toolset has not listed all of its tools it may be right, unless it names a server that is not
+        in that toolset."""
+        scope, name = _parts(denial)
+        is_id = isinstance(denial.about, ToolId)
+        if inside and (
+            is_id or any(self.unheard(None, toolset)) or any(map(self.is_accepted, self.matching(denial) or ()))
+        ):
+            return
+        of_scope = Pattern("*" if is_id or scope is None else scope, "*")
+        for id in self.directory.by_name.get(name, ()):
+            if id.toolset != toolset and of_scope.matches_source(id.source):
+                yield id
 
     def _misspelled(self, denial: ExactDenial, ids: list[ToolId], inside: Collection[Source]) -> tuple[ToolId, ...]:
         scope, name = _parts(denial)
@@ -408,7 +431,9 @@ class _Known:
 def _as_written(denial: ExactDenial, id: ToolId) -> str:
     """The tool in the form in which the entry names one."""
     scope, name = _parts(denial)
-    return id.name if scope is None and name else str(id)
+    if denial.setting == TOOLSETS_SETTING:
+        return id.toolset
+    return id.name if scope is None and name and _is_within(id, denial) else str(id)
 
 
 def _parts(denial: ExactDenial) -> tuple[str | None, str]:
