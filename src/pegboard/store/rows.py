@@ -66,8 +66,8 @@ from .own import (
     tool_row,
 )
 from .raw_rows import UNREADABLE, check_types, describe_error, stored_row
-from .targets import possible_targets, target_of, valid_server, valid_toolset
-from .text import Row, checked, instant
+from .targets import SWITCHED_KINDS, possible_targets, target_of, valid_server, valid_toolset
+from .text import Row, instant
 from .tokens import token_of, token_row
 
 _GIVES_NOTHING: Final = GivesNothing()
@@ -283,13 +283,13 @@ def _lock(*subjects: Subject) -> LocksTools:
 
 
 def _switch_effect(row: Row) -> Effect:
-    try:
-        kind = checked(row["kind"], str).removeprefix("blocked_")
-        target = target_of(kind, key_text(row, "target"))
-        if not isinstance(target, Pattern):
-            return _lock(target)
-    except UNREADABLE:
-        pass
+    kind = row["kind"].removeprefix("blocked_") if isinstance(row["kind"], str) else ""
+    if kind in SWITCHED_KINDS:
+        # A text that is nothing of this kind may have been anything of it.
+        with suppress(*UNREADABLE):
+            target = target_of(kind, key_text(row, "target"))
+            return LocksBoard() if isinstance(target, Pattern) else _lock(target)
+        return LocksBoard()
     found = possible_targets(row["target"]) if row["whole"] is None else ()
     return LocksTools(found) if found else LocksBoard()
 

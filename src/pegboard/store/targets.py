@@ -41,25 +41,34 @@ _TOOL_KINDS: Final[Mapping[type[Source], str]] = {
 }
 
 
+SWITCHED_KINDS: Final = frozenset({*_TOOL_KINDS.values(), "server", "toolset"})
+
+
 def target_of(kind: str, text: str) -> ToolId | Pattern | Switchable:
     match kind:
         case "mcp_tool":
             server, _, name = text.removeprefix("mcp:").partition(":")
-            return ToolId(_server_key(server), name)
+            return ToolId(_server_key(server), _valid_name(name))
         case "toolset_tool":
             toolset, _, name = text.partition(":")
-            return ToolId(ToolsetKey(valid_toolset(toolset)), name)
+            return ToolId(ToolsetKey(valid_toolset(toolset)), _valid_name(name))
         case "builtin_tool":
-            return ToolId(BuiltinKey(), text)
+            return ToolId(BuiltinKey(), _valid_name(text))
         case "pattern":
             scope, _, name = text.partition(":")
-            return Pattern(scope, name)
+            return Pattern(_valid_name(scope), _valid_name(name))
         case "server":
             return _server_key(text)
         case "toolset":
             return valid_toolset(text)
         case _:
             raise ValueError(f"A row has the kind {kind!r}, which this Pegboard does not know.")
+
+
+def _valid_name(text: str) -> str:
+    if not text:
+        raise ValueError("a row names a tool by an empty name")
+    return text
 
 
 def _server_key(text: str) -> ServerKey:
