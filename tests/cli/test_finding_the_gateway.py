@@ -6,7 +6,9 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import httpx2
 import pytest
@@ -89,6 +91,34 @@ def test_a_token_that_is_not_taken_is_told(pegboard: Pegboard, copied_address: P
         6,
         f"pegboard: the gateway at {gateway.url} does not take the token in {copied_address / 'gateway.json'} "
         f"(HTTP 401). End the process {gateway.process.pid} and start it again: pegboard serve\n",
+    )
+
+
+class Failing(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(500)
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.mark.behaviour("cli.exit_codes")
+def test_a_gateway_that_fails_is_not_said_to_refuse_the_token(
+    pegboard: Pegboard, copied_address: Path, gateway: Gateway
+) -> None:
+    with HTTPServer(("127.0.0.1", 0), Failing) as failing:
+        thread = Thread(target=failing.handle_request)
+        thread.start()
+        url = f"http://127.0.0.1:{failing.server_port}"
+        spoil(copied_address, url=url)
+        refused = pegboard("servers", "list", "--data-dir", copied_address)
+        thread.join(PATIENCE)
+    assert (refused.code, refused.err) == (
+        6,
+        f"pegboard: the gateway at {url} cannot say what runs; its log says why (HTTP 500). End the process "
+        f"{gateway.process.pid} and start it again: pegboard serve\n",
     )
 
 

@@ -244,5 +244,5 @@ async def _refuse_unknown_toolsets(settings: "Settings", store: "PolicyStore", d
     decided = await store.load()
     problems = [str(problem) for problem in settings.unknown_toolsets(decided.toolsets, decided.servers)]
     # A row that cannot be read may be the toolset: that is shown, and does not stop the start.
-    if problems and not decided.unreadable:
+    if problems and not any(row.is_decision for row in decided.unreadable):
         fail(Exit.CONFIG, "\n".join(("the configuration cannot be used.", *problems)), {"errors": problems})

@@ -23,6 +23,8 @@ TOKENS: Final = "api_tokens"
 TOOLSETS: Final = "toolsets"
 TRUST: Final = "trust"
 CONFIRMATIONS: Final = "principal_confirmations"
+TICKETS: Final = "tickets"
+USES: Final = frozenset({"consent_uses", "token_uses"})
 _OWN_TABLES: Final = frozenset({TOOLSETS, "toolset_mcp_servers", "toolset_own", "toolset_docker_containers"})
 
 
@@ -87,6 +89,11 @@ class UnreadableRow:
         if isinstance(self.effect, LocksBoard):
             return f"table {self.row.table}, a row whose key cannot be read"
         return str(self.row)
+
+    @property
+    def is_decision(self) -> bool:
+        """Whether the row is a part of the policy, and no ticket or last use."""
+        return self.row.table != TICKETS and self.row.table not in USES
 
 
 @dataclass(frozen=True)
@@ -202,6 +209,10 @@ def describe_effect(row: UnreadableRow) -> str:
             return (
                 "No client confirms a call until it is fixed, but those of principals that the file marks interactive."
             )
+        case GivesNothing() if table == TICKETS:
+            return "No call runs by it; a call that is repeated is asked about again."
+        case GivesNothing() if table in USES:
+            return "It is not known when that was last used; nothing else depends on it."
         case GivesNothing():
             return "What it allowed is not allowed."
         case LocksTools(about) if table == BASELINES:
@@ -222,6 +233,8 @@ def describe_row(row: UnreadableRow) -> str:
 def repair_command(row: UnreadableRow) -> str:
     """The command that decides anew what the row decided, or deletes the row."""
     check = "pegboard store check --repair"
+    if not row.is_decision:
+        return f"Delete the row: {check}"
     match row.row.table, subjects_of(row):
         case "approvals", (ToolId() as tool,):
             word = shell_word(str(tool)) or "TOOL"

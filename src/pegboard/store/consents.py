@@ -11,9 +11,10 @@ from pegboard.core.ids import PrincipalId
 from pegboard.core.tool import Fingerprint
 from pegboard.core.whose import whose_of
 
-from .calls import microseconds, moment
+from .calls import microseconds
 from .database import Database
 from .errors import StoreError
+from .records import last_uses
 from .schema import consent_uses, consents
 from .targets import kind_and_text, tool_of
 from .text import Row, instant
@@ -90,5 +91,4 @@ class StoredConsents:
 
     async def latest(self) -> Mapping[str, datetime]:
         async with self._database.reading() as connection:
-            rows = (await connection.execute(select(consent_uses))).all()
-        return {row.id: moment(row.used_at) for row in rows}
+            return await last_uses(connection, consent_uses)

@@ -19,6 +19,7 @@ from .database import Database
 from .decisions import Specs
 from .errors import StoreError
 from .raw_rows import delete_row, read_rows
+from .records import read_records
 from .rows import EVERY, Difference, decided, deleted_rows, differences
 from .schema import policy_versions
 from .text import TooDeepError
@@ -46,6 +47,7 @@ class StoredPolicy:
         async with self._database.reading() as connection:
             version = await _version(connection)
             rows = {kept.table: await read_rows(connection, kept.table) for kept in EVERY}
+            rows.update(await read_records(connection))
         # Thousands of specs take a while to read, and the event loop has calls to serve.
         specs = Specs(self._specs)
         loaded = await anyio.to_thread.run_sync(decided, version, rows, specs)

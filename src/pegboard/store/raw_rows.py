@@ -9,6 +9,7 @@ from sqlalchemy import (
     ColumnElement,
     Integer,
     LargeBinary,
+    Select,
     Table,
     and_,
     bindparam,
@@ -82,9 +83,36 @@ async def read_rows(connection: AsyncConnection, table: Table) -> Sequence[Row]:
         try:
             return [dict(zip(names, row, strict=True)) for row in (await connection.execute(select(table))).all()]
         except (DBAPIError, *UNREADABLE) as error:
-            if isinstance(error, DBAPIError) and "decode" not in str(error.orig).lower():
+            if not _is_about_a_value(error):
                 raise
     return await _raw_rows(connection, table)
+
+
+async def selected_rows(connection: AsyncConnection, table: Table, chosen: Select[Any]) -> Sequence[Row]:
+    """The chosen rows of a table. Where the engine cannot hand one over, it is left out."""
+    try:
+        return [dict(row) for row in (await connection.execute(chosen)).mappings()]
+    except (DBAPIError, *UNREADABLE) as error:
+        if not _is_about_a_value(error):
+            raise
+    rowid: ColumnElement[int] = literal_column("rowid", Integer)
+    found: list[Row] = []
+    for number in (
+        (await connection.execute(chosen.with_only_columns(rowid, maintain_column_froms=True))).scalars().all()
+    ):
+        try:
+            row = (await connection.execute(select(table).where(rowid == number))).mappings().one()
+        except (DBAPIError, *UNREADABLE) as error:
+            if not _is_about_a_value(error):
+                raise
+        else:
+            found.append(dict(row))
+    return found
+
+
+def _is_about_a_value(error: Exception) -> bool:
+    """Whether a value could not be read, and not the database. It happens with SQLite alone."""
+    return not isinstance(error, DBAPIError) or "decode" in str(error.orig).lower()
 
 
 async def _has_odd_types(connection: AsyncConnection, table: Table) -> bool:

@@ -66,6 +66,7 @@ from .own import (
     tool_row,
 )
 from .raw_rows import UNREADABLE, check_types, describe_error, stored_row
+from .records import unreadable_records
 from .targets import SWITCHED_KINDS, possible_targets, target_of, valid_server, valid_toolset
 from .text import Row, instant
 from .tokens import token_of, token_row
@@ -129,6 +130,7 @@ def decided(version: int, rows: Rows, specs: Specs) -> Decided:
     spoken = SERVERS.values(rows[schema.toolset_mcp_servers], lost)
     servers: dict[ProviderKey, Server] = {server.key: server for server in (*own.values(), *spoken.values())}
     approvals = replace(APPROVALS, value=partial(approval_of, specs=specs))
+    lost += unreadable_records(rows)
     return Decided(
         version=version,
         servers=_sorted(servers),

@@ -5,11 +5,11 @@ A step is one statement that names the state it comes from, so of two that race 
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Row as SqlRow
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import Select, delete, func, insert, or_, select, update
 
 from pegboard.core.ids import CallId, PrincipalId, ToolId, WireName
 from pegboard.core.shaping import FilledIn
@@ -34,12 +34,13 @@ from .async_engine import AsyncConnection
 from .calls import microseconds, moment
 from .database import Database
 from .errors import StoreError
+from .raw_rows import UNREADABLE, check_types, selected_rows
 from .runs import later
 from .schema import run_tickets, runs
 from .schema import tickets as table
 from .secrets import KeyFor, NoKeyError
 from .targets import kind_and_text, tool_of
-from .text import key, whole
+from .text import Row, key, whole
 
 MOST: Final = 1_000
 """Tickets that may wait at once, and how many of them may be of one principal."""
@@ -69,7 +70,7 @@ class StoredTickets:
                 own = table.c.run_id.is_not_distinct_from(wanted.run)
                 stands = table.c.digest == wanted.digest, or_(own, table.c.state == State.DENIED.value)
                 same = select(table).where(*stands).order_by(table.c.asked_at.desc())
-                found = standing(map(_ticket, await connection.execute(same.limit(_SAME))), now, wanted.run)
+                found = standing(await _tickets(connection, same.limit(_SAME)), now, wanted.run)
                 if found is not None and found.state is not State.GRANTED:
                     return found
                 if found is not None and await _begun(connection, found, wanted.call, now):
@@ -139,10 +140,10 @@ class StoredTickets:
     async def find(self, id: str) -> Ticket | None:
         try:
             async with self._database.reading() as connection:
-                row = (await connection.execute(select(table).where(table.c.id == id))).one_or_none()
+                found = await _tickets(connection, select(table).where(table.c.id == id))
         except StoreError as error:
             raise TicketsAway(str(error)) from error
-        return None if row is None else _ticket(row)
+        return found[0] if found else None
 
     async def arguments(self, id: str) -> Mapping[str, Json] | None:
         try:
@@ -161,7 +162,7 @@ class StoredTickets:
             chosen = chosen.where(*_waiting(waiting_at)).order_by(table.c.deadline, table.c.id)
         try:
             async with self._database.reading() as connection:
-                return [_ticket(row) for row in await connection.execute(chosen)]
+                return await _tickets(connection, chosen)
         except StoreError as error:
             raise TicketsAway(str(error)) from error
 
@@ -243,7 +244,17 @@ async def _tidy(connection: AsyncConnection, now: datetime) -> None:
 
 
 async def _of(connection: AsyncConnection, id: str) -> Ticket:
-    return _ticket((await connection.execute(select(table).where(table.c.id == id))).one())
+    return ticket_of(dict((await connection.execute(select(table).where(table.c.id == id))).mappings().one()))
+
+
+async def _tickets(connection: AsyncConnection, chosen: Select[Any]) -> list[Ticket]:
+    """Those that can be read. The others allow nothing; `pegboard store check` names them."""
+    found: list[Ticket] = []
+    for row in await selected_rows(connection, table, chosen):
+        with suppress(*UNREADABLE):
+            check_types(table, row)
+            found.append(ticket_of(row))
+    return found
 
 
 def _waiting(now: datetime) -> tuple[Any, ...]:
@@ -275,29 +286,29 @@ def _row(wanted: Wanted, now: datetime, deadline: datetime, sealed: str | None) 
     }
 
 
-def _ticket(row: SqlRow[Any]) -> Ticket:
+def ticket_of(row: Row) -> Ticket:
     return Ticket(
-        id=row.id,
-        principal=PrincipalId(row.principal if row.whole_principal is None else row.whole_principal),
-        client=row.client,
-        tool=tool_of(row.kind, row.tool_id),
-        name=WireName(row.name),
-        fingerprint=Fingerprint(row.fingerprint),
-        digest=row.digest,
-        shown=json.loads(row.shown),
-        asked=moment(row.asked_at),
-        deadline=moment(row.deadline),
-        state=State(row.state),
-        by=None if row.decided_by is None else PrincipalId(row.decided_by),
-        decided=None if row.decided_at is None else moment(row.decided_at),
-        scope=None if row.scope is None else Scope(row.scope),
-        note=row.note,
-        begun=None if row.begun_at is None else moment(row.begun_at),
-        call=None if row.call_id is None else CallId(row.call_id),
-        ended=row.ended,
-        whose=whose_of(row.whose),
-        run=None if row.run_id is None else CallId(row.run_id),
-        filled=_filled(row.filled),
+        id=row["id"],
+        principal=PrincipalId(row["principal"] if row["whole_principal"] is None else row["whole_principal"]),
+        client=row["client"],
+        tool=tool_of(row["kind"], row["tool_id"]),
+        name=WireName(row["name"]),
+        fingerprint=Fingerprint(row["fingerprint"]),
+        digest=row["digest"],
+        shown=json.loads(row["shown"]),
+        asked=moment(row["asked_at"]),
+        deadline=moment(row["deadline"]),
+        state=State(row["state"]),
+        by=None if row["decided_by"] is None else PrincipalId(row["decided_by"]),
+        decided=None if row["decided_at"] is None else moment(row["decided_at"]),
+        scope=None if row["scope"] is None else Scope(row["scope"]),
+        note=row["note"],
+        begun=None if row["begun_at"] is None else moment(row["begun_at"]),
+        call=None if row["call_id"] is None else CallId(row["call_id"]),
+        ended=row["ended"],
+        whose=whose_of(row["whose"]),
+        run=None if row["run_id"] is None else CallId(row["run_id"]),
+        filled=_filled(row["filled"]),
     )
 
 

@@ -11,8 +11,9 @@ from pegboard.core.ids import PrincipalId
 from pegboard.core.scope import Scope, in_order
 from pegboard.ports import Clock
 
-from .calls import microseconds, moment
+from .calls import microseconds
 from .database import Database
+from .records import last_uses
 from .schema import token_requirement, token_uses
 from .text import Row, checked, checked_texts, instant, read_json
 
@@ -90,5 +91,4 @@ class StoredUses:
 
     async def latest(self) -> Mapping[str, datetime]:
         async with self._database.reading() as connection:
-            rows = (await connection.execute(select(token_uses))).all()
-        return {row.id: moment(row.used_at) for row in rows}
+            return await last_uses(connection, token_uses)

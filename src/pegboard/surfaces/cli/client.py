@@ -187,10 +187,13 @@ async def _status(api: HttpApi, address: places.Address, directory: Path) -> dic
         answer = await api.request("GET", "/status")
         if answer.status == 200:
             return answer.body
+        why = f"does not take the token in {directory / places.ADDRESS}"
+        if answer.status not in (401, 403):
+            why = "cannot say what runs; its log says why"
         fail(
             Exit.UNREACHABLE,
-            f"the gateway at {address.url} does not take the token in {directory / places.ADDRESS} "
-            f"(HTTP {answer.status}). End the process {address.pid} and start it again: pegboard serve",
+            f"the gateway at {address.url} {why} (HTTP {answer.status}). End the process {address.pid} and start it "
+            "again: pegboard serve",
         )
     fail(
         Exit.UNREACHABLE,

@@ -114,7 +114,7 @@ def policy_routes(gateway: Gateway) -> APIRouter:
 
     def exported() -> Carried:
         """Without a row that cannot be read, another board would open what the row closes here."""
-        rows = board.policy.decided.unreadable
+        rows = [row for row in board.policy.decided.unreadable if row.is_decision]
         if rows:
             told = f"The policy cannot be exported: {describe_row(rows[0])}"
             raise Problem(HTTPStatus.CONFLICT, told)

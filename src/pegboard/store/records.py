@@ -1,0 +1,55 @@
+"""Rows beside the policy that cannot be read: tickets, and the last uses of tokens and standing permissions.
+
+They are no decisions and have no version. One that cannot be read is skipped, so nothing is allowed by it, and it is
+named with the unreadable rows of the policy.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Table
+
+from pegboard.core.unreadable import GivesNothing, UnreadableRow
+
+from . import schema
+from .async_engine import AsyncConnection
+from .calls import moment
+from .raw_rows import UNREADABLE, check_types, describe_error, read_rows, stored_row
+from .text import Row
+from .tickets import ticket_of
+
+
+def _use_of(row: Row) -> tuple[str, datetime]:
+    return row["id"], moment(row["used_at"])
+
+
+_VALUES: Final[Mapping[Table, Callable[[Row], Any]]] = {
+    schema.tickets: ticket_of,
+    schema.consent_uses: _use_of,
+    schema.token_uses: _use_of,
+}
+
+
+async def read_records(connection: AsyncConnection) -> Mapping[Table, Sequence[Row]]:
+    return {table: await read_rows(connection, table) for table in _VALUES}
+
+
+async def last_uses(connection: AsyncConnection, table: Table) -> Mapping[str, datetime]:
+    found: dict[str, datetime] = {}
+    for row in await read_rows(connection, table):
+        with suppress(*UNREADABLE):
+            check_types(table, row)
+            found.update([_use_of(row)])
+    return found
+
+
+def unreadable_records(rows: Mapping[Table, Sequence[Row]]) -> Iterator[UnreadableRow]:
+    for table, value in _VALUES.items():
+        for row in rows[table]:
+            try:
+                check_types(table, row)
+                value(row)
+            except UNREADABLE as error:
+                yield UnreadableRow(stored_row(table, row), GivesNothing(), describe_error(error))
