@@ -265,6 +265,8 @@ def test_an_approval_whose_fingerprint_is_another_than_its_specs_is_refused() ->
         ({"servers": {"dev~x": {}}}, "servers.dev~x: servers.x: this needs command or url. Write one of them."),
         ({"servers": {"x": {"command": "y"}}}, "servers.x: "),
         ({"grants": {"ann": "dev"}}, "grants.ann: this must be a list of toolsets."),
+        ({"grants": {"an\u3164n": ["dev"]}}, "grants.an\u3164n: 'an\\u3164n' is no name of a principal:"),
+        ({"switches": [{"server": "a~b", "on": True, "by": "an\u2800n"}]}, "switches[0]: 'an\\u2800n' is no name of"),
         ({"overrides": [{"toolset": "dev", "pattern": "*:*", "says": {}}]}, "overrides[0]: this says nothing."),
         (
             {"confirmations": {"ann": {"interactive": True}}},

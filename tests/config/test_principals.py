@@ -47,6 +47,17 @@ def test_a_caller_is_known_by_the_hash_of_a_token_that_is_referred_to_or_by_the_
     assert ALICE not in repr(loaded)
 
 
+@pytest.mark.behaviour("tokens.names_read_as_they_are")
+@pytest.mark.parametrize("hidden", ["3164", "2800", "FE0F", "034F", "202E", "00A0"])
+def test_a_caller_whose_name_does_not_show_as_it_is_is_an_error(hidden: str) -> None:
+    digest = sha(ALICE).hex()
+    for text in (
+        f'principals: {{"al\\u{hidden}ice": {{token_sha256: {digest}}}}}',
+        f'grants: {{"al\\u{hidden}ice": all}}',
+    ):
+        assert "use characters that show as they are" in "".join(problems(text))
+
+
 @pytest.mark.behaviour("databases.limited_by_caller")
 def test_a_caller_may_ask_the_databases_that_are_named_all_without_a_name_and_none_by_an_empty_list() -> None:
     text = f"""\

@@ -224,6 +224,7 @@ UNSEEN = (
     "\ufeffbob",
     "bob\U000e0041",
     "b\tb",
+    *(f"bo{hidden}b" for hidden in "\u3164\u2800\ufe0f\u034f\u115f\u17b4\U000e0100"),
 )
 
 

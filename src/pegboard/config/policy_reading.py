@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from pegboard.core.carrying import Carried
+from pegboard.core.characters import is_deceptive_name
 from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
 from pegboard.core.consent import DEFAULT_STANDING_DAYS, MAX_STANDING_DAYS, Consent
 from pegboard.core.ids import (
@@ -167,7 +168,7 @@ class _Reader:
         unmarked, by_ticket, origin = "interactive" in said, "mode" in said, self.origin(said)
         if not unmarked and not by_ticket:
             raise _Wrong("this says nothing. Write mode: ticket, or interactive: false.")
-        return PrincipalId(place), PrincipalConfirmation(
+        return _principal(place), PrincipalConfirmation(
             False if unmarked else None,
             ConfirmationMode.TICKET if by_ticket else None,
             origin if unmarked else None,
@@ -180,7 +181,7 @@ class _Reader:
         if client is not None and not isinstance(client, str):
             raise _Wrong("client: this must be a text or nothing.")
         tool, fingerprint = _tool(_is(said, "tool", str)), Fingerprint(_is(said, "fingerprint", str))
-        principal = PrincipalId(_is(said, "principal", str))
+        principal = _principal(_is(said, "principal", str))
         at = self.when(said)
         # A file of an older Pegboard names no end: what it does not say is never unlimited.
         end = said.get("until", (min(at, self.at) + timedelta(days=DEFAULT_STANDING_DAYS)).isoformat())
@@ -195,7 +196,7 @@ class _Reader:
         return InstalledBy(self.who(said), self.when(said))
 
     def who(self, said: Mapping[str, object]) -> PrincipalId:
-        return PrincipalId(_is(said, "by", str, str(self.by)))
+        return _principal(_is(said, "by", str, str(self.by)))
 
     def when(self, said: Mapping[str, object]) -> datetime:
         return _moment(said["at"]) if "at" in said else self.at
@@ -242,7 +243,7 @@ def _carried(whole: Mapping[str, object], reader: _Reader) -> Carried | Unreadab
         baselined=dict(reader.each(*of("first_sights"), lambda place, at: (_provider(place), _moment(at)))),
         overrides=tuple(reader.each(*of("overrides"), reader.override)),
         trust=dict(reader.each(*of("trust"), lambda place, word: (_provider(place), _trust(word)))),
-        grants=dict(reader.each(*of("grants"), lambda place, ids: (PrincipalId(place), frozenset(_ids(ids))))),
+        grants=dict(reader.each(*of("grants"), lambda place, ids: (_principal(place), frozenset(_ids(ids))))),
         consents=dict(reader.each(*of("remembered"), reader.consent)),
         confirmations=dict(reader.each(*of("confirmations"), reader.confirmation)),
         tokens_required=whole.get(_TOKENS_REQUIRED) is True,
@@ -277,6 +278,12 @@ def _moment(value: object) -> datetime:
     if at is None:
         raise _Wrong("this is no moment. Write it as 2026-01-02T03:04:05+00:00.")
     return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+
+
+def _principal(text: str) -> PrincipalId:
+    if is_deceptive_name(text):
+        raise _Wrong(f"{text[:60]!a} is no name of a principal: use characters that show as they are.")
+    return PrincipalId(text)
 
 
 def _tool(text: str) -> ToolId:

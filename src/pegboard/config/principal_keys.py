@@ -1,5 +1,6 @@
 """The keys of one of the `principals`: how a caller is recognised, and what it may do."""
 
+from dataclasses import replace
 from typing import Final
 
 from pegboard.core.ids import ID_RULE
@@ -14,9 +15,9 @@ _TOOLSET: Final = Form(r"[a-z0-9][a-z0-9_-]{0,63}", f"name a toolset by its id, 
 TOOLSET_ID: Final = Text(_TOOLSET)
 TOOLSET_IDS: Final = ListOf(TOOLSET_ID, or_commas=True, nothing_is_empty=False)
 CALLER_NAME: Final = Form(
-    r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?", "use 1 to 256 characters"
+    r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?", "use 1 to 256 characters", is_name=True
 )
-CALLER: Final = Form(CALLER_NAME.regex, CALLER_NAME.rule, ("first-sight", "local"))
+CALLER: Final = replace(CALLER_NAME, reserved=("first-sight", "local"))
 _TOKEN: Final = Form(
     r"\$\{(?:(?!:-)[^}])+\}",
     "write a reference without a default, ${NAME} or ${file:path}, so that the token is not in this file; or write its "

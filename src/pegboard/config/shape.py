@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
+from pegboard.core.characters import is_deceptive_name
 from pegboard.core.foreign_names import near_words
 from pegboard.core.tool import Json, JsonObject
 
@@ -59,12 +60,16 @@ class Form:
     """What fits and is refused all the same, and why."""
     longest: int | None = None
     """Characters."""
+    is_name: bool = False
+    """Whether people know somebody by it, so that it must show as it is."""
 
     def misfit(self, text: str) -> str | None:
         if self.longest is not None and len(text) > self.longest:
             return f"it has {len(text)} characters, and {self.longest} are the most"
         if re.fullmatch(self.regex, text) is None:
             return self.rule
+        if self.is_name and is_deceptive_name(text):
+            return "use characters that show as they are"
         if text in self.reserved:
             return "it has a meaning of its own; choose another"
         if self.taken is not None and self.taken.misfit(text) is None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
 from .api_token import ApiToken, Revoked
+from .characters import is_deceptive_name
 from .confirmation import UNSET, ConfirmationMode, PrincipalConfirmation
 from .ids import BUILTIN, LOCAL, PrincipalId, ToolsetId
 from .policy import Decided, Policy
@@ -159,7 +160,7 @@ def _unsound(policy: Policy, command: MakeToken, at: datetime) -> str | None:
 
 def _is_name(text: str) -> bool:
     """What a person reads as it is: nothing in it is unseen, turns the rest round, or looks like a plain blank."""
-    return 0 < len(text) <= _LONGEST_NAME and text.isprintable() and text == text.strip()
+    return 0 < len(text) <= _LONGEST_NAME and text.isprintable() and not is_deceptive_name(text)
 
 
 def _revoked(decided: Decided, id: str, revoked: Revoked) -> Decided | Rejected:

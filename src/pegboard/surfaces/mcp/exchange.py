@@ -7,6 +7,7 @@ from typing import Final
 
 import anyio
 
+from pegboard.core.characters import remove_hidden
 from pegboard.core.view import View
 
 
@@ -49,4 +50,4 @@ LONGEST_CLIENT: Final = 128
 def client_text(name: object, version: object) -> str:
     """The name and version a client gives itself, for the audit: a claim, and cut to a decent length."""
     text = " ".join(f"{name} {version}".split())
-    return "".join(letter for letter in text if letter.isprintable())[:LONGEST_CLIENT]
+    return "".join(letter for letter in remove_hidden(text) if letter.isprintable())[:LONGEST_CLIENT]
