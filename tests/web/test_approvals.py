@@ -176,6 +176,15 @@ def test_what_cannot_be_seen_in_a_description_is_shown_by_its_name(
     assert not set("\u202e\u202c\u200b") & set(review.inner_text())
 
 
+@pytest.mark.behaviour("confirmation.hidden_characters")
+def test_what_cannot_be_seen_in_a_tools_title_is_named_in_the_title_of_the_browsers_tab(
+    page: Page, served: Site, board: Mapping[str, object]
+) -> None:
+    become(served, board, *FIRST, {**tool("rack_wine", "Rack it."), "title": "Rack\u3164 \u202etxt.exe"})
+    page.goto(f"{served.address}/ui/tool?id={SERVER}:rack_wine")
+    expect(page).to_have_title("Rack[U+3164] [U+202E]txt.exe · Pegboard")
+
+
 @pytest.mark.behaviour("web.approvals")
 def test_on_a_small_screen_nothing_lies_over_the_buttons_of_a_decision(
     narrow_page: Page, served: Site, board: Mapping[str, object]

@@ -5,6 +5,7 @@ import { askText, route } from "@/api/client";
 import { sentence, type Problem } from "@/api/problem";
 import { indented } from "@/lib/json";
 import type { Query } from "@/lib/place";
+import { written } from "@/lib/plain";
 import { Button } from "./Button";
 import { Code, CopyButton } from "./Code";
 import { Dialog } from "./Dialog";
@@ -34,7 +35,7 @@ export function Screen({
 }): ReactElement {
   const head = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Pegboard`;
+    document.title = `${written(title, true)} · Pegboard`;
     // Whoever came by a link starts reading at the title.
     if (document.activeElement === null || document.activeElement === document.body) head.current?.focus({ preventScroll: true });
   }, [title]);
