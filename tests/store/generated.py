@@ -69,8 +69,9 @@ times = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=zones
 server_keys = st.builds(ServerKey, toolset_ids, ids.map(ServerId))
 builtins = st.builds(ToolId, st.just(BuiltinKey()), st.sampled_from(["python_execution", "tool_search"]))
 sources: st.SearchStrategy[Source] = server_keys | st.builds(ToolsetKey, toolset_ids)
-tool_ids = st.builds(ToolId, sources, texts) | builtins
-patterns = st.builds(Pattern, texts.filter(lambda text: ":" not in text), texts)
+# No listing and no pattern is accepted with an empty name, and a row with one counts as unreadable.
+tool_ids = st.builds(ToolId, sources, named) | builtins
+patterns = st.builds(Pattern, named.filter(lambda text: ":" not in text), named)
 
 numbers = st.integers() | st.integers(-(10**80), 10**80) | st.floats(allow_nan=False) | st.sampled_from([1, 1.0, -0.0])
 json_values: st.SearchStrategy[Json] = st.recursive(

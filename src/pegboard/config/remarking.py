@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from pegboard.core.ids import LOCAL, ServerKey, ToolId
 from pegboard.core.pattern import Pattern, is_pattern, pattern
-from pegboard.core.policy import Declared, Policy
+from pegboard.core.policy import TOOLSETS_SETTING, Declared, Policy
 from pegboard.core.reference import OfServer, OfToolset, closest, misspellings, reference
 from pegboard.core.running import wanted
 from pegboard.core.said import shell_word
@@ -134,10 +134,10 @@ def _toolsets_off(board: Declared) -> Iterator[Doubt]:
     """Toolsets that are switched off and have no server: with nearly the id of another one, it is a misspelling that
     would leave the other one on."""
     used = {key.toolset for key in board.servers}
-    for id, toolset in board.toolsets.items():
-        if not toolset.enabled and id not in used and (near := misspellings(id, used)):
-            at = toolset.origin
-            file, line = (at.file, at.line) if isinstance(at, DeclaredAt) else ("", 0)
+    for denial in Policy(board).exact_denials:
+        id = denial.text
+        if denial.setting == TOOLSETS_SETTING and (near := misspellings(id, used)):
+            file, line = (denial.at.file, denial.at.line) if isinstance(denial.at, DeclaredAt) else ("", 0)
             what = (
                 f"no server belongs to toolset {id!r}, so this switches nothing off. {_meant(near)} Correct it, remove "
                 f"it, or install the toolset first (pegboard servers add NAME --toolset {id})."
