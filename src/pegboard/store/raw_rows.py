@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import (
     Boolean,
+    Column,
     ColumnElement,
     Integer,
     LargeBinary,
@@ -26,7 +27,7 @@ from sqlalchemy.exc import DBAPIError
 from pegboard.core.unreadable import Cell, StoredRow
 
 from .async_engine import AsyncConnection
-from .schema import metadata
+from .schema import DEFERRED, metadata
 from .text import Row, Words, holdable, restored
 
 UNREADABLE: Final = (
@@ -61,7 +62,7 @@ def describe_error(error: Exception) -> str:
 
 def check_types(table: Table, row: Row) -> None:
     """Raises for a value that its column cannot hold. PostgreSQL lets none in."""
-    for column in table.columns:
+    for column in _columns(table):
         value = row[column.name]
         if value is None:
             if not column.nullable:
@@ -74,14 +75,19 @@ def _python_type(kind: object) -> type[object]:
     return bool if isinstance(kind, Boolean) else int if isinstance(kind, Integer) else str
 
 
+def _columns(table: Table) -> list[Column[Any]]:
+    return [column for column in table.columns if DEFERRED not in column.info]
+
+
 async def read_rows(connection: AsyncConnection, table: Table) -> Sequence[Row]:
-    """All of a table. Where a value is not of its column's type, each value is read as it is."""
-    names = [column.name for column in table.columns]
+    """All of a table but its deferred columns. Where a value is not of its column's type, each is read as it is."""
+    columns = _columns(table)
+    names = [column.name for column in columns]
     if connection.dialect.name != "sqlite":
-        return [dict(zip(names, row, strict=True)) for row in (await connection.execute(select(table))).all()]
+        return [dict(zip(names, row, strict=True)) for row in (await connection.execute(select(*columns))).all()]
     if not await _has_odd_types(connection, table):
         try:
-            return [dict(zip(names, row, strict=True)) for row in (await connection.execute(select(table))).all()]
+            return [dict(zip(names, row, strict=True)) for row in (await connection.execute(select(*columns))).all()]
         except (DBAPIError, *UNREADABLE) as error:
             if not _is_about_a_value(error):
                 raise
@@ -117,7 +123,7 @@ def _is_about_a_value(error: Exception) -> bool:
 
 async def _has_odd_types(connection: AsyncConnection, table: Table) -> bool:
     odd: list[ColumnElement[bool]] = []
-    for column in table.columns:
+    for column in _columns(table):
         cell: ColumnElement[Any] = literal_column(f'"{column.name}"')
         odd.append(func.typeof(cell).notin_(_sqlite_types(column.type, nullable=bool(column.nullable))))
         if isinstance(column.type, Boolean):
@@ -134,7 +140,7 @@ def _sqlite_types(kind: object, *, nullable: bool) -> list[str]:
 async def _raw_rows(connection: AsyncConnection, table: Table) -> Sequence[Row]:
     cells = [
         cell
-        for column in table.columns
+        for column in _columns(table)
         for cell in (
             func.typeof(literal_column(f'"{column.name}"')),
             cast(literal_column(f'"{column.name}"'), LargeBinary),
@@ -144,7 +150,7 @@ async def _raw_rows(connection: AsyncConnection, table: Table) -> Sequence[Row]:
     return [
         {
             column.name: _cell(row[2 * place], row[2 * place + 1], column.type)
-            for place, column in enumerate(table.columns)
+            for place, column in enumerate(_columns(table))
         }
         for row in rows
     ]

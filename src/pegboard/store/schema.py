@@ -22,6 +22,9 @@ from .text import Words
 REVISION: Final = "0024"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
+DEFERRED: Final = "deferred"
+"""Marks a column that may hold megabytes and is read only by who needs it, not when a whole table is checked."""
+
 REVISION_TABLE: Final = "pegboard_schema"
 """Not Alembic's usual name, so that a database shared with another program has no two owners of one table."""
 
@@ -259,7 +262,7 @@ tickets: Final = Table(
     Column("fingerprint", Text, nullable=False),
     Column("digest", Text, nullable=False),
     Column("shown", Words, nullable=False),
-    Column("sealed", Text),
+    Column("sealed", Text, info={DEFERRED: True}),
     Column("state", Text, nullable=False),
     Column("decided_by", Words),
     Column("decided_at", BigInteger),
@@ -286,7 +289,7 @@ runs: Final = Table(
     Column("kept_at", BigInteger, nullable=False),
     Column("until", BigInteger, nullable=False),
     Column("claimed_at", BigInteger),
-    Column("sealed", Text),
+    Column("sealed", Text, info={DEFERRED: True}),
     Column("principal", Words),
     Column("size", BigInteger),
     PrimaryKeyConstraint("id"),
