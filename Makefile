@@ -33,8 +33,9 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 test: $(VENV)/.dev prepared
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not soak" $(ARGS)
 
-# What runs in memory: no process, no database server, no container, no browser.
 FAST_TESTS := $(addprefix tests/,core prompts search config gateway rest tools library)
+
+# What runs in memory: no process, no database server, no container, no browser.
 fast: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal -q -m "not slow and not soak" $(FAST_TESTS) $(ARGS)
 

@@ -296,7 +296,7 @@ def test_a_zip_is_uploaded_to_a_running_gateway(at_gateway: Pegboard, home: Path
         misspelt = client.post(f"{api}/import?dryrun=true", content=bundle.read_bytes(), headers=zip_of)
         assert (misspelt.status_code, misspelt.json()["detail"]) == (
             422,
-            "dryrun: this is unknown here. Leave it out, or did you mean dryRun?",
+            "dryrun: this is unknown here. Leave it out, or did you mean 'dryRun'?",
         )
         unsure = client.post(f"{api}/import", json={"path": "/nowhere", "link": "yes"})
         assert (unsure.status_code, unsure.json()["errors"][0].partition(":")[0]) == (422, "link")
