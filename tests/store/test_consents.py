@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -20,12 +21,16 @@ from pegboard.core.commands import Command, Rejected, Revoke, SetOverride
 from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.consent import Consent
 from pegboard.core.entitling import MakeToken, RemovePrincipal
-from pegboard.core.ids import PrincipalId
+from pegboard.core.ids import CallId, PrincipalId, ProviderKey, ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.policy import Decided, Policy
+from pegboard.core.redact import Redaction
 from pegboard.core.scope import Scope as TokenScope
-from pegboard.core.ticket import REVOKED, Scope, State
-from pegboard.core.tool import Fingerprint
+from pegboard.core.secret_marks import ArgumentDisplay
+from pegboard.core.server import InstalledBy, Server, Stdio
+from pegboard.core.ticket import REVOKED, Ruling, Scope, State, wanted
+from pegboard.core.tool import Fingerprint, Tool, ToolSpec
+from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.gateway import Gateway, open_gateway
@@ -177,9 +182,46 @@ async def test_tickets_of_a_principal_that_was_removed_are_void_for_the_next_of_
             assert isinstance(await delete(two, "allowed"), NotConfirmed)
             refused = await two.tickets.allow(waiting.ticket or "", Scope.ONCE, ME)
             assert refused == Rejected(
-                f"Ticket {waiting.ticket} does not count any more: its principal was removed. "
+                f"Ticket {waiting.ticket} does not count any more: its principal or server was removed or replaced. "
                 "Nothing is left to decide."
             )
+
+
+@pytest.mark.behaviour("confirmation.replaced_server", "store.same_contract")
+@pytest.mark.parametrize("change", ["removed", "reached otherwise"])
+async def test_tickets_of_a_server_that_was_replaced_are_void(store: Store, change: str) -> None:
+    named, other = ServerKey(ToolsetId("a_b"), ServerId("shop")), ServerKey(ToolsetId("axb"), ServerId("shop"))
+    servers: dict[ProviderKey, Server] = {
+        key: Server(key, Stdio("serve"), InstalledBy(ME, NOW)) for key in (named, other)
+    }
+    toolsets = {key.toolset: Toolset(key.toolset, InstalledBy(ME, NOW)) for key in servers}
+    before = await store.policy.load()
+    installed = replace(before, version=before.version + 1, servers=servers, toolsets=toolsets)
+    await store.policy.save(before, installed, by=ME, what="test", at=now())
+    before = await store.policy.load()
+    allowed = {key: await allowed_ticket(store, ToolId(key, "pay")) for key in servers}
+    kept = {**before.servers, named: replace(before.servers[named], connection=Stdio("another"))}
+    if change == "removed":
+        del kept[named]
+    after = replace(before, version=before.version + 1, servers=kept)
+    await store.policy.save(before, after, by=ME, what="test", at=now())
+    found = {key: await store.tickets.find(id) for key, id in allowed.items()}
+    void, valid = found[named], found[other]
+    assert void is not None
+    assert valid is not None
+    assert (void.at(now()), void.ended, valid.at(now()), valid.ended) == (State.LAPSED, REVOKED, State.GRANTED, "")
+    assert await store.tickets.begin(void, CallId("c"), now()) is None
+
+
+async def allowed_ticket(store: Store, tool: ToolId) -> str:
+    asked = call_of("pay", {}, client="cli 1")
+    display = ArgumentDisplay(Redaction(()), b"k" * 32)
+    want = wanted(f"ticket{tool.source.toolset}", asked, Tool(tool, ToolSpec(tool.name)), display)
+    await store.tickets.claim(want, now(), now() + timedelta(minutes=5))
+    assert await store.tickets.decide(
+        want.id, Ruling(State.GRANTED, ME, now(), now() + timedelta(minutes=5), Scope.ONCE)
+    )
+    return want.id
 
 
 def token(id: str, principal: PrincipalId) -> MakeToken:

@@ -8,6 +8,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
+from .characters import remove_hidden
 from .echo import Echo, told_apart
 from .foreign_names import near_tools
 from .ids import CallId, PrincipalId, ToolId, WireName
@@ -27,6 +28,20 @@ Fill: TypeAlias = Callable[[Shaped, Arguments], Arguments | None]
 _NOTHING_BESIDE: Final[Mapping[str, bytes]] = MappingProxyType({})
 _NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 _SHOWN: Final = 128
+
+OPERATOR_CLIENT: Final = "operator"
+"""The client of calls through the operator's API; the name of who acts for somebody else may follow it."""
+MAX_CLIENT_CHARACTERS: Final = 128
+
+
+def claimed_client(text: str) -> str:
+    """The name that a client gives itself: a claim, so never that of the operator's API, and cut to a decent length."""
+    shown = "".join(letter for letter in remove_hidden(" ".join(text.split())) if letter.isprintable()).strip()
+    if shown.partition(" ")[0] == OPERATOR_CLIENT:
+        shown = f"client {shown}"
+    return shown[:MAX_CLIENT_CHARACTERS]
+
+
 """Of a name that means nothing, as much as any real name has."""
 _MOST_TOLD: Final = 10
 

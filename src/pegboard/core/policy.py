@@ -207,6 +207,17 @@ def removed_principals(before: Decided, after: Decided) -> frozenset[PrincipalId
     return frozenset(known(before) - left)
 
 
+def replaced_sources(before: Decided, after: Decided) -> frozenset[ProviderKey]:
+    """Installed servers and toolsets that are gone, are reached otherwise, or have other files: what runs under their
+    names is not what a person decided about."""
+    changed = {id for id in before.files if before.files[id] != after.files.get(id)}
+    return frozenset(
+        key
+        for key, server in before.servers.items()
+        if key not in after.servers or after.servers[key].connection != server.connection or key.toolset in changed
+    )
+
+
 @dataclass(frozen=True)
 class Policy:
     declared: Declared = field(default_factory=Declared)

@@ -299,7 +299,7 @@ def told(ticket: Ticket, now: datetime, presentation: str = "") -> str:
             if ticket.ended == REVOKED:
                 return (
                     f"Ticket {ticket.id} does not count any more: the permission that came with it was revoked, or its "
-                    f"principal was removed, so {what} did not run. Call it anew to ask again."
+                    f"principal or server was removed or replaced, so {what} did not run. Call it anew to ask again."
                 )
             if ticket.state is State.GRANTED:
                 return (
@@ -339,7 +339,10 @@ def undecidable(ticket: Ticket, now: datetime) -> str:
         case State.LAPSED if ticket.ended == WITHDRAWN:
             return f"Ticket {ticket.id} was withdrawn: the program that asked has ended. Nothing is left to decide."
         case State.LAPSED if ticket.ended == REVOKED:
-            return f"Ticket {ticket.id} does not count any more: its principal was removed. Nothing is left to decide."
+            return (
+                f"Ticket {ticket.id} does not count any more: its principal or server was removed or replaced. Nothing "
+                "is left to decide."
+            )
         case State.LAPSED if ticket.state is State.WAITING:
             return (
                 f"Ticket {ticket.id} has expired: nobody decided in time. Its caller gets a new one by calling again."

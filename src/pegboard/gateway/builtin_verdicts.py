@@ -1,5 +1,6 @@
 """Whether the gateway's own tools that need not be on the board are open to a caller."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 
 from pegboard.core.builtin_verdict import builtin_verdict
@@ -10,22 +11,23 @@ from pegboard.core.resolve import Absent, Locked, Open, Verdict
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
 
+from .board import Board
+
 if TYPE_CHECKING:
     from .gateway import Gateway
 
 
-def verdict_on_builtin(gateway: "Gateway", tool: Tool, view: View) -> Verdict:
+def verdict_on_builtin(board: Board, now: datetime, tool: Tool, view: View) -> Verdict:
     """That of the board, where the tool is on it."""
-    board = gateway.board
     on_board = board.resolution(view).verdicts.get(tool.id)
     if on_board is not None:
         return on_board
-    return builtin_verdict(tool, Up(gateway.clock()), board.catalogue, board.policy, view)
+    return builtin_verdict(tool, Up(now), board.catalogue, board.policy, view)
 
 
 def verdict_on_search(gateway: "Gateway", view: View) -> Verdict:
     """On `tool_search`, wherever it is presented."""
-    return verdict_on_builtin(gateway, TOOLS[SEARCH], view)
+    return verdict_on_builtin(gateway.board, gateway.clock(), TOOLS[SEARCH], view)
 
 
 def refusal_of_builtin(verdict: Verdict) -> ToolIsLocked | UnknownTool | None:

@@ -104,7 +104,7 @@ def verdict_on_programs(gateway: "Gateway", view: View) -> Verdict | None:
     tool = gateway.code.tool()
     if tool is None:
         return None
-    verdict = verdict_on_builtin(gateway, tool, view)
+    verdict = verdict_on_builtin(gateway.board, gateway.clock(), tool, view)
     # What overrides make of its parameters is for callers who are shown the tool itself.
     return replace(verdict, shape=None) if isinstance(verdict, Open) else verdict
 

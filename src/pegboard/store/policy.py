@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from pegboard.core.consent import revoked_places
 from pegboard.core.ids import PrincipalId
-from pegboard.core.policy import Decided, removed_principals
+from pegboard.core.policy import Decided, removed_principals, replaced_sources
 from pegboard.ports import Saved, Stale
 
 from .async_engine import AsyncConnection
@@ -23,7 +23,7 @@ from .records import read_records
 from .rows import EVERY, Difference, decided, deleted_rows, differences
 from .schema import policy_versions
 from .text import TooDeepError
-from .tickets import void_standing_yeses, void_tickets_of
+from .tickets import void_standing_yeses, void_tickets_at, void_tickets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ class StoredPolicy:
                     await _write(connection, change)
                 await void_standing_yeses(connection, revoked_places(before.consents, after.consents, at), at)
                 await void_tickets_of(connection, removed_principals(before, after), at)
+                await void_tickets_at(connection, replaced_sources(before, after), at)
                 await self._database.ring(connection)
         except TooDeepError as error:
             raise StoreError(

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import Select, delete, func, insert, or_, select, update
 
-from pegboard.core.ids import CallId, PrincipalId, ToolId, WireName
+from pegboard.core.ids import CallId, PrincipalId, ProviderKey, ToolId, WireName
 from pegboard.core.shaping import FilledIn
 from pegboard.core.ticket import (
     REVOKED,
@@ -218,6 +218,15 @@ async def void_tickets_of(connection: AsyncConnection, principals: Iterable[Prin
     unused = table.c.state.in_((State.WAITING.value, State.GRANTED.value))
     for principal in principals:
         await _void(connection, (unused, table.c.principal == key(principal)), now)
+
+
+async def void_tickets_at(connection: AsyncConnection, sources: Iterable[ProviderKey], now: datetime) -> None:
+    """Ends every ticket of these servers and toolsets that waits or is allowed: others may get their names."""
+    unused = table.c.state.in_((State.WAITING.value, State.GRANTED.value))
+    for source in sources:
+        kind, prefix = kind_and_text(ToolId(source, ""))
+        own = table.c.kind == kind, table.c.tool_id.startswith(prefix, autoescape=True)
+        await _void(connection, (unused, *own), now)
 
 
 async def _void(connection: AsyncConnection, chosen: tuple[Any, ...], now: datetime) -> None:

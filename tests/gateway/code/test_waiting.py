@@ -1,5 +1,6 @@
 """A program that waits for a person: kept where it stopped, gone on with once, by its own caller, wherever that is."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -10,11 +11,15 @@ from tests.support.asking import AskedClient
 from tests.support.doubles import held_forever
 from tests.support.house import PATIENCE, call_of
 
-from pegboard.core.call import Admitted, NotConfirmed, Outcome, Returned
+from pegboard.core.call import Admitted, NotConfirmed, Outcome, Returned, ToolIsLocked
 from pegboard.core.code import PYTHON_ID, CodeSettings
 from pegboard.core.commands import SetOverride, ThrowSwitch
 from pegboard.core.ids import LOCAL, CallId, PrincipalId
 from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Denial
+from pegboard.core.server import DeclaredAt
+from pegboard.core.status import Status, status
 from pegboard.core.suspended import KeptRun
 from pegboard.core.ticket import State, Ticket
 from pegboard.core.tool import Json
@@ -260,6 +265,25 @@ async def test_a_tool_that_was_closed_while_its_call_waited_does_not_run_after_t
         told, _ = said(await here.waits(ticket))["result"]
         assert told.startswith("no: disabled_by_user: ")
         assert here.called("delete") == []
+
+
+@pytest.mark.behaviour("programs.decided_again")
+async def test_a_program_does_not_go_on_after_programs_were_turned_off(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        ticket = ticket_of(await here.runs(CAREFUL))
+        await here.decides(ticket, yes=False)
+        declared = here.house.gateway.board.policy.declared
+        denied = replace(
+            declared,
+            denials=(*declared.denials, Denial(Pattern("builtin", "python_execution"), DeclaredAt("pegboard.yaml", 1))),
+        )
+        await here.house.gateway.operator.redeclare(denied)
+        refused = await here.waits(ticket)
+        assert isinstance(refused, ToolIsLocked)
+        assert status(refused.reason) is Status.DISABLED_BY_CONFIG
+        assert (here.called("delete"), here.called("add")) == ([], [])
+        await here.house.gateway.operator.redeclare(declared)
+        assert said(await here.waits(ticket))["result"][1] == 3
 
 
 @pytest.mark.behaviour("programs.asked_in_place")

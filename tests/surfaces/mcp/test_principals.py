@@ -24,6 +24,7 @@ from pegboard.gateway.access.callers import callers
 from pegboard.gateway.board import Board
 from pegboard.surfaces.mcp.door import Door, Refused
 from pegboard.surfaces.mcp.entrance import Entrance, principal_of
+from pegboard.surfaces.mcp.exchange import client_text
 
 pytestmark = pytest.mark.anyio
 
@@ -259,3 +260,16 @@ async def test_one_principal_opens_only_so_many_sessions_and_the_others_theirs()
             ended = {"mcp-session-id": first.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
             assert (await http.delete(url, headers={**ended, **bearer(BOB)})).status_code == 200
             assert (await opened(BOB)).status_code == 200
+
+
+@pytest.mark.behaviour("confirmation.claimed_clients")
+@pytest.mark.parametrize("name", ["operator", " operator", "operator\u3164", "ope\u200brator"])
+def test_no_client_calls_itself_as_the_operators_api_does(name: str) -> None:
+    assert client_text(name, "root") == "client operator root"
+    assert client_text(name, "") == "client operator"
+
+
+@pytest.mark.behaviour("confirmation.claimed_clients")
+def test_other_clients_keep_their_names() -> None:
+    assert client_text("operators", "1.0") == "operators 1.0"
+    assert client_text("cursor", "operator root") == "cursor operator root"

@@ -18,6 +18,7 @@ from pegboard.core.ticket import Ticket
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
+from pegboard.gateway.builtin_verdicts import refusal_of_builtin, verdict_on_builtin
 from pegboard.gateway.builtins import Builtins
 from pegboard.gateway.cancellation import is_meant
 from pegboard.gateway.confirmation import Confirmation
@@ -121,6 +122,11 @@ class Code:
         found = await self.means.runs.waiting_for(ticket.id, self._clock())
         if found is None:
             return None
+        if (tool := self.tool()) is not None:
+            # It may have been turned off while the program waited. The program is kept, should it be on again.
+            refusal = refusal_of_builtin(verdict_on_builtin(self._board, self._clock(), tool, view))
+            if refusal is not None:
+                return refusal
         from .nested import Origin
         from .resuming import resumed
 

@@ -11,6 +11,7 @@ from uuid import uuid4
 import anyio
 from anyio import to_thread
 
+from pegboard.core.call import claimed_client
 from pegboard.core.reference import closest
 from pegboard.core.tool import Json, JsonObject
 from pegboard.core.view import View
@@ -37,7 +38,6 @@ MODELS: Final = "/v1/models"
 COMPLETIONS: Final = "/v1/chat/completions"
 BESIDE: Final = 65_536
 """Bytes of a body from which on it is read beside the event loop."""
-LONGEST_CLIENT: Final = 128
 _SLASH: Final = re.compile("%2f", re.IGNORECASE)
 """As clients write one that belongs to a model's name."""
 log = logging.getLogger(__name__)
@@ -221,6 +221,5 @@ def _address(scope: "Scope") -> str:
 
 
 def _client(headers: Sequence[tuple[bytes, bytes]]) -> str:
-    """What the client says it is, for the audit and for grants: a claim, and cut to a decent length."""
-    said = " ".join(dict(headers).get(b"user-agent", b"").decode("latin-1").split())
-    return "".join(letter for letter in said if letter.isprintable())[:LONGEST_CLIENT]
+    """What the client says it is, for the audit and for standing permissions."""
+    return claimed_client(dict(headers).get(b"user-agent", b"").decode("latin-1"))

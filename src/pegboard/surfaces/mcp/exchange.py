@@ -7,7 +7,7 @@ from typing import Final
 
 import anyio
 
-from pegboard.core.characters import remove_hidden
+from pegboard.core.call import claimed_client
 from pegboard.core.view import View
 
 
@@ -44,10 +44,7 @@ class CheckedRequest:
 CURRENT: Final[ContextVar[Exchange]] = ContextVar("exchange")
 """Set where a request comes in. The SDK runs what serves it in the same context, in every era and transport."""
 
-LONGEST_CLIENT: Final = 128
-
 
 def client_text(name: object, version: object) -> str:
-    """The name and version a client gives itself, for the audit: a claim, and cut to a decent length."""
-    text = " ".join(f"{name} {version}".split())
-    return "".join(letter for letter in remove_hidden(text) if letter.isprintable())[:LONGEST_CLIENT]
+    """The name and version a client gives itself, for the audit."""
+    return claimed_client(f"{name} {version}")

@@ -15,6 +15,7 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Asked
 
+from pegboard.core.call import OPERATOR_CLIENT
 from pegboard.core.ids import PrincipalId
 from pegboard.core.scope import Scope, in_order
 from pegboard.gateway.access.keys import hashed as hashed
@@ -26,7 +27,6 @@ from .revoking import while_it_may
 
 _READS: Final = frozenset({"GET", "HEAD"})
 _NEEDS: Final = "__needs__"
-OPERATOR_CLIENT: Final = "operator"
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 Needs: TypeAlias = frozenset[Scope] | None
