@@ -72,6 +72,9 @@ def there(served: Site, id: str) -> None:
         (folder / "toolset.yaml").write_text(ALMANAC, "utf-8")
     told = served.ask("POST", "/toolsets/import", {"path": str(folder), "approve": "all"})
     assert told["imported"], told
+    if id == "almanac":
+        # Its server's tools are approved at first sight: a decision that a change by a person would otherwise meet.
+        served.wait_for_first_sight("mcp:almanac~books:count_books")
 
 
 def test_without_a_toolset_the_page_tells_the_first_step(page: Page, served: Site) -> None:
