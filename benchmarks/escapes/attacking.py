@@ -139,7 +139,12 @@ class Hosted:
         async with watched(process.pid, self._usage):
             with suppress(*gone):
                 while True:
-                    told = json.loads(await lines.receive_until(b"\n", _MOST_LINE))
+                    line = await lines.receive_until(b"\n", _MOST_LINE)
+                    try:
+                        told = json.loads(line)
+                    except ValueError as error:
+                        error.add_note(f"{len(line)} bytes, {line[:100]!r} to {line[-100:]!r}")
+                        raise
                     if (answer := self._answers.get(told["number"])) is not None:
                         answer.told = told
                         answer.came.set()

@@ -65,6 +65,8 @@ async def attacked(sandbox: Sandbox, code: str, limits: Limits) -> dict[str, obj
 async def serve(mode: str) -> None:
     global HOST_SECRET
     sandbox = MODES[mode]()
+    # With PYTHONUNBUFFERED, `sys.stdout` loses the rest of a long line when a signal interrupts its write.
+    answers = open(sys.stdout.fileno(), "w", closefd=False)  # noqa: SIM115 - open as long as the process
     try:
         first = json.loads(await anyio.to_thread.run_sync(sys.stdin.readline))
         HOST_SECRET = first["value"]
@@ -72,7 +74,7 @@ async def serve(mode: str) -> None:
 
         async def answer(number: int, code: str, wall: float) -> None:
             told = await attacked(sandbox, code, replace(limits, wall=wall))
-            print(_DUMPS({"number": number, **told}), flush=True)
+            print(_DUMPS({"number": number, **told}), file=answers, flush=True)
 
         # The first run starts what all others find started.
         await answer(first["number"], "1 + 1", limits.wall)

@@ -266,7 +266,8 @@ def test_the_log_of_a_server_that_dies_at_once_is_shown(pegboard: Pegboard, home
     shown = pegboard("servers", "logs", "bad")
     assert shown.code == 0
     assert shown.err == of_folder(home) + "  ○ bad~bad is down: exited with code 3\n"
-    assert shown.out == (
+    # It is tried again after less than a second, so there may be more of the same.
+    assert shown.out.startswith(
         "crash_on_start: reading settings\ncrash_on_start: DATABASE_URL is not set\ncrash_on_start: giving up\n"
     )
 

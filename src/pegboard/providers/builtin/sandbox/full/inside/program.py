@@ -24,6 +24,7 @@ FILE: Final = "program.py"
 _VALUE: Final = " value"
 """Where the value of the last line is kept: no name that a program can say."""
 _MOST_WORDS: Final = 2_000
+_RESERVE: Final = 4 << 20
 _NO_FRAME: Final = "error return without exception set"
 """What Python says where there is no memory for the frame of one more call."""
 _TOO_DEEP: Final = "The functions of the program call one another so deep that the memory it may use is full."
@@ -44,6 +45,8 @@ class Run:
         self._builtins.__dict__.update(builtins.__dict__, exit=sys.exit, quit=sys.exit)
         self._module.__dict__["__builtins__"] = self._builtins
         self._functions.put_into(self._module, given["functions"], given["modules"])
+        self._reserve = bytearray(_RESERVE)
+        """Released when a program fails: it may have used all other memory, and how it ended must still be said."""
 
     def __call__(self) -> None:
         """Says how it ended."""
@@ -67,6 +70,7 @@ class Run:
             if end.code not in (None, 0):
                 fault = _fault("SystemExit", str(end.code), _line(end))
         except BaseException as error:  # noqa: BLE001 - whatever it raises is its end, and is told
+            self._reserve.clear()
             fault = _told(error)
         unmade = self._functions.forgotten() if fault is None else []
         self._output.pass_on()
@@ -141,6 +145,9 @@ def _told(error: BaseException) -> Frame:
 
 
 def _line(error: BaseException) -> int | None:
-    """The innermost line of the program itself."""
-    lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == FILE]
-    return lines[-1] if lines else None
+    """The innermost line of the program itself. It needs no memory: a deep recursion may have used all of it."""
+    line = None
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == FILE:
+            line = number
+    return line
