@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import IO
 
 import anyio
 
@@ -62,11 +63,9 @@ async def attacked(sandbox: Sandbox, code: str, limits: Limits) -> dict[str, obj
     }
 
 
-async def serve(mode: str) -> None:
+async def serve(mode: str, answers: IO[str]) -> None:
     global HOST_SECRET
     sandbox = MODES[mode]()
-    # With PYTHONUNBUFFERED, `sys.stdout` loses the rest of a long line when a signal interrupts its write.
-    answers = open(sys.stdout.fileno(), "w", closefd=False)  # noqa: SIM115 - open as long as the process
     try:
         first = json.loads(await anyio.to_thread.run_sync(sys.stdin.readline))
         HOST_SECRET = first["value"]
@@ -87,4 +86,6 @@ async def serve(mode: str) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(serve, sys.argv[1])
+    # With PYTHONUNBUFFERED, `sys.stdout` loses the rest of a long line when a signal interrupts its write.
+    with open(sys.stdout.fileno(), "w", closefd=False) as answers:
+        anyio.run(serve, sys.argv[1], answers)
