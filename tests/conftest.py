@@ -2,6 +2,8 @@
 
 import gc
 import os
+import signal
+import ssl
 from collections.abc import Generator
 
 import pytest
@@ -16,6 +18,23 @@ settings.register_profile("pegboard", _UNTIMED, max_examples=25)
 settings.register_profile("ci", _UNTIMED, max_examples=50, derandomize=True, print_blob=True)
 settings.register_profile("soak", _UNTIMED, max_examples=50_000, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "pegboard")
+
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and tests of Ctrl-C would wait in vain.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _load_verify_locations(
+    self: ssl.SSLContext, cafile: str | None = None, capath: str | None = None, cadata: str | bytes | None = None
+) -> None:
+    """Without the certificates of the system: no test trusts a host beyond this machine, and to read them takes each
+    HTTP client longer than a request."""
+    if cafile != ssl.get_default_verify_paths().cafile:
+        super(ssl.SSLContext, self).load_verify_locations(cafile, capath, cadata)
+
+
+ssl.SSLContext.load_verify_locations = _load_verify_locations  # type: ignore[method-assign,assignment]
+ssl.SSLContext.load_default_certs = lambda self, purpose=ssl.Purpose.SERVER_AUTH: None  # type: ignore[method-assign]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -11,18 +11,14 @@ from typing import Any, TypeAlias
 
 import httpx2
 import pytest
-from starlette.types import ASGIApp
 from tests.cli.terminal import PATIENCE, Done, Gateway, Pegboard, board, clean_environment, serving
-from tests.support.shared_api import shared_rest_app
+from tests.support.shared_api import rest_of
 
 from pegboard.compose import api
-from pegboard.compose.house import House
 from pegboard.compose.launcher import Launcher
-from pegboard.gateway.access.reception import Reception
 from pegboard.surfaces.cli import waiting
 from pegboard.surfaces.cli.program import run
 from pegboard.surfaces.cli.tree import command_tree
-from pegboard.surfaces.rest.app import About
 
 Board: TypeAlias = dict[str, Any]
 
@@ -51,18 +47,12 @@ def pegboard(
         capfd.readouterr()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogateescape"))))
         with ExitStack() as stack:
-            monkeypatch.setattr(api, "rest_of", partial(_lend_rest_app, stack))
+            # To build the application costs half of a command.
+            monkeypatch.setattr(api, "rest_of", partial(rest_of, stack))
             code = run(command_tree(Launcher), [str(word) for word in words])
         return Done(code, *capfd.readouterr())
 
     return typed
-
-
-def _lend_rest_app(stack: ExitStack, house: House, endpoint: str | None, reception: Reception) -> ASGIApp:
-    """As `rest_of`, but the commands of a test share one application: to build it costs half of a command."""
-    about = About(house.file, str(house.data_dir), endpoint, house.store_url, house.storage)
-    shared = shared_rest_app(house.gateway, about, reception, lambda: house.desk, lambda: house.installer)
-    return stack.enter_context(shared)
 
 
 @pytest.fixture

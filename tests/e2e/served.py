@@ -64,17 +64,30 @@ class Served:
                     return body
                 await anyio.sleep(POLLING_INTERVAL)
 
+    @property
+    def pid(self) -> int:
+        """Of the gateway itself: `process` may be a stand-in for it."""
+        return int(self._known["pid"])
+
+    @property
+    def _known(self) -> Any:
+        return json.loads((self.data_dir / "gateway.json").read_text("utf-8"))
+
     def _operator(self) -> httpx2.AsyncClient:
-        known = json.loads((self.data_dir / "gateway.json").read_text("utf-8"))
         return httpx2.AsyncClient(
             base_url=f"{self.endpoint.removesuffix('/mcp')}/api/v1",
-            headers={"authorization": f"Bearer {known['token']}"},
+            headers={"authorization": f"Bearer {self._known['token']}"},
             timeout=DEADLINE,
             trust_env=False,
         )
 
     def children(self) -> list[psutil.Process]:
-        return psutil.Process(self.process.pid).children(recursive=True)
+        return psutil.Process(self.pid).children(recursive=True)
+
+    async def kill(self) -> None:
+        """Without a chance to clean up; it is gone when this returns."""
+        os.kill(self.pid, signal.SIGKILL)
+        assert await self.process.wait() == -signal.SIGKILL
 
     async def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
@@ -88,8 +101,8 @@ def warm_pegboard() -> list[str]:
 
 @asynccontextmanager
 async def served(folder: Path, board: Mapping[str, object] | Path, *, fresh: bool = False) -> AsyncIterator[Served]:
-    """Listening when the block begins, gone when it has ended. A test that kills it or looks at its process id,
-    children or memory wants a `fresh` process."""
+    """Listening when the block begins, gone when it has ended. A test that looks at its memory wants a `fresh`
+    process."""
     data_dir = folder / "data"
     data_dir.mkdir(exist_ok=True)
     config = board if isinstance(board, Path) else folder / "pegboard.yaml"

@@ -281,7 +281,7 @@ FRESH = server("many", "1", fresh=True)
 async def test_a_stopped_gateway_leaves_no_process_behind(tmp_path: Path) -> None:
     board = {"servers": {"mild": FRESH, "stubborn": server("stubborn", fresh=True, timeouts={"stop": 0.5})}}
     with anyio.fail_after(120):
-        async with served(tmp_path, board, fresh=True) as gateway:
+        async with served(tmp_path, board) as gateway:
             await gateway.until("/servers", holds=is_up("mild", "stubborn"))
             children = gateway.children()
             assert len(children) >= 2
@@ -295,15 +295,12 @@ async def test_a_killed_gateway_leaves_no_process_behind(tmp_path: Path) -> None
     """Not even one that ignores the end of its input and every request to end."""
     with anyio.fail_after(120):
         async with served(
-            tmp_path,
-            {"servers": {"mild": FRESH, "stubborn": server("stubborn", fresh=True)}},
-            fresh=True,
+            tmp_path, {"servers": {"mild": FRESH, "stubborn": server("stubborn", fresh=True)}}
         ) as gateway:
             await gateway.until("/servers", holds=is_up("mild", "stubborn"))
             children = gateway.children()
             assert len(children) >= 2
-            gateway.process.kill()
-            await gateway.process.wait()
+            await gateway.kill()
             await anyio.to_thread.run_sync(psutil.wait_procs, children, 60)
         assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
 
@@ -311,14 +308,13 @@ async def test_a_killed_gateway_leaves_no_process_behind(tmp_path: Path) -> None
 @pytest.mark.behaviour("cli.servers_add", "store.kill_loses_no_policy")
 async def test_what_people_decided_outlives_a_killed_gateway(tmp_path: Path) -> None:
     with anyio.fail_after(120):
-        async with served(tmp_path, {"servers": {"day": FRESH}}, fresh=True) as gateway:
+        async with served(tmp_path, {"servers": {"day": FRESH}}) as gateway:
             await gateway.until("/servers", holds=is_up("day"))
             executable, *rest = command("many", "2")
             code, _ = await gateway.pegboard("servers", "add", "extra", "--trust", "open", "--", executable, *rest)
             assert code == 0
             await gateway.until("/servers", holds=is_up("day", "extra"))
-            gateway.process.kill()
-            await gateway.process.wait()
+            await gateway.kill()
             _, body = await gateway.pegboard("servers", "list")
             assert states(body) == {"extra": "off"}
             assert body["gatewayRunning"] is False

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,18 +68,17 @@ def _with_one_that_hangs(folder: Path) -> Path:
 async def test_the_example_is_imported_called_killed_and_stopped(podman: Host, tmp_path: Path) -> None:
     toolset = _with_one_that_hangs(tmp_path / "words")
     with anyio.fail_after(2 * DEADLINE):
-        async with served(tmp_path, _board(podman), fresh=True) as gateway, anyio.create_task_group() as tasks:
+        async with served(tmp_path, _board(podman)) as gateway, anyio.create_task_group() as tasks:
             await _done(gateway, "toolset", "import", str(toolset), "--yes")
             assert json.loads(await _called(gateway, "words:count", text="to be or not")) == {"words": 4}
             assert await _called(gateway, "mcp:words~dictionary:known") == ""
             tasks.start_soon(gateway.pegboard, "tools", "call", "words:hang", "{}")
             await _until(podman, 2)
-            gateway.process.send_signal(signal.SIGKILL)
-            await gateway.process.wait()
+            await gateway.kill()
             tasks.cancel_scope.cancel()
         # The server heard the end of its input, and ended.
         await _until(podman, 1)
-        async with served(tmp_path, _board(podman), fresh=True) as gateway:
+        async with served(tmp_path, _board(podman)) as gateway:
             await _until(podman, 0)
             assert json.loads(await _called(gateway, "words:shout", text="oh")) == {"TEXT": "OH"}
             assert await gateway.stop() == 0

@@ -33,12 +33,11 @@ async def test_a_gateway_that_was_killed_takes_the_handles_it_gave_before() -> N
 
     with anyio.fail_after(3 * DEADLINE):
         async with anyio.TemporaryDirectory() as folder:
-            async with served(Path(folder), BOARD, fresh=True) as gateway:
+            async with served(Path(folder), BOARD) as gateway:
                 handle = await found(gateway.endpoint)
-                gateway.process.kill()
-                await gateway.process.wait()
+                await gateway.kill()
             async with (
-                served(Path(folder), BOARD, fresh=True) as gateway,
+                served(Path(folder), BOARD) as gateway,
                 Client(streamable_http_client(f"{gateway.endpoint}/deferred"), mode=MODERN) as client,
             ):
                 assert await gateway.until("/servers", holds=lambda told: "up" in str(told))

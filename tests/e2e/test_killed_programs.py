@@ -25,19 +25,18 @@ async def test_a_program_that_a_killed_gateway_ran_is_accounted_for_after_the_ne
     (temporary := tmp_path / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     with anyio.fail_after(3 * DEADLINE):
-        async with served(tmp_path, BOARD, fresh=True) as gateway, anyio.create_task_group() as clients:
+        async with served(tmp_path, BOARD) as gateway, anyio.create_task_group() as clients:
             clients.start_soon(_run, gateway)
             before = await gateway.until(CALLS, holds=lambda body: body["activity"])
             assert [row["name"] for row in before["activity"]] == ["tool_00000"]
             assert len([*temporary.glob(WORKERS)]) == 1
-            gateway.process.kill()
-            await gateway.process.wait()
+            await gateway.kill()
             clients.cancel_scope.cancel()
         assert len([*temporary.glob(WORKERS)]) == 1
-        async with served(tmp_path, BOARD, fresh=True) as gateway:
+        async with served(tmp_path, BOARD) as gateway:
             rows = await _calls(gateway)
             assert [*temporary.glob(WORKERS)] == []
-        async with served(tmp_path, BOARD, fresh=True) as gateway:
+        async with served(tmp_path, BOARD) as gateway:
             again = await _calls(gateway)
     [program, nested] = rows
     assert (program["name"], program["outcome"]) == ("python_execution", "provider_failed")

@@ -24,7 +24,7 @@ async def ready(gateway: Served) -> None:
 @pytest.mark.timeout(300)
 async def test_a_running_gateway_takes_up_the_model_and_keeps_what_it_read(tmp_path: Path) -> None:
     with anyio.fail_after(280):
-        async with served(tmp_path, DEMO, fresh=True) as gateway:
+        async with served(tmp_path, DEMO) as gateway:
             await ready(gateway)
             before = await gateway.ask(ASKED)
             assert before["ranker"] == "lexical"
@@ -32,8 +32,8 @@ async def test_a_running_gateway_takes_up_the_model_and_keeps_what_it_read(tmp_p
             found = await gateway.until(ASKED, holds=lambda body: body["ranker"] == "hybrid")
             status = await gateway.until("/search", holds=lambda body: body["semantic"]["vectors"] == 12)
             assert (status["ranker"], status["semantic"]["kept"]) == ("hybrid", 12)
-            gateway.process.kill()
-        async with served(tmp_path, DEMO, fresh=True) as gateway:
+            await gateway.kill()
+        async with served(tmp_path, DEMO) as gateway:
             await ready(gateway)
             again = await gateway.ask(ASKED)
             assert again == found

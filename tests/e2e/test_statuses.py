@@ -33,7 +33,8 @@ from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.surfaces.listening import Listening, bound, reachable
 from pegboard.surfaces.mcp.paths import McpPaths
 from pegboard.surfaces.rest.access import hashed
-from pegboard.surfaces.rest.app import About, rest_app
+from pegboard.surfaces.rest.app import rest_app
+from pegboard.surfaces.rest.settings import About
 from pegboard.surfaces.root import Root
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 from tests.providers.running import Peer, program
-from tests.servers.peers import command
+from tests.servers.peers import warm_command
 
 from pegboard.core.server import Http, Transport
 from pegboard.providers.mcp import connect
 
 
 def _everyday(transport: str) -> Iterator[str]:
-    process = subprocess.Popen(command("everyday", f"--{transport}", "0"), stderr=subprocess.PIPE)
+    process = subprocess.Popen(warm_command("everyday", f"--{transport}", "0"), stderr=subprocess.PIPE)
     with process:
         assert process.stderr is not None
         try:

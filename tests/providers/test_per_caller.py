@@ -2,7 +2,6 @@
 
 import json
 import logging
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ import anyio.lowlevel
 import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 from tests.providers.running import KEY, PATIENCE, nothing_left, server
+from tests.support.fork_server import python
 from tests.support.house import call_of
 
 from pegboard.config.references import expander_for_callers
@@ -46,7 +46,7 @@ def era(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 @asynccontextmanager
 async def owners(*arguments: str, transport: str = "http", port: int = 0) -> AsyncIterator[str]:
     """The address of the real server in a process of its own."""
-    command = [sys.executable, str(OWNERS), f"--{transport}", str(port), *arguments]
+    command = [python(), str(OWNERS), f"--{transport}", str(port), *arguments]
     process = await anyio.open_process(command, stdout=None)
     async with process, anyio.create_task_group() as tasks:
         try:

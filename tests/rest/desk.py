@@ -17,7 +17,7 @@ from pegboard.core.policy import Declared
 from pegboard.core.tool import Tool
 from pegboard.ports import TicketStore
 from pegboard.surfaces.rest.access import hashed
-from pegboard.surfaces.rest.app import About
+from pegboard.surfaces.rest.settings import About
 
 TOKEN = "the-start-up-token"
 ABOUT = About("/srv/pegboard.yaml", "/srv/data", "http://127.0.0.1:8460/mcp", "sqlite:////srv/data/pegboard.db")

@@ -1,7 +1,6 @@
 """A gateway killed outright in the middle of a ticket: nothing that was decided is lost, and nothing runs twice."""
 
 import json
-import signal
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -37,14 +36,14 @@ class Place:
 
     @asynccontextmanager
     async def gateway(self) -> AsyncIterator["Caller"]:
-        command, *args = peers.command("tally", str(self.folder / "tally"))
+        command, *args = peers.warm_command("tally", str(self.folder / "tally"))
         board = {
             "servers": {"tally": {"command": command, "args": args, "trust": "open"}},
             "overrides": {"tally": {"*:mark": {"requires_confirmation": True}}},
             "store": self.store,
             **self.more,
         }
-        async with served(self.folder, board, fresh=True) as gateway, httpx2.AsyncClient(timeout=DEADLINE) as http:
+        async with served(self.folder, board) as gateway, httpx2.AsyncClient(timeout=DEADLINE) as http:
             await gateway.until("/servers", holds=_is_up)
             yield Caller(gateway, http)
 
@@ -79,8 +78,7 @@ class Caller:
         assert code == 0, body
 
     async def kill(self) -> None:
-        self.gateway.process.send_signal(signal.SIGKILL)
-        assert await self.gateway.process.wait() == -signal.SIGKILL
+        await self.gateway.kill()
 
 
 @pytest.fixture

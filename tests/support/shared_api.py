@@ -5,12 +5,15 @@ gateways at once gets two applications.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, cast
 from unittest.mock import patch
 
 from starlette.types import ASGIApp
 
+from pegboard.compose import api
+from pegboard.compose.house import House
 from pegboard.gateway.access.keys import Keys
 from pegboard.gateway.access.reception import Reception
 from pegboard.gateway.gateway import Gateway
@@ -18,7 +21,8 @@ from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.trials import Trials
 from pegboard.ports import SignIns
 from pegboard.surfaces.rest import app as rest
-from pegboard.surfaces.rest.app import About, rest_app
+from pegboard.surfaces.rest.app import rest_app
+from pegboard.surfaces.rest.settings import About
 from pegboard.surfaces.rest.toolsets import nobody_installs
 
 
@@ -41,13 +45,13 @@ class _StandIn:
 
 
 class _SharedApi:
-    def __init__(self, about: About) -> None:
+    def __init__(self) -> None:
         self._current: dict[str, Any] = {}
         # What an application keeps of servers that were tried is of one gateway, as the rest here is.
         with patch.object(rest, "Trials", lambda *_: self._stand_in("trials")):
             self._app = rest_app(
                 cast(Gateway, self._stand_in("gateway")),
-                about,
+                cast(About, self._stand_in("about")),
                 cast(Reception, self._stand_in("reception")),
                 lambda: cast(SignIns, self._current["sign_ins"]()),
                 lambda: cast(Installer, self._current["installer"]()),
@@ -60,13 +64,14 @@ class _SharedApi:
     def over(
         self,
         gateway: Gateway,
+        about: About,
         reception: Reception,
         sign_ins: Callable[[], SignIns],
         installer: Callable[[], Installer],
     ) -> Iterator[ASGIApp]:
         trials = Trials(gateway.provider_for, gateway.clock, lambda key: sign_ins().forget(key))
         self._current.update(
-            gateway=gateway, reception=reception, sign_ins=sign_ins, installer=installer, trials=trials
+            gateway=gateway, about=about, reception=reception, sign_ins=sign_ins, installer=installer, trials=trials
         )
         try:
             yield self._app
@@ -74,7 +79,8 @@ class _SharedApi:
             self._current.clear()
 
 
-_idle: dict[About, list[_SharedApi]] = {}
+_idle: list[_SharedApi] = []
+_for_good = ExitStack()
 
 
 @contextmanager
@@ -87,8 +93,21 @@ def shared_rest_app(
 ) -> Iterator[ASGIApp]:
     """`rest_app` of these, for as long as the block lasts."""
     desk = Reception(Keys(gateway.board, reception, gateway.clock)) if isinstance(reception, bytes) else reception
-    idle = _idle.setdefault(about, [])
-    api = idle.pop() if idle else _SharedApi(about)
-    with api.over(gateway, desk, sign_ins, installer) as app:
+    shared = _idle.pop() if _idle else _SharedApi()
+    with shared.over(gateway, about, desk, sign_ins, installer) as app:
         yield app
-    idle.append(api)
+    _idle.append(shared)
+
+
+def rest_of(stack: ExitStack, house: House, endpoint: str | None, reception: Reception) -> ASGIApp:
+    """As `pegboard.compose.api.rest_of`, until the stack is closed."""
+    about = About(house.file, str(house.data_dir), endpoint, house.store_url, house.storage)
+    return stack.enter_context(
+        shared_rest_app(house.gateway, about, reception, lambda: house.desk, lambda: house.installer)
+    )
+
+
+def build_before_forking() -> None:
+    """Every program that this process is forked into finds an application for its gateway."""
+    _idle.append(_SharedApi())
+    api.rest_of = partial(rest_of, _for_good)

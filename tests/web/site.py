@@ -16,7 +16,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener, urlopen
 
 import yaml
 from playwright.sync_api import BrowserContext, Page
-from tests.e2e.served import DEMO, PEGBOARD, ROOT, environment, warm_pegboard
+from tests.e2e.served import DEMO, ROOT, environment, warm_pegboard
 from tests.support.fork_server import python
 
 DEADLINE = 60.0
@@ -110,11 +110,8 @@ class Site:
 
 
 @contextmanager
-def site(
-    folder: Path, board: Mapping[str, object] | Path = DEMO, port: int = 0, *, fresh: bool = False
-) -> Iterator[Site]:
-    """Listening when the block begins, gone when it has ended. In the same folder it is the same gateway, once more. A
-    test that kills it wants a `fresh` process."""
+def site(folder: Path, board: Mapping[str, object] | Path = DEMO, port: int = 0) -> Iterator[Site]:
+    """Listening when the block begins, gone when it has ended. In the same folder it is the same gateway, once more."""
     data_dir = folder / "data"
     data_dir.mkdir(exist_ok=True)
     config = board if isinstance(board, Path) else folder / "pegboard.yaml"
@@ -125,7 +122,7 @@ def site(
     words = ["serve", "--config", str(config), "--data-dir", str(data_dir), "--port", str(port), "--json"]
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(
-            [*(PEGBOARD if fresh else warm_pegboard()), *words],
+            [*warm_pegboard(), *words],
             env={**environment(data_dir), "LENDING_DB": str(lending)},
             stdout=subprocess.PIPE,
             stderr=log,

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def rest_of(house: "House", endpoint: str | None, reception: "Reception") -> "ASGIApp":
-    from pegboard.surfaces.rest.app import About, rest_app
+    from pegboard.surfaces.rest.app import rest_app
+    from pegboard.surfaces.rest.settings import About
 
     about = About(house.file, str(house.data_dir), endpoint, house.store_url, house.storage)
     return rest_app(house.gateway, about, reception, lambda: house.desk, lambda: house.installer)

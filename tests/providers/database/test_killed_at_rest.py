@@ -54,9 +54,7 @@ async def test_a_killed_gateway_leaves_none_of_its_resting_connections_in_mariad
 async def killed_at_rest(folder: Path, url: str, states: States, rests: str) -> None:
     with anyio.fail_after(3 * DEADLINE):
         await until(states, lambda found: not found)
-        async with served(
-            folder, {"databases": {"shop": {"url": _plain(folder, url), "timeout": "60s"}}}, fresh=True
-        ) as gateway:
+        async with served(folder, {"databases": {"shop": {"url": _plain(folder, url), "timeout": "60s"}}}) as gateway:
             async with (
                 Client(streamable_http_client(gateway.endpoint)) as client,
                 anyio.create_task_group() as tasks,
@@ -65,8 +63,7 @@ async def killed_at_rest(folder: Path, url: str, states: States, rests: str) -> 
                     tasks.start_soon(structured, client, "execute_sql", {"source": "shop", "sql": ASKED})
             # Several were used at a time, and are kept for the next question, in no transaction.
             await until(states, lambda found: len(found) > 1 and {*found} == {rests})
-            gateway.process.kill()
-            await gateway.process.wait()
+            await gateway.kill()
             await until(states, lambda found: not found)
 
 

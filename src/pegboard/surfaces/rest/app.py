@@ -1,7 +1,6 @@
 """The API as an ASGI application: status and the routes, behind the token."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Depends, FastAPI
@@ -19,7 +18,6 @@ from pegboard.gateway.overriding import clear_pins, unfit_overrides
 from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.trials import Trials
 from pegboard.ports import SignIns
-from pegboard.ports.storage import StorageNow
 
 from .access import TokenGate, hold_to_scope
 from .activity import activity_routes
@@ -58,7 +56,7 @@ from .server_trials import trial_routes
 from .servers import server_routes
 from .session import session_routes
 from .setting_changes import setting_change_routes
-from .settings import setting_routes
+from .settings import About, setting_routes
 from .shapes import NoticeShape, notices_shape
 from .sign_ins import sign_in_routes
 from .stored_rows import stored_row_routes
@@ -70,17 +68,6 @@ from .tools import tool_routes
 from .toolsets import nobody_installs, toolset_routes
 
 PREFIX = "/api/v1"
-
-
-@dataclass(frozen=True)
-class About:
-    """Where this gateway runs and from what: told to operators."""
-
-    config: str | None
-    data_dir: str
-    endpoint: str | None
-    store: str
-    storage: StorageNow | None = None
 
 
 class StatusShape(TypedDict):
@@ -153,10 +140,9 @@ def routed(
     app.include_router(trial_routes(gateway, trials), prefix=PREFIX)
     app.include_router(server_routes(gateway, sign_ins, trials), prefix=PREFIX)
     app.include_router(server_detail_routes(gateway), prefix=PREFIX)
-    place = (about.config, about.data_dir, about.store, about.storage)
-    app.include_router(setting_routes(gateway, *place), prefix=PREFIX)
+    app.include_router(setting_routes(gateway, about), prefix=PREFIX)
     app.include_router(setting_change_routes(gateway), prefix=PREFIX)
-    app.include_router(first_run_routes(gateway, about.endpoint), prefix=PREFIX)
+    app.include_router(first_run_routes(gateway, about), prefix=PREFIX)
     app.include_router(policy_routes(gateway), prefix=PREFIX)
     app.include_router(stored_row_routes(gateway), prefix=PREFIX)
     app.include_router(meanwhile_routes(gateway), prefix=PREFIX)

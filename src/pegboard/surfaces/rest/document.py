@@ -9,8 +9,9 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.ports import SignIns
 
 from .answers import describing
-from .app import About, routed
+from .app import routed
 from .openapi import described
+from .settings import About
 
 
 class _Nothing:

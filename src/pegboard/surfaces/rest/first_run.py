@@ -17,6 +17,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.ports import Audit, AuditQuery
 
 from .answers import routes_about
+from .settings import About
 
 _PARTS = 50
 """Of a long record that is looked through for a call; beyond them nobody is new here."""
@@ -49,7 +50,7 @@ class FirstRun(TypedDict):
     policyVersion: int
 
 
-def first_run_routes(gateway: Gateway, endpoint: str | None) -> APIRouter:
+def first_run_routes(gateway: Gateway, about: About) -> APIRouter:
     routes = routes_about("board")
     board = gateway.board
 
@@ -66,7 +67,7 @@ def first_run_routes(gateway: Gateway, endpoint: str | None) -> APIRouter:
             "openTools": sum(1 for _ in board.resolution(View()).open()),
             "importable": importable,
             "steps": _steps(importable, has_servers=bool(policy.servers), demo=demo),
-            "endpoint": endpoint,
+            "endpoint": about.endpoint,
             "asks": policy.requires_tokens,
             "policyVersion": policy.version,
         }

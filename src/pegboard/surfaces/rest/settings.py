@@ -2,6 +2,7 @@
 
 import os
 import platform
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
@@ -102,9 +103,18 @@ class SettingsShape(TypedDict):
     policyVersion: int
 
 
-def setting_routes(
-    gateway: Gateway, config: str | None, data_dir: str, store: str, storage: StorageNow | None
-) -> APIRouter:
+@dataclass(frozen=True)
+class About:
+    """Where this gateway runs and from what: told to operators."""
+
+    config: str | None
+    data_dir: str
+    endpoint: str | None
+    store: str
+    storage: StorageNow | None = None
+
+
+def setting_routes(gateway: Gateway, about: About) -> APIRouter:
     routes = routes_about("settings")
     board = gateway.board
 
@@ -116,8 +126,8 @@ def setting_routes(
             "settings": [_setting_shape(each, board.written.file) for each in told],
             "trust": _setting_shape(_TRUST, board.written.file),
             "fileDigest": board.written.digest or None,
-            "places": _places(config, data_dir),
-            "storage": _storage_shape(store, await _asked(storage), gateway.audit.dropped),
+            "places": _places(about.config, about.data_dir),
+            "storage": _storage_shape(about.store, await _asked(about.storage), gateway.audit.dropped),
             "versions": {
                 "pegboard": __version__,
                 "python": platform.python_version(),
