@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 import anyio
 import anyio.lowlevel
 import psutil
-from tests.servers.peers import command
+from tests.servers.peers import command, warm_command
+from tests.support import fork_server
 
 from pegboard.core.call import Admitted, Call, Outcome
 from pegboard.core.catalogue import Down, Listing, Up
@@ -92,8 +93,10 @@ def admitted(name: str, arguments: Mapping[str, Json]) -> Admitted:
     return Admitted(call, Tool(ToolId(KEY, name), ToolSpec(name)))
 
 
-def program(name: str, *arguments: str, env: Mapping[str, str] | None = None, cwd: str | None = None) -> Stdio:
-    executable, *rest = command(name, *arguments)
+def program(
+    name: str, *arguments: str, env: Mapping[str, str] | None = None, cwd: str | None = None, fresh: bool = False
+) -> Stdio:
+    executable, *rest = (command if fresh else warm_command)(name, *arguments)
     return Stdio(executable, tuple(rest), dict(env or {}), cwd)
 
 
@@ -133,6 +136,16 @@ async def running(
             tasks.cancel_scope.cancel()
 
 
+def _children() -> set[psutil.Process]:
+    """Without programs of the fork server: each has a stand-in among them that ends with it or before it."""
+    own = [child for child in psutil.Process().children() if child.pid not in fork_server.SERVER_PIDS]
+    found = {*own}
+    for child in own:
+        with suppress(psutil.NoSuchProcess):
+            found |= {*child.children(recursive=True)}
+    return found
+
+
 _within = ContextVar("within", default=False)
 
 
@@ -143,12 +156,12 @@ async def nothing_left() -> AsyncIterator[None]:
         yield
         return
     token = _within.set(True)
-    children, files = set(psutil.Process().children(recursive=True)), open_files()
+    children, files = _children(), open_files()
     try:
         yield
     finally:
         _within.reset(token)
-    assert set(psutil.Process().children(recursive=True)) <= children
+    assert _children() <= children
     with anyio.fail_after(PATIENCE):
         # What was closed is let go by the event loop in its next rounds.
         while not open_files() <= files:

@@ -272,7 +272,7 @@ async def test_a_child_gets_its_folder_its_arguments_and_what_it_was_granted_but
     monkeypatch.setenv("LC_TIME", "C")
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
     granted = {"GRANTED": "Grüße", "PATH": os.environ["PATH"]}
-    async with running(program("everyday", env=granted, cwd=str(tmp_path))) as watched:
+    async with running(program("everyday", env=granted, cwd=str(tmp_path), fresh=True)) as watched:
         await watched.up()
         told = await watched.call("env")
         assert isinstance(told, Returned)

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from tempfile import gettempdir
 
-_SERVER_PIDS: list[int] = []
+SERVER_PIDS: list[int] = []
 
 ROOT = Path(__file__).resolve().parents[2]
 STAND_IN = Path(__file__).with_name("fork_client.py")
@@ -40,7 +40,7 @@ def python() -> str:
         stdout=subprocess.PIPE,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
-    _SERVER_PIDS.append(server.pid)
+    SERVER_PIDS.append(server.pid)
     assert server.stdout is not None
     assert server.stdout.readline() == b"ready\n", "the fork server did not start"
     server.stdout.close()
@@ -60,7 +60,7 @@ def _make_folder() -> Path:
 
 def cpu_seconds() -> float:
     """CPU seconds of the fork server and of all its programs that have ended; 0.0 where none was started."""
-    return sum(_cpu_of(pid) for pid in _SERVER_PIDS)
+    return sum(_cpu_of(pid) for pid in SERVER_PIDS)
 
 
 def _cpu_of(pid: int) -> float:
