@@ -34,6 +34,7 @@ async def test_a_gateway_that_was_killed_takes_the_handles_it_gave_before() -> N
     with anyio.fail_after(3 * DEADLINE):
         async with anyio.TemporaryDirectory() as folder:
             async with served(Path(folder), BOARD) as gateway:
+                await gateway.until("/tools", holds=lambda told: len(told["tools"]) == 3)
                 handle = await found(gateway.endpoint)
                 await gateway.kill()
             async with (

@@ -26,6 +26,7 @@ async def test_a_program_that_a_killed_gateway_ran_is_accounted_for_after_the_ne
     monkeypatch.setenv("TMPDIR", str(temporary))
     with anyio.fail_after(3 * DEADLINE):
         async with served(tmp_path, BOARD) as gateway, anyio.create_task_group() as clients:
+            await gateway.until("/tools", holds=lambda body: len(body["tools"]) == 3)
             clients.start_soon(_run, gateway)
             before = await gateway.until(CALLS, holds=lambda body: body["activity"])
             assert [row["name"] for row in before["activity"]] == ["tool_00000"]
