@@ -1,7 +1,6 @@
 """Real HTTP servers in the test's own event loop, with MCP endpoints that each test breaks in its own way."""
 
 import json
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pegboard.core.server import Http
+from pegboard.surfaces.listening import bound
 
 Answer = Callable[[Request, dict[str, Any]], Awaitable[Response | None]]
 """From a message to the response of this test's own making; None leaves it to the script below."""
@@ -143,10 +143,7 @@ def answer(message: dict[str, Any], result: dict[str, Any], headers: dict[str, s
 
 @asynccontextmanager
 async def served(endpoint: ASGIApp, port: int = 0) -> AsyncIterator[Http]:
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", port))
-        listener.listen(128)
+    with bound("127.0.0.1", port) as listener:
         config = uvicorn.Config(endpoint, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=1)
         web = uvicorn.Server(config)
         async with anyio.create_task_group() as tasks:

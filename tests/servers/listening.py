@@ -12,7 +12,7 @@ import uvicorn
 
 def serve_http(app: Any, port: int) -> None:
     """Tells `PORT n` on stderr, then serves until it is told to end."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
         # Listening before the port is told: a client that connects at once waits in the queue instead of being refused.

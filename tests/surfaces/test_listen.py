@@ -1,7 +1,9 @@
 """Listening: requests whose head never ends are turned away, and honest ones are served beside them."""
 
+import asyncio
 import gc
 import re
+import socket
 import weakref
 
 import anyio
@@ -32,6 +34,28 @@ async def said_to(port: int, head: bytes) -> bytes:
         except (anyio.EndOfStream, anyio.BrokenResourceError):
             pass
     return answer
+
+
+class Accepted(asyncio.Protocol):
+    def __init__(self) -> None:
+        self.sends_at_once: list[bool] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        connected = transport.get_extra_info("socket")
+        self.sends_at_once.append(bool(connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+
+
+async def test_an_answer_in_two_parts_does_not_wait_for_the_client_to_confirm_the_first() -> None:
+    accepted = Accepted()
+    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+        address = listener.getsockname()
+        async with (
+            await asyncio.get_running_loop().create_server(lambda: accepted, sock=listener),
+            await anyio.connect_tcp(*address),
+        ):
+            while not accepted.sends_at_once:
+                await anyio.lowlevel.checkpoint()
+    assert accepted.sends_at_once == [True]
 
 
 async def test_a_head_beyond_the_bound_is_refused_and_one_below_it_is_served() -> None:

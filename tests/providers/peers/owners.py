@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--open", action="store_true")
     chosen = parser.parse_args()
     app = server.sse_app() if chosen.sse is not None else server.streamable_http_app()
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", chosen.http or chosen.sse or 0))
         listener.listen(256)

@@ -1,6 +1,5 @@
 """Where a client meets the gateway: in memory, over HTTP by either road, or as the child process of its own."""
 
-import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.support.fork_server import python
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
+from pegboard.surfaces.listening import bound
 from pegboard.surfaces.listening.connection import protocol_for
 from pegboard.surfaces.mcp.door import Door
 from pegboard.surfaces.mcp.http import McpHttp
@@ -40,10 +40,7 @@ async def served(
 ) -> AsyncIterator[str]:
     """The address of the gateway's endpoint on a free port of this machine."""
     app = McpHttp(workshop.gateway, door) if app is None else app
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(512)
-        # It listens before the server runs, so a client that comes early only waits.
+    with bound("127.0.0.1", 0) as listening:
         server = uvicorn.Server(
             uvicorn.Config(
                 app,

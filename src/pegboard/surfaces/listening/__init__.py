@@ -39,7 +39,9 @@ def bound(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:
         raise CannotListen(f"{host!r} is no address of this machine: {error}. Choose another: --host") from None
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio turns off Nagle's algorithm only where the protocol is named. With it, an answer that is written in two
+    # parts takes 40 ms longer.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
