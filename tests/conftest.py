@@ -9,7 +9,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.support.cpu_report"]
+pytest_plugins = ["tests.support.cpu_report", "tests.servers.postgres"]
 
 # A deadline or a slow-generation check is a wall-clock assert: a machine that shares its cores fails it at random.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)

