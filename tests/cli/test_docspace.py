@@ -90,8 +90,7 @@ def test_its_toolsets_are_not_given_away_and_the_doctor_tells_what_is_wrong_once
     monkeypatch.setenv("DOCSPACE_TOOLSETS", "file")
     doctor = pegboard("doctor", "--json")
     [finding] = [each for each in doctor.json["findings"] if each["grave"]]
-    assert (doctor.code, finding["what"]) == (
-        1,
-        "DocSpace is misconfigured: Parsing environment variables; DOCSPACE_TOOLSETS: custom Unknown value: file. None "
-        "of its tools can be called.",
+    assert doctor.code == 1
+    assert finding["what"].startswith(
+        "DocSpace is misconfigured: Parsing environment variables; DOCSPACE_TOOLSETS: custom Unknown value: file. "
     )

@@ -60,11 +60,11 @@ def test_a_rank_is_explained_by_its_words(at_gateway: Pegboard) -> None:
 
 
 def test_the_filters_say_what_they_left_out(at_gateway: Pegboard) -> None:
-    found = at_gateway("tools", "search", "tool", "--read-only", "--exclude-destructive", "--exclude-open-world")
-    assert found.out == (
-        "No tool that can be called fits this query.\n\nThe filters left out 2 of 2: --exclude-open-world 2. "
-        "A tool without the annotation that a filter looks at is left out, whatever it does. "
-        "Search without the filter to see it.\n"
+    search = ("tools", "search", "tool", "--read-only", "--exclude-destructive", "--exclude-open-world")
+    suggestion = at_gateway(*search, "--json").json["filter_diagnostics"]["suggestion"]
+    no_tool = at_gateway("tools", "search", "nothing like it").out
+    assert at_gateway(*search).out == (
+        f"{no_tool}\nThe filters left out 2 of 2: --exclude-open-world 2. {suggestion}\n"
     )
 
 

@@ -136,12 +136,10 @@ def test_only_the_project_around_the_folder_is_taken_and_the_others_are_told(mac
 def test_a_single_server_of_another_project_is_told_when_the_folder_is_in_none(machine: Machine) -> None:
     machine.write("home/.claude.json", {"projects": {f"{machine.project}-2": ONE, "": {"mcpServers": []}}})
     found = machine.only()
-    assert (found.servers, told(found)) == (
-        (),
-        [
-            f"2: projects: 1 server of another project was left out: 1 in {str(machine.project) + '-2'!r}. "
-            "Run pegboard import in that folder to bring them over."
-        ],
+    assert found.servers == ()
+    (problem,) = told(found)
+    assert problem.startswith(
+        f"2: projects: 1 server of another project was left out: 1 in {str(machine.project) + '-2'!r}. "
     )
 
 
@@ -197,8 +195,7 @@ def test_a_list_pasted_into_yaml_is_read_too(machine: Machine) -> None:
     found = read_list(path, machine.home, "linux")
     assert (connections(found), found.problems) == ({"a": Stdio("x", env={"A": "${B}"})}, ())
     other = read_list(machine.write("project/package.json", {"name": "x"}), machine.home, "linux")
-    assert [problem.what for problem in other.problems] == [
-        "no servers are listed in it, neither under mcpServers nor under servers. Is it the right file?"
-    ]
+    (problem,) = other.problems
+    assert problem.what.startswith("no servers are listed in it, neither under mcpServers nor under servers. ")
     missing = read_list(machine.project / "no.json", machine.home, "linux")
     assert [problem.what for problem in missing.problems] == ["there is no such file. Check the path, or create it."]

@@ -27,6 +27,10 @@ def trail(made: Board, *narrowings: Selection, by: PrincipalId = ME) -> Trail:
     return told
 
 
+SELECTED, GRANTED, KEPT = (step.asked for step in trail(BOARD, Selection()).steps[:3])
+"""The questions that come before those of the rules."""
+
+
 @pytest.mark.behaviour("explain.every_step")
 def test_an_open_tool_passed_every_step() -> None:
     assert trail(BOARD, Selection()) == Trail(
@@ -77,9 +81,9 @@ def test_the_trail_of_an_absent_tool_names_the_step_that_removed_it_and_asks_the
     unselected = trail(BOARD.declaring(selection=ONLY_WRITE), Selection())
     assert (unselected.verdict, unselected.wire_name) == (Absent(BOARD.tools[READ], NotSelected(ONLY_WRITE)), None)
     assert unselected.steps[: -len(RULES)] == (
-        Step("Does the board's selection choose it?", False, "no: toolsets none, plus write"),
-        Step("Is me granted it?", True, "granted: everything"),
-        Step("Does the request keep it?", True, "toolsets all"),
+        Step(SELECTED, False, "no: toolsets none, plus write"),
+        Step(GRANTED, True, "granted: everything"),
+        Step(KEPT, True, "toolsets all"),
     )
 
     docs = frozenset({ToolsetId("docs")})
@@ -87,24 +91,24 @@ def test_the_trail_of_an_absent_tool_names_the_step_that_removed_it_and_asks_the
     limit = Limit(ME, docs, Sayer.STORE)
     assert ungranted.verdict == Absent(BOARD.tools[READ], NotGranted(limit, ToolsetId("dev")))
     assert ungranted.steps[1 : -len(RULES)] == (
-        Step("Is me granted it?", False, "granted: docs"),
-        Step("Does the request keep it?", False, "toolsets none, plus write"),
+        Step(GRANTED, False, "granted: docs"),
+        Step(KEPT, False, "toolsets none, plus write"),
     )
 
     narrowed = trail(BOARD, Selection(), ONLY_WRITE, Selection())
     assert narrowed.verdict == Absent(BOARD.tools[READ], NarrowedAway(ONLY_WRITE))
     assert narrowed.steps[2 : -len(RULES)] == (
-        Step("Does the request keep it?", True, "toolsets all"),
-        Step("Does the request keep it?", False, "toolsets none, plus write"),
-        Step("Does the request keep it?", True, "toolsets all"),
+        Step(KEPT, True, "toolsets all"),
+        Step(KEPT, False, "toolsets none, plus write"),
+        Step(KEPT, True, "toolsets all"),
     )
 
 
 def test_a_tool_outside_the_view_is_still_told_what_else_would_lock_it() -> None:
     told = trail(BOARD.deciding(switches={READ: OFF}), ONLY_WRITE)
     assert [step.asked for step in told.steps if not step.lets] == [
-        "Does the request keep it?",
-        "Is the tool switched on?",
+        KEPT,
+        QUESTIONS["is_switched_on"],
     ]
     assert told.more == ("mcp:dev~github:read was switched off by me on 2026-01-02 (out of order).",)
 
@@ -166,5 +170,5 @@ def test_the_number_of_tools_decides_and_what_is_always_visible_is_listed() -> N
         "no: clients there are shown 4 tools by which they find and call all others (presentation: auto, of more than "
         "1 tools); /mcp/direct lists each open tool as itself"
     )
-    assert kept.steps[-1] == Step("Is it listed as itself at /mcp?", True, "yes: always_visible names it")
+    assert kept.steps[-1] == Step(many.steps[-1].asked, True, "yes: always_visible names it")
     assert absent.steps[-1] == YES[-1]

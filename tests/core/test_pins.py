@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from tests.core.boards import ME
 from tests.core.laws import call
 from tests.core.pinning import DEV, READ, overridden, pinned, saying, seen, sent, subschemas, valid, values, verdict
+from tests.support.collect_failures import each_case
+from tests.support.sentences import unfit_arguments
 
 from pegboard.core.argument import Argument, alike
 from pegboard.core.call import Admitted, admit
@@ -30,10 +32,7 @@ SHUT: JsonObject = {**ROOMY, "additionalProperties": False}
 def test_a_patterns_pin_is_sent_to_a_tool_that_stopped_naming_the_argument_but_leaves_room_for_it() -> None:
     of = overridden(ROOMY, saying(EVERY, tenant=pinned("ours")))
     assert sent(of, dir="/a") == {"dir": "/a", "tenant": "ours"}
-    assert sent(of, tenant="theirs") == (
-        "The arguments do not fit mcp:dev~github:read:\n- tenant: there is no such argument; leave it out\n"
-        "Correct them and call again."
-    )
+    assert sent(of, tenant="theirs") == unfit_arguments(READ, "tenant: there is no such argument; leave it out")
     assert effects(of.tools[READ], of.policy)["arguments.tenant.pin"] == SENT
 
 
@@ -68,8 +67,8 @@ def test_what_a_pattern_hides_cannot_be_sent_to_a_tool_that_does_not_name_it() -
 
 
 @pytest.mark.behaviour("overrides.pin_cannot_be_sent")
-@pytest.mark.parametrize("sent_as", ["Key", "KEY", " key", "\uff4bey", "ke\u200by", "\u212aey"])
 @pytest.mark.parametrize("schema", [ROOMY, {"properties": {"key": {}}}], ids=["not named", "named"])
+@each_case("sent_as", ["Key", "KEY", " key", "\uff4bey", "ke\u200by", "\u212aey"])
 def test_another_writing_of_a_pinned_name_is_refused_too(sent_as: str, schema: JsonObject) -> None:
     of = overridden(schema, saying(EVERY, key=pinned("ours")))
     assert "there is no such argument; leave it out" in str(sent(of, **{sent_as: "theirs"}))
@@ -171,7 +170,7 @@ def _declared(part: Json) -> Iterator[str]:
 
 
 @pytest.mark.behaviour("overrides.pin_cannot_be_sent")
-@pytest.mark.parametrize("name", ["tenant\0", "tenant\0x", "\0"])
+@each_case("name", ["tenant\0", "tenant\0x", "\0"])
 def test_a_name_with_a_nul_is_refused_beside_a_pin_and_without_one(name: str) -> None:
     """What reads names in C would cut it there."""
     told = f"- {name!r}: no argument's name can hold a NUL; leave it out"

@@ -120,12 +120,9 @@ async def test_a_key_that_is_not_there_is_told_once_where_it_is_referred_to(tmp_
         "is not set. Set it before the gateway starts"
     )
     assert (sentence(locked.reason), detail(locked.reason)) == (f"Toolset files is down: {why}.", None)
-    assert [(finding.what, finding.mend) for finding in findings] == [
-        (
-            f"{why}. None of its tools can be called.",
-            f"Correct it at {tmp_path / 'pegboard.yaml'}:2. pegboard docspace check",
-        )
-    ]
+    (finding,) = findings
+    assert finding.what.startswith(f"{why}. ")
+    assert finding.mend == f"Correct it at {tmp_path / 'pegboard.yaml'}:2. pegboard docspace check"
 
 
 @pytest.mark.behaviour("docspace.request_credentials")

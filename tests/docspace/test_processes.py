@@ -18,6 +18,8 @@ from tests.docspace.stand_in import ADA_KEY, BOB_KEY, stand_in
 from tests.e2e.served import DEADLINE, PEGBOARD, environment
 from tests.surfaces.mcp.places import http_client
 
+from pegboard.core.docspace import Misconfigured, mends
+
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 ADAS = ["Ada's forms", "Ada's team", "Ada's public room"]
 LARGE = 11 * 1024 * 1024
@@ -80,10 +82,13 @@ async def test_a_client_of_todays_server_can_start_pegboard_in_its_place(tmp_pat
     assert [room["title"] for room in body(by_meta)["response"]["folders"]] == ADAS
     assert text_of(by_search) == text_of(by_meta)
     assert nobody.tools == []
-    why = "DocSpace is misconfigured: No authentication method. "
-    assert why in text_of(refused)
-    assert f"{why}None of its tools can be called. Say one of api_key, " in instructions
-    assert f"pegboard: {why}None of its tools can be called. Say one of api_key, " in written
+    wrong = Misconfigured("No authentication method")
+    (mend,) = mends(wrong)
+    assert f"{wrong.outage}. " in text_of(refused)
+    assert f"{wrong.outage}. " in instructions
+    assert mend in instructions
+    assert f"pegboard: {wrong.outage}. " in written
+    assert mend in written
 
 
 @pytest.mark.behaviour("docspace.on_the_board", "docspace.environment", "docspace.request_credentials")

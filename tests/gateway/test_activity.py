@@ -11,6 +11,7 @@ from tests.core.boards import ME, NOW, PERSON, key, server, tool
 from tests.gateway.desk import Desk
 from tests.support.doubles import Providers
 from tests.support.house import PATIENCE, declared, opened
+from tests.support.sentences import rejection
 
 from pegboard.config.settings import Settings, load
 from pegboard.core.activity import FILE, Decision
@@ -18,7 +19,7 @@ from pegboard.core.commands import AddServer, RemoveServer, ThrowSwitch
 from pegboard.core.server import Trust
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.file_watch import follow_file
-from pegboard.gateway.operate import FIRST_SIGHT
+from pegboard.gateway.operate import FIRST_SIGHT, NotSaved
 
 pytestmark = pytest.mark.anyio
 
@@ -35,32 +36,23 @@ async def test_what_became_of_each_command_is_recorded() -> None:
     await at.operator.do(RemoveServer(GITHUB), ME)
     await at.operator.do(OFF, ME, expecting=0)
     at.store.go_away(ConnectionError("connection refused"))
-    await at.operator.do(OFF, ME)
+    not_saved = await at.operator.do(OFF, ME)
+    assert isinstance(not_saved, NotSaved)
     later = NOW + timedelta(minutes=1)
     words = "switched off: noisy"
-    away = "The store does not answer: connection refused."
     assert at.audit.decisions == [
         Decision("switch", "dev~github", words, ME, NOW, 1),
         Decision(
             "server",
             "dev~github",
-            "Server dev~github is declared at pegboard.yaml:7. Remove it there.",
+            rejection(at.board.policy, RemoveServer(GITHUB)),
             ME,
             later,
             1,
             "rejected",
         ),
         Decision("switch", "dev~github", "The policy was at version 1 already.", ME, later, 1, "stale"),
-        Decision(
-            "switch",
-            "dev~github",
-            f"{words}. {away} It is not known whether this was saved; the board shows what was true before, and "
-            "follows as soon as the store is back. See: pegboard doctor",
-            ME,
-            later,
-            1,
-            "not_saved",
-        ),
+        Decision("switch", "dev~github", f"{words}. {not_saved.why}", ME, later, 1, "not_saved"),
     ]
 
 

@@ -19,6 +19,7 @@ from pegboard.core.principal import Principal
 from pegboard.core.prompting import Prompting
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import Http, Trust
+from pegboard.core.unknown_names import UnknownName
 from pegboard.core.view import View
 from pegboard.gateway.board import Board, Notice
 from pegboard.gateway.doctor import Finding, diagnose
@@ -304,7 +305,7 @@ def test_what_the_filter_of_prompts_names_in_vain_is_told() -> None:
     assert diagnose(hung) == (
         Finding(
             "prompts.filter.deny_servers",
-            "Unknown name 'githb' in prompts.filter.deny_servers. Did you mean 'github' or 'dev~github'?",
+            str(UnknownName("prompts.filter.deny_servers", "githb", None, "name", ("github", "dev~github"))),
             "Correct it in pegboard.yaml.",
         ),
     )

@@ -150,7 +150,8 @@ async def test_an_operator_who_asks_what_does_not_fit_makes_the_board_look_again
     rows = board(saying(pin("${file:key}")))
     async with opened(rows, Providers({GITHUB: shelf()}), expand=expander({}, tmp_path)) as house:
         (misfit,) = all_misfits(house.gateway)
-        assert "Until it is corrected, nobody can call the tool." in misfit.what
+        assert (misfit.tool, misfit.field) == (READ, "arguments.path")
+        assert "nobody can call the tool" in misfit.what
         (tmp_path / "key").write_text("/srv", "utf-8")
         assert all_misfits(house.gateway) == ()
         assert house.status(READ) == "open"

@@ -8,6 +8,7 @@ from tests.core.boards import ME, NOW, PERSON, key, server, toolset
 from tests.gateway.desk import Desk
 from tests.support.doubles import MemoryStore, Save
 from tests.support.house import PATIENCE, declared
+from tests.support.sentences import rejection
 
 from pegboard.core.commands import AddServer, Rejected, RemoveServer, ThrowSwitch
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
@@ -60,8 +61,7 @@ async def test_nothing_is_on_the_board_before_it_is_saved() -> None:
 async def test_a_rejected_command_is_not_saved() -> None:
     at = desk()
     before = at.board.policy
-    at_line_seven = "Server dev~github is declared at pegboard.yaml:7. Remove it there."
-    assert await at.operator.do(RemoveServer(GITHUB), ME) == Rejected(at_line_seven)
+    assert await at.operator.do(RemoveServer(GITHUB), ME) == Rejected(rejection(before, RemoveServer(GITHUB)))
     assert (at.board.policy, at.store.saves) == (before, [])
 
 
@@ -216,9 +216,9 @@ async def test_a_store_that_goes_away_in_a_lost_race_is_told() -> None:
             return Stale(3)
 
     at = desk(Fading())
-    assert await at.operator.do(OFF, ME) == NotSaved(
-        "The store does not answer: connection refused. Nothing was changed. Try again."
-    )
+    ended = await at.operator.do(OFF, ME)
+    assert isinstance(ended, NotSaved)
+    assert ended.why.endswith("connection refused. Nothing was changed. Try again.")
     assert at.board.policy.version == 0
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import anyio
 import pytest
-from tests.support.sentences import unknown_tool
+from tests.support.sentences import unfit_arguments, unknown_tool
 
+from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
 from pegboard.library import Result, Shown, open_board
 from pegboard.prompts import LaunchFilter, Prompting
 from pegboard.tools import NotAToolError, ToolContext, tool
@@ -78,9 +79,10 @@ async def test_functions_are_listed_and_called_as_a_model_would() -> None:
 @pytest.mark.behaviour("python.library")
 async def test_what_goes_wrong_is_told_and_not_raised(caplog: pytest.LogCaptureFixture) -> None:
     async with open_board(weather=[forecast, broken, erase]) as board:
-        assert (await board.call("forecast", {"days": "many"})).text == (
-            "The arguments do not fit weather:forecast:\n"
-            '- days: the value is not of type "integer"\n- "city" is a required property\nCorrect them and call again.'
+        assert (await board.call("forecast", {"days": "many"})).text == unfit_arguments(
+            ToolId(ToolsetKey(ToolsetId("weather")), "forecast"),
+            'days: the value is not of type "integer"',
+            '"city" is a required property',
         )
         assert await board.call("broken") == Result("TimeoutError: the station does not answer", is_error=True)
         assert (await board.call("forcast")).text == unknown_tool("forcast", "forecast")

@@ -7,6 +7,7 @@ from benchmarks.parser_cases.invariants import broken_rule
 
 from pegboard.prompts.events import Called, Done, Started
 from pegboard.prompts.formats import FORMATS, Fed, Message, parse
+from pegboard.prompts.scanner import CUT
 from pegboard.prompts.shapes import ToolShape
 
 CODE = FORMATS["codemode"]
@@ -56,10 +57,7 @@ def test_blocks_of_python_are_code_and_others_are_text(text: str, code: list[str
 
 def test_a_block_that_never_closes_is_broken_and_says_how_to_close_it() -> None:
     cut = parse(CODE, "```python\nprint(1", (LOOK,))
-    assert [one.why for one in cut.broken] == [
-        "The output ended inside a call, so nothing was called. Write the whole call again. "
-        "Close the block with ``` on a line of its own."
-    ]
+    assert [one.why for one in cut.broken] == [f"{CUT} Close the block with ``` on a line of its own."]
     string = parse(CODE, '```python\nx = """\n```\nThat is all.', (LOOK,))
     assert [one.why for one in string.broken] == [
         "A string in the code does not end. Close the block with ``` on a line of its own."

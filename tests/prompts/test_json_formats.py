@@ -8,6 +8,7 @@ from benchmarks.parser_cases.invariants import broken_rule
 from tests.support.collect_failures import each_case
 
 from pegboard.core.folded import Json
+from pegboard.prompts.engines.json_opening import RIGHT
 from pegboard.prompts.events import Called
 from pegboard.prompts.formats import FORMATS, Fed, named, parse
 from pegboard.prompts.shapes import ToolShape
@@ -248,7 +249,7 @@ def test_a_call_that_had_to_be_mended_ends_at_its_value_like_any_other() -> None
     more = parse(FORMATS["hermes"], text.replace(" then", ", {'x': 1},"), TOOLS)
     assert [call.name for call in more.calls] == ["wait", "look"]
     assert [(one.raw, one.why) for one in more.broken] == [
-        ("{'x': 1}", 'The call was not made: it is no call. Write {"name": …, "arguments": {…}} as JSON.')
+        ("{'x': 1}", f"The call was not made: it is no call. {RIGHT}.")
     ]
 
 

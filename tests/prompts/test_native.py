@@ -10,6 +10,7 @@ from pegboard.core.folded import Json
 from pegboard.prompts.deltas import NativeCalls
 from pegboard.prompts.events import Arguments, Broken, Called, Done, Event, Started
 from pegboard.prompts.formats import FORMATS, parse
+from pegboard.prompts.scanner import CUT
 from pegboard.prompts.shapes import ToolShape
 
 NATIVE = FORMATS["native"]
@@ -104,11 +105,7 @@ def test_the_legacy_function_call_and_a_whole_message_are_read_too() -> None:
 def test_arguments_that_were_cut_off_or_are_no_object_are_broken_and_the_others_stand() -> None:
     events = read([piece(0, "1", "look", '{"at": "a'), piece(1, "2", "wait", "{}"), piece(2, "3", "look", "[1]")])
     assert [event for event in events if isinstance(event, Broken)] == [
-        Broken(
-            "",
-            "The call of 'look' was not made: The output ended inside a call, so nothing was called. "
-            "Write the whole call again.",
-        ),
+        Broken("", f"The call of 'look' was not made: {CUT}"),
         Broken("", "The call of 'look' was not made: its arguments are no object. Write one JSON object."),
     ]
     assert [event.call.name for event in events if isinstance(event, Done)] == ["wait"]

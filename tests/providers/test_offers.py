@@ -161,9 +161,7 @@ async def test_a_followed_resource_is_told_of_until_it_is_followed_no_more(trans
             assert await heard.receive() == WATCHED
             await library.unsubscribe(WATCHED)
             await watched.call("test_trigger_resource_change")
-            assert text_of(await ask(watched, Method.READ, uri=WATCHED)) == (
-                "This is version 3 of the watched resource."
-            )
+            assert "version 3" in text_of(await ask(watched, Method.READ, uri=WATCHED))
             assert heard.statistics().current_buffer_used == 0
 
 

@@ -11,6 +11,7 @@ from tests.support.sentences import not_granted
 
 from pegboard.core.catalogue import Down
 from pegboard.core.commands import Approve, ThrowSwitch
+from pegboard.core.gone import Gone, gone_sentence
 from pegboard.core.ids import PrincipalId, ToolsetId
 from pegboard.core.presentations import Listed, Presented, Presenting
 from pegboard.core.principal import Principal
@@ -226,7 +227,7 @@ async def test_a_tool_that_was_approved_and_is_no_longer_offered_is_shown_as_gon
         why = problem(await desk.ask("GET", "/why", params={"tool": str(READ)}))
     assert why == (404, " ".join((told["pegs"][0]["sentence"], told["pegs"][0]["remedy"])))
     assert states(told) == {str(READ): "gone", str(WRITE): "wants"}
-    assert told["pegs"][0]["sentence"] == "dev~github no longer offers read. Kept for it: an approval."
+    assert told["pegs"][0]["sentence"] == gone_sentence(Gone(READ, approved=True))
     assert told["totals"] | {"tokens": 0} == {"open": 0, "locked": 0, "wants": 1, "broken": 0, "gone": 1, "tokens": 0}
 
 

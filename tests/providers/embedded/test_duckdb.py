@@ -13,6 +13,7 @@ from pegboard.core.database import EVERYTHING, Access, Column, Limits, Relation,
 from pegboard.core.database.marks import Mark
 from pegboard.ports.databases import Engine, Failed, Fault, Field, Parameters, Refused, Rows
 from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
+from pegboard.providers.builtin.database.unreadable import miscounted
 
 pytestmark = pytest.mark.anyio
 SHOP = """
@@ -145,7 +146,7 @@ async def test_values_and_parameters_of_every_kind(tmp_path: Path) -> None:
             await engine.run("SELECT $a", {"a": 1, "b": 1}, Limits()),
             await engine.run("SELECT 1 WHERE 1=:id", {"id": 1}, Limits()),
         ] == [
-            Failed("The statement has 1 parameter, and 0 values were given.", fault=Fault.PARAMETERS),
+            Failed(miscounted(1, 0, "?"), fault=Fault.PARAMETERS),
             Failed("No value was given for the parameter 'a'.", fault=Fault.PARAMETERS),
             Failed("The statement has no parameter 'b'.", fault=Fault.PARAMETERS),
             Failed(

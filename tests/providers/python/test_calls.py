@@ -7,10 +7,12 @@ import anyio
 import anyio.to_thread
 import psutil
 import pytest
-from tests.providers.python.toolsets import failed, structured, text_of, workers, working, written
+from tests.providers.python.toolsets import KEY, failed, structured, text_of, workers, working, written
+from tests.support.sentences import unfit_arguments
 
 from pegboard.core.call import ProviderFailed, Returned
 from pegboard.core.catalogue import Listing, Off, Up
+from pegboard.core.ids import ToolId
 from pegboard.core.own import Bounds
 from pegboard.core.server import Always, OnDemand
 from pegboard.ports import Provider
@@ -142,13 +144,14 @@ async def test_async_calls_that_come_together_after_a_sync_one_are_all_answered(
 @pytest.mark.behaviour("providers.python_arguments_told")
 async def test_bad_arguments_are_told_place_by_place(basics: Path) -> None:
     async with working(basics, "basics:greet") as watched:
-        assert failed(await watched.call("greet", name=["no"], times="many", extra=1)) == (
-            "The arguments do not fit:\n"
-            "- name: Input should be a valid string\n"
-            "- times: Input should be a valid integer, unable to parse string as an integer\n"
-            "- extra: Extra inputs are not permitted\n"
-            "Correct them and call again."
-        )
+        unfit = failed(await watched.call("greet", name=["no"], times="many", extra=1)).splitlines()
+        assert unfit[:-1] == [
+            "The arguments do not fit:",
+            "- name: Input should be a valid string",
+            "- times: Input should be a valid integer, unable to parse string as an integer",
+            "- extra: Extra inputs are not permitted",
+        ]
+        assert unfit[-1] == unfit_arguments(ToolId(KEY, "greet"), "PROBLEM").splitlines()[-1]
         assert await watched.call("greet", name="\ud83d") == ProviderFailed(
             "dev was not asked: the arguments hold half a character, which no JSON text can carry", False
         )

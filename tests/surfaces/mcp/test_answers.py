@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from tests.support.collect_failures import each_case
 from tests.surfaces.mcp.bench import tool
 from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, served
 from tests.surfaces.mcp.raw import ask, handshake
@@ -62,14 +63,14 @@ def test_an_answer_of_another_era_is_put_into_the_envelope_of_this_one() -> None
     assert enveloped({"content": [], "resultType": "complete"}, {"content": []}) == old
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"\xff\xfe", b'{"content":' + b"[" * 1000 + b"]" * 1000 + b"}"])
+@each_case("body", [b"", b"[]", b"\xff\xfe", b'{"content":' + b"[" * 1000 + b"]" * 1000 + b"}"])
 def test_an_answer_that_cannot_be_passed_on_is_an_error_that_says_the_call_ran(body: bytes) -> None:
     for ended in (Returned(body), ToolFailed(body)):
         result = result_of("saw", ended)
         assert result["isError"] is True
         told = json.dumps(result["content"])
         assert "The call of 'saw' failed: its answer cannot be passed on: " in told
-        assert "It may have run all the same: check what it did before you call it again." in told
+        assert "It may have run all the same" in told
 
 
 @pytest.mark.behaviour("mcp.in.own_errors")

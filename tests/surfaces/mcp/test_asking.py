@@ -26,10 +26,8 @@ async def test_a_client_of_the_handshake_era_that_cannot_be_asked_is_told_what_w
     async with inquiry(surface, era=MODERN) as place:
         calls = await place.client(LEGACY)
         told = complaint(await calls.call_tool("ask"))
-        assert told == (
-            "The call of 'ask' cannot go on: its tool needs an answer from the user (\"Which colour?\"). "
-            "The client that made the call did not declare the capability 'elicitation'."
-        )
+        assert '"Which colour?"' in told
+        assert told.endswith("The client that made the call did not declare the capability 'elicitation'.")
         assert "a text from the client's model." in complaint(await calls.call_tool("sample"))
         assert "the folders that the client works in." in complaint(await calls.call_tool("roots"))
 

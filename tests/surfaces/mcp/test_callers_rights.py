@@ -26,6 +26,7 @@ from pegboard.core.server import Http, Server, Trust
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.gateway import open_gateway
 from pegboard.providers.mcp import mcp_provider
+from pegboard.surfaces.mcp.answer import provider_text
 
 pytestmark = pytest.mark.anyio
 
@@ -84,10 +85,8 @@ async def test_two_callers_under_load_over_http_are_each_served_as_themselves_in
                 )
     assert heard == {"alice": ["alice"] * 100, "bob": ["bob"] * 100}
     assert json.loads(told.json()["result"]["content"][0]["text"])["crossed"] == 0
-    assert refused.json()["result"]["content"][0]["text"] == (
-        f"The call of 'whose' failed: {KEY} was not asked: it needs a header of your own: send X-Owner-Token with your "
-        "request. It did not run, so you can call it again."
-    )
+    why = f"{KEY} was not asked: it needs a header of your own: send X-Owner-Token with your request"
+    assert refused.json()["result"]["content"][0]["text"] == provider_text("whose", why, may_have_run=False)
     assert "token-of" not in repr(workshop.audit.records)
 
 

@@ -25,10 +25,8 @@ async def listed_by_hand(endpoint: Endpoint, target: str, *hosts: str) -> tuple[
 async def test_a_request_without_a_host_or_with_none_that_is_one_is_no_good_request(endpoint: Endpoint) -> None:
     missing = "The request does not say whom it is for. Send it with a Host header."
     assert await listed_by_hand(endpoint, "/mcp") == (400, missing)
-    assert await listed_by_hand(endpoint, "/mcp", "") == (
-        421,
-        "Host '' is not served here. Use localhost or 127.0.0.1, or have the operator add the name.",
-    )
+    status, why = await listed_by_hand(endpoint, "/mcp", "")
+    assert (status, why.partition(". ")[0]) == (421, "Host '' is not served here")
     for odd in ("local host", "localhost/x", "a@localhost", "localhost:x", "[::1"):
         told = f"Host {odd!r} is no name with a port. Send the one that you connected to."
         assert await listed_by_hand(endpoint, "/mcp", odd) == (400, told)
@@ -40,12 +38,10 @@ async def test_a_request_without_a_host_or_with_none_that_is_one_is_no_good_requ
 async def test_the_host_in_a_whole_address_is_the_one_that_counts(endpoint: Endpoint) -> None:
     for _ in range(3):
         assert await listed_by_hand(endpoint, "http://localhost:8460/mcp", "evil.example") == (200, "listed")
-        assert await listed_by_hand(endpoint, "http://evil.example/mcp", "localhost") == (
-            421,
-            "Host 'evil.example' is not served here. Use localhost or 127.0.0.1, or have the operator add the name.",
-        )
-    missing = "The request does not say whom it is for. Send it with a Host header."
-    assert await listed_by_hand(endpoint, "http://localhost/mcp") == (400, missing)
+        status, why = await listed_by_hand(endpoint, "http://evil.example/mcp", "localhost")
+        assert (status, why.partition(". ")[0]) == (421, "Host 'evil.example' is not served here")
+    status, why = await listed_by_hand(endpoint, "http://localhost/mcp")
+    assert (status, "Send it with a Host header" in why) == (400, True)
 
 
 @pytest.mark.behaviour("http.unpassable_is_answered")

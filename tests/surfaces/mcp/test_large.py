@@ -194,13 +194,10 @@ async def test_other_requests_than_calls_have_a_tenth_of_the_values(mode: str, m
             many = b",".join([b"{}"] * 50_000)
             body = json.dumps(message).encode().replace(b'"arguments": {}', b'"arguments": {"a": [' + many + b"]}")
             answer = await http.post(url, content=body, headers={"content-type": "application/json", **headers})
-            assert error_of(answer) == (
-                413,
-                INVALID_PARAMS,
-                f"The request {method!r} has more than 100000 values, counting each list and object. Send less at "
-                "once, send what is large as one text, or have the operator raise gateway.most_values in "
-                "pegboard.yaml.",
-            )
+            status, code, why = error_of(answer)
+            assert (status, code) == (413, INVALID_PARAMS)
+            assert why.startswith(f"The request {method!r} has more than 100000 values, ")
+            assert "gateway.most_values" in why
             assert answer.json()["id"] == 1
 
 

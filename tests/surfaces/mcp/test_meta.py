@@ -22,7 +22,7 @@ from tests.surfaces.mcp.workshop import DECLARED, HERE, SECRET, Workshop, key, o
 
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.presentations import Listed, Presenting
-from pegboard.core.presentations.meta import TOOLS
+from pegboard.core.presentations.meta import TOOLS, tools_of
 from pegboard.core.view import View
 from pegboard.surfaces.mcp.meta import Meta
 from pegboard.surfaces.mcp.paths import McpPaths
@@ -115,10 +115,9 @@ async def test_what_is_wrong_is_told_with_what_to_do() -> None:
                 ("name", "list_tools", {"toolsets": "files"}),
             )
         }
-    assert refused["toolset"] == unfit_arguments(
-        ToolId(BuiltinKey(), "list_tools"),
-        "toolset: Unknown toolset 'fils'. Did you mean 'files'? See which there are with list_toolsets.",
-    )
+        unknown_toolset = tools_of("fils", 0, workshop.gateway.board.resolution(View()), workshop.gateway.board.policy)
+    assert "'files'" in str(unknown_toolset)
+    assert refused["toolset"] == unfit_arguments(ToolId(BuiltinKey(), "list_tools"), f"toolset: {unknown_toolset}")
     unknown = unknown_tool("ecko", "echo", found_by="list_tools")
     assert [refused[asked] for asked in ("tool", "output", "call")] == [unknown] * 3
     assert refused["own"].startswith(unknown_tool_opening("list_tools"))

@@ -13,6 +13,7 @@ from mcp.client._memory import InMemoryTransport
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
+from tests.support.collect_failures import collect_failures
 from tests.support.sentences import unfit_opening, unknown_tool, unknown_tool_opening
 from tests.surfaces.mcp.inquiry import Person, inquiry, said
 from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODERN, MODES, http_client, served, stdio_parameters
@@ -148,34 +149,37 @@ async def test_a_tool_called_by_search_can_ask_back(mode: str, era: str) -> None
     assert person.asked == ["Which colour?"]
 
 
+UNFIT_ARGUMENTS: list[tuple[str, Any, str]] = [
+    ("retrieve_tools", {}, '"query" is a required property'),
+    ("retrieve_tools", {"query": ""}, "query"),
+    ("retrieve_tools", {"query": "x", "limit": 0}, "limit"),
+    ("retrieve_tools", {"query": "x", "limit": 101}, "limit"),
+    ("retrieve_tools", {"query": "x", "include_locked": True}, "include_locked"),
+    ("retrieve_tools", {"query": "x" * 2_001}, "query"),
+    ("retrieve_tools", {"query": "x", "detail": "most"}, "detail"),
+    ("retrieve_tools", {"query": "x", "server": 7}, "server"),
+    ("describe_tool", {"names": []}, "names"),
+    ("describe_tool", {"names": ["echo"] * 21}, "names"),
+    ("describe_tool", {"name": "echo"}, "name"),
+    ("call_tool", {"arguments": {}}, '"name" is a required property'),
+    ("upstream_servers", {"operation": "add"}, "operation"),
+]
+"""A tool of the presentation, arguments of a call, and a part of what is wrong with them."""
+
+
 @pytest.mark.behaviour("search.own_arguments_checked")
-@pytest.mark.parametrize(
-    ("name", "arguments", "problem"),
-    [
-        ("retrieve_tools", {}, '"query" is a required property'),
-        ("retrieve_tools", {"query": ""}, "query"),
-        ("retrieve_tools", {"query": "x", "limit": 0}, "limit"),
-        ("retrieve_tools", {"query": "x", "limit": 101}, "limit"),
-        ("retrieve_tools", {"query": "x", "include_locked": True}, "include_locked"),
-        ("retrieve_tools", {"query": "x" * 2_001}, "query"),
-        ("retrieve_tools", {"query": "x", "detail": "most"}, "detail"),
-        ("retrieve_tools", {"query": "x", "server": 7}, "server"),
-        ("describe_tool", {"names": []}, "names"),
-        ("describe_tool", {"names": ["echo"] * 21}, "names"),
-        ("describe_tool", {"name": "echo"}, "name"),
-        ("call_tool", {"arguments": {}}, '"name" is a required property'),
-        ("upstream_servers", {"operation": "add"}, "operation"),
-    ],
-)
-async def test_arguments_that_do_not_fit_are_refused_by_name(name: str, arguments: Any, problem: str) -> None:
+async def test_arguments_that_do_not_fit_are_refused_by_name() -> None:
     async with open_workshop() as workshop:
         server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
         async with Client(InMemoryTransport(server)) as client:
-            refused = told(await client.call_tool(name, arguments))
-    assert refused.startswith(unfit_opening(name))
-    assert problem in refused
-    assert refused.endswith("\nCorrect them and call again.")
-    assert [(record.call.name, str(record.tool)) for record in workshop.audit.records] == [(name, name)]
+            with collect_failures() as failures:
+                for name, arguments, problem in UNFIT_ARGUMENTS:
+                    refused = told(await client.call_tool(name, arguments))
+                    with failures.case((name, problem)):
+                        assert refused.startswith(unfit_opening(name))
+                        assert problem in refused
+    called = [(name, name) for name, _, _ in UNFIT_ARGUMENTS]
+    assert [(record.call.name, str(record.tool)) for record in workshop.audit.records] == called
     assert workshop.bench.admitted is None
 
 
@@ -278,21 +282,23 @@ async def test_no_word_of_a_withheld_tool_finds_it() -> None:
 
 
 @pytest.mark.behaviour("search.presentation")
-@pytest.mark.parametrize("path", ["/nonsense", "/search/more", "/Search", "/searching"])
-async def test_another_path_below_the_endpoint_is_told_to_be_nothing(path: str) -> None:
+async def test_another_path_below_the_endpoint_is_told_to_be_nothing() -> None:
     async with (
         open_workshop() as workshop,
         served(workshop, app=McpPaths(workshop.gateway)) as url,
         httpx2.AsyncClient() as http,
     ):
-        status, _, message = error_of(await ask(http, f"{url}{path}", "tools/list"))
-        assert (status, message) == (
-            404,
-            f"Nothing is at '/mcp{path}'. MCP clients connect to /mcp, /mcp/direct, /mcp/meta, /mcp/search, "
-            "/mcp/deferred, /mcp/code and /mcp/t/{toolset}.",
-        )
-        foreign = await http.get(f"{url}{path}", headers={"host": "evil.example"})
-        assert foreign.status_code == 421
+        with collect_failures() as failures:
+            for path in ("/nonsense", "/search/more", "/Search", "/searching"):
+                with failures.case(path):
+                    status, _, message = error_of(await ask(http, f"{url}{path}", "tools/list"))
+                    assert (status, message) == (
+                        404,
+                        f"Nothing is at '/mcp{path}'. MCP clients connect to /mcp, /mcp/direct, /mcp/meta, "
+                        "/mcp/search, /mcp/deferred, /mcp/code and /mcp/t/{toolset}.",
+                    )
+                    foreign = await http.get(f"{url}{path}", headers={"host": "evil.example"})
+                    assert foreign.status_code == 421
         assert (await ask(http, f"{url}/search/", "tools/list")).status_code == 200
 
 
