@@ -199,7 +199,7 @@ class MontySandbox:
     @asynccontextmanager
     async def _entered(self, session: "MontySession") -> AsyncIterator["_Worker"]:
         """A worker for one session. It goes back to the others only when its program has ended by itself."""
-        from pydantic_monty import MontyCrashedError, MontyError
+        from pydantic_monty import MontyCrashedError
 
         from .threads import Speaker
 
@@ -208,12 +208,7 @@ class MontySandbox:
             speaker = Speaker()
             worker = _Worker(speaker)
             try:
-                try:
-                    # A session that is entered must be left, so this is waited for in any case.
-                    with anyio.CancelScope(shield=True):
-                        await speaker.do(session.__enter__)
-                except (MontyError, OSError) as error:
-                    raise SandboxAway(f"The workers that run programs do not start: {error}. Try {INSTALL}") from None
+                await self._enter(session, speaker)
                 speaker.worker = session.worker_pid
                 try:
                     yield worker
@@ -227,6 +222,22 @@ class MontySandbox:
                         await speaker.do(partial(session.__exit__, None, None, None))
             finally:
                 speaker.close()
+
+    async def _enter(self, session: "MontySession", speaker: "Speaker") -> None:
+        """Raises `SandboxAway`. An idle worker that was killed is noticed only here, and another takes its place."""
+        from pydantic_monty import MontyCrashedError, MontyError
+
+        idle_workers = self._workers
+        while True:
+            try:
+                # A session that is entered must be left, so this is waited for in any case.
+                with anyio.CancelScope(shield=True):
+                    await speaker.do(session.__enter__)
+                return
+            except (MontyError, OSError) as error:
+                if not isinstance(error, MontyCrashedError) or not idle_workers:
+                    raise SandboxAway(f"The workers that run programs do not start: {error}. Try {INSTALL}") from None
+                idle_workers -= 1
 
 
 class _Worker:
