@@ -130,7 +130,8 @@ def test_a_server_at_an_address_that_is_down_has_no_log_to_look_at(at_gateway: P
     assert "It is down: " in added.out
     assert added.out.endswith("\nIt is tried again by itself.\n")
     again = at_gateway("servers", "restart", "nowhere")
-    assert (again.code, again.err.endswith("\nIt is tried again by itself.\n")) == (1, True)
+    # Down, or tried again already.
+    assert (again.code, "servers logs" in again.err) == (1, False)
     assert at_gateway("servers", "remove", "nowhere").code == 0
 
 

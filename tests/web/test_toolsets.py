@@ -68,7 +68,7 @@ def there(served: Site, id: str) -> None:
     folder = EXAMPLES / id.replace("-", "_")
     if id == "almanac":
         folder = served.data_dir.parent / id
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         (folder / "toolset.yaml").write_text(ALMANAC, "utf-8")
     told = served.ask("POST", "/toolsets/import", {"path": str(folder), "approve": "all"})
     assert told["imported"], told
