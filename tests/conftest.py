@@ -20,7 +20,7 @@ settings.register_profile("soak", _UNTIMED, max_examples=50_000, print_blob=True
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "pegboard")
 
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and tests of Ctrl-C would wait in vain.
+# A shell that starts the tests in the background has them ignore Ctrl-C, and tests of Ctrl-C would hang.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

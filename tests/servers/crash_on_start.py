@@ -9,6 +9,6 @@ crash_on_start: DATABASE_URL is not set
 crash_on_start: giving up
 """
 
-# In one write: whoever reads the log while the server is tried again finds it whole.
+# In one write: the log is complete also while the server is tried again.
 os.write(2, LOG)
 sys.exit(3)

@@ -28,6 +28,8 @@ Fill: TypeAlias = Callable[[Shaped, Arguments], Arguments | None]
 _NOTHING_BESIDE: Final[Mapping[str, bytes]] = MappingProxyType({})
 _NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 _SHOWN: Final = 128
+"""Of a name that means nothing, as much as any real name has."""
+_MOST_TOLD: Final = 10
 
 OPERATOR_CLIENT: Final = "operator"
 """The client of calls through the operator's API; the name of who acts for somebody else may follow it."""
@@ -40,10 +42,6 @@ def claimed_client(text: str) -> str:
     if shown.partition(" ")[0] == OPERATOR_CLIENT:
         shown = f"client {shown}"
     return shown[:MAX_CLIENT_CHARACTERS]
-
-
-"""Of a name that means nothing, as much as any real name has."""
-_MOST_TOLD: Final = 10
 
 
 @dataclass(frozen=True, init=False)

@@ -105,7 +105,7 @@ class SettingsShape(TypedDict):
 
 @dataclass(frozen=True)
 class About:
-    """Where this gateway runs and from what: told to operators."""
+    """Where this gateway runs and from what, as operators see it."""
 
     config: str | None
     data_dir: str
