@@ -20,8 +20,10 @@ settings.register_profile("soak", _UNTIMED, max_examples=50_000, print_blob=True
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "pegboard")
 
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and tests of Ctrl-C would hang.
+# A shell that starts the tests in the background has them ignore Ctrl-C, and `nohup` has them ignore SIGHUP: the
+# programs that tests start would inherit that, and tests of these signals would hang.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _load_verify_locations(
