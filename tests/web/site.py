@@ -15,7 +15,7 @@ from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener, urlopen
 
 import yaml
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import APIResponse, BrowserContext, Page, Route
 from tests.e2e.served import DEMO, ROOT, environment, warm_pegboard
 from tests.support.fork_server import python
 
@@ -144,6 +144,13 @@ def site(folder: Path, board: Mapping[str, object] | Path = DEMO, port: int = 0)
             process.wait()
         if process.stdout is not None:
             process.stdout.close()
+
+
+def hold_answer(page: Page, path: str) -> list[tuple[Route, APIResponse]]:
+    """The gateway carries out what is sent to this path, and the page has no answer before the test fulfills it."""
+    held: list[tuple[Route, APIResponse]] = []
+    page.route(f"**/api/v1{path}", lambda route: held.append((route, route.fetch())))
+    return held
 
 
 def _document(stdout: Any) -> Any:

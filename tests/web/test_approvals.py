@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.served import ROOT
 from tests.support.fork_server import python
 from tests.web.looks import look_over, new_context
-from tests.web.site import Site
+from tests.web.site import Site, hold_answer
 
 pytestmark = pytest.mark.slow
 
@@ -135,6 +135,50 @@ def test_a_call_that_waits_is_shown_with_its_arguments_and_allowed(
     call.get_by_role("button", name="Allow once").click()
     expect(call).to_be_hidden()
     assert served.ask("GET", f"/tickets/{asked['ticket']}")["state"] == "allowed"
+
+
+@pytest.mark.behaviour("web.approvals")
+def test_a_decision_that_the_page_sees_before_its_answer_leads_onward_all_the_same(
+    page: Page, served: Site, board: Mapping[str, object]
+) -> None:
+    become(served, board, *FIRST)
+    asked = served.ask("POST", "/call", {"tool": f"{SERVER}:count_wine", "arguments": {"held": 1}})
+    page.goto(f"{served.address}/ui/approvals?ticket={asked['ticket']}")
+    call = page.get_by_role("article", name="Call of count_wine")
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    held = hold_answer(page, "/tickets/*/allow")
+    call.get_by_role("button", name="Allow once").click()
+    expect(call.get_by_role("alert")).to_contain_text("It waits no more: allowed by local")
+    ((route, answer),) = held
+    route.fulfill(response=answer)
+    expect(call).to_be_hidden()
+
+
+@pytest.mark.behaviour("web.approvals_stay")
+def test_the_answer_to_a_decision_takes_nobody_away_from_where_they_went_meanwhile(
+    page: Page, served: Site, board: Mapping[str, object]
+) -> None:
+    become(served, board, *FIRST)
+    tickets = [
+        served.ask("POST", "/call", {"tool": f"{SERVER}:count_wine", "arguments": {"left": each}})["ticket"]
+        for each in range(3)
+    ]
+    page.goto(f"{served.address}/ui/approvals?ticket={tickets[0]}")
+    queue = page.get_by_role("navigation", name="Queue").get_by_role("button", name=re.compile("^count_wine"))
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    held = hold_answer(page, "/tickets/*/allow")
+    page.get_by_role("button", name="Allow once").click()
+    expect(queue).to_have_count(2)
+    queue.last.click()
+    ((route, answer),) = held
+    with page.expect_response("**/api/v1/tickets"):
+        route.fulfill(response=answer)
+    expect(page.get_by_role("status").get_by_text("count_wine may run once")).to_be_visible()
+    page.get_by_role("button", name="Deny").click()
+    expect(queue).to_have_count(1)
+    states = [served.ask("GET", f"/tickets/{ticket}")["state"] for ticket in tickets]
+    assert states == ["allowed", "waiting", "denied"]
+    served.ask("POST", f"/tickets/{tickets[1]}/deny", {})
 
 
 @pytest.mark.behaviour("web.accessible")

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.served import ROOT
 from tests.support.fork_server import python
 from tests.web.looks import look_over
-from tests.web.site import Site
+from tests.web.site import Site, hold_answer
 
 pytestmark = pytest.mark.slow
 
@@ -137,6 +137,27 @@ def test_a_permission_is_shown_and_revoked_on_the_page_of_its_tool_and_of_its_pe
     page.get_by_role("dialog", name="Revoke this standing permission?").get_by_role("button", name="Revoke").click()
     expect(page.get_by_role("list", name="Standing permissions")).to_have_count(0)
     assert consents(served) == []
+
+
+@pytest.mark.behaviour("confirmation.standing_pages")
+def test_a_revocation_that_the_page_sees_before_its_answer_asks_nothing_about_the_next_permission(
+    page: Page, served: Site
+) -> None:
+    give(served, "held")
+    page.goto(f"{served.address}/ui/tool?id={REFUND}")
+    lines = page.get_by_role("list", name="Standing permissions")
+    lines.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    held = hold_answer(page, "/tickets/consents/*")
+    question = page.get_by_role("dialog", name="Revoke this standing permission?")
+    question.get_by_role("button", name="Revoke").click()
+    expect(lines).to_have_count(0)
+    ((route, answer),) = held
+    route.fulfill(response=answer)
+    expect(page.get_by_role("status").get_by_text("need confirmation again")).to_be_visible()
+    give(served, "held once more")
+    expect(lines).to_be_visible()
+    expect(question).to_be_hidden()
 
 
 @pytest.mark.behaviour("web.accessible")

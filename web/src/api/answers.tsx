@@ -122,6 +122,9 @@ export type Deed = {
   readonly version?: number | null;
   /** Said when it is done: "delete_repo is off". */
   readonly done?: string;
+  /** Called when it is done and everything was asked again. Unlike a callback given to `mutate`, it is called also when the
+   * component is gone by then: a bell may bring the new state, and take the component away, before the answer arrives. */
+  readonly onDone?: () => void;
 };
 
 /** A write. A problem is told in its own words; when somebody else decided meanwhile, the page says so and offers to
@@ -137,10 +140,11 @@ export function useDeed<T = unknown>({ silent = false, stand }: { silent?: boole
         ...(body === undefined ? {} : { body }),
         ...(version === undefined ? {} : { version }),
       }),
-    onSuccess: (_, deed) => {
+    onSuccess: async (_, deed) => {
       if (deed.done !== undefined) toast(deed.done, "open");
       stand?.settle();
-      return client.invalidateQueries();
+      await client.invalidateQueries();
+      deed.onDone?.();
     },
     onError: (problem) => {
       if (problem.isStale) {

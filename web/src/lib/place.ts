@@ -88,6 +88,11 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
+/** Where the page is now, for what runs later than the render that planned it. */
+export function currentPlace(): Place {
+  return here;
+}
+
 export function usePlace(): Place {
   return useSyncExternalStore(subscribe, () => here);
 }

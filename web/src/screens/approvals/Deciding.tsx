@@ -15,7 +15,7 @@ export function Deciding({ ticket, onward }: { ticket: OneTicket; onward: () => 
   const [end, setEnd] = useState<End>({ choice: firstChoice(ticket.standing.days), date: "" });
   const [confirming, setConfirming] = useState<Scope | null>(null);
   const decide = (word: "allow" | "deny", body: unknown, done: string): void =>
-    deed.mutate({ path: `/tickets/${encodeURIComponent(ticket.id)}/${word}`, body, done }, { onSuccess: onward });
+    deed.mutate({ path: `/tickets/${encodeURIComponent(ticket.id)}/${word}`, body, done, onDone: onward });
   const until = endOf(end, Date.now());
   const ends = until === null ? "without an end" : `until ${day(until)}`;
   const stand = (scope: Scope): void => {

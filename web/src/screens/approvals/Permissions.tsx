@@ -147,10 +147,12 @@ function Ends({ of }: { of: Consent }): ReactElement {
 export function Revoking({ consent, onClose }: { consent: Consent; onClose: () => void }): ReactElement {
   const deed = useDeed();
   const revoke = (): void =>
-    deed.mutate(
-      { method: "DELETE", path: `/tickets/consents/${encodeURIComponent(consent.id)}`, done: `Calls of ${consent.tool} by ${consent.principal} need confirmation again` },
-      { onSuccess: onClose },
-    );
+    deed.mutate({
+      method: "DELETE",
+      path: `/tickets/consents/${encodeURIComponent(consent.id)}`,
+      done: `Calls of ${consent.tool} by ${consent.principal} need confirmation again`,
+      onDone: onClose,
+    });
   return (
     <Dialog
       open

@@ -123,7 +123,7 @@ function Deciding({ tool, onward }: { tool: Reviewed; onward: () => void }): Rea
   const [asks, setAsks] = useState(false);
   const poisoned = tool.notes.filter(({ severity }) => severity === "hard");
   const field = useRef<HTMLDivElement>(null);
-  const decide = (path: string, body: unknown, done: string): void => deed.mutate({ path, body, done }, { onSuccess: onward });
+  const decide = (path: string, body: unknown, done: string): void => deed.mutate({ path, body, done, onDone: onward });
   const approves = (): void => decide("/approvals/approve", { tools: [{ tool: tool.id, fingerprint: read }] }, `${tool.name} is approved as you read it`);
   const approve = (): void => (poisoned.length > 0 ? setAsks(true) : approves());
   const leave = (): void => decide("/approvals/block", { tool: tool.id, note }, `${tool.name} stays locked`);

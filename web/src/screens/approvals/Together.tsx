@@ -29,8 +29,7 @@ export function Together({ group, version, onDecided }: { group: Group; version:
   const apart = group.tools.length - (group.server?.together ?? 0);
   const approve = (): void => {
     const done = `${count(group.server?.together ?? 0, "tool")} of ${group.id} approved`;
-    // A promise outlives the group, which is gone as soon as nothing of it waits. A problem is told already.
-    void deed.mutateAsync({ path: "/approvals/approve", body: { server: group.id, fingerprint: batch }, version, done }).then(onDecided, () => undefined);
+    deed.mutate({ path: "/approvals/approve", body: { server: group.id, fingerprint: batch }, version, done, onDone: onDecided });
   };
   return (
     <div className="stack wide" aria-label={`All that waits of ${group.id}`}>

@@ -1,7 +1,7 @@
 /** What waits for a person: calls that want a word, and tools that are new or changed. */
 import { useEffect, useLayoutEffect, useMemo, type ReactElement } from "react";
 import { useAnswer } from "@/api/answers";
-import { amend, useParam } from "@/lib/place";
+import { amend, currentPlace, useParam } from "@/lib/place";
 import { command, count } from "@/lib/words";
 import { Answered, Button, ButtonLink, EmptyState, Link, Screen, Skeleton, Tabs, Tag, Time } from "@/parts";
 import { Call, Expiring } from "./Call";
@@ -17,6 +17,13 @@ function choose(name: "tool" | "ticket" | "all", value: string): void {
     for (const each of ["tool", "ticket", "all"]) query.delete(each);
     if (value !== "") query.set(name, value);
   });
+}
+
+/** Whether this is still what the person looks at: a decision is answered later than it is sent, and takes nobody away
+ * from where they went meanwhile. */
+function isShown(...names: readonly string[]): boolean {
+  const { path, query } = currentPlace();
+  return path === "/approvals" && ["ticket", "tool", "all"].every((name, at) => (query.get(name) ?? "") === names[at]);
 }
 
 const pick = (stop: Stop): void => choose(stop.kind, stop.key);
@@ -48,6 +55,7 @@ export default function ApprovalsScreen(): ReactElement {
   }, [first, isStanding]);
   useWalking(isStanding ? NOTHING : line, chosen);
   const onward = (): void => {
+    if (!isShown(ticket, tool, all)) return;
     const next = after(line, asked);
     const stop = line.find(({ key }) => key === next);
     if (stop) pick(stop);
@@ -111,7 +119,7 @@ export default function ApprovalsScreen(): ReactElement {
                     </nav>
                     <section className="sheet" aria-label="Review">
                       {group !== undefined ? (
-                        <Together key={group.id} group={group} version={version} onDecided={() => choose("all", "")} />
+                        <Together key={group.id} group={group} version={version} onDecided={() => isShown(ticket, tool, all) && choose("all", "")} />
                       ) : all !== "" ? (
                         <EmptyState title={`Nothing of ${all} waits any more`} action={<Button onClick={() => choose("all", "")}>Go on</Button>}>
                           All of it was decided, or is no longer offered.

@@ -4,7 +4,7 @@ import { useDeed, useWhole } from "@/api/answers";
 import { useMay } from "@/api/session";
 import { useStand } from "@/api/standing";
 import type { Answer } from "@/api/types";
-import { useParam } from "@/lib/place";
+import { currentPlace, useParam } from "@/lib/place";
 import { count, listed } from "@/lib/words";
 import { Answered, Button, ButtonLink, Dialog, Link, Meanwhile, Notice, Skeleton, Table, Tag } from "@/parts";
 import { Granting } from "./Granting";
@@ -53,7 +53,7 @@ export function People(): ReactElement {
                 { id: "from", head: "Said by", cell: (each) => <SaidBy principal={each} /> },
               ]}
             />
-            {open !== undefined && <Granting key={open.id} principal={open} version={answer.policyVersion} onClose={() => choose("")} />}
+            {open !== undefined && <Granting key={open.id} principal={open} version={answer.policyVersion} onClose={() => currentPlace().query.get("id") === open.id && choose("")} />}
             {chosen !== "" && open === undefined && (
               <Notice tone="wants" action={<Button small onClick={() => choose("")}>Dismiss</Button>}>
                 Nobody here is called “{chosen}”. A token gives somebody a name.
@@ -114,10 +114,7 @@ export function Forgetting({ principal, version, onClose, onDone }: { principal:
             look="bad"
             busy={deed.isPending}
             onClick={() =>
-              deed.mutate(
-                { method: "DELETE", path: `/principals/${encodeURIComponent(principal.id)}`, query: { reopen }, done: `${principal.id} is forgotten` },
-                { onSuccess: onDone },
-              )
+              deed.mutate({ method: "DELETE", path: `/principals/${encodeURIComponent(principal.id)}`, query: { reopen }, done: `${principal.id} is forgotten`, onDone })
             }
           >
             Forget
