@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests.web.boards import every_state
 from tests.web.looks import LOOKS, look_over, new_context
-from tests.web.site import DEADLINE, Site
+from tests.web.site import DEADLINE, Site, hold_answer
 
 pytestmark = pytest.mark.slow
 
@@ -189,6 +189,21 @@ def test_the_second_of_two_operators_is_told_and_loses_nothing(page: Page, brows
     expect(mine).to_have_count(0)
     granted = {each["id"]: each["toolsets"] for each in served.ask("GET", "/principals")["principals"]}
     assert granted["shared"] == ["library"]
+
+
+@pytest.mark.behaviour("web.settings")
+def test_a_person_who_is_forgotten_before_the_answer_arrives_is_asked_for_no_more(page: Page, served: Site) -> None:
+    served.ask("POST", "/tokens", {"principal": "leaver", "name": "last day", "scopes": ["call"]})
+    settings(page, served, "people&id=leaver")
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    drawer(page, "leaver").get_by_role("button", name="Forget").click()
+    held = hold_answer(page, "/principals/leaver*")
+    page.get_by_role("dialog", name="Forget leaver").get_by_role("button", name="Forget").click()
+    stale = page.get_by_text("Nobody here is called “leaver”.")
+    expect(stale).to_be_visible()
+    ((route, answer),) = held
+    route.fulfill(response=answer)
+    expect(stale).to_be_hidden()
 
 
 @pytest.mark.behaviour("web.settings_policy")
