@@ -98,6 +98,13 @@ class Site:
             assert time.monotonic() < deadline, f"nobody saw {tool}"
             time.sleep(0.05)
 
+    def wait_for_definition(self, tool: str, definition: Mapping[str, object]) -> None:
+        """Until the gateway has this definition of the tool from its server."""
+        deadline = time.monotonic() + DEADLINE
+        while (offered := self.ask("GET", f"/tools/show?tool={tool}").get("asOffered", {})) | definition != offered:
+            assert time.monotonic() < deadline, f"{tool} is still {offered}"
+            time.sleep(0.05)
+
     def pegboard(self, *words: str) -> Any:
         """One command of a second terminal, asked for JSON."""
         done = subprocess.run(

@@ -38,8 +38,9 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
 
 
 def become(served: Site, board: Mapping[str, object], *tools: dict[str, object]) -> None:
-    """The server lists other tools from now on, and says so. What it listed at first was seen by then: else all that it
-    lists now would count as first sight."""
+    """The server lists other tools, says so, and the gateway has seen all of them: a page that is opened from now on
+    has them from its first answer on. What the server listed at first was seen before: else all that it lists now would
+    count as first sight."""
     served.ask("GET", "/servers/cellar?settle=30")
     served.wait_for_first_sight(f"{SERVER}:count_wine")
     servers = board["servers"]
@@ -47,6 +48,8 @@ def become(served: Site, board: Mapping[str, object], *tools: dict[str, object])
     file = Path(servers["cellar"]["args"][1])
     file.write_text(json.dumps({"tools": tools}), "utf-8")
     os.kill(int(file.with_suffix(".pid").read_text("utf-8")), signal.SIGUSR1)
+    for each in tools:
+        served.wait_for_definition(f"{SERVER}:{each['name']}", each)
 
 
 @pytest.mark.behaviour("web.approvals")
