@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,6 +20,7 @@ PARENT = f"""
 import json, os, signal, subprocess, sys
 from pegboard.children import orphans
 signal.alarm(600)
+orphans.PAUSE_S = 0
 children = []
 for told in sys.argv[1:]:
     if told == "end the watch":
@@ -58,6 +60,14 @@ def shells() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if "sh" in child.name()]
 
 
+def _runs(process: psutil.Process) -> bool:
+    """A process that nobody reaps, in a container without an init, does not run any more."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def left_by_a_killed(*children: str) -> list[bool]:
     """Of each child of a process that is killed, whether it still runs when the watch is over."""
     with subprocess.Popen([sys.executable, "-c", PARENT, *children], stdout=subprocess.PIPE) as parent:
@@ -66,8 +76,11 @@ def left_by_a_killed(*children: str) -> list[bool]:
         (shell,) = [child for child in psutil.Process(parent.pid).children() if "sh" in child.name()]
         parent.kill()
     psutil.wait_procs([shell], PATIENCE)
-    # Those whom nobody reaps, in a container without an init, do not run any more.
-    alive = [process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes]
+    stays = [child in ("released", "unwatched") for child in children if child != "end the watch"]
+    # The shell leaves as soon as it has sent its last signal.
+    until = time.monotonic() + PATIENCE
+    while (alive := [_runs(process) for process in processes]) != stays and time.monotonic() < until:
+        time.sleep(0.01)
     for process, runs in zip(processes, alive, strict=True):
         if runs:
             process.kill()

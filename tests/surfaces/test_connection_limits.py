@@ -50,7 +50,8 @@ async def test_who_waits_longest_gives_way_and_whoever_asks_is_served(sent: byte
             pass
         await whole(scope, receive, send)
 
-    async with AsyncExitStack() as stack, listening(ConnectionLimits(5), patient) as port:
+    # Clients leave first: a gateway that ends waits for requests that have begun.
+    async with listening(ConnectionLimits(5), patient) as port, AsyncExitStack() as stack:
         waiting = []
         for _ in range(20):
             stream = await stack.enter_async_context(await anyio.connect_tcp("127.0.0.1", port))

@@ -14,7 +14,10 @@ from typing import Final
 
 log: Final = logging.getLogger(__name__)
 
-# Whole seconds, because not every `sleep` knows parts of one. A group that has ended is not asked for again: its number
+PAUSE_S: Final = 1
+"""Between two looks at the groups. Whole seconds, because not every `sleep` knows parts of one."""
+
+# A group that has ended is not asked for again: its number
 # may be another's by then.
 _SCRIPT: Final = """
 trap '' HUP INT TERM
@@ -32,7 +35,7 @@ for signal in 0 0 TERM 0 0 KILL; do
     done
     groups=$left
     [ "$groups" = ' ' ] && exit
-    sleep 1
+    sleep "$1"
 done
 """
 
@@ -61,7 +64,7 @@ class _Watch:
     def _start(self) -> None:
         try:
             self._shell = subprocess.Popen(  # noqa: S603 - the text is the constant above
-                ["/bin/sh", "-c", _SCRIPT],
+                ["/bin/sh", "-c", _SCRIPT, "sh", str(PAUSE_S)],
                 bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
