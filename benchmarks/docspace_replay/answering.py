@@ -13,6 +13,8 @@ from starlette.requests import ClientDisconnect
 from starlette.requests import Request as Incoming
 from starlette.types import Receive, Scope, Send
 
+from pegboard.surfaces.listening import WebServer
+
 from .addresses import Addresses
 from .cases import polls
 from .recordings import HANG, Recording, Request, Response
@@ -156,10 +158,10 @@ async def _listening(app: Any) -> AsyncIterator[int]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
         config = uvicorn.Config(app, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=1)
-        web = uvicorn.Server(config)
+        web = WebServer(config)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(web.serve, [listener])
             try:
                 yield listener.getsockname()[1]
             finally:
-                web.should_exit = web.force_exit = True
+                web.end(at_once=True)

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pegboard.core.server import Http
-from pegboard.surfaces.listening import bound
+from pegboard.surfaces.listening import WebServer, bound
 
 Answer = Callable[[Request, dict[str, Any]], Awaitable[Response | None]]
 """From a message to the response of this test's own making; None leaves it to the script below."""
@@ -145,10 +145,10 @@ def answer(message: dict[str, Any], result: dict[str, Any], headers: dict[str, s
 async def served(endpoint: ASGIApp, port: int = 0) -> AsyncIterator[Http]:
     with bound("127.0.0.1", port) as listener:
         config = uvicorn.Config(endpoint, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=1)
-        web = uvicorn.Server(config)
+        web = WebServer(config)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(web.serve, [listener])
             try:
                 yield Http(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp")
             finally:
-                web.should_exit = web.force_exit = True
+                web.end(at_once=True)

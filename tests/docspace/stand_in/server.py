@@ -16,6 +16,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pegboard.surfaces.listening import WebServer
+
 from . import files, rooms
 from .asking import Ask, Page, Route
 from .faults import Fault, Hold
@@ -200,10 +202,10 @@ async def listening(app: ASGIApp, port: int = 0, host: str = "127.0.0.1") -> Asy
         listener.bind((host, port))
         listener.listen(128)
         config = uvicorn.Config(app, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=1)
-        web = uvicorn.Server(config)
+        web = WebServer(config)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(web.serve, [listener])
             try:
                 yield f"http://{host}:{listener.getsockname()[1]}/"
             finally:
-                web.should_exit = web.force_exit = True
+                web.end(at_once=True)

@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.support.fork_server import python
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.surfaces.listening import bound
+from pegboard.surfaces.listening import WebServer, bound
 from pegboard.surfaces.listening.connection import protocol_for
 from pegboard.surfaces.mcp.door import Door
 from pegboard.surfaces.mcp.http import McpHttp
@@ -41,7 +41,7 @@ async def served(
     """The address of the gateway's endpoint on a free port of this machine."""
     app = McpHttp(workshop.gateway, door) if app is None else app
     with bound("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(
+        server = WebServer(
             uvicorn.Config(
                 app,
                 lifespan="off",
@@ -57,7 +57,7 @@ async def served(
                 yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
             finally:
                 app.end_streams()
-                server.should_exit = True
+                server.end()
 
 
 @asynccontextmanager

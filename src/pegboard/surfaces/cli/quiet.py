@@ -10,8 +10,6 @@ from typing import Final
 EVERY: Final = 60.0
 _OURS: Final = "pegboard"
 _MOST: Final = 64
-_STOPPED_AT: Final = "Cancel %s running task(s), timeout graceful shutdown exceeded"
-_BROKEN_OFF: Final = "Requests that were not answered in time when the gateway stopped, and were broken off: %s"
 _SESSION: Final = re.compile(r"\b[0-9a-f]{32}\b")
 
 
@@ -34,8 +32,6 @@ class Quiet(logging.Filter):
             return False
         if record.levelno == logging.WARNING and not self._passes(record):
             return False
-        if record.msg == _STOPPED_AT:
-            record.levelno, record.levelname, record.msg = logging.WARNING, "WARNING", _BROKEN_OFF
         told = record.getMessage()
         if _SESSION.search(told) is not None:
             record.msg, record.args = _SESSION.sub(lambda id: f"{id[0][:4]}…", told), ()

@@ -1,6 +1,7 @@
 """Listening: a bound socket and the server on it, ended in an orderly way."""
 
 import errno
+import logging
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from .limits import ConnectionLimits as ConnectionLimits
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+log: Final = logging.getLogger(__name__)
+
 GRACE_SECONDS: Final = 5
 BACKLOG: Final = 2048
 LOOK_EVERY: Final = 5.0
@@ -27,6 +30,9 @@ FORGET_EVERY: Final = 120.0
 five minutes that callers are promised."""
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep an idle connection: whoever closes first must not be the one who is written to."""
+_FIRST_LOOK: Final = 0.001
+_LAST_LOOK: Final = 0.1
+"""Seconds between two looks whether the last connection is closed: longer and longer ones."""
 
 
 class CannotListen(Exception):  # noqa: N818  it is told to a person as a sentence
@@ -69,14 +75,51 @@ def is_open_to_others(listener: socket.socket) -> bool:
     return not ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
 
 
-class _Server(uvicorn.Server):
+class WebServer(uvicorn.Server):
+    """One that waits for its end instead of looking for it ten times a second, and ends with its last connection."""
+
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.listens = anyio.Event()
+        self._ends = anyio.Event()
+
+    def end(self, *, at_once: bool = False) -> None:
+        """After the requests that have begun, or without waiting for them."""
+        self.should_exit = True
+        self.force_exit = at_once
+        self._ends.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         self.listens.set()
+
+    async def main_loop(self) -> None:
+        # A tick of this number also sets the date that answers have.
+        while not await self.on_tick(0):
+            with anyio.move_on_after(1.0):
+                await self._ends.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listener in (*self.servers, *(sockets or ())):
+            listener.close()
+        state, pause = self.server_state, _FIRST_LOOK
+        for connection in list(state.connections):
+            connection.shutdown()
+        with anyio.move_on_after(self.config.timeout_graceful_shutdown) as waiting:
+            while (state.connections or state.tasks) and not self.force_exit:
+                await anyio.sleep(pause)
+                pause = min(2 * pause, _LAST_LOOK)
+            for server in self.servers:
+                await server.wait_closed()
+        if waiting.cancelled_caught and state.tasks:
+            log.warning(
+                "Requests that were not answered in time when the gateway stopped, and were broken off: %s",
+                len(state.tasks),
+            )
+            for task in state.tasks:
+                task.cancel()
+        if not self.force_exit:
+            await self.lifespan.shutdown()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -103,7 +146,7 @@ class Listening:
         self._stopping = stopping
         self._express = express
         self._heads = Heads()
-        self._server = _Server(
+        self._server = WebServer(
             uvicorn.Config(
                 app,
                 interface="asgi3",
@@ -135,7 +178,7 @@ class Listening:
     ) -> bool | None:
         assert self._tasks is not None
         self._stopping()
-        self._server.should_exit = True
+        self._server.end()
         with anyio.move_on_after(GRACE_SECONDS + 1, shield=True):
             await self._over.wait()
         self._kept.cancel()
