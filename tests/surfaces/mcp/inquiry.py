@@ -54,6 +54,8 @@ class Person:
     """Leaves every question open."""
     pause: float = 0.0
     """Seconds that an answer takes."""
+    may_answer: anyio.Event | None = None
+    """No answer before it is set."""
     asked: list[Any] = field(default_factory=list)
     heard: list[tuple[str, object]] = field(default_factory=list)
     was_asked: anyio.Event = field(default_factory=anyio.Event)
@@ -79,6 +81,8 @@ class Person:
         self.asked.append(what)
         self.was_asked.set()
         await anyio.sleep(self.pause)
+        if self.may_answer is not None:
+            await self.may_answer.wait()
         if self.held:
             try:
                 await anyio.sleep_forever()

@@ -1,5 +1,6 @@
 """`pegboard servers sign-in` and `sign-out`: a person's own rights at a server, lent to the gateway."""
 
+from datetime import datetime
 from typing import Any, Final
 
 import anyio
@@ -39,7 +40,7 @@ async def sign_in(api: Api, server: str, opens: bool, *, as_json: bool) -> None:
         # Nothing runs here that could be up: a gateway that runs later is signed in.
         document(state) if as_json else say(done)
         return
-    shown = await _came_up(api, path)
+    shown = await _came_up(api, path, datetime.fromisoformat(state["last"]))
     tell_of(api, shown, done, {**state, "health": shown["health"]}, as_json=as_json)
 
 
@@ -63,14 +64,18 @@ def _signed_out(body: dict[str, Any], known: bool) -> str:
     return f"Signed out of {body['id']}. {there}"
 
 
-async def _came_up(api: Api, path: str) -> dict[str, Any]:
-    """The sign-in is known before the server has taken it up."""
+async def _came_up(api: Api, path: str, signed_in: datetime) -> dict[str, Any]:
+    """The sign-in is known before the server has taken it up. One that asks for another since did not take it."""
     shown = await settled(api, await asked(api, "GET", f"/servers/{path}"))
     with anyio.move_on_after(TAKES_UP):
-        while shown["health"]["state"] == "needs_sign_in":
+        while _waits_since_before(signed_in, shown["health"]):
             await anyio.sleep(_ASK_AGAIN)
             shown = await settled(api, shown)
     return shown
+
+
+def _waits_since_before(signed_in: datetime, health: dict[str, Any]) -> bool:
+    return health["state"] == "needs_sign_in" and datetime.fromisoformat(health["since"]) <= signed_in
 
 
 async def _signed_in(api: Api, path: str, begun: dict[str, Any]) -> dict[str, Any]:
