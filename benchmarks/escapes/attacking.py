@@ -20,7 +20,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from benchmarks.escapes.cases import Case
 from benchmarks.escapes.control import COUNT
-from benchmarks.escapes.effects import Seen, observed
+from benchmarks.escapes.effects import Seen, observed, used
 from benchmarks.escapes.watching import Usage, left, watched
 from benchmarks.escapes.world import World
 from pegboard.ports.sandbox import Limits
@@ -181,8 +181,13 @@ async def hosted(world: World, mode: str, limits: Limits = LIMITS, grace: float 
             tasks.cancel_scope.cancel()
 
 
-async def without(world: World, case: Case, seconds: float = _CONTROL_SECONDS) -> Seen:
-    """The same attack with nothing that holds it but a few bounds for the sake of this machine."""
+async def without(
+    world: World, case: Case, seconds: float = _CONTROL_SECONDS, *, until_it_works: bool = False
+) -> Seen:
+    """The same attack with nothing that holds it but a few bounds for the sake of this machine.
+
+    `until_it_works` ends it as soon as its processes show what it is recorded for.
+    """
     world.clear()
     connections = world.connections
     environment = {**os.environ, "CANARY_ENV": world.variable}
@@ -198,8 +203,14 @@ async def without(world: World, case: Case, seconds: float = _CONTROL_SECONDS) -
     assert process.stdin is not None
     await process.stdin.send(json.dumps({"value": world.value, "code": world.fitted(case.code)}).encode() + b"\n")
     said = bytearray()
-    async with watched(process.pid, usage := Usage()):
-        with anyio.move_on_after(seconds) as late:
+    usage, enough = Usage(), anyio.CancelScope()
+
+    def look() -> None:
+        if until_it_works and not set(case.must_not).isdisjoint(used(usage)):
+            enough.cancel()
+
+    async with watched(process.pid, usage, look):
+        with anyio.move_on_after(seconds) as late, enough:
             await _read(process, said)
     _end(process.pid, usage.seen)
     await process.wait()

@@ -1,6 +1,6 @@
 """What a process and all that descend from it use, looked at again and again while something runs."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -61,11 +61,13 @@ def left(seen: set[tuple[int, float]]) -> list[int]:
 
 
 @asynccontextmanager
-async def watched(pid: int, usage: Usage) -> AsyncIterator[None]:
+async def watched(pid: int, usage: Usage, seen: Callable[[], None] = lambda: None) -> AsyncIterator[None]:
+    """`seen` is called after each look."""
 
     async def look() -> None:
         while True:
             usage.look(pid)
+            seen()
             await anyio.sleep(_EVERY)
 
     async with anyio.create_task_group() as tasks:
