@@ -19,7 +19,7 @@ from tests.rest.desk import GITHUB, TOOLS, at_desk
 from tests.rest.recorded import at_recorded_desk
 from tests.support.house import PATIENCE
 
-from pegboard.gateway import trials
+from pegboard.gateway import trial, trials
 from pegboard.surfaces.rest.document import document
 
 EXAMPLES = 6
@@ -47,6 +47,7 @@ def test_every_operation_is_tried() -> None:
 def _servers_that_never_answer_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the desk do not start by themselves, and a trial waits a minute for one."""
     monkeypatch.setattr(trials, "LONGEST", 0.05)
+    monkeypatch.setattr(trial, "MARGIN", 0.05)
 
 
 @pytest.fixture(autouse=True)

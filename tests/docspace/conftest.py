@@ -1,0 +1,14 @@
+"""DocSpace is asked again soon: the stand-in is done as soon as it says so."""
+
+from functools import partial
+
+import pytest
+
+from pegboard.providers.docspace import hall, operations
+
+
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only for gateways in this process. Each of a hundred calls would wait for a tenth of a second or more."""
+    monkeypatch.setattr(operations, "_FIRST", 0.005)
+    monkeypatch.setattr(hall, "Limits", partial(hall.Limits, pause=0.005))
