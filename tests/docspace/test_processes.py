@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from tests.docspace.boards import body, rooms, text_of
 from tests.docspace.stand_in import ADA_KEY, BOB_KEY, stand_in
-from tests.e2e.served import DEADLINE, PEGBOARD, environment
+from tests.e2e.served import DEADLINE, environment, warm_pegboard
 from tests.surfaces.mcp.places import http_client
 
 from pegboard.core.docspace import Misconfigured, mends
@@ -36,7 +36,7 @@ def stdio(home: Path, *words: str, **docspace: str) -> Client:
 
 
 def said_aloud(home: Path, errors: TextIO, *words: str, **docspace: str) -> Client:
-    executable, *rest = PEGBOARD
+    executable, *rest = warm_pegboard()
     started = StdioServerParameters(
         command=executable, args=[*rest, "stdio", *words], env=surroundings(home, **docspace), cwd=str(home)
     )
@@ -45,7 +45,7 @@ def said_aloud(home: Path, errors: TextIO, *words: str, **docspace: str) -> Clie
 
 @asynccontextmanager
 async def serve(home: Path, environ: Mapping[str, str]) -> AsyncIterator[str]:
-    words = [*PEGBOARD, "serve", "--port", "0", "--json"]
+    words = [*warm_pegboard(), "serve", "--port", "0", "--json"]
     async with await anyio.open_process(words, env=environ, cwd=home, stderr=None) as process:
         assert process.stdout is not None
         try:
