@@ -181,9 +181,7 @@ async def hosted(world: World, mode: str, limits: Limits = LIMITS, grace: float 
             tasks.cancel_scope.cancel()
 
 
-async def without(
-    world: World, case: Case, seconds: float = _CONTROL_SECONDS, *, until_it_works: bool = False
-) -> Seen:
+async def without(world: World, case: Case, seconds: float = _CONTROL_SECONDS, *, until_it_works: bool = False) -> Seen:
     """The same attack with nothing that holds it but a few bounds for the sake of this machine.
 
     `until_it_works` ends it as soon as its processes show what it is recorded for.
