@@ -5,10 +5,11 @@ from functools import partial
 import pytest
 
 from pegboard.providers.docspace import hall, operations
+from pegboard.providers.docspace.limits import Limits
 
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only for gateways in this process. Each of a hundred calls would wait for a tenth of a second or more."""
     monkeypatch.setattr(operations, "_FIRST", 0.005)
-    monkeypatch.setattr(hall, "Limits", partial(hall.Limits, pause=0.005))
+    monkeypatch.setattr(hall, "Limits", partial(Limits, pause=0.005))
