@@ -34,6 +34,12 @@ def _name(process: psutil.Process) -> str:
         return ""
 
 
+def is_stopped(process: psutil.Process) -> bool:
+    """Every thread of it: after SIGSTOP they go on until each of them is scheduled."""
+    states = [Path(f"/proc/{process.pid}/task/{thread.id}/stat").read_text() for thread in process.threads()]
+    return all(text.rpartition(")")[2].split()[0] == "T" for text in states)
+
+
 async def until(is_so: Callable[[], bool]) -> None:
     with anyio.fail_after(30):
         while not is_so():  # noqa: ASYNC110 - no event tells that a process has ended
@@ -145,9 +151,11 @@ async def test_a_worker_that_is_killed_while_it_waits_or_rests_is_replaced() -> 
         [resting] = workers()
         # It is taken for alive, and ends while it is asked whether it is ready.
         os.kill(resting.pid, signal.SIGSTOP)
+        await until(lambda: is_stopped(resting))
+        earlier = {*threading.enumerate()}
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(go_on)
-            await until(lambda: any(thread.name == "sandbox" for thread in threading.enumerate()))
+            await until(lambda: any(each.name == "sandbox" for each in {*threading.enumerate()} - earlier))
             os.kill(resting.pid, signal.SIGKILL)
         assert ran[1:] == [Ran(2)]
 
