@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-PLACES: Final = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+BROWSERS: Final = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+SHELL: Final = Path("/usr/bin/chromium-headless-shell")
+PACKAGES: Final = ("chromium", "chromium-headless-shell")
 FLAGS: Final = (
     "--no-sandbox",
     "--disable-gpu",
@@ -27,13 +29,25 @@ class NoChromium(Exception):  # noqa: N818 - it is why tests are skipped
 
 
 def chromium() -> Path:
-    """Where it is. Raises `NoChromium`."""
-    for place in PLACES:
+    """The browser as people have it. Raises `NoChromium`."""
+    for place in BROWSERS:
         if Path(place).exists():
             return Path(place)
+    _install()
+    return Path(BROWSERS[0])
+
+
+def headless_shell() -> Path:
+    """The same engine without windows and the parts around it (no back/forward cache), which needs less CPU; the browser
+    itself where the shell is not installed. Raises `NoChromium`."""
+    browser = chromium()
+    return SHELL if SHELL.exists() else browser
+
+
+def _install() -> None:
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         raise NoChromium("Chromium is not installed, and only root can install Debian's package of it")
-    install = ("apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "chromium")
+    install = ("apt-get", "install", "--quiet", "--yes", "--no-install-recommends", *PACKAGES)
     # What apt-get knows of packages may be of long ago, or nothing at all.
     for line in (install, ("apt-get", "update", "--quiet"), install):
         done = subprocess.run(
@@ -41,15 +55,15 @@ def chromium() -> Path:
         )
         if line is install and done.returncode == 0:
             break
-    if not Path(PLACES[0]).exists():
+    if not Path(BROWSERS[0]).exists():
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise NoChromium(f"apt-get install chromium: {said[-1] if said else 'it said nothing'}")
-    return Path(PLACES[0])
+        raise NoChromium(f"apt-get install {' '.join(PACKAGES)}: {said[-1] if said else 'it said nothing'}")
 
 
 if __name__ == "__main__":
     try:
-        chromium()
+        if not (SHELL.exists() and Path(BROWSERS[0]).exists()):
+            _install()
     except NoChromium as why:
         # Whether that is bad is for the tests to say: in CI they fail without it, elsewhere they are skipped.
         print(f"Tests with a browser are skipped: {why}", file=sys.stderr)

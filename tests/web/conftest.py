@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.e2e.served import DEMO
-from tests.servers.chromium import FLAGS, NoChromium, chromium
+from tests.servers.chromium import FLAGS, NoChromium, headless_shell
 from tests.web.looks import LOOKS, NARROW, TIMEOUT_MS, new_context, show
 from tests.web.site import Site, build, site
 
@@ -34,7 +34,7 @@ def pages() -> None:
 @pytest.fixture(scope="package")
 def browser(pages: None) -> Iterator[Browser]:
     try:
-        executable = chromium()
+        executable = headless_shell()
     except NoChromium as why:
         pytest.skip(str(why))
     expect.set_options(timeout=TIMEOUT_MS)
