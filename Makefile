@@ -30,7 +30,7 @@ meaning: $(VENV)/.semantic
 WORKERS = $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 
 # Every test but the long runs: core, search, store on both engines, providers, surfaces, pages.
-test: $(VENV)/.dev prepared
+test: $(VENV)/.dev $(VENV)/.compiled prepared
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not soak" $(ARGS)
 
 FAST_TESTS := $(addprefix tests/,core prompts search config gateway rest tools library)
@@ -52,6 +52,11 @@ FUZZ_TESTS := $(addprefix tests/,config/bundle/test_archives.py config/manifest/
 	config/manifest/test_giving_away.py config/test_pasted.py \
 	config/test_problems.py core/database/test_valueless.py prompts/test_outputs.py prompts/test_repair.py \
 	prompts/test_scanner.py)
+
+# Compiles the tests once: in a new clone each worker would do it for itself, all at the same time.
+$(VENV)/.compiled: $(VENV)/.dev
+	@$(BIN)/python -m pytest -q --collect-only > /dev/null
+	@touch $@
 
 # What tests use beside Python: the built pages, a browser, a container engine and MariaDB.
 .PHONY: prepared
