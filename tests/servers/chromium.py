@@ -38,8 +38,9 @@ def chromium() -> Path:
 
 
 def headless_shell() -> Path:
-    """The same engine without windows and the parts around it (no back/forward cache), which needs less CPU; the browser
-    itself where the shell is not installed. Raises `NoChromium`."""
+    """Chromium without windows and back/forward cache, which needs less CPU; the full browser if it is not installed.
+
+    Raises `NoChromium`."""
     browser = chromium()
     return SHELL if SHELL.exists() else browser
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 import anyio.to_thread
 from sqlalchemy import bindparam, delete, func, insert, select
@@ -18,12 +19,14 @@ from .async_engine import AsyncConnection
 from .database import Database
 from .decisions import Specs
 from .errors import StoreError
-from .raw_rows import delete_row, read_rows
-from .records import read_records
+from .raw_rows import delete_row, read_tables
+from .records import TABLES as RECORDS
 from .rows import EVERY, Difference, decided, deleted_rows, differences
 from .schema import policy_versions
 from .text import TooDeepError
 from .tickets import void_standing_yeses, void_tickets_at, void_tickets_of
+
+_TABLES: Final = (*(kept.table for kept in EVERY), *RECORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,7 @@ class StoredPolicy:
         """A row that cannot be read is no error: it is in `Decided.unreadable`, and locks what it is about."""
         async with self._database.reading() as connection:
             version = await _version(connection)
-            rows = {kept.table: await read_rows(connection, kept.table) for kept in EVERY}
-            rows.update(await read_records(connection))
+            rows = await read_tables(connection, _TABLES)
         # Thousands of specs take a while to read, and the event loop has calls to serve.
         specs = Specs(self._specs)
         loaded = await anyio.to_thread.run_sync(decided, version, rows, specs)

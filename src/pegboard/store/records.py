@@ -16,7 +16,7 @@ from pegboard.core.unreadable import GivesNothing, UnreadableRow
 from . import schema
 from .async_engine import AsyncConnection
 from .calls import moment
-from .raw_rows import UNREADABLE, check_types, describe_error, read_rows, stored_row
+from .raw_rows import UNREADABLE, check_types, describe_error, read_tables, stored_row
 from .text import Row
 from .tickets import ticket_of
 
@@ -31,14 +31,12 @@ _VALUES: Final[Mapping[Table, Callable[[Row], Any]]] = {
     schema.token_uses: _use_of,
 }
 
-
-async def read_records(connection: AsyncConnection) -> Mapping[Table, Sequence[Row]]:
-    return {table: await read_rows(connection, table) for table in _VALUES}
+TABLES: Final = tuple(_VALUES)
 
 
 async def last_uses(connection: AsyncConnection, table: Table) -> Mapping[str, datetime]:
     found: dict[str, datetime] = {}
-    for row in await read_rows(connection, table):
+    for row in (await read_tables(connection, [table]))[table]:
         with suppress(*UNREADABLE):
             check_types(table, row)
             found.update([_use_of(row)])
