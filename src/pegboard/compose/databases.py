@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pegboard.core.database.declaration import Database
     from pegboard.gateway.gateway import Gateway
     from pegboard.ports import Unresolved
-    from pegboard.ports.databases import Engine
+    from pegboard.ports.databases import Engine, RoleManager
     from pegboard.surfaces.cli.link import Tell
 
 
@@ -40,6 +40,9 @@ class DeclaredEngines:
             missing = f"the driver for {found.dialect.title} is not installed ({error.name or error})"
             raise SourceAway(f"{missing}. Install it: pip install 'pegboard[databases]'") from error
 
+    def role_manager(self, database: "Database") -> "RoleManager | None":
+        return None
+
     def _located(self, database: "Database") -> "Located | Unresolved":
         from pegboard.config.databases import located
         from pegboard.config.references import expander
@@ -62,8 +65,8 @@ async def tell_of_databases(gateway: "Gateway", tell: "Tell") -> None:
             tell(f"  ● database {id}: {schema.dialect.title}, {tables}")
         else:
             tell(f"  ○ database {id} cannot be asked: {looked.away}")
-        for words in looked.matters:
-            tell(f"! database {id}: {words}")
+        for finding in looked.findings:
+            tell(f"! database {id}: {finding.message}")
 
 
 def _engine(database: "Database", found: "Located") -> "Engine":

@@ -1,6 +1,7 @@
 """Databases that models may ask: one engine a source, which guards, runs and caps by its own means."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from pegboard.core.database import (
@@ -28,6 +29,8 @@ __all__ = [
     "Finding",
     "Parameters",
     "Refused",
+    "RoleManager",
+    "RoleScript",
     "Rows",
     "SourceAway",
 ]
@@ -38,6 +41,30 @@ Parameters: TypeAlias = Sequence[Json] | Mapping[str, Json]
 
 class SourceAway(Exception):  # noqa: N818 - it is told to a person as a sentence
     """Why a source cannot be reached or opened, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleScript:
+    """SQL that gives a source a login with exactly the privileges that its board allows."""
+
+    role: str
+    """The login that the source connects with, as its URL names it."""
+    statements: tuple[str, ...]
+    """To be run in this order by an administrator. The password is a placeholder."""
+
+
+class RoleManager(Protocol):
+    """Works out, and on demand creates, the login of a source on a server that has privileges."""
+
+    async def script(self, admin_url: str | None) -> RoleScript:
+        """What is to be run. Reads the catalog as the administrator, or else as the login itself; changes nothing.
+        Raises `SourceAway`, in words without a password."""
+        ...
+
+    async def apply(self, admin_url: str) -> RoleScript:
+        """Run the script as the administrator, with the password of the source's URL: all of it or, where the server
+        can undo, nothing. Raises `SourceAway`."""
+        ...
 
 
 class Engine(Protocol):

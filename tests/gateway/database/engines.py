@@ -101,6 +101,9 @@ class ScriptedEngines:
     def dialect(self, database: Database) -> Dialect | None:
         return Dialect.SQLITE
 
+    def role_manager(self, database: Database) -> None:
+        return None
+
     def opened(self, database: Database) -> Engine:
         if self.away is not None:
             raise SourceAway(self.away)

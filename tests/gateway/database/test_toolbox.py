@@ -25,7 +25,7 @@ from tests.support.house import House, call_of
 
 from pegboard.core.call import BadArguments, CallRecord, Cancelled, NotConfirmed, Noted, ToolFailed, UnknownTool
 from pegboard.core.commands import Rejected, SetOverride, ThrowSwitch
-from pegboard.core.database import Checked, Failed, Fault, Finding, Limits, Refused
+from pegboard.core.database import Checked, Failed, Fault, Finding, Limits, Refused, Severity
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.override import Override
 from pegboard.core.policy import Declared
@@ -314,7 +314,11 @@ async def test_a_source_that_cannot_be_opened_is_told_and_tried_again_by_the_nex
 
 @pytest.mark.behaviour("databases.doctor")
 async def test_a_source_that_must_not_be_served_is_not_unless_its_operator_insists() -> None:
-    grave = Checked("PostgreSQL 15", "postgres", (Finding("postgres is a superuser. Create a role.", is_grave=True),))
+    grave = Checked(
+        "PostgreSQL 15",
+        "postgres",
+        (Finding("postgres is a superuser. Create a role.", Severity.REFUSED_UNLESS_FORCED),),
+    )
     async with housing(declaring(SHOP), ScriptedEngines(checked=grave)) as house:
         told = text_of(await sql(house, "read"))
         assert told == "Database 'shop' cannot be asked: postgres is a superuser. Create a role."
@@ -333,7 +337,7 @@ async def test_a_look_at_all_sources_tells_of_each() -> None:
     async with housing(declaring(SHOP, database("other")), engines) as house:
         assert house.gateway.databases.toolbox is not None
         looked = await looked_at([*house.gateway.databases.toolbox.sources.values()])
-        assert [(each.source.database.id, each.checked, each.is_served, each.matters) for each in looked] == [
+        assert [(each.source.database.id, each.checked, each.is_served, each.findings) for each in looked] == [
             ("other", CHECKED, True, ()),
             ("shop", CHECKED, True, ()),
         ]

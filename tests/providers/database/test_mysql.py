@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.providers.database.mysql_shop import Shop
 from tests.support.collect_failures import each_case
 
-from pegboard.core.database import EVERYTHING, Failed, Fault, Limits, Refused, Rows
+from pegboard.core.database import EVERYTHING, Failed, Fault, Limits, Refused, Rows, Severity
 from pegboard.providers.builtin.database.mysql import mysql_engine
 from pegboard.providers.builtin.database.mysql.reading import ONLY, read
 from pegboard.providers.builtin.database.mysql.words import Unreadable, Words, words
@@ -198,9 +198,9 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(mysq
     assert "Duplicate entry" in clash.words
     assert [told for told in others if isinstance(told, Rows)] == []
     assert left == [(1, "z"), (2, "z")]
-    assert f"DELETE, INSERT, UPDATE on `{mysql.name}`.`basket`" in too_much.words
-    assert too_much.words.endswith("What is asked through here still only reads.")
-    assert f"may do more than change rows (EXECUTE on `{mysql.name}`.*)" in beyond.words
+    assert f"DELETE, INSERT, UPDATE on `{mysql.name}`.`basket`" in too_much.message
+    assert too_much.message.endswith("What is asked through here still only reads.")
+    assert f"may do more than change rows (EXECUTE on `{mysql.name}`.*)" in beyond.message
 
 
 @pytest.mark.behaviour("databases.schema_is_read_whole")
@@ -233,7 +233,7 @@ async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the
     assert told.fault is Fault.AWAY
     assert told.words.startswith("MySQL at 127.0.0.1:1/shop cannot be reached: ")
     assert "hidden" not in told.words
-    assert [finding.is_grave for finding in (await engine.check()).findings] == [True]
+    assert [finding.severity for finding in (await engine.check()).findings] == [Severity.REFUSED_UNLESS_FORCED]
 
 
 @pytest.mark.behaviour("databases.hostile_texts")

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.providers.database.postgres_shop import Shop
 
-from pegboard.core.database import EVERYTHING, Cut, Failed, Fault, Field, Limits, Refused, Rows
+from pegboard.core.database import EVERYTHING, Cut, Failed, Fault, Field, Limits, Refused, Rows, Severity
 from pegboard.core.database.marks import Mark
 from pegboard.ports.databases import SourceAway
 from pegboard.providers.builtin.database.postgres import postgresql_engine
@@ -276,7 +276,7 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(shop
     assert "duplicate key" in clash.words
     assert [told for told in others if isinstance(told, Rows)] == []
     assert [tuple(row) for row in left] == [(1, "z"), (2, "z")]
-    assert ["may change tables (public.basket)" in finding.words for finding in too_much] == [True]
+    assert ["may change tables (public.basket)" in finding.message for finding in too_much] == [True]
     assert right == ()
 
 
@@ -311,7 +311,7 @@ async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the
     assert told.words.startswith("PostgreSQL at 127.0.0.1:1/shop cannot be reached: ")
     assert "hidden" not in told.words
     checked = await engine.check()
-    assert [finding.is_grave for finding in checked.findings] == [True]
+    assert [finding.severity for finding in checked.findings] == [Severity.REFUSED_UNLESS_FORCED]
     with pytest.raises(SourceAway):
         await engine.schema()
 

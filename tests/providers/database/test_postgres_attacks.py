@@ -18,6 +18,7 @@ from pegboard.core.database import (
     NamePattern,
     Refused,
     Rows,
+    Severity,
     name_pattern,
 )
 from pegboard.providers.builtin.database.postgres import postgresql_engine
@@ -219,7 +220,7 @@ async def test_a_superuser_is_refused_with_the_reason_unless_its_operator_insist
     assert isinstance(told, Refused)
     assert "superuser" in told.why
     assert "CREATE ROLE" in told.mend
-    assert [finding.is_grave for finding in checked.findings] == [True]
+    assert [finding.severity for finding in checked.findings] == [Severity.REFUSED_UNLESS_FORCED]
     forced = postgresql_engine(shop.admin, EVERYTHING, forced=True)
     answer = await forced.run("SELECT 1", (), LIMITS)
     held = [await forced.run(text, (), LIMITS) for text in (*WRITES, *FUNCTIONS)]

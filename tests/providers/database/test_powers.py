@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from tests.providers.database import mysql_shop, postgres_shop
 
-from pegboard.core.database import EVERYTHING, Checked, Limits, Refused, Rows
+from pegboard.core.database import EVERYTHING, Checked, Limits, Refused, Rows, Severity
 from pegboard.providers.builtin.database.mysql import mysql_engine
 from pegboard.providers.builtin.database.mysql.powers import MEND
 from pegboard.providers.builtin.database.postgres import postgresql_engine
@@ -65,7 +65,7 @@ async def test_a_role_that_may_become_a_superuser_is_refused_like_one(
     found, told = await checked(as_role(roles, name))
     assert isinstance(told, Refused)
     assert told.why == why
-    assert {finding.is_grave for finding in found.findings} == {True}
+    assert {finding.severity for finding in found.findings} == {Severity.REFUSED_UNLESS_FORCED}
     forced = postgresql_engine(as_role(roles, name), EVERYTHING, forced=True)
     answer = await forced.run("SELECT 1", (), LIMITS)
     await forced.aclose()
@@ -81,7 +81,7 @@ async def test_a_role_that_reads_past_row_security_is_served_with_a_warning(role
         ("of_seer", f"The role 'of_seer' {told} as a member of 'sees_all': {why}, or take the membership away."),
     ):
         found, answer = await checked(as_role(roles, name))
-        assert [(finding.words, finding.is_grave) for finding in found.findings] == [(words, False)]
+        assert [(finding.message, finding.severity) for finding in found.findings] == [(words, Severity.WARNING)]
         assert isinstance(answer, Rows)
 
 
@@ -120,7 +120,9 @@ async def test_rights_on_the_whole_server_that_no_reader_needs_are_warned_of_by_
     for grant in wanted:
         engine = mysql_engine(with_grant(mysql, grant, hands_on=grant == handing_on), EVERYTHING)
         assert isinstance(await engine.run("SELECT 1", (), LIMITS), Rows)
-        found[grant] = [(finding.words, finding.is_grave) for finding in (await engine.check()).findings]
+        found[grant] = [
+            (finding.message, finding.severity is not Severity.WARNING) for finding in (await engine.check()).findings
+        ]
         mysql.outside("DROP USER 'broad'@'localhost'")
     told = "The user broad@localhost has rights that are not needed here"
     assert found == {grant: [(f"{told} ({some}). {MEND}", False)] if some else [] for grant, some in wanted.items()}
@@ -143,7 +145,11 @@ async def test_what_a_user_may_become_by_a_role_counts_as_what_it_may_do(mysql: 
         ):
             mysql.outside(*lines)
             engine = mysql_engine(address, EVERYTHING)
-            graves = [finding.words for finding in (await engine.check()).findings if finding.is_grave]
+            graves = [
+                finding.message
+                for finding in (await engine.check()).findings
+                if finding.severity is not Severity.WARNING
+            ]
             answers[lines[0]] = (graves, await engine.run("SELECT CURRENT_ROLE()", (), LIMITS))
             again = await engine.run("SELECT CURRENT_ROLE()", (), LIMITS)
             roles.append(again.rows[0][0] if isinstance(again, Rows) else "refused")

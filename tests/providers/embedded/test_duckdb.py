@@ -243,4 +243,4 @@ def damaged(path: str) -> str:
 async def test_a_damaged_file_is_not_taken_for_one_in_use(tmp_path: Path) -> None:
     async with opened(damaged(made(tmp_path / "shop.duckdb"))) as engine:
         (finding, *_) = (await engine.check()).findings
-        assert "process that writes" not in finding.words
+        assert "process that writes" not in finding.message

@@ -15,6 +15,7 @@ from pegboard.core.database import (
     Limits,
     NamePattern,
     Relation,
+    Severity,
     Table,
     TableName,
     name_pattern,
@@ -264,7 +265,7 @@ def _closed(*patterns: str) -> Access:
 @pytest.mark.behaviour("databases.checked")
 async def test_patterns_that_fit_nothing_are_found_by_a_check(tmp_path: Path) -> None:
     async with opened(made(tmp_path / "shop.db"), _closed("ordres", "customers.photo")) as engine:
-        assert [finding.words for finding in (await engine.check()).findings] == [
+        assert [finding.message for finding in (await engine.check()).findings] == [
             "The pattern 'ordres' fits no table and no column. Check how it is spelt."
         ]
 
@@ -290,7 +291,7 @@ async def test_a_file_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Pa
             with pytest.raises(SourceAway, match=r"db|folder"):
                 await engine.schema()
             checked = await engine.check()
-            assert [finding.is_grave for finding in checked.findings] == [True]
+            assert [finding.severity for finding in checked.findings] == [Severity.REFUSED_UNLESS_FORCED]
 
 
 @pytest.mark.behaviour("databases.unopenable")
@@ -298,7 +299,7 @@ async def test_an_empty_file_is_an_empty_database_and_a_locked_one_is_busy(tmp_p
     (tmp_path / "empty.db").touch()
     async with opened(str(tmp_path / "empty.db")) as engine:
         assert (await engine.schema()).tables == ()
-        assert "There is no table to read" in (await engine.check()).findings[0].words
+        assert "There is no table to read" in (await engine.check()).findings[0].message
     path = made(tmp_path / "shop.db")
     async with opened(path) as engine:
         assert (await rows(engine, "SELECT count(*) FROM orders")).rows == ((3,),)

@@ -86,6 +86,14 @@ class Access:
             return False
         return not self.allow or any(each.fits_column(schema, table, column) for each in self.allow)
 
+    def allows_by_name(self, schema: str, table: str) -> bool:
+        """Whether an allow pattern names this table or view itself, without wildcards: its operator knows what is in
+        it, also where it reads something that is closed."""
+        return any(
+            each.column in (None, ANY) and not _WILD.search(each.table) and each.fits_table(schema, table)
+            for each in self.allow
+        )
+
     def closing(self, *names: tuple[str, ...]) -> "Access":
         """With these closed too, each a schema, a table and maybe a column, by its very name."""
         if not names:

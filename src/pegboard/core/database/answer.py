@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from .catch import Cut, Row
 from .marks import Mark
@@ -76,14 +76,36 @@ Answer: TypeAlias = Rows | Refused | Failed
 """To one statement."""
 
 
+class Severity(Enum):
+    """What a finding about a source means for those who ask it."""
+
+    WARNING = "warning"
+    """The source is served."""
+    REFUSED_UNLESS_FORCED = "refused_unless_forced"
+    """The source is not served unless its operator writes `force: true`."""
+    REFUSED = "refused"
+    """The source is not served. Nothing overrides it: something that the board denies could be read."""
+
+    def refuses(self, *, is_forced: bool) -> bool:
+        match self:
+            case Severity.WARNING:
+                return False
+            case Severity.REFUSED_UNLESS_FORCED:
+                return not is_forced
+            case Severity.REFUSED:
+                return True
+            case _:
+                assert_never(self)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about a source that its operator should know."""
+    """Something about a source that its operator should know. Agents never see it."""
 
-    words: str
-    """What is the matter, and what to do."""
-    is_grave: bool = False
-    """The source is not served with it, unless its operator insists."""
+    message: str
+    severity: Severity = Severity.WARNING
+    statements: tuple[str, ...] = ()
+    """SQL that fixes it, to be run by an administrator of the database, in this order."""
 
 
 @dataclass(frozen=True, slots=True)

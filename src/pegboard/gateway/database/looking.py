@@ -6,7 +6,7 @@ from typing import Final
 
 import anyio
 
-from pegboard.core.database import Checked, Schema
+from pegboard.core.database import Checked, Finding, Schema
 from pegboard.ports.databases import SourceAway
 
 from .source import Source
@@ -28,21 +28,21 @@ class Looked:
         return self.away is None
 
     @property
-    def matters(self) -> tuple[str, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         """What its operator should know though it is served, or though it is not."""
-        found = () if self.checked is None else tuple(each.words for each in self.checked.findings)
-        return (*(words for words in found if words != self.away), *self._vain())
+        checked = () if self.checked is None else self.checked.findings
+        return (*(each for each in checked if each.message != self.away), *self._unmatched_patterns())
 
-    def _vain(self) -> Iterator[str]:
+    def _unmatched_patterns(self) -> Iterator[Finding]:
         if self.schema is None:
             return
         access = self.source.database.access
         vain = [str(pattern) for pattern in access.vain(self.schema.names()) if pattern in access.allow]
         if vain:
             told = ", ".join(vain[:_MOST_VAIN])
-            yield (
-                f"Nothing that is open fits what is allowed: {told}. Correct it at {self.source.database.origin}; "
-                "or, if it is a view, allow the tables that it reads too: a view is open where all that it reads is."
+            yield Finding(
+                f"No readable table matches these patterns of allow: {told}. Correct them at "
+                f"{self.source.database.origin}, or grant the login SELECT on the tables."
             )
 
 

@@ -1,6 +1,7 @@
 """One database in use: opened when somebody first asks it, left when the operator says so."""
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -18,6 +19,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 CHECK_SECONDS: Final = 20.0
+CHECK_INTERVAL_S: Final = 60.0
+"""For so long a check of what the login of a source may do is relied on; then the next call repeats it."""
 CLOSE_SECONDS: Final = 10.0
 MOST_AT_ONCE: Final = 16
 """Questions to one source at a time; more wait their turn."""
@@ -31,7 +34,8 @@ class Source:
         self.dialect: Final[Dialect | None] = engines.dialect(database)
         self._engines = engines
         self._engine: Engine | None = None
-        self._is_checked = False
+        self._checked_at: float | None = None
+        """On the monotonic clock; nothing until a check has passed."""
         self._lost: list[Engine] = []
         """Opened once and not used any more, until somebody closes them."""
         self._opening = anyio.Lock()
@@ -89,29 +93,38 @@ class Source:
         async with self._turns:
             async with self._opening:
                 engine = await self._opened()
-                if not self._is_checked:
-                    checked = await self._checked(engine)
-                    if (grave := self._grave(checked)) is not None:
+                if self._checked_at is None or time.monotonic() - self._checked_at >= CHECK_INTERVAL_S:
+                    refusal = self._refusal(await self._checked(engine))
+                    if refusal is not None:
                         self.away()
-                        raise SourceAway(grave)
-                    self._is_checked = True
+                        raise SourceAway(refusal)
+                    self._checked_at = time.monotonic()
             return await work(engine)
 
     async def _looked_at(self) -> Checked:
         async with self._opening:
             checked = await self._checked(await self._opened())
-            self._is_checked = self._grave(checked) is None
-            if not self._is_checked:
+            if self._refusal(checked) is None:
+                self._checked_at = time.monotonic()
+            else:
                 self.away()
             return checked
 
-    def _grave(self, checked: Checked) -> str | None:
-        grave = [each.words for each in checked.findings if each.is_grave]
-        return " ".join(grave) if grave and not (self.database.force and checked.version) else None
+    def _refusal(self, checked: Checked) -> str | None:
+        """Why the source is not served, as agents are told: without the names of what is closed."""
+        is_forced = self.database.force and bool(checked.version)
+        refusing = [each for each in checked.findings if each.severity.refuses(is_forced=is_forced)]
+        if any(each.statements for each in refusing):
+            id = self.database.id
+            return (
+                "its login may do more in the database than this board allows. Its operator runs "
+                f"'pegboard db check {id}' for the details and 'pegboard db role {id}' for the statements that fix it."
+            )
+        return " ".join(each.message for each in refusing) or None
 
     async def _opened(self) -> Engine:
         if self._engine is None:
-            self._is_checked = False
+            self._checked_at = None
             self._engine = await anyio.to_thread.run_sync(self._engines.opened, self.database)
         return self._engine
 

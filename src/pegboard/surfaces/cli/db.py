@@ -179,4 +179,7 @@ def _checked(each: dict[str, Any]) -> list[str]:
         lines = [f"{mark} {each['id']}: {one_line(each['version'] or '')}{one_line(role)}; {counted}{changes}"]
     else:
         lines = [f"{mark} {each['id']} cannot be asked: {one_line(each['why'])}"]
-    return [*lines, *(f"  ! {one_line(words)}" for words in each["findings"])]
+    for finding in each["findings"]:
+        lines.append(f"  ! {one_line(finding['message'])}")
+        lines += [f"      {one_line(statement)};" for statement in finding["statements"]]
+    return lines

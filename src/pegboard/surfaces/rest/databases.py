@@ -8,6 +8,8 @@ from fastapi import APIRouter, Query
 from typing_extensions import TypedDict
 
 from pegboard.config.databases import dialect_of, shown_url
+from pegboard.core.database import Finding as DatabaseFinding
+from pegboard.core.database import Severity
 from pegboard.core.database.declaration import Database, in_use
 from pegboard.core.database.source import SourceId
 from pegboard.core.reference import closest
@@ -49,6 +51,13 @@ class DatabasesShape(TypedDict):
     databases: list[DatabaseShape]
 
 
+class DatabaseFindingShape(TypedDict):
+    message: str
+    severity: Severity
+    statements: list[str]
+    """SQL that fixes it, for an administrator of the database."""
+
+
 class CheckedDatabaseShape(TypedDict):
     id: str
     dialect: str | None
@@ -59,7 +68,7 @@ class CheckedDatabaseShape(TypedDict):
     tables: int | None
     columns: int | None
     writes: bool
-    findings: list[str]
+    findings: list[DatabaseFindingShape]
 
 
 class CheckedDatabasesShape(TypedDict):
@@ -100,8 +109,8 @@ async def database_findings(gateway: Gateway) -> tuple[Finding, ...]:
             what = f"Database {database.id} cannot be asked: {each.away}"
             found.append(Finding(subject, what, f"Correct it at {database.origin}, then look again: {again}"))
         found += [
-            Finding(subject, f"Database {database.id}: {words}", f"See {database.origin}", grave=False)
-            for words in each.matters
+            Finding(subject, f"Database {database.id}: {finding.message}", _fix(database, finding), grave=False)
+            for finding in each.findings
         ]
     return tuple(found)
 
@@ -153,8 +162,17 @@ def _looked_shape(looked: "Looked") -> CheckedDatabaseShape:
         "tables": None if schema is None else len(schema.tables),
         "columns": None if schema is None else sum(len(table.columns) for table in schema.tables),
         "writes": looked.source.database.writes,
-        "findings": [*looked.matters],
+        "findings": [
+            {"message": each.message, "severity": each.severity, "statements": list(each.statements)}
+            for each in looked.findings
+        ],
     }
+
+
+def _fix(database: Database, finding: DatabaseFinding) -> str:
+    if not finding.statements:
+        return f"See {database.origin}"
+    return f"Run the statements of: pegboard db role {database.id}"
 
 
 def _unknown(source: str, declared: Mapping[SourceId, Database]) -> str:

@@ -5,7 +5,19 @@ from typing import Final, TypeVar
 
 import anyio
 
-from pegboard.core.database import Answer, Checked, Dialect, Failed, Fault, Finding, Limits, Refused, Rows, Schema
+from pegboard.core.database import (
+    Answer,
+    Checked,
+    Dialect,
+    Failed,
+    Fault,
+    Finding,
+    Limits,
+    Refused,
+    Rows,
+    Schema,
+    Severity,
+)
 from pegboard.ports.databases import Parameters, SourceAway
 
 from .frames import Ask, Away, Run, Setup
@@ -39,7 +51,7 @@ class BoxedEngine:
         try:
             return await self._looked(Ask.CHECK, Checked)
         except SourceAway as away:
-            return Checked("", None, (Finding(str(away), is_grave=True),))
+            return Checked("", None, (Finding(str(away), Severity.REFUSED_UNLESS_FORCED),))
 
     async def schema(self) -> Schema:
         return await self._looked(Ask.SCHEMA, Schema)

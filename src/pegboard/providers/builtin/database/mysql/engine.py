@@ -25,6 +25,7 @@ from pegboard.core.database import (
     Refused,
     Rows,
     Schema,
+    Severity,
 )
 from pegboard.core.database.answered import answered
 from pegboard.ports.databases import Parameters, SourceAway
@@ -134,7 +135,7 @@ class MysqlEngine:
         try:
             return await self._looked(look)
         except SourceAway as away:
-            return Checked("", None, (Finding(str(away), is_grave=True),))
+            return Checked("", None, (Finding(str(away), Severity.REFUSED_UNLESS_FORCED),))
 
     async def schema(self) -> Schema:
         return await self._looked(self._schema)

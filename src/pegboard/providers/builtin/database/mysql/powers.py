@@ -8,7 +8,7 @@ from typing import Final
 
 import pymysql
 
-from pegboard.core.database import Checked, Finding
+from pegboard.core.database import Checked, Finding, Severity
 from pegboard.providers.builtin.database.names import names
 
 from .connecting import Metered, asked, is_mariadb, role_of
@@ -27,7 +27,7 @@ class Role:
 
     def checked(self, *, writes: bool) -> Checked:
         """Where the operator lets rows be changed, only what does more than that is too much."""
-        findings = [Finding(f"{power} {MEND}", is_grave=True) for power in self.powers]
+        findings = [Finding(f"{power} {MEND}", Severity.REFUSED_UNLESS_FORCED) for power in self.powers]
         beyond = [(where, sorted(granted - _ROWS if writes else granted)) for where, granted in self.writes]
         if some := "; ".join(
             f"{', '.join(granted)} on {where}" for where, granted in beyond if granted and not self.powers

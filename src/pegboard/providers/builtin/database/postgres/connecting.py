@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 from asyncpg.connection import Connection
 
-from pegboard.core.database import Checked, Finding
+from pegboard.core.database import Checked, Finding, Severity
 from pegboard.ports.databases import SourceAway
 from pegboard.providers.builtin.database.names import names
 
@@ -157,7 +157,7 @@ class Role:
 
     def checked(self, *, writes: bool) -> Checked:
         """Where the operator lets rows be changed, that it may do so is as it should be."""
-        findings = [Finding(f"{power} {MEND}", is_grave=True) for power in self.powers]
+        findings = [Finding(f"{power} {MEND}", Severity.REFUSED_UNLESS_FORCED) for power in self.powers]
         if self.writes and not writes and not self.powers:
             some = ", ".join(self.writes)
             findings.append(

@@ -13,7 +13,19 @@ import anyio
 import anyio.to_thread
 import asyncpg
 
-from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Fault, Finding, Limits, Refused, Schema
+from pegboard.core.database import (
+    Access,
+    Answer,
+    Checked,
+    Dialect,
+    Failed,
+    Fault,
+    Finding,
+    Limits,
+    Refused,
+    Schema,
+    Severity,
+)
 from pegboard.ports.databases import Parameters, SourceAway
 from pegboard.providers.builtin.database.unreadable import WAITS
 
@@ -77,7 +89,7 @@ class PostgresEngine:
                 checked: Checked = connection.role.checked(writes=self._writes)
                 return checked
         except SourceAway as away:
-            return Checked("", None, (Finding(str(away), is_grave=True),))
+            return Checked("", None, (Finding(str(away), Severity.REFUSED_UNLESS_FORCED),))
 
     async def schema(self) -> Schema:
         async with self._reading() as connection:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Finding, Limits, Refused, Schema
+from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Finding, Limits, Refused, Schema, Severity
 from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.box.main import Away
 from pegboard.providers.builtin.database.box.words import out_of_time
@@ -64,7 +64,9 @@ class SqliteSession:
         if not schema.tables:
             found.append(Finding("There is no table to read. Check the path and the patterns of the source."))
         if self._writes and not os.access(self._path, os.W_OK):
-            found.append(Finding("Writes are on, but the gateway's user may not write the file.", is_grave=True))
+            found.append(
+                Finding("Writes are on, but the gateway's user may not write the file.", Severity.REFUSED_UNLESS_FORCED)
+            )
         return Checked(f"SQLite {sqlite3.sqlite_version}", None, tuple(found))
 
     def schema(self) -> Schema:
