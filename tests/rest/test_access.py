@@ -109,6 +109,7 @@ async def test_the_api_describes_itself() -> None:
         ("GET", "/api/v1/status"),
         ("GET", "/api/v1/databases"),
         ("GET", "/api/v1/databases/check"),
+        ("POST", "/api/v1/databases/{database}/role"),
         ("GET", "/api/v1/doctor"),
         ("POST", "/api/v1/diff"),
         ("GET", "/api/v1/servers"),

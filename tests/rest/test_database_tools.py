@@ -1,11 +1,15 @@
 """The tools over databases by the API: as whom one asks is who it is shown to."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.gateway.database.engines import ScriptedEngines, housing
+from tests.gateway.database.engines import ScriptedEngines, database, declaring, housing
 from tests.gateway.database.test_callers import limited
-from tests.rest.desk import desk_over
+from tests.rest.desk import Desk, desk_over
+
+from pegboard.core.database import Checked, Finding, FindingSeverity
+from pegboard.ports.databases import RoleScript, SourceAway
 
 pytestmark = pytest.mark.anyio
 
@@ -23,3 +27,70 @@ async def test_a_tool_is_shown_as_over_those_databases_that_the_principal_may_as
     for shown in (bob, operator):
         assert shown["inputSchema"]["properties"]["source"]["enum"] == ["payroll", "shop"]
     assert alice["asOffered"] != bob["asOffered"]
+
+
+@dataclass
+class ScriptedRoles:
+    """The login of a server's database."""
+
+    applied_as: list[str] = field(default_factory=list)
+    outage: str | None = None
+
+    async def script(self, admin_url: str | None) -> RoleScript:
+        if self.outage is not None:
+            raise SourceAway(self.outage)
+        return RoleScript("reader", ("CREATE ROLE reader LOGIN PASSWORD '…'", "GRANT SELECT ON orders TO reader"))
+
+    async def apply(self, admin_url: str) -> RoleScript:
+        self.applied_as.append(admin_url)
+        return await self.script(admin_url)
+
+
+async def desk_post(desk: Desk, path: str, body: dict[str, object], status: int = 200) -> Any:
+    answer = await desk.ask("POST", path, json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+@pytest.mark.behaviour("databases.role_script")
+async def test_the_statements_of_a_login_are_shown_and_applied_as_an_administrator() -> None:
+    engines, admin = ScriptedEngines(), "postgresql://admin:secret@127.0.0.1/shop"
+    engines.roles = roles = ScriptedRoles()
+    async with housing(declaring(database("shop")), engines) as house, desk_over(house) as desk:
+        shown: Any = await desk_post(desk, "/databases/shop/role", {})
+        assert roles.applied_as == []
+        applied: Any = await desk_post(desk, "/databases/shop/role", {"adminUrl": admin, "apply": True})
+        activity = str(await desk.get("/activity"))
+        without_admin = await desk_post(desk, "/databases/shop/role", {"apply": True}, status=422)
+        misspelled = await desk_post(desk, "/databases/shpo/role", {}, status=404)
+        roles.outage = "PostgreSQL at 127.0.0.1/shop does not answer."
+        outage = await desk_post(desk, "/databases/shop/role", {}, status=502)
+        engines.roles = None
+        a_file = await desk_post(desk, "/databases/shop/role", {}, status=409)
+    assert shown["statements"] == ["CREATE ROLE reader LOGIN PASSWORD '…'", "GRANT SELECT ON orders TO reader"]
+    assert (shown["role"], shown["applied"], applied["applied"]) == ("reader", False, True)
+    assert roles.applied_as == [admin]
+    assert "secret" not in activity
+    assert "Did you mean 'shop'?" in misspelled["detail"]
+    assert "name an administrator" in without_admin["detail"]
+    assert "does not answer" in outage["detail"]
+    assert "is a file and has no logins" in a_file["detail"]
+
+
+@pytest.mark.behaviour("databases.excess_privileges_refused")
+async def test_an_operator_sees_what_a_login_may_do_too_much_and_the_statements_that_fix_it() -> None:
+    excess = Finding("'reader' can read shop.staff.", FindingSeverity.REFUSED, ("REVOKE SELECT ON staff FROM reader",))
+    engines = ScriptedEngines(checked=Checked("PostgreSQL 18", "reader", (excess,)))
+    async with housing(declaring(database("shop", force=True)), engines) as house, desk_over(house) as desk:
+        checked: Any = await desk.get("/databases/check")
+        doctor: Any = await desk.get("/doctor")
+    (shop,) = checked["databases"]
+    assert shop["served"] is False
+    assert shop["findings"] == [
+        {
+            "message": "'reader' can read shop.staff.",
+            "severity": "refused",
+            "statements": ["REVOKE SELECT ON staff FROM reader"],
+        }
+    ]
+    assert "Run the statements of: pegboard db role shop" in str(doctor)

@@ -30,7 +30,7 @@ from pegboard.core.policy import Declared
 from pegboard.core.server import DeclaredAt
 from pegboard.core.tool import Json
 from pegboard.ports import TicketStore
-from pegboard.ports.databases import Engine, Parameters, SourceAway
+from pegboard.ports.databases import Engine, Parameters, RoleManager, SourceAway
 
 GITHUB = key("dev~github")
 AT = DeclaredAt("pegboard.yaml", 3)
@@ -97,12 +97,13 @@ class ScriptedEngines:
         self.first = anyio.Event()
         """Set when one was opened."""
         self.away: str | None = None
+        self.roles: RoleManager | None = None
 
     def dialect(self, database: Database) -> Dialect | None:
         return Dialect.SQLITE
 
-    def role_manager(self, database: Database) -> None:
-        return None
+    def role_manager(self, database: Database) -> RoleManager | None:
+        return self.roles
 
     def opened(self, database: Database) -> Engine:
         if self.away is not None:

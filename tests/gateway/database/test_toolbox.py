@@ -25,7 +25,7 @@ from tests.support.house import House, call_of
 
 from pegboard.core.call import BadArguments, CallRecord, Cancelled, NotConfirmed, Noted, ToolFailed, UnknownTool
 from pegboard.core.commands import Rejected, SetOverride, ThrowSwitch
-from pegboard.core.database import Checked, Failed, Fault, Finding, Limits, Refused, Severity
+from pegboard.core.database import Checked, Failed, Fault, Finding, FindingSeverity, Limits, Refused
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.override import Override
 from pegboard.core.policy import Declared
@@ -34,8 +34,10 @@ from pegboard.core.ticket import Scope
 from pegboard.core.tool import Json, canonical
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
+from pegboard.gateway.database import source as source_module
 from pegboard.gateway.database.answering import placeless
 from pegboard.gateway.database.looking import looked_at
+from pegboard.gateway.database.source import CHECK_INTERVAL_S
 from pegboard.store import key_of, open_store
 from pegboard.surfaces.rest.databases import database_findings
 
@@ -317,7 +319,7 @@ async def test_a_source_that_must_not_be_served_is_not_unless_its_operator_insis
     grave = Checked(
         "PostgreSQL 15",
         "postgres",
-        (Finding("postgres is a superuser. Create a role.", Severity.REFUSED_UNLESS_FORCED),),
+        (Finding("postgres is a superuser. Create a role.", FindingSeverity.REFUSED_UNLESS_FORCED),),
     )
     async with housing(declaring(SHOP), ScriptedEngines(checked=grave)) as house:
         told = text_of(await sql(house, "read"))
@@ -329,6 +331,41 @@ async def test_a_source_that_must_not_be_served_is_not_unless_its_operator_insis
         assert isinstance(await sql(house, "read"), Noted)
         (finding,) = await database_findings(house.gateway)
         assert (finding.what, finding.grave) == ("Database shop: postgres is a superuser. Create a role.", False)
+
+
+EXCESS = Checked(
+    "PostgreSQL 18",
+    "reader",
+    (Finding("'reader' can read staff.pay.", FindingSeverity.REFUSED, ("REVOKE SELECT ON staff FROM reader",)),),
+)
+
+
+@pytest.mark.behaviour("databases.excess_privileges_refused")
+async def test_a_login_that_can_read_what_is_denied_is_refused_even_with_force_and_agents_see_no_name() -> None:
+    for forced in (False, True):
+        engines = ScriptedEngines(checked=EXCESS)
+        async with housing(declaring(database("shop", force=forced)), engines) as house:
+            text = text_of(await sql(house, "read"))
+            assert [engine.ran for engine in engines.made] == [[]]
+            (finding,) = [each for each in await database_findings(house.gateway) if each.grave]
+        assert "pegboard db role shop" in text
+        assert "staff" not in text
+        assert "staff" not in finding.what
+
+
+@pytest.mark.behaviour("databases.excess_privileges_refused")
+async def test_the_privileges_of_a_login_are_checked_again_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    engines, clock = ScriptedEngines(), [100.0]
+    monkeypatch.setattr(source_module, "monotonic", lambda: clock[0])
+    async with housing(declaring(SHOP), engines) as house:
+        assert isinstance(await sql(house, "read"), Noted)
+        (engine,) = engines.made
+        engine.checked = EXCESS
+        clock[0] += CHECK_INTERVAL_S - 1
+        assert isinstance(await sql(house, "read"), Noted)
+        clock[0] += 1
+        assert "pegboard db role shop" in text_of(await sql(house, "read"))
+        assert (engine.checks, len(engine.ran)) == (2, 2)
 
 
 @pytest.mark.behaviour("databases.doctor")

@@ -76,7 +76,7 @@ Answer: TypeAlias = Rows | Refused | Failed
 """To one statement."""
 
 
-class Severity(Enum):
+class FindingSeverity(Enum):
     """What a finding about a source means for those who ask it."""
 
     WARNING = "warning"
@@ -88,14 +88,17 @@ class Severity(Enum):
 
     def refuses(self, *, is_forced: bool) -> bool:
         match self:
-            case Severity.WARNING:
+            case FindingSeverity.WARNING:
                 return False
-            case Severity.REFUSED_UNLESS_FORCED:
+            case FindingSeverity.REFUSED_UNLESS_FORCED:
                 return not is_forced
-            case Severity.REFUSED:
+            case FindingSeverity.REFUSED:
                 return True
             case _:
                 assert_never(self)
+
+
+Severity = FindingSeverity
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ class Finding:
     """Something about a source that its operator should know. Agents never see it."""
 
     message: str
-    severity: Severity = Severity.WARNING
+    severity: FindingSeverity = FindingSeverity.WARNING
     statements: tuple[str, ...] = ()
     """SQL that fixes it, to be run by an administrator of the database, in this order."""
 

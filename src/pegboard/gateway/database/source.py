@@ -1,8 +1,8 @@
 """One database in use: opened when somebody first asks it, left when the operator says so."""
 
 import logging
-import time
 from collections.abc import Awaitable, Callable
+from time import monotonic
 from typing import Final, TypeVar
 
 import anyio
@@ -11,7 +11,7 @@ import anyio.to_thread
 from pegboard.core.database import Dialect
 from pegboard.core.database.declaration import Database
 from pegboard.core.database.sourced import SourceTold
-from pegboard.ports.databases import Checked, Engine, SourceAway
+from pegboard.ports.databases import Checked, Engine, RoleManager, SourceAway
 from pegboard.ports.opening import Engines
 
 log = logging.getLogger(__name__)
@@ -57,6 +57,10 @@ class Source:
         """What an operator should know of it now. Raises `SourceAway` where it cannot be opened."""
         return await self._while_here(self._looked_at)
 
+    async def role_manager(self) -> RoleManager | None:
+        """`None` for a file, which has no logins. Raises `SourceAway`."""
+        return await anyio.to_thread.run_sync(self._engines.role_manager, self.database)
+
     def away(self) -> None:
         """It was not reached: the next who asks opens it anew, with the secrets of then."""
         if self._engine is not None:
@@ -93,19 +97,19 @@ class Source:
         async with self._turns:
             async with self._opening:
                 engine = await self._opened()
-                if self._checked_at is None or time.monotonic() - self._checked_at >= CHECK_INTERVAL_S:
+                if self._checked_at is None or monotonic() - self._checked_at >= CHECK_INTERVAL_S:
                     refusal = self._refusal(await self._checked(engine))
                     if refusal is not None:
                         self.away()
                         raise SourceAway(refusal)
-                    self._checked_at = time.monotonic()
+                    self._checked_at = monotonic()
             return await work(engine)
 
     async def _looked_at(self) -> Checked:
         async with self._opening:
             checked = await self._checked(await self._opened())
             if self._refusal(checked) is None:
-                self._checked_at = time.monotonic()
+                self._checked_at = monotonic()
             else:
                 self.away()
             return checked

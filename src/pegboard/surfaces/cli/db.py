@@ -3,6 +3,7 @@
 import json
 import sys
 from typing import Any, Final
+from urllib.parse import quote
 
 import click
 
@@ -64,6 +65,34 @@ async def check(api: Api, source: str | None, *, as_json: bool) -> int:
     else:
         say("\n".join(line for each in body["databases"] for line in _checked(each)))
     return Exit.OK if all(each["served"] for each in body["databases"]) else Exit.FAILED
+
+
+@db.command()
+@click.argument("source")
+@click.option("--apply", is_flag=True, help="Run the statements. Needs --admin-url.")
+@click.option(
+    "--admin-url",
+    envvar="PEGBOARD_DB_ADMIN_URL",
+    metavar="URL",
+    help="The database's URL with an administrator's user and password. It is not kept.",
+)
+@asks()
+async def role(api: Api, source: str, *, apply: bool, admin_url: str | None, as_json: bool) -> None:
+    """Print the SQL that creates or repairs the login of a database: it may then do exactly what the board allows.
+
+    Example: pegboard db role shop > role.sql
+    """
+    if apply and not admin_url:
+        fail(Exit.USAGE, "--apply needs --admin-url, or the variable PEGBOARD_DB_ADMIN_URL.")
+    body = {"adminUrl": admin_url, "apply": apply}
+    path = f"/databases/{quote(source, safe='')}/role"
+    script = await asked(api, "POST", path, body=body, waiting=f"the database {source}")
+    if as_json:
+        document(script)
+        return
+    say("\n".join(f"{statement};" for statement in script["statements"]))
+    if apply:
+        tell(f"Applied as the administrator. Now check it: pegboard db check {source}")
 
 
 @db.command()

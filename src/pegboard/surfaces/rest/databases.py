@@ -5,23 +5,29 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from pegboard.config.databases import dialect_of, shown_url
 from pegboard.core.database import Finding as DatabaseFinding
-from pegboard.core.database import Severity
+from pegboard.core.database import FindingSeverity
 from pegboard.core.database.declaration import Database, in_use
 from pegboard.core.database.source import SourceId
 from pegboard.core.reference import closest
+from pegboard.core.scope import Scope
 from pegboard.gateway.doctor import Finding
+from pegboard.gateway.file_watch import CONFIG
 from pegboard.gateway.gateway import Gateway
+from pegboard.ports.databases import SourceAway
 
+from .access import needs, whoever
 from .answers import routes_about
 from .bodies import Name
 from .problems import Problem
 
 if TYPE_CHECKING:
     from pegboard.gateway.database.looking import Looked
+    from pegboard.gateway.database.source import Source
 
 
 class DatabaseLimitsShape(TypedDict):
@@ -53,7 +59,7 @@ class DatabasesShape(TypedDict):
 
 class DatabaseFindingShape(TypedDict):
     message: str
-    severity: Severity
+    severity: FindingSeverity
     statements: list[str]
     """SQL that fixes it, for an administrator of the database."""
 
@@ -75,6 +81,27 @@ class CheckedDatabasesShape(TypedDict):
     databases: list[CheckedDatabaseShape]
 
 
+class RoleBody(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    adminUrl: Annotated[
+        str | None,
+        Field(
+            max_length=4096,
+            description="The URL of an administrator of the same database. It is used for this request and not kept.",
+        ),
+    ] = None
+    apply: Annotated[bool, Field(description="Run the statements. Needs adminUrl.")] = False
+
+
+class RoleScriptShape(TypedDict):
+    role: str
+    """The login that the source connects with."""
+    statements: list[str]
+    """SQL for an administrator of the database, in this order. A password is a placeholder."""
+    applied: bool
+
+
 def database_routes(gateway: Gateway) -> APIRouter:
     routes = routes_about("databases")
 
@@ -88,15 +115,48 @@ def database_routes(gateway: Gateway) -> APIRouter:
     @routes.get("/databases/check")
     async def check_databases(source: Annotated[Name | None, Query()] = None) -> CheckedDatabasesShape:
         """Asks each database that is on, or one, who we are there and what may be seen. Changes nothing."""
-        declared = gateway.board.policy.declared.databases
-        if source is not None and source not in declared:
-            raise Problem(HTTPStatus.NOT_FOUND, _unknown(source, declared))
-        if source is not None and source not in in_use(declared):
-            at = declared[SourceId(source)].origin
-            raise Problem(HTTPStatus.CONFLICT, f"Database {source!r} is off. Write enabled: true at {at}.")
+        if source is not None:
+            _source_in_use(gateway, source)
         return {"databases": [_looked_shape(each) for each in await _looked(gateway, source)]}
 
+    @routes.post("/databases/{database}/role")
+    @needs(Scope.ADMIN)
+    async def role_of_database(database: Name, body: RoleBody) -> RoleScriptShape:
+        """The statements that give a database server a login with exactly the privileges that this board allows. With
+        `apply` they are run as the administrator of `adminUrl`."""
+        if body.apply and not body.adminUrl:
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "adminUrl: to apply the statements, name an administrator.")
+        source = _source_in_use(gateway, database)
+        try:
+            manager = await source.role_manager()
+            if manager is None:
+                raise Problem(HTTPStatus.CONFLICT, f"Database {database!r} is a file and has no logins. Nothing to do.")
+            if body.apply and body.adminUrl:
+                script = await manager.apply(body.adminUrl)
+            else:
+                script = await manager.script(body.adminUrl)
+        except SourceAway as error:
+            raise Problem(HTTPStatus.BAD_GATEWAY, f"Database {database!r}: {error}") from None
+        if body.apply:
+            source.away()
+            gateway.operator.record(
+                CONFIG, None, f"the login {script.role!r} of database {database} was set up", whoever()
+            )
+        return {"role": script.role, "statements": list(script.statements), "applied": body.apply}
+
     return routes
+
+
+def _source_in_use(gateway: Gateway, database: str) -> "Source":
+    declared = gateway.board.policy.declared.databases
+    if database not in declared:
+        raise Problem(HTTPStatus.NOT_FOUND, _unknown(database, declared))
+    toolbox = gateway.databases.toolbox
+    source = None if toolbox is None else toolbox.sources.get(SourceId(database))
+    if source is None:
+        at = declared[SourceId(database)].origin
+        raise Problem(HTTPStatus.CONFLICT, f"Database {database!r} is off. Write enabled: true at {at}.")
+    return source
 
 
 async def database_findings(gateway: Gateway) -> tuple[Finding, ...]:
