@@ -64,7 +64,7 @@ async def test_the_statements_of_a_login_are_shown_and_applied_as_an_administrat
         without_admin = await desk_post(desk, "/databases/shop/role", {"apply": True}, status=422)
         misspelled = await desk_post(desk, "/databases/shpo/role", {}, status=404)
         roles.outage = "PostgreSQL at 127.0.0.1/shop does not answer."
-        outage = await desk_post(desk, "/databases/shop/role", {}, status=502)
+        outage = await desk_post(desk, "/databases/shop/role", {}, status=503)
         engines.roles = None
         a_file = await desk_post(desk, "/databases/shop/role", {}, status=409)
     assert shown["statements"] == ["CREATE ROLE reader LOGIN PASSWORD '…'", "GRANT SELECT ON orders TO reader"]

@@ -136,7 +136,7 @@ def database_routes(gateway: Gateway) -> APIRouter:
             else:
                 script = await manager.script(body.adminUrl)
         except SourceAway as error:
-            raise Problem(HTTPStatus.BAD_GATEWAY, f"Database {database!r}: {error}") from None
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"Database {database!r}: {error}") from None
         if body.apply:
             source.away()
             gateway.operator.record(
