@@ -20,8 +20,6 @@ from benchmarks.sql_attacks import shop
 from benchmarks.sql_attacks.stage import NotHereError
 from pegboard.core.database import Access
 from pegboard.ports.databases import Engine
-from pegboard.providers.builtin.database.mysql import mysql_engine
-from pegboard.providers.builtin.database.postgres import postgresql_engine
 
 _READER = "shop_reader"
 _ENDED = (1317, 1927, 1969, 2006, 2013)
@@ -59,6 +57,8 @@ class PostgresStage:
         self.reset()
 
     def engine(self, access: Access) -> Engine:
+        from pegboard.providers.builtin.database.postgres import postgresql_engine
+
         return postgresql_engine(self._reader, access)
 
     def state(self) -> Mapping[str, str]:
@@ -130,6 +130,8 @@ class MariadbStage:
         self.reset()
 
     def engine(self, access: Access) -> Engine:
+        from pegboard.providers.builtin.database.mysql import mysql_engine
+
         return mysql_engine(f"mysql://{_READER}:reads@localhost/shop?unix_socket={self._socket}", access)
 
     def state(self) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ import pytest
 from pegboard.core.database import EVERYTHING, Access, Failed, Fault, Limits, NamePattern, name_pattern
 from pegboard.ports.databases import Answer, Rows
 from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
-from pegboard.providers.builtin.database.sqlite.failing import BEYOND
+from pegboard.providers.builtin.database.sqlite.errors import WRITES_BEYOND
 from pegboard.providers.builtin.database.unreadable import WAITS
 
 pytestmark = pytest.mark.anyio
@@ -26,6 +26,7 @@ MADE = """
     CREATE VIEW counted AS SELECT count(*) AS n FROM vault;
     CREATE VIEW joined AS SELECT guesses.id AS n FROM guesses NATURAL JOIN vault;
     CREATE VIEW guessed AS SELECT guesses.id AS n FROM guesses NATURAL JOIN people;
+    CREATE VIEW recounted AS SELECT count(*) AS n FROM guessed;
     CREATE VIEW listed AS SELECT sql AS n FROM sqlite_master;
     CREATE VIEW named AS SELECT id, name FROM people;
     CREATE VIEW inserted AS SELECT n FROM log;
@@ -48,6 +49,7 @@ FURTHER = (
     "INSERT INTO log SELECT count(*) FROM joined",
     "INSERT INTO log SELECT n FROM joined",
     "INSERT INTO log SELECT count(*) FROM guessed",
+    "INSERT INTO log SELECT n FROM recounted",
     "INSERT INTO log SELECT sql FROM sqlite_master",
     "INSERT INTO log SELECT count(*) FROM sqlite_schema",
     "INSERT INTO log SELECT n FROM listed",
@@ -111,9 +113,14 @@ FINE = (
     "INSERT INTO kids VALUES (NULL)",
     "UPDATE referring SET id = 7",
     "WITH vault AS (SELECT 1) INSERT INTO log SELECT count(*) FROM vault",
-    "WITH vault AS (SELECT 1), leaves AS (SELECT count(*) AS n FROM vault) INSERT INTO log SELECT n FROM leaves",
+    "WITH vault AS (SELECT 1), mine AS (SELECT count(*) AS n FROM vault) INSERT INTO log SELECT n FROM mine",
 )
-CLOSED = ("SELECT n FROM guessed", "SELECT n FROM joined", "SELECT count(*) FROM sqlite_temp_master")
+CLOSED = (
+    "SELECT n FROM guessed",
+    "SELECT n FROM recounted",
+    "SELECT n FROM joined",
+    "SELECT count(*) FROM sqlite_temp_master",
+)
 
 
 def made(folder: Path) -> Path:
@@ -153,7 +160,7 @@ async def test_a_change_in_sqlite_reaches_nothing_that_is_closed(tmp_path: Path)
     before = held(path)
     for write in (False, True):
         answers = dict(zip(REFUSED, await each(path, rule(), REFUSED, write=write), strict=True))
-        assert answers == dict.fromkeys(REFUSED, BEYOND)
+        assert answers == dict.fromkeys(REFUSED, WRITES_BEYOND)
     assert held(path) == before
 
 

@@ -243,11 +243,12 @@ async def test_a_full_text_index_over_a_closed_column_is_closed_and_so_is_its_vo
         "INSERT INTO found(found) VALUES ('rebuild'); INSERT INTO names(names) VALUES ('rebuild');"
         "CREATE VIEW all_people AS SELECT * FROM people;"
         "CREATE VIRTUAL TABLE by_view USING fts5(name, content='all_people');"
+        "CREATE VIRTUAL TABLE unnamed USING fts4(content='people');"
         "CREATE VIRTUAL TABLE terms USING fts5vocab(found, col); CREATE VIRTUAL TABLE fine USING fts5vocab(names, col);"
         "CREATE VIEW seen AS SELECT term FROM terms",
     )
     async with opened(path, _closed("people.email")) as engine:
-        for table in ("found", "terms", "seen", "by_view", "found_data", "all_people"):
+        for table in ("found", "terms", "seen", "by_view", "unnamed", "found_data", "all_people"):
             told, absent = [await engine.run(f"SELECT * FROM {name}", (), Limits()) for name in (table, "nowhere")]
             assert str(told).replace(table, "nowhere") == str(absent)
         matching = await failed(engine, "SELECT rowid FROM found WHERE found MATCH 'email:ann'")

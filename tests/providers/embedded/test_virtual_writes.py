@@ -21,6 +21,15 @@ SHOP = """
     INSERT INTO plain VALUES ('hello');
     CREATE VIRTUAL TABLE noted USING fts5(note, content='orders', content_rowid='id');
     CREATE VIRTUAL TABLE boxes USING rtree(id, low, high);
+    CREATE TABLE pages (id INTEGER PRIMARY KEY, body TEXT);
+    CREATE VIRTUAL TABLE words USING fts5(body, content='pages', content_rowid='id');
+    CREATE TRIGGER adds AFTER INSERT ON pages BEGIN
+        INSERT INTO words (rowid, body) VALUES (new.id, new.body);
+    END;
+    CREATE TRIGGER removes AFTER DELETE ON pages BEGIN
+        INSERT INTO words (words, rowid, body) VALUES ('delete', old.id, old.body);
+    END;
+    CREATE VIEW greetings AS SELECT body FROM words WHERE words MATCH 'hello';
 """
 RUN = (
     "INSERT INTO plain VALUES ('world')",
@@ -28,6 +37,9 @@ RUN = (
     "INSERT INTO noted (noted) VALUES ('rebuild')",
     "INSERT INTO noted (rowid, note) VALUES (2, 'second')",
     "INSERT INTO boxes VALUES (1, 0.5, 2.5)",
+    "INSERT INTO pages VALUES (1, 'hello')",
+    "INSERT INTO pages VALUES (2, 'hello again')",
+    "DELETE FROM pages WHERE id = 1",
 )
 PAST = (
     "INSERT INTO plain_data VALUES (99, x'00')",
@@ -74,7 +86,8 @@ async def test_a_full_text_index_that_a_person_was_asked_about_is_written(tmp_pa
         words = connection.execute("SELECT body FROM plain WHERE plain MATCH 'moon OR hello' ORDER BY 1").fetchall()
         notes = connection.execute("SELECT rowid FROM noted WHERE noted MATCH 'first OR second' ORDER BY 1").fetchall()
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    assert (words, notes) == ([("hello",), ("moon",)], [(1,), (2,)])
+        pages = connection.execute("SELECT body FROM greetings").fetchall()
+    assert (words, notes, pages) == ([("hello",), ("moon",)], [(1,), (2,)], [("hello again",)])
 
 
 @pytest.mark.behaviour("databases.writes_confirmed", "databases.attacks_held")

@@ -231,3 +231,35 @@ async def test_a_column_that_is_computed_from_a_closed_one_is_closed_too(dialect
         assert [str(table.name) for table in (await engine.schema()).tables] == ["main.gen"]
     finally:
         await engine.aclose()
+
+
+@pytest.mark.behaviour("databases.closed_columns")
+async def test_a_view_of_sqlite_that_allow_names_itself_shows_what_it_reads(tmp_path: Path) -> None:
+    make_sqlite(
+        tmp_path / "shop.db",
+        [
+            "CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, phone TEXT)",
+            "INSERT INTO people VALUES (1, 'Ada', '555-0199')",
+            "CREATE VIEW endings AS SELECT id, substr(phone, 5) AS ending FROM people",
+            "CREATE VIEW shown AS SELECT * FROM endings",
+            "CREATE VIEW also AS SELECT * FROM shown",
+        ],
+    )
+    named = Access(tuple(map(pattern, ("people", "shown", "al*"))), (pattern("people.phone"),))
+    engine = sqlite_engine(str(tmp_path / "shop.db"), named)
+    try:
+        assert [table.name.table for table in (await engine.schema()).tables] == ["people", "shown"]
+        answer = await engine.run("SELECT ending FROM shown", (), Limits())
+        assert isinstance(answer, Rows)
+        assert answer.rows == (("0199",),)
+        for spoofed in ("shown", "endings"):
+            query = f"WITH {spoofed} AS (SELECT phone FROM people) SELECT * FROM {spoofed}"
+            assert isinstance(await engine.run(query, (), Limits()), Failed)
+    finally:
+        await engine.aclose()
+
+
+def pattern(text: str) -> NamePattern:
+    found = name_pattern(text)
+    assert isinstance(found, NamePattern)
+    return found

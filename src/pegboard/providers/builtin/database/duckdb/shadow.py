@@ -14,7 +14,7 @@ from typing import Final
 import duckdb
 
 from pegboard.core.database import Access, Relation, Schema, Table, TableName, narrowed
-from pegboard.providers.builtin.database.derived import derived
+from pegboard.providers.builtin.database.generated_columns import generated_from_closed
 
 from .connecting import alone, attach, locked, quote
 from .reading import statements, views, whole
@@ -72,7 +72,7 @@ def _closing(found: Schema, made_by: Mapping[TableName, str], access: Access) ->
     for table in found.tables:
         schema, name = table.name
         if not table.is_view and access.opens(schema, name):
-            names += [(schema, name, column) for column in derived(table, made_by[table.name], access)]
+            names += [(schema, name, column) for column in generated_from_closed(table, made_by[table.name], access)]
         if not all(access.opens_column(schema, name, column.name) for column in table.columns):
             indexed.add(f"fts_{schema}_{name}".casefold())
     names += [tuple(table.name) for table in found.tables if table.name.schema.casefold() in indexed]

@@ -1,170 +1,194 @@
-"""What SQLite asks before it compiles a statement: which deeds, tables, columns, functions and pragmas it may use.
+"""What SQLite asks while it compiles a statement: may this table, column, function or pragma be used?
 
-It hears of columns in views, subqueries and triggers alike, whatever they are called there. It does not hear of columns
-that `JOIN … USING` or `NATURAL JOIN` compare, nor of a table none of whose columns were found: against that stands
-the shadow, which a statement must compile on before.
+SQLite asks for every column read, also within views, subqueries and triggers. It does not ask for the columns that
+`NATURAL JOIN` and `JOIN … USING` compare. Statements cannot reach closed ones that way, because each compiles on the
+shadow first (`shadow.py`); views and triggers are closed by their text (`closing.py`).
 """
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Final, TypeAlias
+from typing import Final
 
-from pegboard.core.database import Access
+from pegboard.core.database import Access, Schema
 
-from .functions import CATALOGUE, FUNCTIONS, PRAGMAS, READ_PRAGMAS, TABLE_FUNCTIONS
+from .functions import CATALOG, FUNCTIONS, PRAGMAS, READ_PRAGMAS, TABLE_FUNCTIONS
 
 MAIN: Final = "main"
-_OF_VIRTUAL_TABLES: Final = "data_version"
-"""The pragma that a full-text index asks by itself, to see whether its own memory is still good."""
+_INTERNAL_PRAGMA: Final = "data_version"
+"""A full-text index asks for it by itself, to see whether its cache is still valid."""
 
 
-Change: TypeAlias = tuple[int, str, str]
-"""A deed, the table and, of an update, the column, in small letters."""
-
-
-class Why(Enum):
+class Reason(Enum):
     """Why something was denied."""
 
     READ = auto()
     WRITE = auto()
-    DEFINES = auto()
+    SCHEMA_CHANGE = auto()
     FUNCTION = auto()
     PRAGMA = auto()
     OTHER = auto()
 
 
 @dataclass(frozen=True, slots=True)
-class Denied:
-    why: Why
+class Denial:
+    reason: Reason
     name: str = ""
-    column: str = ""
-    within: str | None = None
-    """The view or trigger that wanted it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What the access rules close of a file, in lower case."""
+
+    tables: frozenset[str] = frozenset()
+    columns: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """By table, for tables that are open themselves."""
+
+    @classmethod
+    def of(cls, schema: Schema, access: Access) -> "Closed":
+        columns = {
+            table.name.table.lower(): frozenset(
+                column.name.lower() for column in table.columns if not access.opens_column(*table.name, column.name)
+            )
+            for table in schema.tables
+            if access.opens(*table.name)
+        }
+        tables = frozenset(table.name.table.lower() for table in schema.tables)
+        return cls(tables - columns.keys(), {table: names for table, names in columns.items() if names})
+
+    def has_column(self, table: str, column: str) -> bool:
+        return table in self.tables or column.lower() in self.columns.get(table, ())
+
+    def is_mentioned_in(self, text: str) -> bool:
+        """Whether a closed table, or a table with one of its closed columns, is named anywhere in it."""
+        words = text.lower()
+        return any(_mentions(words, table) for table in self.tables) or any(
+            _mentions(words, table) and any(_mentions(words, column) for column in columns)
+            for table, columns in self.columns.items()
+        )
+
+
+def _mentions(words: str, name: str) -> bool:
+    """Also as a part of a longer name, such as that of an index."""
+    return name in words and re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", words) is not None
 
 
 @dataclass(slots=True)
 class Authorizer:
-    access: Access
+    """All names in lower case."""
+
     known: frozenset[str]
-    """All tables and views of the file, in small letters."""
+    """All tables and views of the file."""
+    closed: Closed = field(default_factory=Closed)
     owners: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The virtual table that a table belongs to, both in small letters: what is kept there is the other's."""
-    virtual: frozenset[str] = frozenset()
-    """Virtual tables, by their own names."""
+    """For each table that a virtual table keeps its content in, the virtual table."""
+    triggers: frozenset[str] = frozenset()
+    unheard_triggers: frozenset[str] = frozenset()
+    """Triggers that may compare closed columns without SQLite asking."""
+    trusted_views: frozenset[str] = frozenset()
+    """Views that may read what is closed, because the operator allows them by name."""
     masks: frozenset[str] = frozenset()
-    """Tables that are read through a view with their open columns alone."""
+    """Tables that statements read through a temporary view of their open columns."""
+    hides_catalog: bool = False
+    are_names_checked: bool = False
+    """Statements have compiled on the shadow before: each name in them is one of an open table, or their own."""
     may_write: bool = False
-    denied: list[Denied] = field(default_factory=list[Denied])
+    writable_indexes: frozenset[str] = frozenset()
+    """Virtual tables that the statement writes: they write the tables of their content themselves."""
+    denials: list[Denial] = field(default_factory=list[Denial])
     read: set[str] = field(default_factory=set[str])
-    """Tables that the last statement names, in small letters."""
-    tells: bool = False
-    """Whether it asks for the schema."""
-    is_foreseen: bool = False
-    """Statements have compiled on the shadow before: each name in them is one of an open table, or of their own."""
-    wrote: bool = False
-    keepers: frozenset[str] = frozenset()
-    """Virtual tables that a statement was found to write, in small letters: what they keep, they write themselves."""
-    changed: set[str] = field(default_factory=set[str])
-    """Tables that the last statement writes, in small letters."""
-    reaching: frozenset[Change] = frozenset()
-    """Changes from which more follows, by triggers, than is open."""
-    _is_ours: bool = False
-    _shown: frozenset[str] | None = None
+    """Tables that the last statement names."""
+    written: set[str] = field(default_factory=set[str])
+    within: set[str] = field(default_factory=set[str])
+    """Views, triggers and named subqueries that it reads through."""
+    unread: set[str] = field(default_factory=set[str])
+    """Closed tables that it names, or names something else alike, and reads no column of."""
+    reads_catalog: bool = False
+    _is_paused: bool = False
 
     @contextmanager
-    def ours(self) -> Iterator[None]:
-        """For statements of our own making."""
-        before, self._is_ours = self._is_ours, True
+    def paused(self) -> Iterator[None]:
+        """For statements of our own."""
+        before, self._is_paused = self._is_paused, True
         try:
             yield
         finally:
-            self._is_ours = before
-
-    @contextmanager
-    def only(self, shown: frozenset[str]) -> Iterator[None]:
-        """For changes of our own making, from which nothing may follow but what is shown."""
-        self.may_write, self._shown = True, shown
-        try:
-            yield
-        finally:
-            self.may_write, self._shown = False, None
+            self._is_paused = before
 
     def begin(self) -> None:
-        self.denied, self.read, self.changed, self.tells, self.wrote = [], set(), set(), False, False
+        """Before each statement."""
+        self.denials, self.read, self.written, self.within, self.unread = [], set(), set(), set(), set()
+        self.reads_catalog = False
 
-    def __call__(self, deed: int, first: str | None, second: str | None, where: str | None, within: str | None) -> int:
-        if self._is_ours:
+    def reaches_closed(self, statement_names: frozenset[str]) -> bool:
+        """Whether the last statement, of these names, counts the rows of something closed by a trigger or a view. A
+        statement may itself give the name of a closed table to a query."""
+        reached = self.unread | (self.within & self.closed.tables) - self.trusted_views
+        return bool(reached) and (not reached <= statement_names or not self.within.isdisjoint(self.triggers))
+
+    def __call__(self, action: int, first: str | None, second: str | None, schema: str | None, via: str | None) -> int:
+        if self._is_paused:
             return sqlite3.SQLITE_OK
-        denied = self._judged(deed, first or "", second or "", where or MAIN, within)
-        if denied is None:
+        denial = self._judge(action, first or "", second or "", schema or MAIN, (via or "").lower())
+        if denial is None:
             return sqlite3.SQLITE_OK
-        self.denied.append(denied)
+        self.denials.append(denial)
         return sqlite3.SQLITE_DENY
 
-    def _judged(self, deed: int, first: str, second: str, where: str, within: str | None) -> Denied | None:
-        match deed:
+    def _judge(self, action: int, first: str, second: str, schema: str, via: str) -> Denial | None:
+        self.within.add(via)
+        if via in self.unheard_triggers:
+            return Denial(Reason.READ, first)
+        match action:
             case sqlite3.SQLITE_SELECT | sqlite3.SQLITE_RECURSIVE:
                 return None
             case sqlite3.SQLITE_READ:
-                return None if self._may_read(first, second, where) else Denied(Why.READ, first, second, within)
+                return None if self._may_read(first.lower(), second, schema, via) else Denial(Reason.READ, first)
             case sqlite3.SQLITE_FUNCTION:
-                return None if second.lower() in FUNCTIONS else Denied(Why.FUNCTION, second)
+                return None if second.lower() in FUNCTIONS else Denial(Reason.FUNCTION, second)
             case sqlite3.SQLITE_PRAGMA:
                 name = first.lower()
-                self.tells = self.tells or name != _OF_VIRTUAL_TABLES
-                fits = name in PRAGMAS or (name in READ_PRAGMAS and not second)
-                return None if fits else Denied(Why.PRAGMA, first)
+                self.reads_catalog |= name != _INTERNAL_PRAGMA
+                is_open = name in PRAGMAS or (name in READ_PRAGMAS and not second)
+                return None if is_open else Denial(Reason.PRAGMA, first)
             case sqlite3.SQLITE_INSERT | sqlite3.SQLITE_DELETE | sqlite3.SQLITE_UPDATE:
-                self.wrote = True
-                self.changed.add(first.lower())
-                column = second if deed == sqlite3.SQLITE_UPDATE else ""
-                is_further = (deed, first.lower(), column.lower()) in self.reaching
-                if self.may_write and not is_further and self._may_write(first, column, where):
-                    return None
-                return Denied(Why.WRITE, first, column, within)
+                self.written.add(first.lower())
+                column = second if action == sqlite3.SQLITE_UPDATE else ""
+                return None if self._may_write(first.lower(), column, schema) else Denial(Reason.WRITE, first)
             case sqlite3.SQLITE_TRANSACTION | sqlite3.SQLITE_SAVEPOINT | sqlite3.SQLITE_ATTACH | sqlite3.SQLITE_DETACH:
-                return Denied(Why.OTHER, first)
+                return Denial(Reason.OTHER, first)
             case _:
-                return Denied(Why.DEFINES, first)
+                return Denial(Reason.SCHEMA_CHANGE, first)
 
-    def _may_read(self, table: str, column: str, where: str) -> bool:
-        name = table.lower()
-        self.read.add(name)
-        if name.startswith("sqlite_temp_") or not self.is_shown(name):
-            return False
-        if name in CATALOGUE:
-            self.tells = True
-            return where == MAIN
-        if name in TABLE_FUNCTIONS:
+    def _may_read(self, table: str, column: str, schema: str, via: str) -> bool:
+        self.read.add(table)
+        if table in CATALOG:
+            self.reads_catalog = True
+            return schema == MAIN and not self.hides_catalog
+        if table in TABLE_FUNCTIONS:
             return True
-        if where != MAIN:
-            return where == "temp" and name in self.masks
+        if table.startswith("sqlite_temp_") or (table.startswith("sqlite_") and self.hides_catalog):
+            return False
+        if schema != MAIN:
+            return schema == "temp" and table in self.masks
+        if via in self.trusted_views:
+            return table in self.known
         if not column:
-            # None of its columns is read. It may be a name that the statement itself gave to a query. What a trigger
-            # names is judged before, by the changes that set it off.
-            return self.is_foreseen or name not in self.known or self.access.opens(MAIN, table)
-        if name not in self.known:
-            return False
-        if (owner := self.owners.get(name)) is not None:
-            return self.access.opens(MAIN, owner)
-        return self.access.opens(MAIN, table) if column == "ROWID" else self.access.opens_column(MAIN, table, column)
-
-    def is_shown(self, name: str) -> bool:
-        """What is unknown, and no table of SQLite's own, is a name that was given to a query."""
-        if self._shown is None or name in TABLE_FUNCTIONS:
+            # SQLite also asks this for the name that a statement gives to a query of its own.
+            if table in self.closed.tables:
+                self.unread.add(table)
+                return self.are_names_checked
             return True
-        is_named = name not in self.known and name not in CATALOGUE and not name.startswith("sqlite_")
-        return is_named or self.owners.get(name, name) in self._shown
+        return table in self.known and not self.closed.has_column(self.owners.get(table, table), column)
 
-    def _may_write(self, table: str, column: str, where: str) -> bool:
-        name = table.lower()
-        if not self.is_shown(name):
+    def _may_write(self, table: str, column: str, schema: str) -> bool:
+        if not self.may_write or schema != MAIN or table not in self.known - self.masks or table.startswith("sqlite_"):
             return False
-        if where != MAIN or name not in self.known or name in self.masks or name.startswith("sqlite_"):
-            return False
-        if (owner := self.owners.get(name)) is not None:
-            return owner in self.keepers
-        return self.access.opens_column(MAIN, table, column) if column else self.access.opens(MAIN, table)
+        if (owner := self.owners.get(table)) is not None:
+            return owner in self.writable_indexes
+        if column:
+            return not self.closed.has_column(table, column)
+        return table not in self.closed.tables

@@ -1,4 +1,4 @@
-"""Functions and pragmas that a statement may use, by name: what computes from its arguments alone, and nothing else."""
+"""Functions and pragmas that a statement may use, by name: those that compute from their arguments alone."""
 
 from typing import Final
 
@@ -25,13 +25,17 @@ PRAGMAS: Final = frozenset(
     table_list table_xinfo
     """.split()  # noqa: SIM905 - a list of one word a line would be pages long
 )
-"""Those that tell what a schema holds. `database_list` is none of them: it tells where the file lies."""
+"""Those that describe the schema. `database_list` is not among them: it shows where the file is."""
 
 READ_PRAGMAS: Final = frozenset(
     {"application_id", "data_version", "encoding", "page_count", "page_size", "schema_version", "user_version"}
 )
-"""Those that tell a number of the file, and set it when they are given one."""
+"""Those that return a number of the file, and set it when they are given one."""
 
-TABLE_FUNCTIONS: Final = ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(PRAGMAS)))
-CATALOGUE: Final = frozenset({"sqlite_master", "sqlite_schema", *(f"pragma_{name}" for name in PRAGMAS)})
-"""Tables that tell the schema."""
+TABLE_FUNCTIONS: Final = ("json_each", "json_tree")
+CATALOG: Final = frozenset({"sqlite_master", "sqlite_schema", *(f"pragma_{name}" for name in PRAGMAS)})
+"""Tables that describe the schema."""
+EPONYMOUS_TABLES: Final = (*TABLE_FUNCTIONS, *sorted(f"pragma_{name}" for name in PRAGMAS))
+
+INDEX_MODULES: Final = frozenset({"fts3", "fts4", "fts4aux", "fts5", "fts5vocab", "geopoly", "rtree", "rtree_i32"})
+"""Virtual tables that keep their content in the file, and read nothing but what their definition names."""

@@ -1,73 +1,91 @@
-"""One SQLite file in a worker: opened when it is needed, looked at again when it changed, and asked."""
+"""One SQLite file in a worker: opened on first use, read again when its schema changes, and queried."""
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Finding, Limits, Refused, Schema, Severity
 from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.box.main import Away
 from pegboard.providers.builtin.database.box.words import out_of_time
+from pegboard.providers.builtin.database.files import schema_findings
 from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED, WAITS
 
 from .authorizer import MAIN, Authorizer
-from .binding import Bound, bound
-from .closing import closing
-from .connecting import connected, limited, opening
-from .failing import MIXED, denied, failed
-from .fetching import Watch, fetched
-from .following import following
-from .functions import CATALOGUE, TABLE_FUNCTIONS
-from .joining import joining
-from .kinds import ONE, OR_WRITE, READ_ONLY, Deed, deed, is_alone
-from .reading import Whole, whole
-from .shadow import Shadow, shadow
-from .tokens import Kind, Token, strictly, tokens
-from .writing import written
+from .closing import close_derived
+from .connection import connect, explain_failed_opening, register_virtual_tables, restrict
+from .errors import WRITES_BEYOND, explain_denial, explain_error
+from .execution import Watch, decode_leniently, fetch
+from .functions import CATALOG, TABLE_FUNCTIONS
+from .schema import FileSchema, read_schema
+from .shadow import Shadow, make_shadow
+from .statement import (
+    Bound,
+    StatementKind,
+    Token,
+    bind,
+    classify,
+    names_in,
+    tokenize,
+    with_strict_names,
+)
 
-_OLDEST: Final = (3, 37, 0)
-_ROWIDS: Final = ("rowid", "oid", "_rowid_")
+_T = TypeVar("_T")
+
+_OLDEST_VERSION: Final = (3, 37, 0)
+_ROWIDS: Final = frozenset({"rowid", "oid", "_rowid_"})
+_MIXED: Final = Refused(
+    "The statement reads the schema and rows at once.", "Ask for the schema in one statement and for rows in another."
+)
 
 
 @dataclass(frozen=True)
-class _Opened:
+class _Request:
+    statement: str
+    tokens: Sequence[Token]
+    kind: StatementKind
+    values: Bound
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class _OpenFile:
     connection: sqlite3.Connection
     guard: Authorizer
-    whole: Whole
+    found: FileSchema
     shadow: Shadow | None
     """None where nothing is closed."""
     stamp: str
 
     @property
     def schema(self) -> Schema:
-        return self.whole.schema if self.shadow is None else self.shadow.schema
+        return self.found.schema if self.shadow is None else self.shadow.schema
+
+    def close(self) -> None:
+        self.connection.close()
+        if self.shadow is not None:
+            self.shadow.connection.close()
 
 
 class SqliteSession:
     def __init__(self, path: str, access: Access, *, writes: bool) -> None:
-        if sqlite3.sqlite_version_info < _OLDEST:
+        if sqlite3.sqlite_version_info < _OLDEST_VERSION:
             raise Away(f"SQLite {sqlite3.sqlite_version} is too old: Pegboard needs 3.37 or newer.")
         self._path = path
         self._access = access
         self._writes = writes
-        self._opened: _Opened | None = None
+        self._opened: _OpenFile | None = None
         self._watch = Watch()
 
     def check(self) -> Checked:
-        schema = self.schema()
-        found = [
-            Finding(f"The pattern {str(each)!r} fits no table and no column. Check how it is spelt.")
-            for each in self._access.vain(self._open().whole.schema.names())
-        ]
-        if not schema.tables:
-            found.append(Finding("There is no table to read. Check the path and the patterns of the source."))
+        opened = self._open()
+        findings = schema_findings(self._access, opened.found.schema, opened.schema)
         if self._writes and not os.access(self._path, os.W_OK):
-            found.append(
-                Finding("Writes are on, but the gateway's user may not write the file.", Severity.REFUSED_UNLESS_FORCED)
-            )
-        return Checked(f"SQLite {sqlite3.sqlite_version}", None, tuple(found))
+            words = "Writes are on, but the gateway's user may not write the file."
+            findings += (Finding(words, Severity.REFUSED_UNLESS_FORCED),)
+        return Checked(f"SQLite {sqlite3.sqlite_version}", None, findings)
 
     def schema(self) -> Schema:
         return self._open().schema
@@ -79,188 +97,196 @@ class SqliteSession:
         self._watch.stop()
 
     def run(self, statement: str, parameters: list[Json] | dict[str, Json], limits: Limits, *, write: bool) -> Answer:
-        given = tokens(statement)
-        kind = deed(given)
-        if isinstance(kind, Refused) and self._writes:
-            return replace(kind, mend=OR_WRITE)
-        if not isinstance(kind, Deed):
+        tokens = tokenize(statement)
+        kind = classify(tokens, writes=self._writes)
+        if not isinstance(kind, StatementKind):
             return kind
-        if not is_alone(given):
-            return ONE
-        if kind is Deed.WRITES and not self._writes:
-            return READ_ONLY
-        values = bound(given, parameters)
+        values = bind(tokens, parameters)
         if isinstance(values, Failed):
             return values
-        self._watch.begin(limits.seconds)
-        answer = self._answered(statement, given, values, limits, kind, write=write)
-        if kind is Deed.EXPLAINS and isinstance(answer, Refused) and answer.is_write:
-            return NOT_EXPLAINED
-        if kind is Deed.OPEN and self._writes and isinstance(answer, Refused) and answer.is_write:
-            return self._answered(statement, given, values, limits, Deed.WRITES, write=False)
+        self._watch.start(limits.seconds)
+        request, opened = _Request(statement, tokens, kind, values, limits), self._open()
+        if (misnamed := self._misnamed(opened, request)) is not None:
+            return misnamed
+        if kind is StatementKind.WRITE:
+            return self._write(opened, request, is_confirmed=write)
+        answer = self._read(opened, request)
+        if isinstance(answer, Refused) and answer.is_write:
+            if kind is StatementKind.EXPLAIN:
+                return NOT_EXPLAINED
+            if kind is StatementKind.WITH and self._writes:
+                return self._write(opened, request, is_confirmed=write)
         return answer
 
-    def _answered(
-        self, statement: str, given: Sequence[Token], values: Bound, limits: Limits, kind: Deed, *, write: bool
-    ) -> Answer:
-        opened = self._open()
-        # A person is asked about what would run, and about nothing else.
-        is_tried = kind is Deed.WRITES and not write
-        writes = is_tried or (write and self._writes and kind in (Deed.WRITES, Deed.OPEN))
-        if (misnamed := self._misnamed(opened, statement, given, values, kind)) is not None:
-            return misnamed
-        if opened.shadow is not None:
-            foreseen = self._foreseen(opened.shadow, statement, given, values, limits, kind, writes=writes)
-            if foreseen is not None:
-                return foreseen
-        if is_tried:
-            return self._tried(opened, statement, given, values, limits)
-        if writes:
-            return written(self._path, opened.guard, opened.shadow, statement, given, values, limits, self._watch)
-        return self._asked(opened.connection, opened.guard, statement, given, values, limits, opened.shadow is not None)
-
-    def _misnamed(
-        self, opened: _Opened, statement: str, given: Sequence[Token], values: Bound, kind: Deed
-    ) -> Answer | None:
-        """What is wrong with its names in quotes, of which SQLite itself would make texts."""
-        strict = strictly(statement, given) if kind not in (Deed.EXPLAINS, Deed.TELLS) else None
-        if strict is None:
+    def _misnamed(self, opened: _OpenFile, request: _Request) -> Answer | None:
+        """What is wrong with names in double quotes, which SQLite itself would take for strings."""
+        if request.kind in (StatementKind.EXPLAIN, StatementKind.PRAGMA):
             return None
-        known = (opened.connection, opened.guard)
-        connection, guard = known if opened.shadow is None else (opened.shadow.connection, opened.shadow.authorizer)
-        try:
-            with guard.ours(), self._watch.over(connection):
-                connection.execute(f"EXPLAIN {strict}", values).close()
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            answer = failed(error, given)
-            return answer if isinstance(answer, Failed) and answer.fault is Fault.NO_COLUMN else None
-        return None
+        if (strict := with_strict_names(request.statement, request.tokens)) is None:
+            return None
+        place = opened if opened.shadow is None else opened.shadow
+        with place.guard.paused():
+            answer = self._attempt(place.connection, place.guard, replace(request, statement=strict), self._compile)
+        return answer if isinstance(answer, Failed) and answer.fault is Fault.NO_COLUMN else None
 
-    def _tried(self, opened: _Opened, statement: str, given: Sequence[Token], values: Bound, limits: Limits) -> Answer:
-        """What becomes of a statement that changes rows, as far as it can be told without running it."""
+    def _read(self, opened: _OpenFile, request: _Request) -> Answer:
+        if opened.shadow is not None:
+            connection, guard = opened.shadow.connection, opened.shadow.guard
+            if request.kind in (StatementKind.EXPLAIN, StatementKind.PRAGMA):
+                return self._attempt(connection, guard, request, self._fetch)
+            if (answer := self._attempt(connection, guard, request, self._compile)) is not None:
+                return answer
+            if guard.reads_catalog:
+                reads_rows = guard.read - CATALOG - {*TABLE_FUNCTIONS}
+                return _MIXED if reads_rows else self._attempt(connection, guard, request, self._fetch)
+            if (refused := _refuse_unmasked(request.tokens, opened.shadow)) is not None:
+                return refused
+        return self._attempt(opened.connection, opened.guard, request, self._fetch)
+
+    def _write(self, opened: _OpenFile, request: _Request, *, is_confirmed: bool) -> Answer:
+        """Without a yes, what would come of it, as far as that can be known without running it."""
+        if opened.shadow is not None:
+            guard = opened.shadow.guard
+            guard.may_write = True
+            try:
+                answer = self._attempt(opened.shadow.connection, guard, request, self._compile)
+            finally:
+                guard.may_write = False
+            if answer is not None:
+                return answer
+            if guard.reads_catalog:
+                return _MIXED
+            if (refused := _refuse_unmasked(request.tokens, opened.shadow)) is not None:
+                return refused
+        if is_confirmed:
+            return self._change(opened, request)
         guard = opened.guard
-        guard.begin()
         guard.may_write = True
         try:
-            with self._watch.over(opened.connection):
-                opened.connection.execute(f"EXPLAIN {statement}", values).close()
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            return self._why(error, guard, given, limits, is_foreseen=opened.shadow is not None)
+            answer = self._attempt(opened.connection, guard, request, self._compile)
         finally:
             guard.may_write = False
-        return WAITS
+        return answer or _reaching(guard, request) or WAITS
 
-    def _foreseen(
-        self,
-        shown: Shadow,
-        statement: str,
-        given: Sequence[Token],
-        values: Bound,
-        limits: Limits,
-        kind: Deed,
-        *,
-        writes: bool,
-    ) -> Answer | None:
-        """The answer, if it is known without a look at the file."""
-        guard = shown.authorizer
-        guard.may_write = writes
-        if kind in (Deed.EXPLAINS, Deed.TELLS):
-            return self._asked(shown.connection, guard, statement, given, values, limits, False)
-        guard.begin()
+    def _change(self, opened: _OpenFile, request: _Request) -> Answer:
+        """On a connection of its own, in one transaction, all of it or nothing. Raises `Away`."""
+        connection = connect(self._path, writable=True)
+        guard = replace(opened.guard, may_write=True)
         try:
-            with self._watch.over(shown.connection):
-                shown.connection.execute(f"EXPLAIN {statement}", values).close()
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            return self._why(error, guard, given, limits, is_foreseen=False)
-        if guard.tells:
-            if guard.read - CATALOGUE - {*TABLE_FUNCTIONS} or guard.wrote:
-                return MIXED
-            return self._asked(shown.connection, guard, statement, given, values, limits, False)
-        return _past_masks(given, shown)
+            _prepare(connection, guard, opened.shadow)
+            # Text that is not UTF-8 must not undo a change because it is returned.
+            connection.text_factory = decode_leniently
+            with guard.paused():
+                connection.execute("BEGIN IMMEDIATE").close()
+                register_virtual_tables(connection, opened.found.virtual_tables)
+            answer = self._attempt(connection, guard, request, self._compile) or _reaching(guard, request)
+            if answer is not None:
+                return answer
+            # What the statement writes is known once it is compiled; the rest is a virtual table's own doing.
+            guard.writable_indexes = frozenset(guard.written)
+            return self._attempt(connection, guard, request, self._fetch_and_commit)
+        except sqlite3.Error as error:
+            return explain_error(error, request.tokens, guard)
+        finally:
+            # This undoes what was not committed.
+            connection.close()
 
-    def _asked(
+    def _compile(self, connection: sqlite3.Connection, guard: Authorizer, request: _Request) -> None:
+        connection.execute(f"EXPLAIN {request.statement}", request.values).close()
+
+    def _fetch(self, connection: sqlite3.Connection, guard: Authorizer, request: _Request) -> Answer:
+        return fetch(connection, request.statement, request.values, request.limits, self._watch)
+
+    def _fetch_and_commit(self, connection: sqlite3.Connection, guard: Authorizer, request: _Request) -> Answer:
+        rows = fetch(connection, request.statement, request.values, request.limits, self._watch)
+        with guard.paused():
+            affected = connection.execute("SELECT changes()").fetchone()[0] if guard.written else 0
+            connection.execute("COMMIT").close()
+        return replace(rows, affected=affected, seconds=self._watch.seconds)
+
+    def _attempt(
         self,
         connection: sqlite3.Connection,
         guard: Authorizer,
-        statement: str,
-        given: Sequence[Token],
-        values: Bound,
-        limits: Limits,
-        is_foreseen: bool,
-    ) -> Answer:
+        request: _Request,
+        work: Callable[[sqlite3.Connection, Authorizer, _Request], _T],
+    ) -> _T | Answer:
+        """What the work returns, or why it failed."""
         guard.begin()
         try:
             with self._watch.over(connection):
-                return fetched(connection, statement, values, limits, self._watch)
+                return work(connection, guard, request)
         except (sqlite3.Error, sqlite3.Warning) as error:
-            return self._why(error, guard, given, limits, is_foreseen=is_foreseen)
+            if guard.denials:
+                return explain_denial(guard.denials[0], request.tokens, guard)
+            if self._watch.is_over:
+                return out_of_time(request.limits.seconds)
+            return explain_error(error, request.tokens, guard)
 
-    def _why(
-        self, error: Exception, guard: Authorizer, given: Sequence[Token], limits: Limits, *, is_foreseen: bool
-    ) -> Answer:
-        if guard.denied:
-            return denied(
-                guard.denied[0], given, is_foreseen=is_foreseen, may_write=guard.may_write, owners=guard.owners
-            )
-        return out_of_time(limits.seconds) if self._watch.is_over else failed(error, given)
-
-    def _open(self) -> _Opened:
+    def _open(self) -> _OpenFile:
         """Raises `Away`."""
         try:
-            stamp = self._stamp()
-            if self._opened is None or self._opened.stamp != stamp:
+            if self._opened is None or self._opened.stamp != self._stamp(self._opened):
                 self._close()
-                self._opened = self._anew()
+                self._opened = self._open_anew()
         except (sqlite3.Error, OSError) as error:
             self._close()
-            raise Away(opening(self._path, error)) from None
+            raise Away(explain_failed_opening(self._path, error)) from None
         return self._opened
 
-    def _stamp(self) -> str | None:
-        """Another file at the same path, and another schema in the same file, are seen alike."""
-        if self._opened is None:
-            return None
-        with self._opened.guard.ours():
-            return _stamp(self._opened.connection, self._path)
+    def _stamp(self, opened: _OpenFile) -> str:
+        """It changes with the schema, and with another file at the same path."""
+        with opened.guard.paused():
+            return _stamp(opened.connection, self._path)
 
-    def _anew(self) -> _Opened:
-        connection = self._connected()
+    def _open_anew(self) -> _OpenFile:
+        connection = self._connect()
         try:
-            stamp = _stamp(connection, self._path)
-            found = whole(connection)
-            access = self._access if self._access.is_whole else closing(found, self._access)
-            guard = Authorizer(access, found.known, found.owners, found.virtual)
-            limited(connection, guard)
-            shown = None if self._access.is_whole else shadow(connection, guard, found, access)
-            if shown is not None:
-                shown.mask(connection, guard)
-            with guard.ours():
+            stamp, found, is_whole = _stamp(connection, self._path), read_schema(connection), self._access.is_whole
+            triggers = frozenset(map(str.lower, found.triggers))
+            guard = Authorizer(found.known, owners=found.owners, triggers=triggers, hides_catalog=not is_whole)
+            restrict(connection, guard)
+            shadow = None
+            if not is_whole:
+                shadow = make_shadow(guard, found, close_derived(connection, guard, found, self._access))
+            _prepare(connection, guard, shadow)
+            with guard.paused():
                 connection.execute("PRAGMA query_only = ON").close()
-                # What a change would reach by a key is known only so before it is made.
-                connection.execute("PRAGMA foreign_keys = ON").close()
-            if shown is not None and self._writes:
-                guard.reaching = following(connection, guard, found, shown.authorizer.known, joining(found, access))
         except BaseException:
             connection.close()
             raise
-        return _Opened(connection, guard, found, shown, stamp)
+        return _OpenFile(connection, guard, found, shadow, stamp)
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         try:
-            return connected(self._path, writable=False)
+            return connect(self._path, writable=False)
         except Away:
             if not self._writes:
                 raise
-            # What a killed writer left behind is undone by whoever opens the file to write.
-            connected(self._path, writable=True).close()
-            return connected(self._path, writable=False)
+            # To open the file for writing undoes what a killed writer left behind.
+            connect(self._path, writable=True).close()
+            return connect(self._path, writable=False)
 
     def _close(self) -> None:
         opened, self._opened = self._opened, None
         if opened is not None:
-            opened.connection.close()
-            if opened.shadow is not None:
-                opened.shadow.connection.close()
+            opened.close()
+
+
+def _prepare(connection: sqlite3.Connection, guard: Authorizer, shadow: Shadow | None) -> None:
+    """Restrict a connection to the file, and hide closed columns behind temporary views."""
+    restrict(connection, guard)
+    if shadow is None:
+        return
+    with guard.paused():
+        for mask in shadow.masks:
+            connection.execute(mask).close()
+    guard.masks = shadow.guard.masks
+    guard.are_names_checked = True
+
+
+def _reaching(guard: Authorizer, request: _Request) -> Refused | None:
+    return WRITES_BEYOND if guard.reaches_closed(names_in(request.tokens)) else None
 
 
 def _stamp(connection: sqlite3.Connection, path: str) -> str:
@@ -269,17 +295,20 @@ def _stamp(connection: sqlite3.Connection, path: str) -> str:
     return f"{version}-{found.st_dev}-{found.st_ino}"
 
 
-def _past_masks(given: Sequence[Token], shown: Shadow) -> Refused | None:
-    """A table with closed columns is read through a view that stands before it. Its full name would go past that, and
-    a view has no rowid."""
-    for token, dot, table in zip(given, given[1:], given[2:], strict=False):
-        if token.names(MAIN) and dot.value == "." and table.value.lower() in shown.masks:
+def _refuse_unmasked(tokens: Sequence[Token], shadow: Shadow) -> Refused | None:
+    """A table with closed columns is read through a temporary view. Its full name would bypass that, and a view has no
+    rowid."""
+    masks = shadow.guard.masks
+    for schema, dot, table in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if dot.value == "." and table.value.lower() in masks and schema.is_name and schema.value.lower() == MAIN:
             return Refused(
                 f"{table.value!r} cannot be named with its schema here.",
                 f"Write {table.value} without {MAIN} before it.",
             )
-    if not shown.authorizer.read.isdisjoint(shown.masks):
-        for token in given:
-            if token.value.lower() in _ROWIDS and token.kind in (Kind.WORD, Kind.QUOTED):
-                return Refused(f"{token.value} cannot be read here.", "Read the columns that search_schemas tells.")
+    if masks.isdisjoint(shadow.guard.read):
+        return None
+    rowids = _ROWIDS - {column.lower() for _, _, column in shadow.schema.names()}
+    for token in tokens:
+        if token.is_name and token.value.lower() in rowids:
+            return Refused(f"{token.value} cannot be read here.", "Read the columns that search_schemas tells.")
     return None

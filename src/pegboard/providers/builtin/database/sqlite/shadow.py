@@ -1,125 +1,66 @@
-"""A database in memory that holds what is open of a file, and nothing else: its tables without rows, its views.
+"""A database in memory that has what is open of a file, and nothing else: its tables without rows.
 
-A statement is compiled on it before it touches the file. What is closed does not exist there, so it is answered as
-whatever does not exist, by the same code of SQLite, in every way in which a statement can name it. Statements that ask
-for the schema or for a plan are answered by it alone.
+A statement compiles on it before it touches the file. What is closed does not exist there, so SQLite itself answers as
+for a name that does not exist, in every way in which a statement can name it. Statements that ask for the schema or
+for a plan are answered by the shadow alone.
 """
 
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pegboard.core.database import Access, Relation, Schema, Table, TableName, narrowed
+from pegboard.core.database import Access, Schema, narrowed
 
-from .authorizer import MAIN, Authorizer
-from .connecting import NONE_KEPT, limited
-from .joining import joining
-from .reading import Whole, definition
-from .tokens import quoted, uncommented
+from .authorizer import MAIN, Authorizer, Closed
+from .connection import CACHED_STATEMENTS, restrict
+from .schema import FileSchema, empty_copy_of
+from .statement import quote_name
 
 
 @dataclass(frozen=True)
 class Shadow:
     connection: sqlite3.Connection
-    authorizer: Authorizer
+    guard: Authorizer
     schema: Schema
     """All that is open."""
-    masks: dict[str, str]
-    """Statements that make the views through which tables with closed columns are read, by table in small letters."""
-
-    def mask(self, file: sqlite3.Connection, guard: Authorizer) -> None:
-        with guard.ours():
-            for statement in self.masks.values():
-                file.execute(statement).close()
-        guard.masks = frozenset(self.masks)
-        guard.is_foreseen = True
+    masks: Sequence[str]
+    """Statements that make, on the file, a temporary view for each table with closed columns: it has the open ones."""
 
 
-def shadow(file: sqlite3.Connection, guard: Authorizer, whole: Whole, access: Access) -> Shadow:
-    """`file` is the real one, with `guard` as its authorizer."""
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, cached_statements=NONE_KEPT)
-    open_schema = narrowed(whole.schema, access)
-    complete = {table.name: len(table.columns) for table in whole.schema.tables}
-    relations: dict[TableName, list[Relation]] = defaultdict(list)
-    for relation in open_schema.relations:
-        relations[relation.table].append(relation)
-    kept: list[Table] = []
-    views: list[Table] = []
-    masks: dict[str, str] = {}
-    joins = joining(whole, access)
-    for table in open_schema.tables:
-        name, form = table.name.table, whole.forms[table.name.table]
-        is_whole = len(table.columns) == complete[table.name]
-        if form.kind == "view" and (joins.compares(form.statement) or not _compiles(file, guard, table)):
-            continue
+def make_shadow(guard: Authorizer, found: FileSchema, access: Access) -> Shadow:
+    """`guard` is the authorizer of the file."""
+    connection = sqlite3.connect(
+        ":memory:", isolation_level=None, check_same_thread=False, cached_statements=CACHED_STATEMENTS
+    )
+    schema = narrowed(found.schema, access)
+    masks: list[str] = []
+    for table in sorted(schema.tables, key=lambda each: each.is_view):
+        name, definition = table.name.table, found.tables[table.name.table]
+        is_whole = name.lower() not in guard.closed.columns
         if not is_whole:
-            columns = ", ".join(quoted(column.name) for column in table.columns)
-            read = f"SELECT {columns} FROM {MAIN}.{quoted(name)}"  # noqa: S608 - names are quoted
-            masks[name.lower()] = f"CREATE TEMP VIEW {quoted(name)} AS {read}"
-        if form.kind == "view" and is_whole:
-            views.append(table)
-            continue
-        if not (form.kind == "virtual" and is_whole and _made(connection, form.statement)):
-            connection.execute(definition(table, form, relations[table.name]))
-        kept.append(table)
-    _index(connection, whole, kept)
-    kept += _viewed(connection, whole, views)
-    order = {table.name: place for place, table in enumerate(open_schema.tables)}
-    schema = replace(open_schema, tables=tuple(sorted(kept, key=lambda table: order[table.name])))
-    known = frozenset(table.name.table.lower() for table in kept)
-    authorizer = Authorizer(access, known, masks=frozenset(masks))
-    limited(connection, authorizer)
-    return Shadow(connection, authorizer, schema, masks)
+            columns = ", ".join(quote_name(column.name) for column in table.columns)
+            read = f"SELECT {columns} FROM {MAIN}.{quote_name(name)}"  # noqa: S608 - names are quoted
+            masks.append(f"CREATE TEMP VIEW {quote_name(name)} AS {read}")
+        if not (is_whole and _make(connection, definition.statement, guard.closed, name)):
+            connection.execute(empty_copy_of(table, has_rowid=definition.has_rowid)).close()
+    for name, index in found.indexes.items():
+        _make(connection, index.statement, guard.closed, name)
+    known = frozenset(table.name.table.lower() for table in schema.tables)
+    masked = known & guard.closed.columns.keys()
+    own_guard = Authorizer(known, replace(guard.closed, tables=frozenset()), masks=masked)
+    restrict(connection, own_guard)
+    return Shadow(connection, own_guard, schema, masks)
 
 
-def _compiles(file: sqlite3.Connection, guard: Authorizer, view: Table) -> bool:
-    """Whether all that a view reads is open."""
-    guard.begin()
-    columns = ", ".join(quoted(column.name) for column in view.columns)
-    try:
-        name = f"{MAIN}.{quoted(view.name.table)}"
-        file.execute(f"EXPLAIN SELECT {columns} FROM {name}").close()  # noqa: S608 - names are quoted
-    except sqlite3.Error:
+def _make(connection: sqlite3.Connection, statement: str, closed: Closed, name: str) -> bool:
+    """By its own statement, where that does not mention anything closed, and works."""
+    if not statement or closed.is_mentioned_in(statement):
         return False
-    return not guard.denied
-
-
-def _viewed(connection: sqlite3.Connection, whole: Whole, views: Iterable[Table]) -> list[Table]:
-    """The views that work with what is open; one that needs another goes with it."""
-    made = [table for table in views if _made(connection, uncommented(whole.forms[table.name.table].statement))]
-    while True:
-        broken = [table for table in made if not _works(connection, table)]
-        if not broken:
-            return made
-        for table in broken:
-            connection.execute(f"DROP VIEW {quoted(table.name.table)}")
-        made = [table for table in made if table not in broken]
-
-
-def _works(connection: sqlite3.Connection, view: Table) -> bool:
     try:
-        connection.execute(f"EXPLAIN SELECT * FROM {quoted(view.name.table)}").close()  # noqa: S608 - it is quoted
+        connection.execute(statement).close()
+        if statement.upper().startswith("CREATE VIEW"):
+            connection.execute(f"EXPLAIN SELECT * FROM {quote_name(name)}").close()  # noqa: S608 - it is quoted
     except sqlite3.Error:
+        connection.execute(f"DROP VIEW IF EXISTS {quote_name(name)}").close()
         return False
     return True
-
-
-def _made(connection: sqlite3.Connection, statement: str) -> bool:
-    try:
-        connection.execute(statement)
-    except sqlite3.Error:
-        return False
-    return True
-
-
-def _index(connection: sqlite3.Connection, whole: Whole, tables: Iterable[Table]) -> None:
-    """So that plans are like the real ones. They are named by us: a name may tell of what is closed."""
-    columns = {table.name.table: {column.name for column in table.columns} for table in tables}
-    for place, index in enumerate(whole.indexes):
-        if index.table in columns and columns[index.table].issuperset(index.columns):
-            kind = "UNIQUE INDEX" if index.is_unique else "INDEX"
-            name, listed = quoted(f"{index.table}_index_{place}"), ", ".join(map(quoted, index.columns))
-            with suppress(sqlite3.Error):
-                connection.execute(f"CREATE {kind} {name} ON {quoted(index.table)} ({listed})")

@@ -1,4 +1,4 @@
-"""Rows as SQLite gives them, under the limits, and the watch that ends a statement in time."""
+"""Running a statement: the watch that ends it in time, and its rows under the limits."""
 
 import sqlite3
 import time
@@ -10,30 +10,30 @@ from typing import Final
 from pegboard.core.database import Catch, Limits, Rows
 from pegboard.core.database.answered import answered
 
-from .binding import Bound
+from .statement import Bound
 
-_STEPS: Final = 2_000
-"""Steps of SQLite's machine between two looks at the clock: well under a millisecond."""
+_STEPS_BETWEEN_CHECKS: Final = 2_000
+"""Steps of SQLite's virtual machine, which take well under a millisecond."""
 _TYPES: Final = {int: "integer", float: "real", str: "text", bytes: "blob"}
 
 
 @dataclass(slots=True)
 class Watch:
-    """Ends what runs when its time is over or nobody wants it any more."""
+    """Ends the running statement when its time is over or it is cancelled."""
 
     _deadline: float = 0.0
-    _began: float = 0.0
+    _started: float = 0.0
     _is_stopped: bool = False
     _running: sqlite3.Connection | None = None
 
-    def begin(self, seconds: float) -> None:
+    def start(self, seconds: float) -> None:
         self._is_stopped = False
-        self._began = time.monotonic()
-        self._deadline = self._began + seconds
+        self._started = time.monotonic()
+        self._deadline = self._started + seconds
 
     @contextmanager
     def over(self, connection: sqlite3.Connection) -> Iterator[None]:
-        connection.set_progress_handler(self._tick, _STEPS)
+        connection.set_progress_handler(lambda: int(self.is_over), _STEPS_BETWEEN_CHECKS)
         self._running = connection
         try:
             yield
@@ -48,32 +48,29 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        return time.monotonic() - self._began
+        return time.monotonic() - self._started
 
     @property
     def is_over(self) -> bool:
         return self._is_stopped or time.monotonic() > self._deadline
 
-    def _tick(self) -> int:
-        return 1 if self._is_stopped or time.monotonic() > self._deadline else 0
 
-
-def fetched(connection: sqlite3.Connection, statement: str, values: Bound, limits: Limits, watch: Watch) -> Rows:
+def fetch(connection: sqlite3.Connection, statement: str, values: Bound, limits: Limits, watch: Watch) -> Rows:
     """Raises as `sqlite3` does."""
     try:
-        return _fetched(connection, statement, values, limits, watch)
+        return _fetch(connection, statement, values, limits, watch)
     except sqlite3.OperationalError as error:
         if "Could not decode to UTF-8" not in str(error):
             raise
-    # Text that is none. Read again, each text by a function of ours, which takes longer and so is not the rule.
-    connection.text_factory = _tolerant
+    # Text that is not UTF-8. Read again, each text by a function of ours, which is too slow to be the rule.
+    connection.text_factory = decode_leniently
     try:
-        return _fetched(connection, statement, values, limits, watch)
+        return _fetch(connection, statement, values, limits, watch)
     finally:
         connection.text_factory = str
 
 
-def _fetched(connection: sqlite3.Connection, statement: str, values: Bound, limits: Limits, watch: Watch) -> Rows:
+def _fetch(connection: sqlite3.Connection, statement: str, values: Bound, limits: Limits, watch: Watch) -> Rows:
     cursor = connection.execute(statement, values)
     try:
         names = [described[0] for described in cursor.description or ()]
@@ -90,5 +87,5 @@ def _fetched(connection: sqlite3.Connection, statement: str, values: Bound, limi
     return answered(names, types, catch, watch.seconds)
 
 
-def _tolerant(text: bytes) -> str:
+def decode_leniently(text: bytes) -> str:
     return text.decode("utf-8", "replace")
