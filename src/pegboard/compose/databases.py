@@ -41,7 +41,20 @@ class DeclaredEngines:
             raise SourceAway(f"{missing}. Install it: pip install 'pegboard[databases]'") from error
 
     def role_manager(self, database: "Database") -> "RoleManager | None":
-        return None
+        from pegboard.core.database import Dialect
+        from pegboard.ports import Unresolved
+        from pegboard.ports.databases import SourceAway
+
+        found = self._located(database)
+        if isinstance(found, Unresolved):
+            raise SourceAway(found.why)
+        match found.dialect:
+            case Dialect.POSTGRESQL:
+                from pegboard.providers.builtin.database.postgres import postgresql_role_manager
+
+                return postgresql_role_manager(found.where, database.access, writes=database.writes)
+            case _:
+                return None
 
     def _located(self, database: "Database") -> "Located | Unresolved":
         from pegboard.config.databases import located

@@ -6,6 +6,9 @@ from typing import Any
 
 import asyncpg
 
+from pegboard.core.database import Access, NamePattern, name_pattern
+from pegboard.providers.builtin.database.postgres import postgresql_role_manager
+
 SHOP = """
 CREATE TABLE customers (id int PRIMARY KEY, name text NOT NULL, city text);
 COMMENT ON TABLE customers IS 'Who buys';
@@ -95,6 +98,16 @@ GRANT SELECT ON ALL TABLES IN SCHEMA hr TO {role};
 GRANT USAGE ON SEQUENCE counter TO {role};
 """
 
+
+def access(*deny: str, allow: tuple[str, ...] = ()) -> Access:
+    patterns = [[name_pattern(text) for text in texts] for texts in (allow, deny)]
+    assert all(isinstance(each, NamePattern) for found in patterns for each in found)
+    allowed, denied = [tuple(each for each in found if isinstance(each, NamePattern)) for found in patterns]
+    return Access(allowed, denied)
+
+
+SHUT = access("public.secret", "hr.*", "public.people.ssn", "public.ledger_shut", "public.vault")
+
 STATE = """
 SELECT (SELECT md5(string_agg(o::text, '' ORDER BY o.id)) FROM orders o), (SELECT count(*) FROM customers),
        (SELECT md5(string_agg(k::text, '')) FROM kinds k), (SELECT md5(string_agg(s::text, '')) FROM secret s),
@@ -113,6 +126,15 @@ class Shop:
     admin: str
     """URL of a superuser, for whoever looks from outside."""
     reader: str
+    """It reads everything."""
+    narrow: str
+    """It reads what `SHUT` leaves open: its login was made by the role manager."""
+
+    async def login(self, name: str, access: Access, *, writes: bool = False) -> str:
+        """The URL of another one that was made so."""
+        url = self.reader.replace("_reader:", f"_{name}:")
+        await postgresql_role_manager(url, access, writes=writes).apply(self.admin)
+        return url
 
     async def outside(self, statement: str) -> list[Any]:
         connection = await asyncpg.connect(self.admin)
@@ -141,4 +163,6 @@ async def make_shop(server: str, name: str) -> Shop:
         await connection.execute(GRANTS.format(role=f"{name}_reader"))
     finally:
         await connection.close()
-    return Shop(admin, admin.replace("//postgres:@", f"//{name}_reader:reads@"))
+    shop = Shop(admin, *(admin.replace("//postgres:@", f"//{name}_{login}:reads@") for login in ("reader", "narrow")))
+    await shop.login("narrow", SHUT)
+    return shop

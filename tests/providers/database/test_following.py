@@ -5,108 +5,19 @@ import secrets
 from pathlib import Path
 
 import pytest
-from tests.providers.database import mysql_shop, postgres_shop
+from pegboard.providers.builtin.database.mysql.following import following
+from pegboard.providers.builtin.database.mysql.reading import Reading, read
+from tests.providers.database import mysql_shop
 from tests.support.roads import gone
 
 from pegboard.core.database import EVERYTHING, Access, Answer, Limits, NamePattern, Refused, Rows, name_pattern
 from pegboard.ports.databases import Engine
 from pegboard.providers.builtin.database.mysql import mysql_engine
-from pegboard.providers.builtin.database.mysql.following import following
-from pegboard.providers.builtin.database.mysql.reading import Reading, read
-from pegboard.providers.builtin.database.postgres import postgresql_engine
 from pegboard.providers.builtin.database.unreadable import BY_KEY, BY_TRIGGER, WAITS, Unreadable
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 SECRETS = ("xyzzy", "plugh", "123-45")
-MADE = """
-CREATE FUNCTION tells() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
-    'BEGIN new.t := (SELECT string_agg(word, '','') FROM secret);
-     INSERT INTO secret VALUES (88, ''t''); RETURN new; END';
-CREATE TABLE triggered (id int, t text);
-CREATE TRIGGER one BEFORE INSERT ON triggered FOR EACH ROW EXECUTE FUNCTION tells();
-CREATE TABLE parted (id int, t text) PARTITION BY RANGE (id);
-CREATE TABLE parted_low PARTITION OF parted FOR VALUES FROM (0) TO (10);
-CREATE TABLE parted_high PARTITION OF parted FOR VALUES FROM (10) TO (20);
-CREATE TRIGGER one BEFORE INSERT ON parted_high FOR EACH ROW EXECUTE FUNCTION tells();
-INSERT INTO parted VALUES (1, 'x');
-CREATE TABLE defaulted (id int, t text DEFAULT leak_of('x'));
-CREATE TABLE queried (id int, t text DEFAULT query_to_xml('SELECT * FROM secret', false, false, '')::text);
-CREATE TABLE generated (id int, t text GENERATED ALWAYS AS (leak_of('x')) STORED);
-CREATE TABLE checked (id int CHECK (never_mind(id)));
-CREATE TABLE of_domain (id guarded);
-CREATE TABLE indexed (id int);
-CREATE INDEX by_function ON indexed (never_mind(id));
-CREATE INDEX by_condition ON indexed (id) WHERE never_mind(id);
-CREATE TABLE policed (id int);
-ALTER TABLE policed ENABLE ROW LEVEL SECURITY;
-CREATE POLICY one ON policed USING (EXISTS (SELECT FROM secret s WHERE s.id = policed.id));
-INSERT INTO policed VALUES (1);
-CREATE TABLE ruled (id int);
-CREATE RULE one AS ON INSERT TO ruled DO INSTEAD INSERT INTO secret VALUES (77, 'r');
-CREATE TABLE parents (id int PRIMARY KEY, note text);
-CREATE TABLE between_them (id int PRIMARY KEY REFERENCES parents ON DELETE CASCADE ON UPDATE CASCADE);
-CREATE TABLE secret_kids (id int REFERENCES between_them ON DELETE CASCADE ON UPDATE CASCADE);
-INSERT INTO parents VALUES (1, 'a'), (2, 'b');
-INSERT INTO between_them VALUES (1);
-INSERT INTO secret_kids VALUES (1);
-CREATE TABLE kept_parents (id int PRIMARY KEY);
-CREATE TABLE secret_keepers (id int REFERENCES kept_parents);
-INSERT INTO kept_parents VALUES (1), (2);
-INSERT INTO secret_keepers VALUES (1);
-CREATE TABLE referring (id int, sid int REFERENCES secret, t text);
-INSERT INTO referring VALUES (1, 1, 'x');
-CREATE TABLE fine (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n int DEFAULT nextval('counter'),
-    t text DEFAULT 'x' || now(), c cents CHECK (c < 100), k uuid DEFAULT gen_random_uuid(),
-    u text GENERATED ALWAYS AS (upper(t)) STORED);
-CREATE INDEX fine_by_text ON fine (lower(t)) WHERE n > 0;
-CREATE TABLE fine_kids (id int REFERENCES fine ON DELETE CASCADE, v tsvector, t text);
-CREATE TRIGGER one BEFORE INSERT OR UPDATE ON fine_kids FOR EACH ROW
-    EXECUTE FUNCTION tsvector_update_trigger(v, 'pg_catalog.english', t);
-GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role};
-"""
-TRIGGERED = (
-    "INSERT INTO triggered VALUES (1) RETURNING t",
-    "INSERT INTO parted VALUES (11) RETURNING t",
-    "UPDATE parted SET id = 11 RETURNING t",
-    "INSERT INTO defaulted VALUES (1) RETURNING t",
-    "INSERT INTO queried VALUES (1) RETURNING t",
-    "INSERT INTO generated VALUES (1) RETURNING t",
-    "INSERT INTO checked VALUES (1)",
-    "INSERT INTO of_domain VALUES (1)",
-    "INSERT INTO indexed VALUES (1)",
-    "UPDATE policed SET id = 1",
-    "DELETE FROM policed",
-    "INSERT INTO ruled VALUES (1)",
-)
-KEYED = (
-    "DELETE FROM parents WHERE id = 1",
-    "UPDATE parents SET id = 5 WHERE id = 1",
-    "INSERT INTO parents VALUES (1, 'c') ON CONFLICT (id) DO UPDATE SET id = 6",
-    "DELETE FROM kept_parents WHERE id = 2",
-    "UPDATE kept_parents SET id = 7 WHERE id = 2",
-    "INSERT INTO referring VALUES (2, 999)",
-    "UPDATE referring SET sid = 2",
-)
-FINE = (
-    "INSERT INTO fine (c) VALUES (7) RETURNING id, n, u",
-    "UPDATE fine SET c = 8",
-    "INSERT INTO fine_kids VALUES (1, NULL, 'words')",
-    "DELETE FROM fine",
-    "UPDATE triggered SET t = 'y'",
-    "DELETE FROM defaulted",
-    "UPDATE parents SET note = 'z' WHERE id = 1",
-    "INSERT INTO parents VALUES (3, 'c') ON CONFLICT (id) DO UPDATE SET note = excluded.note",
-    "INSERT INTO parents VALUES (3, 'c') ON CONFLICT (id) DO NOTHING",
-    "UPDATE referring SET t = 'y'",
-    "DELETE FROM referring",
-)
-HELD = """
-SELECT (SELECT string_agg(s::text, ';' ORDER BY s.id) FROM secret s), (SELECT count(*) FROM secret_kids WHERE id = 1),
-       (SELECT count(*) FROM triggered) + (SELECT count(*) FROM defaulted) + (SELECT count(*) FROM generated)
-"""
-
-
 def closing(*names: str) -> Access:
     patterns = tuple(map(name_pattern, names))
     assert all(isinstance(each, NamePattern) for each in patterns)
@@ -119,31 +30,6 @@ def refused(why: Unreadable) -> Refused:
 
 async def each(engine: Engine, statements: tuple[str, ...], *, write: bool) -> list[Answer]:
     return [await engine.run(statement, (), Limits(seconds=20), write=write) for statement in statements]
-
-
-@pytest.mark.behaviour("databases.writes_follow")
-async def test_a_change_in_postgresql_reaches_nothing_that_is_closed(postgres_server: str) -> None:
-    own = await postgres_shop.make_shop(postgres_server, f"shop{secrets.token_hex(4)}")
-    role = own.reader.split("//")[1].split(":")[0]
-    await own.outside(f"DO $made$ BEGIN {MADE.format(role=role)} END $made$")
-    held = await own.outside(HELD)
-    engine = postgresql_engine(own.reader, closing("secret*", "people.ssn"), writes=True)
-    try:
-        assert await gone(engine, "postgresql", "writes", "secret", "zebras", SECRETS) == []
-        for write in (False, True):
-            assert await each(engine, TRIGGERED, write=write) == [refused(BY_TRIGGER)] * len(TRIGGERED)
-            assert await each(engine, KEYED, write=write) == [refused(BY_KEY)] * len(KEYED)
-        assert await own.outside(HELD) == held
-        assert await each(engine, FINE, write=False) == [WAITS] * len(FINE)
-        assert [type(answer) for answer in await each(engine, FINE, write=True)] == [Rows] * len(FINE)
-    finally:
-        await engine.aclose()
-    assert await own.outside("SELECT string_agg(word, ',' ORDER BY id) FROM secret") == [("xyzzy,plugh",)]
-    whole = postgresql_engine(own.reader, EVERYTHING, writes=True)
-    try:
-        assert await each(whole, (*TRIGGERED, *KEYED), write=False) == [WAITS] * (len(TRIGGERED) + len(KEYED))
-    finally:
-        await whole.aclose()
 
 
 THERE = (

@@ -15,7 +15,8 @@ from pegboard.core.database import EVERYTHING, Cut, Failed, Fault, Field, Limits
 from pegboard.core.database.marks import Mark
 from pegboard.ports.databases import SourceAway
 from pegboard.providers.builtin.database.postgres import postgresql_engine
-from pegboard.providers.builtin.database.postgres.reading import LONGEST, read
+from pegboard.providers.builtin.database.postgres.statement import MAX_LENGTH, read_statement
+from pegboard.providers.builtin.database.postgres.values import WHOLE_AS_TEXT
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -276,7 +277,7 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(shop
     assert "duplicate key" in clash.words
     assert [told for told in others if isinstance(told, Rows)] == []
     assert [tuple(row) for row in left] == [(1, "z"), (2, "z")]
-    assert ["may change tables (public.basket)" in finding.message for finding in too_much] == [True]
+    assert ["may change tables: public.basket." in finding.message for finding in too_much] == [True]
     assert right == ()
 
 
@@ -320,7 +321,7 @@ async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the
 @given(st.text(max_size=60), st.sampled_from(["SELECT ", "SELECT 1 FROM ", "WITH x AS (", "(((", "'", '"', "/*", "$$"]))
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 async def test_any_text_is_read_or_refused_and_breaks_nothing(text: str, start: str) -> None:
-    read(start + text, write=False)
+    read_statement(start + text, write=False)
 
 
 @pytest.mark.behaviour("databases.hostile_texts")
@@ -330,9 +331,31 @@ async def test_a_tree_too_deep_for_a_stack_is_refused_before_it_is_built() -> No
         "SELECT 1" + "::int" * 18_000,
         "SELECT 1 " + "union all select 1 " * 5000,
     )
-    assert {type(read(text, write=False)).__name__ for text in chains} == {"Unreadable"}
+    assert {type(read_statement(text, write=False)).__name__ for text in chains} == {"Unreadable"}
     long = "SELECT 1 IN (" + ",".join(map(str, range(15_000))) + ")"
-    assert type(read(long, write=False)).__name__ == "Reading"
-    assert type(read("SELECT 1" + " " * LONGEST, write=False)).__name__ == "Unreadable"
-    assert type(read("SELECT '\0'", write=False)).__name__ == "Unreadable"
-    assert type(read("SELECT '\ud800'", write=False)).__name__ == "Unreadable"
+    assert type(read_statement(long, write=False)).__name__ == "Statement"
+    assert type(read_statement("SELECT 1" + " " * MAX_LENGTH, write=False)).__name__ == "Unreadable"
+    assert type(read_statement("SELECT '\0'", write=False)).__name__ == "Unreadable"
+    assert type(read_statement("SELECT '\ud800'", write=False)).__name__ == "Unreadable"
+
+
+@pytest.mark.behaviour("databases.engines_words")
+async def test_words_say_what_to_write_instead(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(WHOLE_AS_TEXT, "anyarray")
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    try:
+        unread = await engine.run("SELECT * FROM pg_stats LIMIT 1", (), LIMITS)
+        character = await engine.run("SELECT chr(0)", (), LIMITS)
+        defined = await engine.run("SELECT leak_of('x')", (), LIMITS)
+        for sign, said in (("?", "end of input"), (":id", 'or near ":"'), ("%s", 'or near "%"')):
+            told = await engine.run(f"SELECT * FROM orders WHERE id = {sign}", (1,), LIMITS)
+            assert isinstance(told, Failed)
+            assert told.words == f"syntax error at {said}. Write parameters as $1, $2, … in the statement."
+    finally:
+        await engine.aclose()
+    words = "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
+    assert unread == Failed(words)
+    assert isinstance(character, Failed)
+    assert character.words.startswith("null character not permitted. chr() makes characters that a text can hold")
+    assert isinstance(defined, Refused)
+    assert defined.why.startswith("leak_of() was defined in this database")

@@ -1,88 +1,15 @@
 """Roles and users that may more than a reader needs: which are refused, and of which a person is warned."""
 
-import re
-from collections.abc import AsyncIterator
-
 import pytest
-from tests.providers.database import mysql_shop, postgres_shop
-
-from pegboard.core.database import EVERYTHING, Checked, Limits, Refused, Rows, Severity
-from pegboard.providers.builtin.database.mysql import mysql_engine
 from pegboard.providers.builtin.database.mysql.powers import MEND
-from pegboard.providers.builtin.database.postgres import postgresql_engine
+from tests.providers.database import mysql_shop
+
+from pegboard.core.database import EVERYTHING, Limits, Refused, Rows, Severity
+from pegboard.providers.builtin.database.mysql import mysql_engine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 LIMITS = Limits(seconds=20)
-
-
-def as_role(shop: postgres_shop.Shop, name: str) -> str:
-    return re.sub(r"//[^@]*@", f"//{name}:pw@", shop.admin)
-
-
-@pytest.fixture
-async def roles(shop: postgres_shop.Shop) -> AsyncIterator[postgres_shop.Shop]:
-    lines = (
-        "CREATE ROLE mighty SUPERUSER",
-        "CREATE ROLE between IN ROLE mighty",
-        "CREATE ROLE makes CREATEROLE",
-        "CREATE ROLE sees_all BYPASSRLS LOGIN PASSWORD 'pw'",
-        "CREATE ROLE of_mighty LOGIN PASSWORD 'pw' IN ROLE mighty",
-        "CREATE ROLE far LOGIN PASSWORD 'pw' NOINHERIT IN ROLE between",
-        "CREATE ROLE of_maker LOGIN PASSWORD 'pw' IN ROLE makes",
-        "CREATE ROLE of_seer LOGIN PASSWORD 'pw' IN ROLE sees_all",
-    )
-    for line in lines:
-        await shop.outside(line)
-    yield shop
-    await shop.outside("DROP ROLE of_mighty, far, of_maker, of_seer, between, makes, sees_all, mighty")
-
-
-async def checked(address: str) -> tuple[Checked, object]:
-    engine = postgresql_engine(address, EVERYTHING)
-    try:
-        return await engine.check(), await engine.run("SELECT 1", (), LIMITS)
-    finally:
-        await engine.aclose()
-
-
-@pytest.mark.behaviour("databases.postgres.superuser")
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("of_mighty", "The role 'of_mighty' is a member of 'mighty', a superuser, and so may do what that one may."),
-        ("far", "The role 'far' is a member of 'mighty', a superuser, and so may do what that one may."),
-        (
-            "of_maker",
-            "The role 'of_maker' is a member of 'makes', which may create roles or replicate, and so may do what that "
-            "one may.",
-        ),
-    ],
-)
-async def test_a_role_that_may_become_a_superuser_is_refused_like_one(
-    roles: postgres_shop.Shop, name: str, why: str
-) -> None:
-    found, told = await checked(as_role(roles, name))
-    assert isinstance(told, Refused)
-    assert told.why == why
-    assert {finding.severity for finding in found.findings} == {Severity.REFUSED_UNLESS_FORCED}
-    forced = postgresql_engine(as_role(roles, name), EVERYTHING, forced=True)
-    answer = await forced.run("SELECT 1", (), LIMITS)
-    await forced.aclose()
-    assert isinstance(answer, Rows)
-
-
-@pytest.mark.behaviour("databases.postgres.superuser")
-async def test_a_role_that_reads_past_row_security_is_served_with_a_warning(roles: postgres_shop.Shop) -> None:
-    told = "reads past row security (BYPASSRLS)"
-    why = 'it is told rows that policies keep from others. If that is not meant: ALTER ROLE "sees_all" NOBYPASSRLS'
-    for name, words in (
-        ("sees_all", f"The role 'sees_all' {told}: {why}."),
-        ("of_seer", f"The role 'of_seer' {told} as a member of 'sees_all': {why}, or take the membership away."),
-    ):
-        found, answer = await checked(as_role(roles, name))
-        assert [(finding.message, finding.severity) for finding in found.findings] == [(words, Severity.WARNING)]
-        assert isinstance(answer, Rows)
 
 
 REFUSED = {

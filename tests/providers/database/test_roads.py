@@ -4,7 +4,6 @@ import anyio
 import pytest
 from tests.providers.database import mysql_shop, postgres_shop
 from tests.providers.database.test_mysql_attacks import closed
-from tests.providers.database.test_postgres_attacks import CLOSED
 from tests.support.roads import gone
 
 from pegboard.providers.builtin.database.mysql import mysql_engine
@@ -18,7 +17,7 @@ SECRETS = ("xyzzy", "plugh", "4242", "123-45", "987-65", "555-55", "open sesame"
 @pytest.mark.behaviour("databases.withheld", "databases.closed_columns")
 async def test_no_road_leads_to_what_is_closed_in_postgresql(shop: postgres_shop.Shop) -> None:
     before = await shop.state()
-    engine = postgresql_engine(shop.reader, CLOSED)
+    engine = postgresql_engine(shop.narrow, postgres_shop.SHUT)
     try:
         with anyio.fail_after(300):
             assert await gone(engine, "postgresql", "tables", "secret", "zebras", SECRETS) == []

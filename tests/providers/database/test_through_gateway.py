@@ -29,7 +29,8 @@ async def test_postgresql_is_searched_asked_and_left_alone_through_the_gateway(
     async def running() -> int:
         return int((await shop.outside(question))[0][0])
 
-    await asked_through_the_gateway(tmp_path, shop.reader, running)
+    url = await shop.login("gateway", postgres_shop.access("secret", "people.ssn"))
+    await asked_through_the_gateway(tmp_path, url, running)
 
 
 @pytest.mark.behaviour("builtins.execute_sql_answers", "builtins.search_schemas_by_meaning", "databases.closed_columns")

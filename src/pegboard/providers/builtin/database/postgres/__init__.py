@@ -1,16 +1,20 @@
-"""PostgreSQL: read by its own grammar, judged by its catalogue, run in a read-only transaction.
-
+"""PostgreSQL: the server enforces what may be read, by the privileges of a login; statements are limited here.
 Imported only where such a source is opened.
 """
 
 from pegboard.core.database import Access
+from pegboard.ports.databases import RoleManager
 
 from .engine import PostgresEngine
+from .roles import PostgresRoleManager
 
-__all__ = ["PostgresEngine", "postgresql_engine"]
+__all__ = ["PostgresEngine", "postgresql_engine", "postgresql_role_manager"]
 
 
 def postgresql_engine(url: str, access: Access, *, writes: bool = False, forced: bool = False) -> PostgresEngine:
-    """`writes`: rows may be changed through it. `forced`: its operator insists on a role that may do too much, or on
-    foreign tables."""
-    return PostgresEngine(url, access, writes=writes, forced=forced)
+    """`forced` changes nothing here: whoever asks the engine decides by what `check` finds."""
+    return PostgresEngine(url, access, writes=writes)
+
+
+def postgresql_role_manager(url: str, access: Access, *, writes: bool = False) -> RoleManager:
+    return PostgresRoleManager(url, access, writes=writes)

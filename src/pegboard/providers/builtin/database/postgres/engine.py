@@ -1,9 +1,7 @@
-"""PostgreSQL as a source: one statement in a read-only transaction of its own, judged by the grammar, the catalogue
-and the plan before it is run, and stopped on the server when nobody waits for it any more.
-"""
+"""PostgreSQL as a source: one statement in a transaction of its own, and stopped on the server when nobody waits."""
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -27,73 +25,54 @@ from pegboard.core.database import (
     Severity,
 )
 from pegboard.ports.databases import Parameters, SourceAway
-from pegboard.providers.builtin.database.unreadable import WAITS
+from pegboard.providers.builtin.database.unreadable import DENIED, WAITS, Unreadable
 
-from .arguments import bound
-from .catalogue import ask
-from .connecting import MEND, ROW, Metered, TooMuch, connect, place
-from .fetching import changed, fetched
-from .following import following
-from .found import Found
-from .functions import Missing, faulty, views_of
-from .hidden import hidden
-from .memory import STAMP as SAME
-from .plan import beyond, planned, untold
-from .reading import ONLY, ONLY_AND_WRITES, Broken, Named, Reading, Unreadable, read
-from .relations import Reach, Visible, literal, missing, reach
-from .rewriting import Rewritten, rewritten
-from .row_types import narrowed
-from .saying import discreet, failed
+from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, TooLargeError, connect, place
+from .errors import discreet_failure, names_more, refused_function, server_failure
+from .execution import change_rows, fetch_rows
+from .privileges import Closed, closed, findings, read_catalog
 from .schema import STAMP, read_schema
-from .views import looked_through
+from .statement import QUERIES_AND_WRITES, QUERIES_ONLY, Name, Statement, judge, read_statement
+from .values import bound
 
-_CONNECTIONS: Final = 8
-_IDLE: Final = 4
-_GRACE: Final = 5.0
-"""Seconds for a server to take a cancel and a rollback; after them the connection is cut."""
-_FIRST: Final = 16
-"""Rows that are asked for at first. Few answers have more; where they are too large together, they are asked for one by
-one."""
+_MAX_CONNECTIONS: Final = 8
+_MAX_IDLE: Final = 4
+_GRACE_S: Final = 5.0
+"""For a server to take a cancel and a rollback; after them the connection is cut."""
+_FIRST_ROWS: Final = 16
+"""Few answers have more; where they are too large together, they are asked for one by one."""
 _SHORT: Final = 4000
 """Characters that are read in less than it takes to hand them to a thread, or not much more."""
-_DRIVER: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
-
-
-@dataclass(frozen=True)
-class _Judged:
-    text: Rewritten
-    reading: Reading
-    reach: Reach
-    found: Found
-    access: Access
 
 
 class PostgresEngine:
-    """`forced`: its operator insists on a role that may do too much, or on foreign tables."""
-
     dialect: Final = Dialect.POSTGRESQL
 
-    def __init__(self, url: str, access: Access, *, writes: bool = False, forced: bool = False) -> None:
+    def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
         self._url = url
         self._access = access
         self._writes = writes
-        self._forced = forced
-        self._places = anyio.Semaphore(_CONNECTIONS)
-        self._idle: list[Metered] = []
-        self._known: tuple[str, Schema] | None = None
-        self._closed = False
+        self._places = anyio.Semaphore(_MAX_CONNECTIONS)
+        self._idle: list[MeteredConnection] = []
+        self._hidden: Closed | None = None
+        """As of the last check. None where nothing can be closed, or before the first."""
+        self._is_shut = False
 
     async def check(self) -> Checked:
         try:
-            async with self._connection(_looking) as connection:
-                checked: Checked = connection.role.checked(writes=self._writes)
-                return checked
+            async with self._reading() as connection:
+                catalog = await read_catalog(connection)
+                version = f"PostgreSQL {catalog.login['version']}"
+                judged = partial(findings, catalog, self._access, writes=self._writes)
+                if not self._access.is_whole:
+                    self._hidden = await anyio.to_thread.run_sync(closed, catalog, self._access)
+                return Checked(version, catalog.role, await anyio.to_thread.run_sync(judged))
         except SourceAway as away:
             return Checked("", None, (Finding(str(away), Severity.REFUSED_UNLESS_FORCED),))
 
     async def schema(self) -> Schema:
         async with self._reading() as connection:
-            return await self._schema(connection)
+            return await read_schema(connection, self._access)
 
     async def stamp(self) -> str:
         async with self._reading() as connection:
@@ -101,250 +80,205 @@ class PostgresEngine:
 
     async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
         begun = time.monotonic()
-        reading = await self._read(statement, write=write and self._writes)
-        is_tried = isinstance(reading, Unreadable) and reading.is_write and self._writes and not write
+        read = await self._read(statement, write=write and self._writes)
+        is_tried = isinstance(read, Unreadable) and read.is_write and self._writes and not write
         if is_tried:
             # A person is asked about what would run, and about nothing else.
-            reading = await self._read(statement, write=True)
-        match reading:
-            case Unreadable(why, mend, is_write):
-                return Refused(why, ONLY_AND_WRITES if self._writes and mend == ONLY else mend, is_write)
-            case Broken(words, position):
-                mend = ". Write parameters as $1, $2, … in the statement." if parameters else ""
-                return Failed(f"{words}{mend}", position, Fault.SYNTAX)
-        answer: Answer = Failed(_late(limits), None, Fault.TIME)
+            read = await self._read(statement, write=True)
+        match read:
+            case Unreadable(why, fix, is_write):
+                return Refused(why, QUERIES_AND_WRITES if self._writes and fix == QUERIES_ONLY else fix, is_write)
+            case Failed():
+                if parameters:
+                    return Failed(
+                        f"{read.words}. Write parameters as $1, $2, … in the statement.", read.position, read.fault
+                    )
+                return read
+        answer: Answer = _late(limits)
         try:
             with anyio.move_on_after(limits.seconds):
-                for first in (_FIRST, 1):
-                    with suppress(TooMuch):
-                        async with self._connection(partial(_begin, reading.writes and not is_tried, limits)) as one:
-                            if one.role.powers and not self._forced:
-                                return Refused(one.role.powers[0], MEND)
-                            answer = await self._answer(
-                                one, statement, reading, parameters, limits, begun, is_tried, first
-                            )
+                hidden = await self._known()
+                verdict = judge(read, hidden)
+                if isinstance(verdict, Unreadable):
+                    return Refused(verdict.why, verdict.mend)
+                if isinstance(verdict, Failed):
+                    return verdict
+                question = _Question(read, statement, parameters, limits, hidden, is_tried, begun)
+                for first in (_FIRST_ROWS, 1):
+                    with suppress(TooLargeError):
+                        async with self._connection(_begin(limits, writes=read.writes and not is_tried)) as connection:
+                            if isinstance(verdict, Name):
+                                return await _without_function(connection, verdict)
+                            answer = await self._answer(connection, question, first)
                         break
         except SourceAway as away:
             return Failed(str(away), None, Fault.AWAY)
         return answer
 
-    async def _read(self, statement: str, *, write: bool) -> Reading | Unreadable | Broken:
+    async def _read(self, statement: str, *, write: bool) -> Statement | Unreadable | Failed:
         if len(statement) < _SHORT:
-            return read(statement, write=write)
-        return await anyio.to_thread.run_sync(partial(read, statement, write=write))
+            return read_statement(statement, write=write)
+        return await anyio.to_thread.run_sync(partial(read_statement, statement, write=write))
+
+    async def _known(self) -> Closed | None:
+        """What is closed, by its names. The gateway checks before it asks; whoever does not is served as well."""
+        if self._hidden is None and not self._access.is_whole:
+            async with self._reading() as connection:
+                self._hidden = closed(await read_catalog(connection), self._access)
+        return self._hidden
 
     async def aclose(self) -> None:
-        self._closed = True
+        self._is_shut = True
         while self._idle:
-            await _shut(self._idle.pop())
+            await _close(self._idle.pop())
 
-    async def _answer(
-        self,
-        connection: Metered,
-        statement: str,
-        reading: Reading,
-        parameters: Parameters,
-        limits: Limits,
-        begun: float,
-        is_tried: bool,
-        first: int,
-    ) -> Answer:
-        """Raises `TooMuch` for rows that may be taken in one by one."""
-        text = Rewritten(statement)
+    async def _answer(self, connection: MeteredConnection, question: "_Question", first: int) -> Answer:
+        """Raises `TooLargeError` for rows that may be taken in one by one."""
+        error: BaseException | None = None
         try:
-            judged = await self._judge(connection, statement, reading)
-            if not isinstance(judged, _Judged):
-                return judged
-            text = judged.text
-            if parameters:
-                await connection.execute("SET LOCAL plan_cache_mode = auto")
-            guarded = not self._access.is_whole and reading.kind in {"select", "explain"}
-            # Without a name it makes room for the next by itself. Its plan is asked for as one without a name too.
-            prepared = await connection.prepare(text.text, name=None if guarded else "")
-            arguments = bound(parameters, prepared.get_parameters())
-            if isinstance(arguments, Failed):
-                return arguments
-            if guarded and (fault := await self._planned(connection, judged, arguments)):
-                return Refused(fault.why, fault.mend)
-            if is_tried:
-                await connection.fetch(f"EXPLAIN {text.text}", *arguments)
-                return WAITS
-            if not reading.writes:
-                return await fetched(connection, prepared, arguments, limits, begun, first)
-            rows = await changed(connection, prepared, arguments, limits, begun)
-            # Once the server was told to commit, to stop waiting would leave the caller without an answer to what
-            # happened.
-            with anyio.CancelScope(shield=True):
-                await connection.execute("COMMIT")
-            return rows
-        except TooMuch as much:
+            answer = await _execute(connection, question, first)
+            if not isinstance(answer, Failed):
+                return answer
+        except TooLargeError as much:
             if much.rows > 1:
                 raise
-            return Failed(f"A row of the answer is larger than {ROW // 2**20} MB.", None, Fault.MEMORY)
-        except asyncpg.DataError as error:
-            return self._told(
-                Failed(str(error).split(" (")[0], None, Fault.PARAMETERS)
-                if error.sqlstate is None
-                else failed(error, text),
-                statement,
-            )
+            return Failed(f"A row of the answer is larger than {MAX_BATCH_BYTES // 2**20} MB.", None, Fault.MEMORY)
         except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
             # It takes apart what it fetches, and a server may have types that are newer than it.
-            words = (
+            return Failed(
                 "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
             )
-            return Failed(words, None, Fault.OTHER)
         except asyncpg.QueryCanceledError:
             # The server keeps the same time, and may be the first to say so.
-            return Failed(_late(limits), None, Fault.TIME)
-        except _DRIVER as error:
-            return self._told(failed(error, text), statement)
-
-    async def _planned(self, connection: Metered, judged: _Judged, arguments: list[object]) -> Unreadable | None:
-        plan = await planned(connection, judged.text.text[judged.reading.query :], arguments)
-        fault = beyond(plan, judged.reach)
-        if fault is None and judged.reading.kind == "explain":
-            fault = await untold(connection, plan, judged.reach, judged.found, judged.access)
-        return fault
-
-    async def _judge(self, connection: Metered, statement: str, reading: Reading) -> _Judged | Refused | Failed:
-        found = await ask(connection, (reading,))
-        visible: Visible = ()
-        if not self._access.is_whole and any(one.schema == "information_schema" for one in found.relations.values()):
-            schema = await self._schema(connection)
-            visible = tuple((*table.name, tuple(column.name for column in table.columns)) for table in schema.tables)
-        rule = await narrowed(connection, found, self._access)
-        verdict = reach(reading, found, rule.access, visible, forced=self._forced)
-        fault = verdict if not isinstance(verdict, Reach) else faulty(reading, found, rule.access, rule.types)
-        if fault is None:
-            fault = await hidden(connection, (reading,), found, named=self._access.is_whole)
-        if fault is None:
-            fault = await looked_through(connection, views_of(found), self._access)
-            if isinstance(fault, Missing):
-                fault = next(missing(one) for one in reading.named if fault.name in _reached(found, one))
-        if fault is None and reading.writes and not self._access.is_whole:
-            target = next(found.relations[one.schema, one.name] for one in reading.named if one.target)
-            fault = await following(connection, statement, target, rule.access)
-        if fault is None:
-            assert isinstance(verdict, Reach)
-            if reading.verbose and not self._access.is_whole:
-                return Refused("EXPLAIN VERBOSE tells of more than is asked.", "Leave VERBOSE out.")
-            text = rewritten(statement, verdict.replacements)
-            if isinstance(text, Rewritten):
-                return _Judged(text, reading, verdict, found, rule.access)
-            fault = text
-        match fault:
-            case Missing(words, kind, name, position):
-                return Failed(words, position, kind, name)
-            case Unreadable(why, mend):
-                return Refused(why, mend)
-
-    def _told(self, answer: Failed, statement: str) -> Failed:
-        if self._access.is_whole:
-            return answer
-        return discreet(answer, statement, self._access)
-
-    async def _schema(self, connection: Metered) -> Schema:
-        stamp = str(await connection.fetchval(STAMP))
-        if self._known is None or self._known[0] != stamp:
-            connection.allow(1 << 40)
-            self._known = (stamp, await read_schema(connection, self._access, forced=self._forced))
-        return self._known[1]
+            return _late(question.limits)
+        except asyncpg.DataError as failure:
+            error = failure
+            words = Failed(str(failure).split(" (")[0], None, Fault.PARAMETERS)
+            answer = words if failure.sqlstate is None else server_failure(failure)
+        except DRIVER_ERRORS as failure:
+            error, answer = failure, server_failure(failure)
+        if question.hidden is None:
+            return (
+                Failed(DENIED) if getattr(error, "sqlstate", None) == "42501" and question.statement.writes else answer
+            )
+        return await discreet_failure(
+            connection, answer, error, question.statement, question.text, self._access, question.hidden
+        )
 
     @asynccontextmanager
-    async def _reading(self) -> AsyncIterator[Metered]:
+    async def _reading(self) -> AsyncIterator[MeteredConnection]:
         """A read-only transaction for questions of our own. Raises `SourceAway`."""
-        async with self._connection(_looking) as connection:
-            if connection.role.powers and not self._forced:
-                raise SourceAway(f"{place(self._url)}: {connection.role.powers[0]} {MEND}")
+        async with self._connection("BEGIN TRANSACTION READ ONLY") as connection:
+            connection.allow(1 << 40)
             try:
                 yield connection
-            except _DRIVER as error:
+            except DRIVER_ERRORS as error:
                 raise SourceAway(f"{place(self._url)}: {error}") from error
 
     @asynccontextmanager
-    async def _connection(self, begin: Callable[[Metered], str]) -> AsyncIterator[Metered]:
+    async def _connection(self, begin: str) -> AsyncIterator[MeteredConnection]:
         """One that nobody else uses, in a transaction that has begun; rolled back and reset afterwards, or closed where
         that does not work."""
         async with self._places:
             connection = await self._begun(begin)
-            whole = False
+            is_whole = False
             try:
                 yield connection
-                whole = True
+                is_whole = True
             finally:
                 # Also when cancelled: the server is to have stopped before anyone goes on.
                 with anyio.CancelScope(shield=True):
-                    await self._put_back(connection, whole)
+                    await self._put_back(connection, is_whole)
 
-    async def _begun(self, begin: Callable[[Metered], str]) -> Metered:
+    async def _begun(self, begin: str) -> MeteredConnection:
         """One that was kept and still answers, else a new one. Raises `SourceAway`."""
-        while self._idle:
-            connection = self._idle.pop()
-            with suppress(*_DRIVER):
-                await _execute(connection, begin(connection))
-                return connection
-        connection = await connect(self._url)
-        try:
-            await _execute(connection, begin(connection))
-        except _DRIVER as error:
-            raise SourceAway(f"{place(self._url)}: {error}") from error
-        return connection
-
-    async def _put_back(self, connection: Metered, whole: bool) -> None:
-        if whole and not connection.is_closed() and not connection.meter.overrun and not self._closed:
+        while True:
+            is_new = not self._idle
+            connection = await connect(self._url) if is_new else self._idle.pop()
             try:
-                with anyio.fail_after(_GRACE):
+                connection.forget_types()
+                await connection.execute(begin)
+                return connection
+            except DRIVER_ERRORS as error:
+                connection.terminate()
+                if is_new:
+                    raise SourceAway(f"{place(self._url)}: {error}") from error
+            except BaseException:
+                # Nothing is left of a connection on which nobody waits.
+                connection.terminate()
+                raise
+
+    async def _put_back(self, connection: MeteredConnection, is_whole: bool) -> None:
+        if is_whole and not connection.is_closed() and not connection.meter.is_overrun and not self._is_shut:
+            try:
+                with anyio.fail_after(_GRACE_S):
                     undo = "ROLLBACK;" if connection.is_in_transaction() else ""
                     await connection.execute(f"{undo}{connection.get_reset_query()}")
-                if len(self._idle) < _IDLE:
+                if len(self._idle) < _MAX_IDLE:
                     self._idle.append(connection)
                     return
-            except (*_DRIVER, TimeoutError):
+            except (*DRIVER_ERRORS, TimeoutError):
                 connection.terminate()
-        await _shut(connection)
+        await _close(connection)
 
 
-def _reached(found: Found, named: Named) -> frozenset[str]:
-    """The views that are read by this name."""
-    relation = found.relations[named.schema, named.name]
-    return frozenset(f"{schema}.{name}" for schema, name in ((relation.schema, relation.name), *relation.family))
+@dataclass(frozen=True)
+class _Question:
+    statement: Statement
+    text: str
+    parameters: Parameters
+    limits: Limits
+    hidden: Closed | None
+    is_tried: bool
+    """A statement that writes, which is only planned."""
+    begun: float
 
 
-async def _execute(connection: Metered, text: str) -> None:
-    """Nothing is left of a connection on which it fails, or on which nobody waits for it."""
+async def _execute(connection: MeteredConnection, question: _Question, first: int) -> Answer:
+    # Without a name it makes room for the next by itself.
+    prepared = await connection.prepare(question.text, name="")
+    arguments = bound(question.parameters, prepared.get_parameters())
+    if isinstance(arguments, Failed):
+        return arguments
+    if question.is_tried:
+        await connection.fetch(f"EXPLAIN {question.text}", *arguments)
+        return WAITS
+    if not question.statement.writes:
+        rows = await fetch_rows(connection, prepared, arguments, question.limits, question.begun, first)
+        is_plan = question.statement.kind == "explain" and question.hidden is not None
+        if is_plan and names_more(rows.rows, question.text, question.hidden):
+            return Refused("The plan of this statement names what is closed.", "Run the query itself.")
+        return rows
+    rows = await change_rows(connection, prepared, arguments, question.limits, question.begun)
+    # Once the server was asked to commit, to stop waiting would leave the caller without an answer to what happened.
+    with anyio.CancelScope(shield=True):
+        await connection.execute("COMMIT")
+    return rows
+
+
+async def _without_function(connection: MeteredConnection, function: Name) -> Refused | Failed:
+    is_defined = "SELECT bool_or(oid >= 16384) FROM pg_catalog.pg_proc WHERE proname = $1"
+    refused = refused_function(function, await connection.fetchval(is_defined, function.name))
+    return refused if isinstance(refused, Failed) else Refused(*refused)
+
+
+async def _close(connection: MeteredConnection) -> None:
+    """Whether it was closed well or not, nothing of it is left."""
     try:
-        if await connection.execute(text) != "SELECT 1" or connection.memory.is_full:
-            connection.forget()
-    except BaseException:
-        connection.terminate()
-        raise
-
-
-async def _shut(connection: Metered) -> None:
-    try:
-        await connection.close(timeout=_GRACE)
-    except (*_DRIVER, TimeoutError):
+        await connection.close(timeout=_GRACE_S)
+    except (*DRIVER_ERRORS, TimeoutError):
         connection.terminate()
 
 
-def _begin(writes: bool, limits: Limits, connection: Metered) -> str:
-    """A first query pins the snapshot, after which no command can make the transaction write. It finds a row where
-    nothing was written since the catalogue was asked."""
-    way = "READ WRITE" if writes else "READ ONLY"
-    # A server that is busy for somebody who is gone looks up only if it is told to; since PostgreSQL 14 it can be.
-    looks = "SET LOCAL client_connection_check_interval = '1s'; " if connection.get_server_version().major >= 14 else ""
+def _begin(limits: Limits, *, writes: bool) -> str:
+    """A first query pins the snapshot, after which no command can make the transaction write."""
     late = max(1, int(limits.seconds * 1000))
+    # A server that is busy for somebody who is gone looks up only where it is asked to.
     return (
-        f"BEGIN TRANSACTION {way}; SET LOCAL statement_timeout = {late}; {looks}"
-        f"SELECT 1 WHERE {SAME} = {literal(connection.memory.stamp)}"
+        f"BEGIN TRANSACTION READ {'WRITE' if writes else 'ONLY'}; SET LOCAL statement_timeout = {late}; "
+        "SET LOCAL client_connection_check_interval = '1s'; SELECT 1"
     )
 
 
-def _looking(_: Metered) -> str:
-    """For questions of our own."""
-    return "BEGIN TRANSACTION READ ONLY"
-
-
-def _late(limits: Limits) -> str:
-    return f"The statement was stopped after {limits.seconds:g} s."
+def _late(limits: Limits) -> Failed:
+    return Failed(f"The statement was stopped after {limits.seconds:g} s.", None, Fault.TIME)

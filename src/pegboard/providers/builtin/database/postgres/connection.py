@@ -1,0 +1,154 @@
+"""A connection to a PostgreSQL server that takes in no more bytes than were allowed."""
+
+import asyncio
+import ssl
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import asyncpg
+from asyncpg.connection import Connection
+
+from pegboard.ports.databases import SourceAway
+from pegboard.providers.builtin.database.names import names
+
+from .values import AS_TEXT, WHOLE_AS_TEXT, composite_types, iso_moment
+
+CONNECT_TIMEOUT_S: Final = 10.0
+MAX_BATCH_BYTES: Final = 32 * 2**20
+"""In answer to one request for rows. A server sends a value of a gigabyte if it is asked for one."""
+DRIVER_ERRORS: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+
+_URL_OPTIONS: Final = names(
+    """
+    application_name database dbname host passfile password port search_path sslcert sslcrl sslkey sslmode
+    sslpassword sslrootcert target_session_attrs user
+    """
+)
+"""The driver would send any other to the server as a setting."""
+_SETTINGS: Final = {
+    "application_name": "pegboard",
+    "default_transaction_read_only": "on",
+    "idle_in_transaction_session_timeout": "60s",
+    "lock_timeout": "2s",
+    "statement_timeout": "60s",
+    "jit": "off",
+    "work_mem": "32MB",
+    # As the grammar that judges reads a backslash, so must the one that runs.
+    "standard_conforming_strings": "on",
+    "datestyle": "ISO, MDY",
+    "intervalstyle": "iso_8601",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+}
+
+
+class TooLargeError(Exception):
+    """More bytes came than were allowed, of so many rows that were asked for at once."""
+
+    def __init__(self, rows: int = 1) -> None:
+        super().__init__(rows)
+        self.rows = rows
+
+
+class _Meter(asyncio.Protocol):
+    """Between the transport and the driver: counts what comes, and hangs up when it is too much."""
+
+    def __init__(self, inner: Any, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._receive = inner.data_received
+        self.connection_lost, self.eof_received = inner.connection_lost, inner.eof_received  # type: ignore[method-assign]
+        self.pause_writing, self.resume_writing = inner.pause_writing, inner.resume_writing  # type: ignore[method-assign]
+        self.room = MAX_BATCH_BYTES
+        self.received = 0
+        self.is_overrun = False
+
+    def data_received(self, data: bytes) -> None:
+        self.received += len(data)
+        self.room -= len(data)
+        if self.room < 0:
+            self.is_overrun = True
+            self._transport.abort()
+        else:
+            self._receive(data)
+
+
+class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no types
+    __slots__ = ("_composed", "meter")
+
+    def __init__(self, protocol: Any, transport: Any, loop: Any, addr: Any, config: Any, params: Any) -> None:
+        super().__init__(protocol, transport, loop, addr, config, params)
+        self.meter = _Meter(protocol, transport)
+        self._composed: dict[int, tuple[str, str]] = {}
+        transport.set_protocol(self.meter)
+
+    def allow(self, size: int) -> int:
+        """So many bytes from here on; returns what was received until now."""
+        self.meter.room = size
+        return self.meter.received
+
+    def forget_types(self) -> None:
+        """Types of rows and ranges, which may have changed on the server."""
+        while self._composed:
+            number, (name, schema) = self._composed.popitem()
+            self._protocol.get_settings().remove_python_codec(number, name, schema)
+
+    async def _introspect_types(self, typeoids: Any, timeout: Any) -> Any:
+        """The driver asks for whatever it meets for the first time, and would then refuse rows that hold a date."""
+        types, statement = await super()._introspect_types(typeoids, timeout)
+        for number, name, schema, kind, reader in composite_types(types):
+            if number not in self._composed and number not in WHOLE_AS_TEXT.values():
+                self._protocol.get_settings().add_python_codec(number, name, schema, (), kind, str, reader, "text")
+                self._composed[number] = name, schema
+        return types, statement
+
+
+async def connect(url: str) -> MeteredConnection:
+    """Raises `SourceAway`, in words without the password."""
+    parts = urlsplit(url)
+    options = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name in _URL_OPTIONS]
+    address = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(options), ""))
+    try:
+        connection: MeteredConnection = await asyncpg.connect(
+            address,
+            timeout=CONNECT_TIMEOUT_S,
+            server_settings=_SETTINGS,
+            connection_class=MeteredConnection,
+            statement_cache_size=40,
+        )
+    except (*DRIVER_ERRORS, ValueError, ssl.SSLError, TimeoutError) as error:
+        raise SourceAway(_unreachable(url, error)) from error
+    try:
+        for name in sorted(AS_TEXT):
+            await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=str, format="text")
+        for name in ("timestamp", "timestamptz"):
+            await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=iso_moment, format="text")
+        for name, number in WHOLE_AS_TEXT.items():
+            # The driver's own way asks the server first, and takes no type that holds others.
+            settings = connection._protocol.get_settings()
+            settings.add_python_codec(number, name, "pg_catalog", (), "scalar", str, str, "text")
+    except DRIVER_ERRORS as error:
+        connection.terminate()
+        raise SourceAway(_unreachable(url, error)) from error
+    return connection
+
+
+def place(url: str) -> str:
+    """Where a source is, as it may be shown: neither user nor password."""
+    parts = urlsplit(url)
+    host = parts.hostname or dict(parse_qsl(parts.query)).get("host") or "this machine"
+    return f"PostgreSQL at {host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+
+def _unreachable(url: str, error: BaseException) -> str:
+    where, words = place(url), str(getattr(error, "message", None) or error).strip().split("\n")[0].rstrip(".")
+    match getattr(error, "sqlstate", None):
+        case "28P01" | "28000":
+            return f"{where} does not let us in: {words}. Check the user, the password and pg_hba.conf."
+        case "3D000":
+            return f"{where} does not exist: {words}. Correct the database's name in the URL."
+        case "53300":
+            return f"{where} takes no more connections: {words}. Close some, or raise max_connections."
+    check = "Check that the server runs and that the address is right."
+    if isinstance(error, TimeoutError):
+        return f"{where} did not answer within {CONNECT_TIMEOUT_S:g} s. {check}"
+    return f"{where} cannot be reached: {words or type(error).__name__}. {check}"

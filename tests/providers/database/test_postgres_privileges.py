@@ -1,0 +1,390 @@
+"""What is found about the login of a PostgreSQL source, and what its role manager makes of it."""
+
+import secrets
+from dataclasses import dataclass, replace
+
+import anyio
+import asyncpg
+import pytest
+from tests.providers.database.postgres_shop import SHUT, Shop, access, make_shop
+
+from pegboard.core.database import EVERYTHING, Access, Checked, Failed, Fault, Limits, Refused, Rows, Severity
+from pegboard.ports.databases import SourceAway
+from pegboard.providers.builtin.database.postgres import postgresql_engine, postgresql_role_manager
+from pegboard.providers.builtin.database.unreadable import WAITS
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+LIMITS = Limits(seconds=20)
+REFUSED, FORCED, WARNING = Severity.REFUSED, Severity.REFUSED_UNLESS_FORCED, Severity.WARNING
+
+
+@dataclass(frozen=True)
+class Case:
+    made: str
+    """What an administrator runs before; `{0}` is the login."""
+    rule: Access
+    severity: Severity
+    words: str
+    statement: str = ""
+    writes: bool = False
+    undone: str = "SELECT 1"
+    reads: str = "orders, customers"
+
+
+NOTHING = access("public.nothing_here")
+CASES = {
+    "superuser": Case(
+        "ALTER ROLE {0} SUPERUSER", EVERYTHING, FORCED, "is a superuser", 'ALTER ROLE "{0}" NOSUPERUSER;'
+    ),
+    "superuser where something is closed": Case("ALTER ROLE {0} SUPERUSER", NOTHING, REFUSED, "is a superuser"),
+    "creates roles": Case("ALTER ROLE {0} CREATEROLE", EVERYTHING, FORCED, "may create roles", "NOCREATEROLE;"),
+    "creates roles, closed": Case("ALTER ROLE {0} CREATEROLE", NOTHING, REFUSED, "may create roles"),
+    "replicates": Case("ALTER ROLE {0} REPLICATION", NOTHING, REFUSED, "may replicate"),
+    "creates databases": Case("ALTER ROLE {0} CREATEDB", NOTHING, FORCED, "may create databases"),
+    "is in a superuser, and does not inherit": Case(
+        "CREATE ROLE {0}_far SUPERUSER; CREATE ROLE {0}_near IN ROLE {0}_far; ALTER ROLE {0} NOINHERIT; "
+        "GRANT {0}_near TO {0}",
+        NOTHING,
+        REFUSED,
+        "as a member of '{0}_far', a superuser",
+        'REVOKE "{0}_near" FROM "{0}";',
+        undone="DROP ROLE {0}_near, {0}_far",
+    ),
+    "reads files": Case("GRANT pg_read_server_files TO {0}", NOTHING, REFUSED, "may read the server's files"),
+    "runs programs": Case("GRANT pg_execute_server_program TO {0}", EVERYTHING, FORCED, "may run programs"),
+    "reads all data": Case("GRANT pg_read_all_data TO {0}", NOTHING, REFUSED, "reads every table (pg_read_all_data)"),
+    "watches others": Case("GRANT pg_monitor TO {0}", NOTHING, REFUSED, "sees what other sessions ask (pg_monitor)"),
+    "ends others": Case("GRANT pg_signal_backend TO {0}", EVERYTHING, FORCED, "may end other people's sessions"),
+    "calls a function of administrators": Case(
+        "GRANT EXECUTE ON FUNCTION pg_read_file(text) TO {0}",
+        NOTHING,
+        REFUSED,
+        "functions that the server keeps to administrators: pg_catalog.pg_read_file(text)",
+    ),
+    "reads past row security": Case("ALTER ROLE {0} BYPASSRLS", EVERYTHING, WARNING, "reads past row security"),
+    "reads past row security that is there": Case(
+        "ALTER ROLE {0} BYPASSRLS; ALTER TABLE orders ENABLE ROW LEVEL SECURITY",
+        EVERYTHING,
+        FORCED,
+        "reads past row security (BYPASSRLS) (public.orders)",
+        undone="ALTER TABLE orders DISABLE ROW LEVEL SECURITY",
+    ),
+    "reads a closed table": Case(
+        "GRANT SELECT ON secret TO {0}",
+        access("secret"),
+        REFUSED,
+        "can read what the board closes: public.secret.",
+        'REVOKE SELECT ON "public"."secret" FROM "{0}";',
+    ),
+    "reads a closed column": Case(
+        "GRANT SELECT ON people TO {0}",
+        access("people.ssn"),
+        REFUSED,
+        "can read what the board closes: public.people.ssn.",
+        'GRANT SELECT ("id", "name", "city") ON "public"."people" TO "{0}";',
+    ),
+    "reads what is closed to all but some": Case(
+        "GRANT SELECT ON kinds TO PUBLIC",
+        access(allow=("public.orders", "public.customers")),
+        REFUSED,
+        "public.kinds",
+        'REVOKE SELECT ON "public"."kinds" FROM PUBLIC;',
+    ),
+    "reads by a role that it would set": Case(
+        "CREATE ROLE {0}_near NOLOGIN; GRANT USAGE ON SCHEMA hr TO {0}_near; GRANT SELECT ON hr.pay TO {0}_near; "
+        "ALTER ROLE {0} NOINHERIT; GRANT {0}_near TO {0}",
+        access("hr.*"),
+        REFUSED,
+        "hr.pay",
+        'REVOKE "{0}_near" FROM "{0}";',
+        undone="DROP OWNED BY {0}_near; DROP ROLE {0}_near",
+    ),
+    "reads a view over a view over what is closed": Case(
+        "GRANT SELECT ON secret_far TO {0}",
+        access("public.secret"),
+        REFUSED,
+        "can read public.secret_far, which show",
+        'REVOKE SELECT ON "public"."secret_far" FROM "{0}";',
+    ),
+    "reads a view of whole rows": Case(
+        "GRANT SELECT ON people_rows TO {0}", access("people.ssn"), REFUSED, "public.people_rows"
+    ),
+    "reads a materialized view": Case(
+        "GRANT SELECT ON secret_kept TO {0}", access("public.secret"), REFUSED, "secret_kept"
+    ),
+    "reads a parent of what is closed": Case("GRANT SELECT ON ledger TO {0}", access("ledger_shut"), REFUSED, "ledger"),
+    "reads a child of what is closed": Case(
+        "GRANT SELECT ON vault_child TO {0}", access("vault"), REFUSED, "vault_child"
+    ),
+    "reads a part by a closed column": Case(
+        "GRANT SELECT ON ledger_open TO {0}", access("public.ledger.kind"), REFUSED, "ledger_open"
+    ),
+    "reads a column that is computed": Case(
+        "GRANT SELECT (id, copy) ON copied TO {0}", access("copied.ssn"), REFUSED, "public.copied.copy"
+    ),
+    "reads rows of a closed table in a column": Case(
+        "GRANT SELECT (id, s) ON rows_kept TO {0}", access("public.secret"), REFUSED, "public.rows_kept.s"
+    ),
+    "reads a closed sequence": Case(
+        "GRANT SELECT ON SEQUENCE counter TO {0}",
+        access("counter"),
+        REFUSED,
+        "counter",
+        'SELECT ON SEQUENCE "public"."counter"',
+    ),
+    "calls what runs with other rights": Case(
+        "GRANT EXECUTE ON FUNCTION peek() TO {0}",
+        NOTHING,
+        REFUSED,
+        "functions that run with the rights of their owners: public.peek()",
+        'REVOKE EXECUTE ON ROUTINE public.peek() FROM "{0}";',
+    ),
+    "owns a closed table": Case(
+        "CREATE TABLE mine (id int); ALTER TABLE mine OWNER TO {0}",
+        access("mine"),
+        REFUSED,
+        "owns what it asks",
+        'REASSIGN OWNED BY "{0}" TO CURRENT_USER;',
+        undone="DROP TABLE mine",
+    ),
+    "owns a table": Case(
+        "CREATE TABLE mine (id int); ALTER TABLE mine OWNER TO {0}",
+        EVERYTHING,
+        FORCED,
+        "public.mine",
+        undone="DROP TABLE mine",
+    ),
+    "changes tables": Case(
+        "GRANT INSERT, UPDATE (note) ON orders TO {0}",
+        EVERYTHING,
+        FORCED,
+        "may change tables: public.orders.",
+        'REVOKE INSERT, UPDATE ON "public"."orders" FROM "{0}";',
+    ),
+    "changes a sequence": Case(
+        "GRANT UPDATE ON SEQUENCE counter TO {0}", EVERYTHING, FORCED, "may change tables: public.counter"
+    ),
+    "creates tables": Case(
+        "GRANT CREATE ON SCHEMA public TO {0}",
+        EVERYTHING,
+        FORCED,
+        "may create tables in SCHEMA public",
+        "CREATE ON SCHEMA public",
+    ),
+    "changes what is closed": Case(
+        "GRANT INSERT ON secret TO {0}",
+        access("public.secret"),
+        FORCED,
+        "that the board closes: public.secret",
+        writes=True,
+    ),
+    "changes what a trigger reads with other rights": Case(
+        "CREATE TABLE t (id int, w text); CREATE FUNCTION t() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS "
+        "$$BEGIN new.w := (SELECT max(word) FROM public.secret); RETURN new; END$$; "
+        "CREATE TRIGGER t BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION t(); GRANT SELECT, INSERT ON t TO {0}",
+        access("public.secret"),
+        REFUSED,
+        "rules and triggers that run with other rights lead further: public.t",
+        'REVOKE INSERT ON "public"."t" FROM "{0}";',
+        writes=True,
+        undone="DROP TABLE t; DROP FUNCTION t()",
+    ),
+    "deletes what is closed by a foreign key": Case(
+        "CREATE TABLE a (id int PRIMARY KEY); CREATE TABLE b (id int REFERENCES a ON DELETE CASCADE); "
+        "GRANT SELECT, DELETE ON a TO {0}",
+        access("public.b"),
+        FORCED,
+        "foreign keys lead further: public.a",
+        writes=True,
+        undone="DROP TABLE a, b",
+    ),
+    "reads another server": Case(
+        "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER far FOREIGN DATA WRAPPER w; "
+        "CREATE FOREIGN TABLE f (id int) SERVER far; "
+        "GRANT SELECT ON f TO {0}; GRANT USAGE ON FOREIGN SERVER far TO {0}",
+        EVERYTHING,
+        FORCED,
+        "reaches other servers, which no read-only transaction protects: public.f, far",
+        'REVOKE USAGE ON FOREIGN SERVER far FROM "{0}";',
+        undone="DROP FOREIGN DATA WRAPPER w CASCADE",
+    ),
+    "will read what is created later": Case(
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO {0}",
+        NOTHING,
+        WARNING,
+        "may read every table that postgres will create",
+        'IN SCHEMA "public" REVOKE SELECT ON TABLES FROM "{0}";',
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def own(postgres_server: str) -> Shop:
+    return anyio.run(make_shop, postgres_server, f"own{secrets.token_hex(4)}")
+
+
+async def checked(url: str, rule: Access, *, writes: bool = False) -> Checked:
+    engine = postgresql_engine(url, rule, writes=writes)
+    try:
+        return await engine.check()
+    finally:
+        await engine.aclose()
+
+
+@pytest.mark.behaviour("databases.postgres.privileges")
+@pytest.mark.parametrize("name", CASES)
+async def test_a_login_that_may_too_much_is_found_and_the_statements_take_it_away(own: Shop, name: str) -> None:
+    case, login = CASES[name], f"login{secrets.token_hex(4)}"
+    url = own.reader.replace(own.reader.split("//")[1].split(":")[0], login)
+    await own.outside(f"CREATE ROLE {login} LOGIN PASSWORD 'reads'")
+    try:
+        for line in (f"GRANT SELECT ON {case.reads} TO {{0}}", case.made):
+            await _run(own, line.format(login))
+        found = await checked(url, case.rule, writes=case.writes)
+        fitting = [each for each in found.findings if case.words.format(login) in each.message]
+        assert [each.severity for each in fitting] == [case.severity], found.findings
+        assert found.role == login
+        assert any(case.statement.format(login) in each for each in fitting[0].statements), fitting
+        for statement in fitting[0].statements:
+            await _run(own, statement)
+        after = await checked(url, case.rule, writes=case.writes)
+        assert [each for each in after.findings if case.words.format(login) in each.message] == []
+    finally:
+        await _run(own, f"DROP OWNED BY {login}")
+        await _run(own, case.undone.format(login))
+        await _run(own, f"DROP ROLE {login}")
+        await _run(own, "REVOKE SELECT ON kinds FROM PUBLIC")
+
+
+async def _run(shop: Shop, statements: str) -> None:
+    connection = await asyncpg.connect(shop.admin)
+    try:
+        await connection.execute(statements)
+    finally:
+        await connection.close()
+
+
+@pytest.mark.behaviour("databases.postgres.privileges")
+async def test_a_login_as_the_manager_makes_it_is_fine_and_reads_what_is_open(own: Shop) -> None:
+    rules = {
+        "all": EVERYTHING,
+        "some": access("public.secret", "people.ssn"),
+        "few": access(allow=("public.orders", "public.people_ssns", "public.kinds.id")),
+    }
+    listed = {}
+    for name, rule in rules.items():
+        for writes in (False, True):
+            url = await own.login(name, rule, writes=writes)
+            assert (await checked(url, rule, writes=writes)).findings == (), (name, writes)
+            assert (await postgresql_role_manager(url, rule, writes=writes).script(None)).statements == ()
+        engine = postgresql_engine(url, rule, writes=True)
+        listed[name] = {
+            table.name.table: [one.name for one in table.columns] for table in (await engine.schema()).tables
+        }
+        assert await engine.run("DELETE FROM orders WHERE id = 1", (), LIMITS) == WAITS
+        await engine.aclose()
+    assert listed["few"] == {
+        "orders": ["id", "customer_id", "total", "note", "made_on"],
+        "kinds": ["id"],
+        # Named by itself, it is its operator's way to show what it makes of something closed.
+        "people_ssns": ["name", "number"],
+    }
+    assert "secret" in listed["all"]
+    assert listed["some"]["people"] == ["id", "name", "city"]
+    assert not {"secret", "secret_far", "people_rows"} & listed["some"].keys()
+
+
+@pytest.mark.behaviour("databases.postgres.privileges")
+async def test_a_login_that_reads_too_much_is_repaired_and_the_password_is_shown_nowhere(own: Shop) -> None:
+    rule = access("public.secret")
+    url = own.reader.replace("_reader:reads@", "_fresh:it's%20hidden@")
+    manager = postgresql_role_manager(url, rule)
+    script = await manager.script(own.admin)
+    assert script.statements[0] == f"CREATE ROLE \"{script.role}\" LOGIN PASSWORD 'choose-a-long-one';"
+    with pytest.raises(SourceAway):
+        await manager.script(None)
+    assert (await manager.apply(own.admin)).statements == script.statements
+    assert (await checked(url, rule)).findings == ()
+    await _run(own, f"GRANT SELECT ON secret TO {script.role}; GRANT CREATE ON SCHEMA public TO {script.role}")
+    assert [each.severity for each in (await checked(url, rule)).findings] == [REFUSED, FORCED]
+    fixed = await manager.apply(own.admin)
+    assert f'REVOKE SELECT ON "public"."secret" FROM "{script.role}";' in fixed.statements
+    assert (await checked(url, rule)).findings == ()
+    with pytest.raises(SourceAway, match="the server's own superuser"):
+        await postgresql_role_manager(own.admin, rule).script(own.admin)
+    assert (await checked(own.admin, rule)).findings[0].severity is REFUSED
+
+
+@pytest.mark.behaviour("databases.postgres.privileges")
+async def test_views_with_the_rights_of_their_callers_and_row_security_narrow_further(own: Shop) -> None:
+    await _run(own, "CREATE VIEW own_rights WITH (security_invoker = on) AS SELECT word FROM secret")
+    rule = access("public.secret")
+    url = await own.login("invoker", rule)
+    engine = postgresql_engine(url, rule)
+    try:
+        denied = await engine.run("SELECT word FROM own_rights", (), LIMITS)
+        await _run(own, "ALTER TABLE orders ENABLE ROW LEVEL SECURITY; CREATE POLICY few ON orders USING (id < 3)")
+        few = await engine.run("SELECT count(*) FROM orders", (), LIMITS)
+        findings = (await engine.check()).findings
+    finally:
+        await engine.aclose()
+        await _run(
+            own, "DROP POLICY few ON orders; ALTER TABLE orders DISABLE ROW LEVEL SECURITY; DROP VIEW own_rights"
+        )
+    assert denied == Failed(
+        "The user of this source may not do that there. Its operator can grant it.", None, Fault.OTHER
+    )
+    assert isinstance(few, Rows)
+    assert few.rows == ((2,),)
+    assert findings == ()
+
+
+@pytest.mark.behaviour("databases.withheld")
+async def test_errors_name_and_show_nothing_that_the_statement_does_not(own: Shop) -> None:
+    await _run(own, "CREATE TABLE referring (id int PRIMARY KEY, sid int CONSTRAINT by_secret_word REFERENCES secret)")
+    await _run(own, "CREATE VIEW big AS SELECT note FROM orders WHERE id < 0")
+    url = await own.login("writer", SHUT, writes=True)
+    engine = postgresql_engine(url, SHUT, writes=True)
+    try:
+        answers = [
+            await engine.run(text, (), LIMITS, write=text.startswith("INSERT"))
+            for text in (
+                "INSERT INTO referring VALUES (1, 999)",
+                "SELECT note::int FROM orders",
+                "SELECT nme FROM people",
+                "SELECT sss FROM people p",
+                "SELECT nothing FROM secret",
+                "SELECT $1::int FROM secret",
+                "SELECT hr.f(1)",
+                "SELECT 1::hr.pay",
+                "SELECT 'a' COLLATE hr.x",
+                "INSERT INTO secret VALUES (9, 'x')",
+                "INSERT INTO people_fine VALUES ('a', 'b')",
+            )
+        ]
+    finally:
+        await engine.aclose()
+        await _run(own, "DROP VIEW big; DROP TABLE referring")
+    said = [answer.words if isinstance(answer, Failed) else answer for answer in answers]
+    assert said == [
+        'insert or update on table "referring" violates foreign key constraint "…"',
+        'invalid input syntax for type integer: "…"',
+        'column "nme" does not exist',
+        'column "sss" does not exist',
+        'relation "secret" does not exist',
+        'relation "secret" does not exist',
+        "function hr.f() does not exist",
+        'type "hr.pay" does not exist',
+        'schema "hr" does not exist',
+        'relation "secret" does not exist',
+        "The user of this source may not do that there. Its operator can grant it.",
+    ]
+
+
+@pytest.mark.behaviour("databases.postgres.privileges")
+async def test_a_refusal_of_a_statement_needs_no_server(own: Shop) -> None:
+    away = replace(own, reader="postgresql://me:hidden@127.0.0.1:1/shop")
+    engine = postgresql_engine(away.reader, EVERYTHING)
+    assert isinstance(await engine.run("DROP TABLE orders", (), LIMITS), Refused)
+    assert (await engine.check()).version == ""
