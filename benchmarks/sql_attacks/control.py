@@ -51,9 +51,9 @@ def _duckdb(path: str, sql: str, until: float) -> str:
 
     import duckdb
 
-    from pegboard.providers.builtin.database.duckdb import zones
+    from pegboard.providers.builtin.database.duckdb.connection import provide_time_zones
 
-    zones.lend()
+    provide_time_zones()
     # Nothing is fetched from outside for a control.
     config: dict[str, str | bool | int | float | list[str]] = {"memory_limit": "512MB"}
     config |= dict.fromkeys(_REPOSITORIES, "http://127.0.0.1:9")

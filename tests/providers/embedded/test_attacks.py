@@ -15,7 +15,7 @@ from benchmarks.sql_attacks.stage import Stage
 
 from pegboard.core.database import Access, Catch, Checked, Dialect, Field, Limits, Schema
 from pegboard.ports.databases import Answer, Engine, Failed, Parameters, Rows
-from pegboard.providers.builtin.database.duckdb import zones
+from pegboard.providers.builtin.database.duckdb.connection import provide_time_zones
 
 GIVEN = Path(__file__).parents[2] / "corpus" / "sql_attacks.json"
 OWN = Path(__file__).parent / "own.json"
@@ -79,7 +79,7 @@ def bare_sqlite(path: Path) -> Engine:
 
 
 def bare_duckdb(path: Path) -> Engine:
-    zones.lend()
+    provide_time_zones()
 
     def run(statement: str) -> Answer:
         with duckdb.connect(str(path)) as connection:

@@ -5,7 +5,7 @@ import time
 import duckdb
 import pytest
 
-from pegboard.providers.builtin.database.duckdb.watching import Watch
+from pegboard.providers.builtin.database.duckdb.execution import Watch
 
 ENDLESS = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range < 0"
 

@@ -1,7 +1,7 @@
-"""Functions and tables of DuckDB's own: those that compute or tell the schema may be used, all others may not.
+"""Functions and tables of DuckDB's own: those that compute or describe the schema may be used, all others may not.
 
 Which functions there are is asked of the engine itself, so that a new version brings its new ones; what is refused is
-what reads settings, files, secrets or the catalogue, what waits, and what leaves something behind.
+what reads settings, files, secrets or the catalog, what waits, and what leaves something behind.
 """
 
 import re
@@ -13,24 +13,24 @@ import duckdb
 TABLE_FUNCTIONS: Final = frozenset(
     {"generate_series", "json_each", "json_tree", "pg_timezone_names", "range", "repeat", "repeat_row", "unnest"}
 )
-CATALOGUE_FUNCTIONS: Final = frozenset(
+CATALOG_FUNCTIONS: Final = frozenset(
     {"duckdb_columns", "duckdb_constraints", "duckdb_functions", "duckdb_indexes", "duckdb_keywords"}
     | {"duckdb_schemas", "duckdb_tables", "duckdb_types", "duckdb_views", "pragma_show", "pragma_table_info"}
     | {"pragma_version"}
 )
-CATALOGUE_TABLES: Final = frozenset(
+CATALOG_TABLES: Final = frozenset(
     {"duckdb_columns", "duckdb_constraints", "duckdb_indexes", "duckdb_schemas", "duckdb_tables", "duckdb_types"}
     | {"duckdb_views", "pg_am", "pg_attrdef", "pg_attribute", "pg_class", "pg_collation", "pg_constraint"}
     | {"pg_database", "pg_depend", "pg_description", "pg_enum", "pg_index", "pg_indexes", "pg_namespace", "pg_proc"}
     | {"pg_sequence", "pg_sequences", "pg_tables", "pg_tablespace", "pg_type", "pg_views", "sqlite_master"}
     | {"sqlite_schema"}
 )
-CATALOGUE_SCHEMAS: Final = frozenset({"information_schema", "pg_catalog"})
-CLOSED_TABLES: Final = frozenset(
+CATALOG_SCHEMAS: Final = frozenset({"information_schema", "pg_catalog"})
+REFUSED_TABLES: Final = frozenset(
     {"duckdb_databases", "duckdb_logs", "pg_prepared_statements", "pg_settings", "pragma_database_list"}
     | {"sqlite_temp_master", "sqlite_temp_schema"}
 )
-"""They tell where files lie, what others asked, or how the engine is set."""
+"""They show where files are, what others asked, or the settings of the engine."""
 
 _REFUSED: Final = re.compile(
     r"add_parquet_key|currval|current_connection_id|current_setting|error|get_?env|getvariable|nextval|query.*|setseed"
@@ -53,10 +53,10 @@ _SYNTAX: Final = frozenset(
     {"unnest", "row", "count_star", "grouping", "grouping_id", "ordinality", "row_number", "rank", "dense_rank", "fill"}
     | {"percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"}
 )
-"""What the parser writes as functions, and the catalogue does not list."""
+"""What the parser writes as functions, and the catalog does not list."""
 
 
-def computing(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
+def computing_functions(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """The functions that compute from their arguments, by the engine's own list."""
     scalars = {str(name) for (name,) in connection.execute(_SCALARS).fetchall()}
     macros = {str(name) for name, text in connection.execute(_MACROS).fetchall() if _READS.search(str(text)) is None}

@@ -1,4 +1,4 @@
-"""One DuckDB file in a worker: opened when it is needed, looked at again when it changed, and asked."""
+"""One DuckDB file in a worker: opened on first use, opened again when it changes, and queried."""
 
 import os
 import time
@@ -6,23 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.database import (
-    Access,
-    Answer,
-    Catch,
-    Checked,
-    Failed,
-    Fault,
-    Finding,
-    Limits,
-    Refused,
-    Rows,
-    Schema,
-)
-from pegboard.core.database.answered import answered
+from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Limits, Refused, Schema
 from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.box.main import Away
 from pegboard.providers.builtin.database.box.words import out_of_time
+from pegboard.providers.builtin.database.files import schema_findings
 from pegboard.providers.builtin.database.unreadable import miscounted
 
 try:
@@ -32,56 +20,45 @@ except ImportError:
         "DuckDB is not installed beside Pegboard. Install it: pip install 'pegboard[databases]', or pip install duckdb."
     ) from None
 
-from .connecting import connected, locked, opening
-from .exact import asked_exactly
-from .failing import failed
-from .functions import computing, own_macros
-from .judging import Grammar, Judged, judged, sound
-from .reading import whole
-from .shadow import Shown, shown
-from .watching import Watch
+from .connection import connect, explain_failed_opening, lock
+from .execution import Watch, explain_error, fetch
+from .functions import computing_functions, own_macros
+from .schema import read_schema
+from .statement import Grammar, Statement, judge, safe_macros
+from .views import make_views
 
-_MIXED: Final = Refused(
-    "The statement reads the schema and rows at once.", "Ask for the schema in one statement and for rows in another."
+_NO_CATALOG: Final = Refused(
+    "The catalog cannot be read where part of the source is closed.",
+    "Use search_schemas, SHOW TABLES or DESCRIBE with the name of a table.",
 )
+_NO_PLAN: Final = Refused("Statements are not explained where part of the source is closed.", "Run the query itself.")
 
 
 @dataclass(frozen=True)
-class _Opened:
-    file: duckdb.DuckDBPyConnection
-    """Where rows are read."""
-    shown: Shown | None
-    """None where nothing is closed."""
+class _OpenFile:
+    connection: duckdb.DuckDBPyConnection
     whole: Schema
-    computing: frozenset[str]
-    macros: frozenset[str]
+    schema: Schema
+    """All that is open."""
+    functions: frozenset[str]
     stamp: str
-
-    @property
-    def schema(self) -> Schema:
-        return self.whole if self.shown is None else self.shown.schema
+    secret: str | None = None
+    """The name of the file's own database, where part of it is closed."""
 
 
 class DuckdbSession:
     def __init__(self, path: str, access: Access) -> None:
         self._path = path
         self._access = access
-        self._opened: _Opened | None = None
-        self._deadline = 0.0
-        self._began = 0.0
+        self._opened: _OpenFile | None = None
         self._watch = Watch()
         self._grammar = Grammar()
         self._is_stopped = False
 
     def check(self) -> Checked:
         opened = self._open()
-        found = [
-            Finding(f"The pattern {str(each)!r} fits no table and no column. Check how it is spelt.")
-            for each in self._access.vain(opened.whole.names())
-        ]
-        if not opened.schema.tables:
-            found.append(Finding("There is no table to read. Check the path and the patterns of the source."))
-        return Checked(f"DuckDB {duckdb.__version__}", None, tuple(found))
+        findings = schema_findings(self._access, opened.whole, opened.schema)
+        return Checked(f"DuckDB {duckdb.__version__}", None, findings)
 
     def schema(self) -> Schema:
         return self._open().schema
@@ -98,57 +75,45 @@ class DuckdbSession:
             return Refused("DuckDB sources are read-only.", "Write with the program that owns the file.")
         opened = self._open()
         self._is_stopped = False
-        self._began = time.monotonic()
-        self._deadline = self._began + limits.seconds
-        found = self._judged(opened, statement)
-        if isinstance(found, Failed) and found.fault is Fault.SYNTAX and parameters:
-            mark = "?" if isinstance(parameters, list) else "$name"
-            return replace(found, words=f"{found.words.rstrip('.')}. Write {mark} in it where a value belongs.")
-        if not isinstance(found, Judged):
-            return found
-        if (unfit := _unfit(found.parameters, parameters)) is not None:
-            return unfit
-        values = _named(parameters)
-        if opened.shown is None:
-            return self._asked(opened.file, statement, values, limits)
-        if found.tells and found.reads and not found.explains:
-            return _MIXED
-        if found.tells or found.explains:
-            return self._asked(opened.shown.shadow, statement, values, limits)
-        foreseen = self._asked(opened.shown.shadow, statement, values, limits, before="EXPLAIN ")
-        return self._asked(opened.file, statement, values, limits) if isinstance(foreseen, Rows) else foreseen
-
-    def _judged(self, opened: _Opened, statement: str) -> Judged | Answer:
+        started = time.monotonic()
+        deadline = started + limits.seconds
+        judged = self._judge(opened, statement, parameters)
+        if not isinstance(judged, Statement):
+            return judged
+        names, given = judged.parameters, _given_names(parameters)
+        if isinstance(parameters, list) and len(given) != len(names):
+            return Failed(miscounted(len(names), len(given), "?"), fault=Fault.PARAMETERS)
+        for name in sorted(names - given):
+            return Failed(f"No value was given for the parameter {name!r}.", fault=Fault.PARAMETERS)
+        for name in sorted(given - names):
+            return Failed(f"The statement has no parameter {name!r}.", fault=Fault.PARAMETERS)
+        if isinstance(parameters, dict):
+            parameters = {name.removeprefix("$"): value for name, value in parameters.items()}
         try:
-            return judged(self._grammar, statement, opened.computing, opened.macros)
-        except (duckdb.Error, RuntimeError) as error:
-            return failed(error, statement)
-
-    def _asked(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        statement: str,
-        values: list[Json] | dict[str, Json],
-        limits: Limits,
-        before: str = "",
-    ) -> Answer:
-        try:
-            with self._watch.over(connection, self._deadline):
-                connection.execute(before + statement, values)
-                described = connection.description or ()
-                names, types = [str(each[0]) for each in described], [str(each[1]) for each in described]
-                if not before:
-                    _exactly(connection, statement, values, types)
-                catch = Catch(limits)
-                while (wanted := catch.wanted) and (rows := connection.fetchmany(wanted)):
-                    catch.take(rows)
-            return answered(names, types, catch, time.monotonic() - self._began)
+            with self._watch.over(opened.connection, deadline):
+                return fetch(opened.connection, statement, parameters, limits, started)
         except (duckdb.Error, RuntimeError, ValueError, OverflowError, TypeError) as error:
-            if self._is_stopped or time.monotonic() >= self._deadline:
+            if self._is_stopped or time.monotonic() >= deadline:
                 return out_of_time(limits.seconds)
-            return failed(error, statement)
+            return explain_error(error, statement)
 
-    def _open(self) -> _Opened:
+    def _judge(self, opened: _OpenFile, statement: str, parameters: list[Json] | dict[str, Json]) -> Statement | Answer:
+        try:
+            judged = judge(self._grammar, statement, opened.functions)
+        except (duckdb.Error, RuntimeError) as error:
+            failed = explain_error(error, statement)
+            if failed.fault is not Fault.SYNTAX or not parameters:
+                return failed
+            mark = "?" if isinstance(parameters, list) else "$name"
+            return replace(failed, words=f"{failed.words.rstrip('.')}. Write {mark} in it where a value belongs.")
+        if isinstance(judged, Statement) and opened.secret is not None:
+            if judged.reads_catalog or opened.secret in judged.names:
+                return _NO_CATALOG
+            if judged.is_explain:
+                return _NO_PLAN
+        return judged
+
+    def _open(self) -> _OpenFile:
         """Raises `Away`."""
         try:
             found = os.stat(self._path)
@@ -156,73 +121,34 @@ class DuckdbSession:
         except OSError:
             stamp = ""
         if self._opened is None or self._opened.stamp != stamp:
-            self._close()
+            opened, self._opened = self._opened, None
+            if opened is not None:
+                opened.connection.close()
             try:
-                self._opened = self._anew(stamp)
+                self._opened = self._open_anew(stamp)
             except duckdb.Error as error:
-                raise Away(opening(self._path, error)) from None
+                raise Away(explain_failed_opening(self._path, error)) from None
         return self._opened
 
-    def _anew(self, stamp: str) -> _Opened:
+    def _open_anew(self, stamp: str) -> _OpenFile:
         database = Path(self._path).stem
         if not self._access.is_whole:
-            found = shown(self._path, database, self._access)
-            return _Opened(found.world, found, found.whole, computing(found.shadow), frozenset(), stamp)
-        connection = connected(self._path)
+            views = make_views(self._path, database, self._access, self._grammar)
+            return _OpenFile(views.connection, views.whole, views.schema, views.functions, stamp, views.secret)
+        connection = connect(self._path)
         try:
             name = str((connection.execute("SELECT current_database()").fetchone() or (database,))[0])
-            known = whole(connection, name)
-            locked(connection)
-            names = computing(connection)
-            return _Opened(connection, None, known, names, sound(self._grammar, names, own_macros(connection)), stamp)
+            schema = read_schema(connection, name)
+            lock(connection)
+            functions = computing_functions(connection)
+            functions |= safe_macros(self._grammar, functions, own_macros(connection))
+            return _OpenFile(connection, schema, schema, functions, stamp)
         except BaseException:
             connection.close()
             raise
 
-    def _close(self) -> None:
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.file.close()
-            if opened.shown is not None:
-                opened.shown.shadow.close()
 
-
-def _exactly(
-    connection: duckdb.DuckDBPyConnection, statement: str, values: list[Json] | dict[str, Json], types: list[str]
-) -> None:
-    """It runs again, with values as text of which the driver would make less than they are."""
-    exact = asked_exactly(statement, types)
-    if exact is None:
-        return
-    try:
-        connection.execute(exact, values)
-    except duckdb.Error:  # no part of another statement: what comes is then as exact as the driver is
-        connection.execute(statement, values)
-
-
-def _unfit(names: frozenset[str], parameters: list[Json] | dict[str, Json]) -> Failed | None:
-    """The engine's own list of a statement's parameters, against what was given."""
-    given = _given(parameters)
-    if isinstance(parameters, list) and len(given) != len(names):
-        return _failed(miscounted(len(names), len(given), "?"))
-    for name in sorted(names - given):
-        return _failed(f"No value was given for the parameter {name!r}.")
-    for name in sorted(given - names):
-        return _failed(f"The statement has no parameter {name!r}.")
-    return None
-
-
-def _given(parameters: list[Json] | dict[str, Json]) -> set[str]:
+def _given_names(parameters: list[Json] | dict[str, Json]) -> set[str]:
     if isinstance(parameters, list):
         return {str(place) for place in range(1, len(parameters) + 1)}
     return {name.removeprefix("$") for name in parameters}
-
-
-def _named(parameters: list[Json] | dict[str, Json]) -> "list[Json] | dict[str, Json]":
-    if isinstance(parameters, list):
-        return parameters
-    return {name.removeprefix("$"): value for name, value in parameters.items()}
-
-
-def _failed(words: str) -> Failed:
-    return Failed(words, fault=Fault.PARAMETERS)

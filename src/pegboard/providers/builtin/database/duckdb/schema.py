@@ -1,4 +1,4 @@
-"""The schema of a DuckDB file, from the engine's own catalogue."""
+"""The schema of a DuckDB file, from the engine's own catalog."""
 
 from collections import defaultdict
 
@@ -21,13 +21,13 @@ _KEYS = """
     FROM duckdb_constraints() WHERE database_name = ? AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
     ORDER BY schema_name, table_name, constraint_index
 """
-_STATEMENTS = "SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE database_name = ? ORDER BY 1, 2"
-_VIEWS = """
+_DEFINITIONS = """
+    SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE database_name = ? UNION ALL
     SELECT schema_name, view_name, sql FROM duckdb_views() WHERE database_name = ? AND NOT internal ORDER BY 1, 2
 """
 
 
-def whole(connection: duckdb.DuckDBPyConnection, database: str) -> Schema:
+def read_schema(connection: duckdb.DuckDBPyConnection, database: str) -> Schema:
     """All of it, open or not."""
     columns: dict[TableName, list[Column]] = defaultdict(list)
     for schema, table, name, kind, nullable, comment in connection.execute(_COLUMNS, [database]).fetchall():
@@ -49,18 +49,9 @@ def whole(connection: duckdb.DuckDBPyConnection, database: str) -> Schema:
     return Schema(Dialect.DUCKDB, tables, tuple(relations), "main")
 
 
-def statements(connection: duckdb.DuckDBPyConnection, database: str) -> dict[TableName, str]:
-    """Those that make tables."""
-    return _by_name(connection, _STATEMENTS, database)
-
-
-def views(connection: duckdb.DuckDBPyConnection, database: str) -> dict[TableName, str]:
-    """The statements that make them."""
-    return _by_name(connection, _VIEWS, database)
-
-
-def _by_name(connection: duckdb.DuckDBPyConnection, question: str, database: str) -> dict[TableName, str]:
+def read_definitions(connection: duckdb.DuckDBPyConnection, database: str) -> dict[TableName, str]:
+    """The statements that make its tables and views."""
     return {
         TableName(schema, name): str(statement)
-        for schema, name, statement in connection.execute(question, [database]).fetchall()
+        for schema, name, statement in connection.execute(_DEFINITIONS, [database, database]).fetchall()
     }
