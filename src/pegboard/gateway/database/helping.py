@@ -7,8 +7,7 @@ from typing import Final
 import anyio.to_thread
 
 from pegboard.core.database import Failed, Fault
-from pegboard.core.database.joins import Plan
-from pegboard.core.database.mending import Help, help_for
+from pegboard.core.database.hints import Hints, hints_for
 from pegboard.core.database.table_text import one_line
 
 from .answering import placeless
@@ -17,7 +16,6 @@ from .source import Source
 
 _BY_NAMES: Final = frozenset({Fault.NO_TABLE, Fault.NO_COLUMN, Fault.SYNTAX, Fault.OTHER})
 """Where it helps to be told what there is."""
-_WRONG_NAMES: Final = frozenset({Fault.NO_TABLE, Fault.NO_COLUMN})
 _LONGEST: Final = 2_000
 _NEXT: Final = {
     Fault.TIME: "Ask for less: fewer tables, a condition, or a total instead of rows.",
@@ -29,17 +27,12 @@ _NEXT: Final = {
 
 async def helped(finder: SchemaFinder, source: Source, statement: str, failed: Failed) -> str:
     plan = await finder.plan(source.database.id) if failed.fault in _BY_NAMES else None
-    found = None if plan is None else await anyio.to_thread.run_sync(partial(_found, plan, statement, failed))
+    work = None if plan is None else partial(hints_for, plan, statement, failed.fault, failed.name)
+    found = None if work is None else await anyio.to_thread.run_sync(work)
     return "\n".join(_lines(source, statement, failed, found))
 
 
-def _found(plan: Plan, statement: str, failed: Failed) -> Help:
-    # Words about anything else mention names that are right.
-    words = failed.words if failed.fault in _WRONG_NAMES else ""
-    return help_for(plan, statement, words, failed.name)
-
-
-def _lines(source: Source, statement: str, failed: Failed, found: Help | None) -> Iterator[str]:
+def _lines(source: Source, statement: str, failed: Failed, found: Hints | None) -> Iterator[str]:
     words = placeless(failed.words) if failed.fault is Fault.AWAY else failed.words
     words = words if len(words) <= _LONGEST else words[:_LONGEST] + "…"
     yield f"{source.database.id} answers: {words}{_place(statement, failed.position)}"
@@ -47,7 +40,7 @@ def _lines(source: Source, statement: str, failed: Failed, found: Help | None) -
         yield following
     if found is None:
         return
-    yield from found.words
+    yield from found.sentences
     for table in found.tables:
         columns = table["columns"]
         assert isinstance(columns, list)

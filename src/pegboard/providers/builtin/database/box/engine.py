@@ -16,7 +16,7 @@ from pegboard.core.database import (
     Refused,
     Rows,
     Schema,
-    Severity,
+    FindingSeverity,
 )
 from pegboard.ports.databases import Parameters, SourceAway
 
@@ -51,7 +51,7 @@ class BoxedEngine:
         try:
             return await self._looked(Ask.CHECK, Checked)
         except SourceAway as away:
-            return Checked("", None, (Finding(str(away), Severity.REFUSED_UNLESS_FORCED),))
+            return Checked("", None, (Finding(str(away), FindingSeverity.REFUSED_UNLESS_FORCED),))
 
     async def schema(self) -> Schema:
         return await self._looked(Ask.SCHEMA, Schema)

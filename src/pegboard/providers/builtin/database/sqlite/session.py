@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Finding, Limits, Refused, Schema, Severity
+from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Finding, FindingSeverity, Limits, Refused, Schema
 from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.box.main import Away
 from pegboard.providers.builtin.database.box.words import out_of_time
@@ -84,7 +84,7 @@ class SqliteSession:
         findings = schema_findings(self._access, opened.found.schema, opened.schema)
         if self._writes and not os.access(self._path, os.W_OK):
             words = "Writes are on, but the gateway's user may not write the file."
-            findings += (Finding(words, Severity.REFUSED_UNLESS_FORCED),)
+            findings += (Finding(words, FindingSeverity.REFUSED_UNLESS_FORCED),)
         return Checked(f"SQLite {sqlite3.sqlite_version}", None, findings)
 
     def schema(self) -> Schema:
