@@ -136,7 +136,21 @@ FUNCTIONS = (
     "SHOW hba_file",
 )
 
+TYPE_NAMES = (
+    # With {0}, a name: in each a text would be read as the name of a type.
+    "SELECT CASE WHEN false THEN pg_typeof(1) ELSE '{0}' END",
+    "SELECT pg_typeof(1) UNION SELECT '{0}'",
+    "SELECT * FROM (SELECT pg_typeof(1) AS t) q WHERE t = '{0}'",
+    "SELECT unnest(ARRAY[pg_typeof(1), '{0}'])::text",
+    "SELECT pg_typeof(1) = '{0}'",
+    "SELECT coalesce(pg_typeof(1), '{0}')",
+    "SELECT 1 WHERE pg_typeof(1) IN ('{0}')",
+    "SELECT nullif(pg_typeof(1), '{0}')::text",
+    "WITH q AS (SELECT pg_typeof(1) AS t) SELECT t = '{0}' FROM q",
+    "VALUES (pg_typeof(1)), ('{0}')",
+)
 ROADS = (
+    *TYPE_NAMES,
     # With {0}, a name: of a closed table, and of one that is not there. The answers must be the same.
     "SELECT * FROM {0}",
     "SELECT * FROM public.{0}",
@@ -242,7 +256,7 @@ BENIGN = (
     "SELECT current_setting('server_version'), current_setting('TimeZone')",
     "SELECT to_date('2026-01-01', 'YYYY-MM-DD'), to_timestamp(0), make_date(2026, 1, 1), 'now'::timestamp IS NOT NULL",
     "SELECT encode('a'::bytea, 'hex'), decode('YQ==', 'base64'), sha256('a'), ascii('a'), chr(65)",
-    "SELECT pg_typeof(1), pg_size_pretty(1000::bigint), pg_column_size(1)",
+    "SELECT pg_typeof(1), pg_size_pretty(1000::bigint), pg_column_size(1), upper(pg_typeof('a')::text)",
     "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'",
     "SELECT jsonb_path_query(doc, '$.a[*]') FROM kinds",
     "SELECT ts_rank(to_tsvector('english', note), plainto_tsquery('note')) FROM orders LIMIT 1",

@@ -137,7 +137,7 @@ CASES = {
         "GRANT EXECUTE ON FUNCTION peek() TO {0}",
         NOTHING,
         REFUSED,
-        "functions that run with the rights of their owners: public.peek()",
+        "functions that read with other rights than its own: public.peek()",
         'REVOKE EXECUTE ON ROUTINE public.peek() FROM "{0}";',
     ),
     "owns a closed table": Case(

@@ -104,7 +104,10 @@ async def discreet_failure(
     words = answer.words if state != "42703" else answer.words.split(". ")[0]
     if hidden.names.intersection(_WORD.findall(words)).difference(_WORD.findall(text)):
         return Failed(_BEYOND, answer.position, answer.fault)
-    words = _QUOTED.sub(lambda found: found[0] if found[1] in text else '"…"', words)
+    foreign = next((found for found in _QUOTED.finditer(words) if found[1] not in text), None)
+    if foreign is not None:
+        # A value or a name that the statement does not hold: nothing between it and the last quote is shown.
+        words = f'{words[: foreign.start()]}"…"{words[words.rindex(chr(34)) + 1 :]}'
     return Failed(words, answer.position, answer.fault, answer.name)
 
 

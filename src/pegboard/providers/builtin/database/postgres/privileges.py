@@ -33,7 +33,8 @@ SELECT json_build_object(
 'definers', ARRAY(SELECT json_build_array(format('%I.%I(%s)', n.nspname, p.proname,
         pg_get_function_identity_arguments(p.oid)),
         {_GRANTEES.format("coalesce(p.proacl, acldefault('f', p.proowner))", "true")})
-    FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.prosecdef
+    FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+    WHERE (p.prosecdef OR p.proname ~ '^_postgis_(index_extent|stats|(join_)?selectivity)$')
     AND p.oid >= 16384 AND p.prorettype NOT IN (2279, 3838)
     AND EXISTS (SELECT FROM mine WHERE has_function_privilege(mine.oid, p.oid, 'EXECUTE'))),
 'restricted', ARRAY(SELECT json_build_array(format('%I.%I(%s)', n.nspname, p.proname,
@@ -424,7 +425,7 @@ class _Judgement:
             )
         if not self._is_whole and (found := self._catalog.login["definers"]):
             yield self._finding(
-                f"may call functions that run with the rights of their owners: {_some(what for what, _ in found)}",
+                f"may call functions that read with other rights than its own: {_some(what for what, _ in found)}",
                 Severity.REFUSED,
                 [one for what, by in found for one in self._revoke(f"EXECUTE ON ROUTINE {what}", by)],
             )

@@ -107,6 +107,8 @@ class Statement:
     has_star: bool = False
     is_by_position: bool = False
     """Whether columns of tables are joined or renamed by what there is: NATURAL JOIN, `t(a, b)`."""
+    has_type_names: bool = False
+    """Whether a value of pg_typeof is taken further than to the caller or into a text."""
     has_sources: bool = False
     """Whether it reads from functions, of which nobody here knows the columns."""
 
@@ -224,6 +226,9 @@ class _Walk:
                 self._table(node, scope)
             case ast.FuncCall():
                 self._function(node)
+            case ast.TypeCast() if _is_typeof(node.arg) and node.typeName.names[-1].sval == "text":
+                self.children(node.arg, scope, depth)
+                return
             case ast.RangeTableSample():
                 found.functions.append(_name(node.method, node.location))
             case ast.TypeName():
@@ -242,6 +247,9 @@ class _Walk:
                 found.columns += [((part.sval,), -1) for part in node.usingClause]
             case ast.RangeFunction() | ast.RangeTableFunc() | ast.JsonTable():
                 found.has_sources = True
+            case ast.ResTarget() if depth == 1 and _is_typeof(node.val):
+                self.children(node.val, scope, depth)
+                return
             case ast.ResTarget() if node.name:
                 found.defined.add(node.name)
             case ast.CommonTableExpr() if node.aliascolnames:
@@ -278,6 +286,7 @@ class _Walk:
         name = _name(node.funcname, node.location)
         if name.name != "current_setting":
             self._found.functions.append(name)
+            self._found.has_type_names |= name.name == "pg_typeof"
             return
         [first, *_] = node.args or [None]
         if not (
@@ -285,6 +294,10 @@ class _Walk:
         ):
             why = "current_setting() is answered for a few settings alone."
             raise _RefusedError(Unreadable(why, f"These: {', '.join(sorted(_SHOWN))}."))
+
+
+def _is_typeof(node: Any) -> bool:
+    return isinstance(node, ast.FuncCall) and node.funcname[-1].sval == "pg_typeof"
 
 
 def _nodes(value: Any) -> Iterator[Any]:
@@ -323,6 +336,10 @@ def judge(statement: Statement, hidden: Closed | None) -> Unreadable | Failed | 
     for function in statement.functions:
         if function.name not in CALLABLE and (function.name not in ABOUT_CATALOG or hidden is not None):
             return function
+    if hidden is not None and statement.has_type_names:
+        return Unreadable(
+            "pg_typeof() gives a type, with which others could be looked up.", "Write pg_typeof(…)::text."
+        )
     for kind in statement.types if hidden is not None else ():
         if kind.name.lstrip("_") in _NAME_TYPES:
             why = f"The type {kind.name} looks names up in the catalog."
