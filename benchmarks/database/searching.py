@@ -17,7 +17,7 @@ from benchmarks.database.shelf import SchemaAlone, Shelved
 from benchmarks.gateway.peers.environment import Unavailable
 from benchmarks.retrieval.meaning import Kept, all_read
 from pegboard.core.database import Column, Schema, SourceId, Table, TableName
-from pegboard.gateway.database.finding import SchemaFinder
+from pegboard.gateway.database.schema_search import SchemaFinder
 from pegboard.gateway.meanings import Meanings
 from pegboard.providers.embedding.minilm import MiniLm
 from pegboard.providers.embedding.model import folder_of

@@ -16,8 +16,8 @@ from tests.support.encoders import MemoryVectors, SmallEncoder
 
 from pegboard.core.database import EVERYTHING, Access, SourceId
 from pegboard.core.tool import JsonObject
-from pegboard.gateway.database.finding import SchemaFinder
-from pegboard.gateway.database.reading import Pace
+from pegboard.gateway.database.schema_reader import Pace
+from pegboard.gateway.database.schema_search import SchemaFinder
 from pegboard.gateway.meanings import Meanings
 from pegboard.ports.databases import Engine, SourceAway
 from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine

@@ -35,8 +35,8 @@ from pegboard.core.tool import Json, canonical
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.database import source as source_module
-from pegboard.gateway.database.answering import placeless
 from pegboard.gateway.database.looking import looked_at
+from pegboard.gateway.database.results import without_folders
 from pegboard.gateway.database.source import CHECK_INTERVAL_S
 from pegboard.store import key_of, open_store
 from pegboard.surfaces.rest.databases import database_findings
@@ -414,5 +414,5 @@ def test_a_gateway_without_databases_loads_nothing_of_them() -> None:
 
 
 def test_a_caller_is_told_of_a_file_by_its_name_alone() -> None:
-    told = placeless("There is no file '/srv/data/shop.db'. It is not '/shop.db' or 'a/b'. Ask at 10.0.0.1/shop.")
+    told = without_folders("There is no file '/srv/data/shop.db'. It is not '/shop.db' or 'a/b'. Ask at 10.0.0.1/shop.")
     assert told == "There is no file 'shop.db'. It is not 'shop.db' or 'a/b'. Ask at 10.0.0.1/shop."

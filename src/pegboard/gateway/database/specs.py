@@ -1,11 +1,11 @@
-"""What callers are told of the tools over databases: their arguments, and which sources there are."""
+"""The tools over databases as callers see them: descriptions with the sources, and schemas of arguments and answers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pegboard.core.database.declaration import USUAL_ROWS
 from pegboard.core.database.sourced import SourceTold
-from pegboard.core.tool import JsonObject, ToolSpec
+from pegboard.core.tool import Json, JsonObject, ToolSpec
 
 SEARCH: Final = "search_schemas"
 EXECUTE: Final = "execute_sql"
@@ -16,86 +16,148 @@ MOST_TABLES: Final = 20
 _MOST_PARAMETERS: Final = 1_000
 
 
-def execute_spec(output: JsonObject, sources: Sequence[SourceTold]) -> ToolSpec:
-    ids = [str(source.id) for source in sources]
-    writes = any(source.writes for source in sources)
-    changing = " A statement that changes a database that may be changed waits for a person's yes." if writes else ""
+def _object(required: Sequence[str] = (), /, description: str = "", **properties: Json) -> JsonObject:
+    schema: JsonObject = {"type": "object", "properties": properties}
+    if description:
+        schema["description"] = description
+    return {**schema, "required": [*required]} if required else schema
+
+
+def _list(items: JsonObject | None = None, description: str = "") -> JsonObject:
+    schema: JsonObject = {"type": "array", **({"items": items} if items is not None else {})}
+    return {**schema, "description": description} if description else schema
+
+
+def _value(type: str, description: str = "", **rest: Json) -> JsonObject:
+    return {"type": type, **rest, **({"description": description} if description else {})}
+
+
+_TEXT: Final = _value("string")
+_NUMBER: Final = _value("integer")
+_FLAG: Final = _value("boolean")
+
+_ROWS: Final = _object(
+    ("source", "columns", "rows", "row_count", "truncated", "milliseconds"),
+    source=_TEXT,
+    columns=_list(
+        _object(
+            ("name", "type"),
+            name=_TEXT,
+            type=_TEXT,
+            written=_list(_TEXT, "How values are written that JSON has no word for."),
+        )
+    ),
+    rows=_list(_list(), "Values in the order of the columns."),
+    row_count=_value("integer", "How many rows these are."),
+    truncated={
+        **_object(
+            (),
+            "What was left out; null where this is all.",
+            more_rows=_FLAG,
+            by=_value("string", "The limit that was met: rows or bytes."),
+            cut_values=_list(
+                _object(row=_NUMBER, column=_TEXT, bytes=_value("integer", "Of the whole value.")),
+                "Values that were cut, and end in …",
+            ),
+        ),
+        "type": ["object", "null"],
+    },
+    changed_rows=_value("integer", "By a statement that changes the database."),
+    milliseconds=_value("number"),
+)
+_TABLES: Final = _object(
+    ("tables",),
+    tables=_list(
+        _object(
+            ("source", "table", "columns"),
+            source=_TEXT,
+            dialect=_TEXT,
+            table=_value("string", "As a statement writes it."),
+            is_view=_FLAG,
+            comment=_TEXT,
+            rows_about=_NUMBER,
+            columns=_list(
+                _object(
+                    ("name", "type"),
+                    name=_TEXT,
+                    type=_TEXT,
+                    is_key=_FLAG,
+                    is_required=_FLAG,
+                    comment=_TEXT,
+                    samples=_list(),
+                )
+            ),
+            columns_left=_value("integer", "How many more there are."),
+            joins=_list(_TEXT),
+            joins_left=_NUMBER,
+            example=_value("string", "A statement to begin with."),
+        ),
+        "The best first.",
+    ),
+    ranker=_TEXT,
+    notices=_list(_TEXT),
+)
+
+
+def execute_spec(sources: Sequence[SourceTold]) -> ToolSpec:
+    is_writable = any(source.writes for source in sources)
+    about_writes = " A statement that changes a database that may be changed waits for a person's yes."
     description = (
         "Runs one SQL statement in a database and answers with its rows. Find tables and columns with search_schemas "
         "first. Write values as parameters, not into the SQL. One statement a call, without comments for hiding; "
-        f"EXPLAIN is allowed.{changing}\nDatabases:\n" + "\n".join(_lines(sources))
+        f"EXPLAIN is allowed.{about_writes if is_writable else ''}\nDatabases:\n" + "\n".join(_lines(sources))
     )
-    schema: JsonObject = {
-        "type": "object",
-        "properties": {
-            "source": {"type": "string", "enum": [*ids], "description": "Which database."},
-            "sql": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": LONGEST_SQL,
-                "description": "One statement, in the dialect of the database.",
-            },
-            "parameters": {
-                "description": "Values for the statement's placeholders: a list by place, or an object by name.",
-                "anyOf": [
-                    {"type": "array", "maxItems": _MOST_PARAMETERS},
-                    {"type": "object", "maxProperties": _MOST_PARAMETERS},
-                ],
-            },
-            "max_rows": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": max((source.rows for source in sources), default=USUAL_ROWS),
-                "description": f"The most rows to answer with. By default {USUAL_ROWS}.",
-            },
-        },
-        "required": ["source", "sql"],
-        "additionalProperties": False,
+    parameters: JsonObject = {
+        "description": "Values for the statement's placeholders: a list by place, or an object by name.",
+        "anyOf": [
+            _value("array", maxItems=_MOST_PARAMETERS),
+            _value("object", maxProperties=_MOST_PARAMETERS),
+        ],
     }
-    hints: JsonObject = {
-        "readOnlyHint": not writes,
-        "destructiveHint": writes,
-        "idempotentHint": not writes,
-        "openWorldHint": False,
-    }
-    return ToolSpec(EXECUTE, "Run SQL", description, schema, output, hints)
+    most_rows = max((source.rows for source in sources), default=USUAL_ROWS)
+    arguments = _object(
+        ("source", "sql"),
+        source=_value("string", "Which database.", enum=_ids(sources)),
+        sql=_value("string", "One statement, in the dialect of the database.", minLength=1, maxLength=LONGEST_SQL),
+        parameters=parameters,
+        max_rows=_value(
+            "integer", f"The most rows to answer with. By default {USUAL_ROWS}.", minimum=1, maximum=most_rows
+        ),
+    )
+    return ToolSpec(EXECUTE, "Run SQL", description, _closed(arguments), _ROWS, _annotations(is_writable=is_writable))
 
 
-def search_spec(output: JsonObject, sources: Sequence[SourceTold]) -> ToolSpec:
-    ids = [str(source.id) for source in sources]
+def search_spec(sources: Sequence[SourceTold]) -> ToolSpec:
     description = (
         "Finds tables and columns of databases by what they mean: names, comments, keys and relations. Answers with "
         "columns and their types, relations and an example query for each table.\nDatabases:\n"
         + "\n".join(_lines(sources))
     )
-    schema: JsonObject = {
-        "type": "object",
-        "properties": {
-            "query": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": LONGEST_QUERY,
-                "description": "What you want to know, in words.",
-            },
-            "source": {"type": "string", "enum": [*ids], "description": "Only in this database."},
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MOST_TABLES,
-                "default": USUAL_TABLES,
-                "description": "How many tables at most.",
-            },
-        },
-        "required": ["query"],
-        "additionalProperties": False,
-    }
-    hints: JsonObject = {
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "idempotentHint": True,
+    limit = _value("integer", "How many tables at most.", minimum=1, maximum=MOST_TABLES, default=USUAL_TABLES)
+    arguments = _object(
+        ("query",),
+        query=_value("string", "What you want to know, in words.", minLength=1, maxLength=LONGEST_QUERY),
+        source=_value("string", "Only in this database.", enum=_ids(sources)),
+        limit=limit,
+    )
+    return ToolSpec(SEARCH, "Search schemas", description, _closed(arguments), _TABLES, _annotations())
+
+
+def _closed(arguments: JsonObject) -> JsonObject:
+    return {**arguments, "additionalProperties": False}
+
+
+def _ids(sources: Sequence[SourceTold]) -> list[Json]:
+    return [str(source.id) for source in sources]
+
+
+def _annotations(*, is_writable: bool = False) -> JsonObject:
+    return {
+        "readOnlyHint": not is_writable,
+        "destructiveHint": is_writable,
+        "idempotentHint": not is_writable,
         "openWorldHint": False,
     }
-    return ToolSpec(SEARCH, "Search schemas", description, schema, output, hints)
 
 
 def _lines(sources: Sequence[SourceTold]) -> Iterator[str]:

@@ -19,9 +19,9 @@ from pegboard.gateway.meanings import Meanings
 from pegboard.ports.databases import SourceAway
 from pegboard.ports.opening import Engines
 
-from .executing import ExecuteSql
-from .finding import SchemaFinder
-from .searching import SearchSchemas
+from .execute_sql import ExecuteSql
+from .schema_search import SchemaFinder
+from .search_schemas import SearchSchemas
 from .source import Source
 from .specs import EXECUTE, SEARCH
 

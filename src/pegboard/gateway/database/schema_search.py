@@ -17,9 +17,9 @@ from pegboard.core.ids import ToolId
 from pegboard.core.tool import Json, JsonObject
 from pegboard.gateway.meanings import Meanings, Readable
 
-from .answering import placeless
-from .reading import USUAL as PACE
-from .reading import Opened, Pace, Reader, Reading
+from .results import without_folders
+from .schema_reader import USUAL as PACE
+from .schema_reader import Opened, Pace, Reader, Reading
 
 if TYPE_CHECKING:
     from pegboard.search.rank import Dense
@@ -115,7 +115,7 @@ def _entry(
 def _notice(id: SourceId, reading: Reading) -> str | None:
     if reading.trouble is not None:
         known = " What is told of it is from before." if reading.held is not None else ""
-        return f"Database {str(id)!r} cannot be read: {placeless(reading.trouble)}{known}"
+        return f"Database {str(id)!r} cannot be read: {without_folders(reading.trouble)}{known}"
     if reading.held is None:
         return f"Database {str(id)!r} is still being read. Search again in a moment."
     return None

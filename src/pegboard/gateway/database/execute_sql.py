@@ -3,16 +3,19 @@
 Whether a statement changes anything is what the engine finds, and never what a caller says.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 import anyio
+import anyio.to_thread
 
 from pegboard.core.call import Admitted, Outcome
 from pegboard.core.database import Limits, SourceId
+from pegboard.core.database.hints import Hints, hints_for
 from pegboard.core.database.limits import for_plan, is_plan
 from pegboard.core.database.sourced import over
+from pegboard.core.database.table_text import one_line
 from pegboard.core.database.valueless import valueless
 from pegboard.core.tool import Json, JsonObject, Tool
 from pegboard.core.view import View
@@ -20,14 +23,24 @@ from pegboard.gateway.builtins import MustConfirm
 from pegboard.ports import Peer, Progress
 from pegboard.ports.databases import Answer, Engine, Failed, Fault, Parameters, Refused, Rows, SourceAway
 
-from .answering import ROWS, Fell, aside, failed, placeless, refused_text, rows_returned
-from .helping import helped
+from .results import FailureKind, failure_result, refused_text, rows_result, run_aside, without_folders
+from .schema_search import SchemaFinder
 from .source import Source
 from .specs import EXECUTE, execute_spec
 
 if TYPE_CHECKING:
     from .toolbox import Toolbox
 
+
+_BY_NAMES: Final = frozenset({Fault.NO_TABLE, Fault.NO_COLUMN, Fault.SYNTAX, Fault.OTHER})
+"""Where it helps to be told what there is."""
+_LONGEST: Final = 2_000
+_NEXT: Final = {
+    Fault.TIME: "Ask for less: fewer tables, a condition, or a total instead of rows.",
+    Fault.MEMORY: "Ask for less: fewer rows, or shorter values.",
+    Fault.BUSY: "Try again in a moment.",
+    Fault.NO_FUNCTION: "Use one that the database has, and that may be used here.",
+}
 
 GRACE: Final = 90.0
 """Seconds beyond those of a statement, in which it may wait for its turn and be stopped."""
@@ -36,7 +49,7 @@ GRACE: Final = 90.0
 class ExecuteSql:
     def __init__(self, toolbox: "Toolbox", sources: Sequence[Source]) -> None:
         self._toolbox = toolbox
-        self.tool: Tool = over(EXECUTE, partial(execute_spec, ROWS), [source.told for source in sources])
+        self.tool: Tool = over(EXECUTE, execute_spec, [source.told for source in sources])
 
     def told(self, sent: Mapping[str, Json], whole: Mapping[str, Json]) -> JsonObject | None:
         """The statement without its values, and not its parameters: what was asked, and not what was looked for."""
@@ -58,29 +71,35 @@ class ExecuteSql:
             explains = is_plan(sql)
             limits = for_plan(limits) if explains else limits
             ran = partial(
-                answered, sql, parameters_of(given), limits, writes=source.database.writes, said_yes=admitted.confirm
+                execute, sql, parameters_of(given), limits, writes=source.database.writes, said_yes=admitted.confirm
             )
             answer = await source.asked(ran)
         except SourceAway as error:
-            return failed(f"Database {id[:64]!r} cannot be asked: {placeless(str(error))}", Fell.AWAY)
+            return failure_result(
+                f"Database {id[:64]!r} cannot be asked: {without_folders(str(error))}", FailureKind.AWAY
+            )
         match answer:
             case MustConfirm():
                 return answer
             case Rows():
-                return await aside(len(answer.rows), partial(rows_returned, source.database, answer, is_plan=explains))
+                return await run_aside(
+                    len(answer.rows), partial(rows_result, source.database, answer, is_plan=explains)
+                )
             case Refused():
-                return failed(self._toolbox.worded(refused_text(source.database, answer), view), Fell.REFUSED)
+                return failure_result(
+                    self._toolbox.worded(refused_text(source.database, answer), view), FailureKind.REFUSED
+                )
             case Failed():
-                told = self._toolbox.worded(await helped(self._toolbox.finder, source, sql, answer), view)
+                told = self._toolbox.worded(await failure_text(self._toolbox.finder, source, sql, answer), view)
                 if answer.fault is not Fault.AWAY:
-                    return failed(told)
+                    return failure_result(told)
                 source.away()
-                return failed(told, Fell.AWAY)
+                return failure_result(told, FailureKind.AWAY)
             case _:
                 assert_never(answer)
 
 
-async def answered(
+async def execute(
     sql: str, parameters: Parameters, limits: Limits, engine: Engine, *, writes: bool, said_yes: bool
 ) -> Rows | Refused | Failed | MustConfirm:
     """As one that only reads first: the engine refuses what does more than that, and says so."""
@@ -100,3 +119,34 @@ async def _run(engine: Engine, sql: str, parameters: Parameters, limits: Limits,
 def parameters_of(given: Mapping[str, object]) -> Parameters:
     said = given.get("parameters")
     return said if isinstance(said, Mapping | list | tuple) else ()
+
+
+async def failure_text(finder: SchemaFinder, source: Source, statement: str, failed: Failed) -> str:
+    plan = await finder.plan(source.database.id) if failed.fault in _BY_NAMES else None
+    work = None if plan is None else partial(hints_for, plan, statement, failed.fault, failed.name)
+    found = None if work is None else await anyio.to_thread.run_sync(work)
+    return "\n".join(_lines(source, statement, failed, found))
+
+
+def _lines(source: Source, statement: str, failed: Failed, found: Hints | None) -> Iterator[str]:
+    words = without_folders(failed.words) if failed.fault is Fault.AWAY else failed.words
+    words = words if len(words) <= _LONGEST else words[:_LONGEST] + "…"
+    yield f"{source.database.id} answers: {words}{_place(statement, failed.position)}"
+    if (following := _NEXT.get(failed.fault)) is not None:
+        yield following
+    if found is None:
+        return
+    yield from found.sentences
+    for table in found.tables:
+        columns = table["columns"]
+        assert isinstance(columns, list)
+        left = f", and {table['columns_left']} more" if "columns_left" in table else ""
+        yield one_line(f"{table['table']} has {', '.join(map(str, columns))}{left}")
+
+
+def _place(statement: str, position: int | None) -> str:
+    if position is None or not 0 <= position <= len(statement):
+        return ""
+    before = statement[:position]
+    line, column = before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
+    return f" (line {line}, column {column})"

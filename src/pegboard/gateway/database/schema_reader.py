@@ -22,7 +22,7 @@ from pegboard.gateway.cancellation import contained
 from pegboard.memory import undisturbed
 from pegboard.ports.databases import Engine, SourceAway
 
-from .sampling import kept_of, samples_of
+from .samples import kept_of, samples_of
 
 if TYPE_CHECKING:
     from pegboard.search.schemas import Held, Samples, Schemas

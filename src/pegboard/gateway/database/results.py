@@ -1,4 +1,4 @@
-"""What callers of the tools over databases read: a result of the protocol, for programs and for models."""
+"""Answers of databases as results of the protocol: text for models, and values for programs."""
 
 import re
 from collections.abc import Callable
@@ -23,7 +23,7 @@ WHY_META_KEY: Final = "pegboard/database"
 """Under which a result tells a client's program why there are no rows."""
 
 
-class Fell(Enum):
+class FailureKind(Enum):
     FAILED = "failed"
     REFUSED = "refused"
     """It was not run, because of what it is."""
@@ -31,77 +31,27 @@ class Fell(Enum):
     """The database cannot be asked."""
 
 
-ROWS: Final[JsonObject] = {
-    "type": "object",
-    "properties": {
-        "source": {"type": "string"},
-        "columns": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string"},
-                    "type": {"type": "string"},
-                    "written": {
-                        "type": "array",
-                        "items": {"type": "string"},
-                        "description": "How values are written that JSON has no word for.",
-                    },
-                },
-                "required": ["name", "type"],
-            },
-        },
-        "rows": {"type": "array", "items": {"type": "array"}, "description": "Values in the order of the columns."},
-        "row_count": {"type": "integer", "description": "How many rows these are."},
-        "truncated": {
-            "type": ["object", "null"],
-            "description": "What was left out; null where this is all.",
-            "properties": {
-                "more_rows": {"type": "boolean"},
-                "by": {"type": "string", "description": "The limit that was met: rows or bytes."},
-                "cut_values": {
-                    "type": "array",
-                    "description": "Values that were cut, and end in …",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "row": {"type": "integer"},
-                            "column": {"type": "string"},
-                            "bytes": {"type": "integer", "description": "Of the whole value."},
-                        },
-                    },
-                },
-            },
-        },
-        "changed_rows": {"type": "integer", "description": "By a statement that changes the database."},
-        "milliseconds": {"type": "number"},
-    },
-    "required": ["source", "columns", "rows", "row_count", "truncated", "milliseconds"],
-}
-"""Of what a statement answers."""
-
-
-def returned(text: str, structured: JsonObject, said: str) -> Noted:
+def success_result(text: str, structured: JsonObject, said: str) -> Noted:
     body = {"content": [{"type": "text", "text": text}], "structuredContent": structured}
     return Noted(msgspec.json.encode(body), said=said)
 
 
-def placeless(text: str) -> str:
+def without_folders(text: str) -> str:
     """A caller is told of a file by its name alone: where it lies is its operator's to know."""
     return _IN_FOLDERS.sub(r"'\1'", text)
 
 
-def failed(text: str, why: Fell = Fell.FAILED) -> ToolFailed:
+def failure_result(text: str, why: FailureKind = FailureKind.FAILED) -> ToolFailed:
     body: JsonObject = {"content": [{"type": "text", "text": text}], "isError": True}
     return ToolFailed(msgspec.json.encode({**body, "_meta": {WHY_META_KEY: why.value}}))
 
 
-async def aside(rows: int, work: Callable[[], T]) -> T:
+async def run_aside(rows: int, work: Callable[[], T]) -> T:
     """In a thread where it would hold up others."""
     return work() if rows < _ALONGSIDE else await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
-def rows_returned(database: Database, answer: Rows, *, is_plan: bool = False) -> Noted:
+def rows_result(database: Database, answer: Rows, *, is_plan: bool = False) -> Noted:
     names = [column.name for column in answer.columns]
     structured: JsonObject = {
         "source": str(database.id),
@@ -116,7 +66,7 @@ def rows_returned(database: Database, answer: Rows, *, is_plan: bool = False) ->
     if answer.affected is not None:
         structured["changed_rows"] = answer.affected
         lines.append(f"{_counted(answer.affected)} changed.")
-    return returned("\n".join(lines), structured, _said(database, answer))
+    return success_result("\n".join(lines), structured, _said(database, answer))
 
 
 def refused_text(database: Database, answer: Refused) -> str:
