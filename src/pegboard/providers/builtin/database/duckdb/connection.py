@@ -8,8 +8,8 @@ from typing import Final
 
 import duckdb
 
-from pegboard.providers.builtin.database.box.main import Away
 from pegboard.providers.builtin.database.files import problem_with_file
+from pegboard.providers.builtin.database.worker.errors import UnavailableError
 
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "allow_community_extensions": "false",
@@ -25,12 +25,12 @@ _MAGIC: Final = b"DUCK"
 
 
 def connect(path: str) -> duckdb.DuckDBPyConnection:
-    """To the file itself, for reading. Raises `Away`."""
+    """To the file itself, for reading. Raises `UnavailableError`."""
     _check(path)
     try:
         connection = duckdb.connect(path, read_only=True, config=_SETTINGS)
     except (duckdb.Error, OSError) as error:
-        raise Away(explain_failed_opening(path, error)) from None
+        raise UnavailableError(explain_failed_opening(path, error)) from None
     provide_time_zones()
     return connection
 
@@ -41,13 +41,13 @@ def connect_to_memory() -> duckdb.DuckDBPyConnection:
 
 
 def attach(connection: duckdb.DuckDBPyConnection, path: str, name: str) -> None:
-    """The file, for reading, under this name. Raises `Away`."""
+    """The file, for reading, under this name. Raises `UnavailableError`."""
     _check(path)
     quoted_path = path.replace("'", "''")
     try:
         connection.execute(f"ATTACH '{quoted_path}' AS {quote_name(name)} (READ_ONLY)")
     except (duckdb.Error, OSError) as error:
-        raise Away(explain_failed_opening(path, error)) from None
+        raise UnavailableError(explain_failed_opening(path, error)) from None
 
 
 def lock(connection: duckdb.DuckDBPyConnection) -> None:
@@ -62,7 +62,7 @@ def quote_name(*parts: str) -> str:
 
 def _check(path: str) -> None:
     if (problem := problem_with_file(path, "DuckDB", 8, _MAGIC)) is not None:
-        raise Away(problem)
+        raise UnavailableError(problem)
 
 
 def explain_failed_opening(path: str, error: Exception) -> str:

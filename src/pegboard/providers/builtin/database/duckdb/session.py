@@ -8,15 +8,14 @@ from typing import Final
 
 from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Limits, Refused, Schema
 from pegboard.core.folded import Json
-from pegboard.providers.builtin.database.box.main import Away
-from pegboard.providers.builtin.database.box.words import out_of_time
 from pegboard.providers.builtin.database.files import schema_findings
 from pegboard.providers.builtin.database.unreadable import miscounted
+from pegboard.providers.builtin.database.worker.errors import UnavailableError, out_of_time
 
 try:
     import duckdb
 except ImportError:
-    raise Away(
+    raise UnavailableError(
         "DuckDB is not installed beside Pegboard. Install it: pip install 'pegboard[databases]', or pip install duckdb."
     ) from None
 
@@ -114,7 +113,7 @@ class DuckdbSession:
         return judged
 
     def _open(self) -> _OpenFile:
-        """Raises `Away`."""
+        """Raises `UnavailableError`."""
         try:
             found = os.stat(self._path)
             stamp = f"{found.st_dev}-{found.st_ino}-{found.st_mtime_ns}-{found.st_size}"
@@ -127,7 +126,7 @@ class DuckdbSession:
             try:
                 self._opened = self._open_anew(stamp)
             except duckdb.Error as error:
-                raise Away(explain_failed_opening(self._path, error)) from None
+                raise UnavailableError(explain_failed_opening(self._path, error)) from None
         return self._opened
 
     def _open_anew(self, stamp: str) -> _OpenFile:

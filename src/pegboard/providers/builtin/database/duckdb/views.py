@@ -35,7 +35,7 @@ class OpenViews:
 
 
 def make_views(path: str, database: str, access: Access, grammar: Grammar) -> OpenViews:
-    """Raises `Away`."""
+    """Raises `UnavailableError`."""
     connection, secret = connect_to_memory(), f"h{secrets.token_hex(16)}"
     try:
         attach(connection, path, secret)

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote
 
-from pegboard.providers.builtin.database.box.main import Away
 from pegboard.providers.builtin.database.files import problem_with_file
+from pegboard.providers.builtin.database.worker.errors import UnavailableError
 
 from .authorizer import Authorizer
 from .functions import EPONYMOUS_TABLES
@@ -44,10 +44,10 @@ CACHED_STATEMENTS: Final = 0
 
 
 def connect(path: str, *, writable: bool) -> sqlite3.Connection:
-    """Raises `Away`."""
+    """Raises `UnavailableError`."""
     problem = problem_with_file(path, "SQLite", 0, _HEADER, may_be_empty=True)
     if problem is not None:
-        raise Away(problem)
+        raise UnavailableError(problem)
     address = f"file:{quote(path)}?mode={'rw' if writable else 'ro'}"
     try:
         connection = sqlite3.connect(
@@ -59,12 +59,12 @@ def connect(path: str, *, writable: bool) -> sqlite3.Connection:
             cached_statements=CACHED_STATEMENTS,
         )
     except sqlite3.Error as error:
-        raise Away(explain_failed_opening(path, error)) from None
+        raise UnavailableError(explain_failed_opening(path, error)) from None
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").close()
     except sqlite3.Error as error:
         connection.close()
-        raise Away(explain_failed_opening(path, error)) from None
+        raise UnavailableError(explain_failed_opening(path, error)) from None
     return connection
 
 

@@ -3,8 +3,8 @@
 from typing import Final
 
 from pegboard.core.database import Access, Dialect
-from pegboard.providers.builtin.database.box.engine import BoxedEngine
-from pegboard.providers.builtin.database.box.frames import Setup
+from pegboard.providers.builtin.database.worker.engine import WorkerEngine
+from pegboard.providers.builtin.database.worker.frames import Setup
 
 _MIB: Final = 1024 * 1024
 _MEMORY: Final = 768 * _MIB
@@ -14,7 +14,7 @@ _LOG: Final = 16 * _MIB
 _ENDLESS: Final = 1 << 50
 
 
-def sqlite_engine(path: str, access: Access, *, writes: bool = False) -> BoxedEngine:
+def sqlite_engine(path: str, access: Access, *, writes: bool = False) -> WorkerEngine:
     """Nothing is opened before it is asked."""
     setup = Setup("sqlite", path, access, writes, _MEMORY, _ENDLESS if writes else _LOG)
-    return BoxedEngine(Dialect.SQLITE, setup, _IDLE)
+    return WorkerEngine(Dialect.SQLITE, setup, _IDLE)

@@ -6,12 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Finding, FindingSeverity, Limits, Refused, Schema
+from pegboard.core.database import (
+    Access,
+    Answer,
+    Checked,
+    Failed,
+    Fault,
+    Finding,
+    FindingSeverity,
+    Limits,
+    Refused,
+    Schema,
+)
 from pegboard.core.folded import Json
-from pegboard.providers.builtin.database.box.main import Away
-from pegboard.providers.builtin.database.box.words import out_of_time
 from pegboard.providers.builtin.database.files import schema_findings
 from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED, WAITS
+from pegboard.providers.builtin.database.worker.errors import UnavailableError, out_of_time
 
 from .authorizer import MAIN, Authorizer
 from .closing import close_derived
@@ -72,7 +82,7 @@ class _OpenFile:
 class SqliteSession:
     def __init__(self, path: str, access: Access, *, writes: bool) -> None:
         if sqlite3.sqlite_version_info < _OLDEST_VERSION:
-            raise Away(f"SQLite {sqlite3.sqlite_version} is too old: Pegboard needs 3.37 or newer.")
+            raise UnavailableError(f"SQLite {sqlite3.sqlite_version} is too old: Pegboard needs 3.37 or newer.")
         self._path = path
         self._access = access
         self._writes = writes
@@ -169,7 +179,7 @@ class SqliteSession:
         return answer or _reaching(guard, request) or WAITS
 
     def _change(self, opened: _OpenFile, request: _Request) -> Answer:
-        """On a connection of its own, in one transaction, all of it or nothing. Raises `Away`."""
+        """On a connection of its own, in one transaction, all of it or nothing. Raises `UnavailableError`."""
         connection = connect(self._path, writable=True)
         guard = replace(opened.guard, may_write=True)
         try:
@@ -224,14 +234,14 @@ class SqliteSession:
             return explain_error(error, request.tokens, guard)
 
     def _open(self) -> _OpenFile:
-        """Raises `Away`."""
+        """Raises `UnavailableError`."""
         try:
             if self._opened is None or self._opened.stamp != self._stamp(self._opened):
                 self._close()
                 self._opened = self._open_anew()
         except (sqlite3.Error, OSError) as error:
             self._close()
-            raise Away(explain_failed_opening(self._path, error)) from None
+            raise UnavailableError(explain_failed_opening(self._path, error)) from None
         return self._opened
 
     def _stamp(self, opened: _OpenFile) -> str:
@@ -260,7 +270,7 @@ class SqliteSession:
     def _connect(self) -> sqlite3.Connection:
         try:
             return connect(self._path, writable=False)
-        except Away:
+        except UnavailableError:
             if not self._writes:
                 raise
             # To open the file for writing undoes what a killed writer left behind.

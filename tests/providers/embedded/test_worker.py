@@ -13,9 +13,9 @@ import pytest
 
 from pegboard.core.database import EVERYTHING, Access, Dialect, Limits, NamePattern, name_pattern
 from pegboard.ports.databases import Failed, Fault, Rows
-from pegboard.providers.builtin.database.box.engine import BoxedEngine
-from pegboard.providers.builtin.database.box.frames import Setup
 from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+from pegboard.providers.builtin.database.worker.engine import WorkerEngine
+from pegboard.providers.builtin.database.worker.frames import Setup
 
 pytestmark = pytest.mark.anyio
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
@@ -30,7 +30,7 @@ def shop(path: Path) -> str:
 
 
 @asynccontextmanager
-async def engine_of(path: str, *, writes: bool = False) -> AsyncIterator[BoxedEngine]:
+async def engine_of(path: str, *, writes: bool = False) -> AsyncIterator[WorkerEngine]:
     engine = sqlite_engine(path, EVERYTHING, writes=writes)
     try:
         with anyio.fail_after(60):
@@ -44,7 +44,7 @@ def workers() -> set[int]:
     return {
         child.pid
         for child in psutil.Process().children(recursive=True)
-        if child.status() != psutil.STATUS_ZOMBIE and any("database.box.main" in word for word in _words(child))
+        if child.status() != psutil.STATUS_ZOMBIE and any("database.worker.main" in word for word in _words(child))
     }
 
 
@@ -107,7 +107,7 @@ async def test_a_cancelled_write_is_undone(tmp_path: Path) -> None:
 
 
 async def test_statements_run_beside_each_other_and_none_holds_the_loop(tmp_path: Path) -> None:
-    async def ask(engine: BoxedEngine, answers: list[object], statement: str) -> None:
+    async def ask(engine: WorkerEngine, answers: list[object], statement: str) -> None:
         answers.append(await engine.run(statement, (), Limits(seconds=60)))
 
     async with engine_of(shop(tmp_path / "shop.db")) as engine:
@@ -149,7 +149,7 @@ async def test_what_needs_too_much_memory_ends_within_its_worker(tmp_path: Path)
 async def test_a_worker_that_nobody_uses_is_ended_and_a_closed_engine_has_none(tmp_path: Path) -> None:
     path = shop(tmp_path / "shop.db")
     setup = Setup("sqlite", path, EVERYTHING, False, 768 * 1024 * 1024, 0)
-    engine = BoxedEngine(Dialect.SQLITE, setup, idle=0.05)
+    engine = WorkerEngine(Dialect.SQLITE, setup, idle_seconds=0.05)
     with anyio.fail_after(60):
         assert isinstance(await engine.run("SELECT 1", (), Limits()), Rows)
         await gone(workers())
