@@ -53,6 +53,10 @@ class DeclaredEngines:
                 from pegboard.providers.builtin.database.postgres import postgresql_role_manager
 
                 return postgresql_role_manager(found.where, database.access, writes=database.writes)
+            case Dialect.MYSQL:
+                from pegboard.providers.builtin.database.mysql import mysql_role_manager
+
+                return mysql_role_manager(found.where, database.access, writes=database.writes)
             case _:
                 return None
 

@@ -9,8 +9,7 @@ import pytest
 from tests.providers.database import mysql_shop, postgres_shop
 from tests.servers import mariadb
 
-from pegboard.providers.builtin.database.mysql.connecting import Place
-from pegboard.providers.builtin.database.mysql.pool import Pool
+from pegboard.providers.builtin.database.mysql.connection import Address, ConnectionPool
 
 
 @pytest.fixture(scope="session")
@@ -40,13 +39,13 @@ def only_what_pools_keep(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
         yield
         return
     shop: mysql_shop.Shop = request.getfixturevalue("mysql")
-    made = Pool.__init__
+    made = ConnectionPool.__init__
 
-    def noted(pool: Pool, where: Place) -> None:
-        made(pool, where)
+    def noted(pool: ConnectionPool, address: Address) -> None:
+        made(pool, address)
         mysql_shop.POOLS.append(pool)
 
-    monkeypatch.setattr(Pool, "__init__", noted)
+    monkeypatch.setattr(ConnectionPool, "__init__", noted)
     yield
     try:
         assert shop.others() == set()

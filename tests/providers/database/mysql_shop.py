@@ -8,7 +8,9 @@ from typing import Any
 
 import pymysql
 
-from pegboard.providers.builtin.database.mysql.pool import Pool
+from pegboard.core.database import Access, NamePattern, name_pattern
+from pegboard.providers.builtin.database.mysql import mysql_role_manager
+from pegboard.providers.builtin.database.mysql.connection import ConnectionPool
 
 SHOP = """
 CREATE TABLE customers (id int PRIMARY KEY, name varchar(50) NOT NULL, city varchar(50) COMMENT 'Where they live')
@@ -55,13 +57,20 @@ SELECT ID FROM information_schema.PROCESSLIST
 WHERE ID <> CONNECTION_ID() AND COMMAND <> 'Daemon' AND USER <> 'system user'
 """
 PATIENCE = 10.0
-POOLS: list[Pool] = []
+POOLS: list[ConnectionPool] = []
 """Those that were made in the test that runs."""
+
+
+def access(*deny: str, allow: tuple[str, ...] = ()) -> Access:
+    patterns = [[name_pattern(text) for text in texts] for texts in (allow, deny)]
+    allowed, denied = [tuple(each for each in found if isinstance(each, NamePattern)) for found in patterns]
+    assert (len(allowed), len(denied)) == (len(allow), len(deny))
+    return Access(allowed, denied)
 
 
 def resting() -> set[int]:
     """The connections that pools keep, as the server numbers them."""
-    return {connection.thread_id() for pool in POOLS for connection, _ in pool._resting}
+    return {connection.thread_id() for pool in POOLS for connection, _ in pool._idle}
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,16 @@ class Shop:
                 return list(cursor.fetchall())
         finally:
             connection.close()
+
+    @property
+    def root(self) -> str:
+        return f"mysql://root@localhost/?unix_socket={self.socket}"
+
+    async def login(self, access: Access, *, writes: bool = False) -> str:
+        """The URL of a login that may read exactly what is open, as Pegboard makes it."""
+        url = self.reader.replace("_reader:", "_narrow:")
+        await mysql_role_manager(url, access, writes=writes).apply(self.root)
+        return url
 
     def state(self) -> tuple[Any, ...]:
         """Everything that a statement could have changed."""
@@ -104,7 +123,7 @@ def make_shop(socket: Path, name: str) -> Shop:
                 f"USE {name}",
                 *SHOP.split(";\n"),
                 f"CREATE USER '{name}_reader'@'localhost' IDENTIFIED BY 'reads'",
-                f"GRANT SELECT, SHOW VIEW, EXECUTE ON {name}.* TO '{name}_reader'@'localhost'",
+                f"GRANT SELECT, SHOW VIEW ON {name}.* TO '{name}_reader'@'localhost'",
             ):
                 cursor.execute(line)
     finally:

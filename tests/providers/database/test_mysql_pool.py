@@ -10,8 +10,14 @@ from tests.providers.database.mysql_shop import Shop
 
 from pegboard.core.database import EVERYTHING, Answer, Failed, Fault, Limits, Rows
 from pegboard.providers.builtin.database.mysql import MysqlEngine, mysql_engine
-from pegboard.providers.builtin.database.mysql.connecting import Metered, asked, connect, place, set_up
-from pegboard.providers.builtin.database.mysql.pool import Pool
+from pegboard.providers.builtin.database.mysql.connection import (
+    ConnectionPool,
+    MeteredConnection,
+    connect,
+    fetch,
+    parse_address,
+    start_transaction,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -46,25 +52,25 @@ async def engine(mysql: Shop) -> AsyncIterator[MysqlEngine]:
     await until_gone(mysql, ids(mysql))
 
 
-def answers(connection: Metered, *statements: str) -> list[Any]:
+def answers(connection: MeteredConnection, *statements: str) -> list[Any]:
     """The first row of each, or the number of its error."""
     told: list[Any] = []
     for statement in statements:
         try:
-            told.append(next(iter(asked(connection, statement)), None))
+            told.append(next(iter(fetch(connection, statement)), None))
         except pymysql.MySQLError as error:
             told.append(error.args[0])
     return told
 
 
-def again(url: str, *statements: str) -> tuple[Pool, Metered]:
+def again(url: str, *statements: str) -> tuple[ConnectionPool, MeteredConnection]:
     """A connection that was given back after these, and taken anew."""
-    pool = Pool(place(url))
-    first = pool.taken(20)
+    pool = ConnectionPool(parse_address(url))
+    first = pool.take(20)
     for statement in statements:
         first.query(statement)
     pool.put_back(first)
-    second = pool.taken(20)
+    second = pool.take(20)
     assert second is first
     return pool, second
 
@@ -113,11 +119,11 @@ def test_whatever_a_session_holds_is_gone_when_its_connection_is_used_again(mysq
 
 @pytest.mark.behaviour("databases.mysql.nothing_crosses")
 def test_a_connection_on_which_a_role_was_taken_on_is_not_used_again(mysql: Shop, maker: str) -> None:
-    pool = Pool(place(maker))
-    first = pool.taken(20)
+    pool = ConnectionPool(parse_address(maker))
+    first = pool.take(20)
     first.query(f"SET ROLE {mysql.name}_role")
     pool.put_back(first)
-    second = pool.taken(20)
+    second = pool.take(20)
     told = second is first, answers(second, "SELECT CURRENT_ROLE()")
     second.cut()
     pool.close()
@@ -127,11 +133,11 @@ def test_a_connection_on_which_a_role_was_taken_on_is_not_used_again(mysql: Shop
 @pytest.mark.behaviour("databases.mysql.nothing_crosses")
 def test_a_connection_that_is_used_again_has_every_setting_of_a_new_one(mysql: Shop, maker: str) -> None:
     pool, used = again(maker, *STATE)
-    fresh = connect(place(maker), 20)
+    fresh = connect(parse_address(maker), 20)
     told = []
     for connection in (used, fresh):
-        set_up(connection, 5, write=False)
-        rows = dict(asked(connection, "SHOW SESSION VARIABLES"))
+        start_transaction(connection, 5, write=False)
+        rows = dict(fetch(connection, "SHOW SESSION VARIABLES"))
         told.append({name: value for name, value in rows.items() if name not in {"pseudo_thread_id", "timestamp"}})
         connection.cut()
     pool.close()
@@ -146,8 +152,8 @@ def test_locks_and_transactions_end_when_a_connection_is_given_back_and_not_when
     mysql: Shop, maker: str
 ) -> None:
     for held in ("LOCK TABLES basket WRITE", "INSERT INTO basket (id, note) VALUES (7, 'locked')"):
-        pool = Pool(place(maker))
-        connection = pool.taken(20)
+        pool = ConnectionPool(parse_address(maker))
+        connection = pool.take(20)
         for statement in ("SET autocommit = 0", "DO GET_LOCK('pegboard.lock', 0)", held):
             connection.query(statement)
         pool.put_back(connection)

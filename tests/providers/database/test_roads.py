@@ -30,7 +30,7 @@ async def test_no_road_leads_to_what_is_closed_in_postgresql(shop: postgres_shop
 @pytest.mark.behaviour("databases.withheld", "databases.closed_columns")
 async def test_no_road_leads_to_what_is_closed_in_mariadb(mysql: mysql_shop.Shop) -> None:
     before = mysql.state()
-    engine = mysql_engine(mysql.reader, closed(mysql))
+    engine = mysql_engine(await mysql.login(closed(mysql)), closed(mysql))
     try:
         with anyio.fail_after(300):
             assert await gone(engine, "mysql", "tables", "secret", "zebras", SECRETS, mysql.name) == []

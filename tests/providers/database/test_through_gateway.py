@@ -43,7 +43,8 @@ async def test_mariadb_is_searched_asked_and_left_alone_through_the_gateway(
     async def running() -> int:
         return int((await anyio.to_thread.run_sync(mysql.outside, question))[0][0])
 
-    await asked_through_the_gateway(tmp_path, mysql.reader, running)
+    url = await mysql.login(mysql_shop.access("secret", "people.ssn"))
+    await asked_through_the_gateway(tmp_path, url, running)
 
 
 async def asked_through_the_gateway(folder: Path, url: str, running: Callable[[], Awaitable[int]]) -> None:

@@ -1,4 +1,4 @@
-"""MySQL and MariaDB: words taken apart as the server does, read by a parser, run in a read-only transaction.
+"""MySQL and MariaDB: statements judged by their words, run with the privileges of a login that is checked.
 
 Imported only where such a source is opened.
 """
@@ -13,8 +13,9 @@ __all__ = ["MysqlEngine", "mysql_engine", "mysql_role_manager"]
 
 
 def mysql_engine(url: str, access: Access, *, writes: bool = False, forced: bool = False) -> MysqlEngine:
-    """`writes`: rows may be changed through it. `forced`: its operator insists on a user that may do too much."""
-    return MysqlEngine(url, access, writes=writes, forced=forced)
+    """`writes`: rows may be changed through it. `forced` is for whoever acts on its check."""
+    del forced
+    return MysqlEngine(url, access, writes=writes)
 
 
 def mysql_role_manager(url: str, access: Access, *, writes: bool = False) -> RoleManager:

@@ -1,13 +1,14 @@
-"""MySQL and MariaDB as a source: one statement in a read-only transaction on a connection that nobody else has and
-that knows of no statement before. A statement that nobody waits for any more is ended on the server.
+"""MySQL and MariaDB as a source: one statement in a transaction of its own on a connection that nobody else has. A
+statement that nobody waits for any more is stopped on the server.
 """
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -21,37 +22,38 @@ from pegboard.core.database import (
     Failed,
     Fault,
     Finding,
+    FindingSeverity,
     Limits,
     Refused,
     Rows,
     Schema,
-    Severity,
 )
 from pegboard.core.database.answered import answered
 from pegboard.ports.databases import Parameters, SourceAway
 from pegboard.providers.builtin.database.unreadable import WAITS
 
-from .arguments import bound
-from .asking import Server
-from .connecting import ROW, Metered, Place, TooMuch, asked, connect, place, set_up
-from .listing import Row, told_row
-from .plan import hidden_keys, names_hidden, told_plan
-from .pool import DRIVER, Pool
-from .powers import MEND, role
-from .reading import ONLY, ONLY_AND_WRITES, Broken, Reading, read
-from .saying import failed
-from .schema import read_schema, stamp
-from .splicing import Edited, edited
-from .tables import Known, Tables
-from .words import Unreadable
+from .connection import (
+    DRIVER_ERRORS,
+    MAX_ROW_BYTES,
+    Address,
+    ConnectionPool,
+    MeteredConnection,
+    TooManyBytesError,
+    connect,
+    fetch,
+    parse_address,
+    start_transaction,
+)
+from .errors import failure
+from .privileges import check_login
+from .schema import read_schema, read_stamp
+from .statement import ONLY, ONLY_AND_WRITES, Kind, Statement, read_statement, refused_clause
+from .values import bind
 
-_CONNECTIONS: Final = 8
-_GRACE: Final = 5.0
-_BATCH: Final = 8 * 2**20
-"""Bytes of rows that are held before they are cut."""
-_LONG: Final = 60.0
-"""Seconds for questions of our own."""
-
+_MAX_CONNECTIONS: Final = 8
+_GRACE_S: Final = 5.0
+_BATCH_BYTES: Final = 8 * 2**20
+_CATALOG_TIMEOUT_S: Final = 60.0
 _NO_THREAD: Final = 1094
 
 T = TypeVar("T")
@@ -61,115 +63,104 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Job:
-    """A connection that a thread works on, so that another can end what it does."""
+    """A connection that a thread works on, so that another can stop what it does."""
 
-    where: Place
-    pool: Pool
-    connection: Metered | None = None
-    unwanted: bool = False
+    address: Address
+    pool: ConnectionPool
+    connection: MeteredConnection | None = None
+    is_stopped: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def connected(self, seconds: float) -> Metered:
+    def connect(self, seconds: float) -> MeteredConnection:
         """Raises `SourceAway`."""
-        connection = self.pool.taken(seconds)
+        connection = self.pool.take(seconds)
         with self.lock:
             self.connection = connection
-            if self.unwanted:
+            if self.is_stopped:
                 raise SourceAway("Nobody waits for it any more.")
         return connection
 
-    def end(self, *, whole: bool) -> None:
-        """One that was to be stopped serves nobody else: whoever stops it may still be about to."""
+    def end(self, *, is_done: bool) -> None:
+        """A connection that was to be stopped is not used again: a KILL may still be on its way."""
         with self.lock:
             connection = self.connection
-            if whole and not self.unwanted:
+            if is_done and not self.is_stopped:
                 self.connection = None
             elif connection is not None:
                 connection.is_spent = True
         if connection is not None:
-            connection.forget()
+            connection.discard_answer()
             self.pool.put_back(connection)
         self.ended.set()
 
     def stop(self) -> None:
-        """Returns when the thread has, or when it was cut off."""
+        """Returns when the thread has ended, or its connection was cut."""
         with self.lock:
-            self.unwanted = True
+            self.is_stopped = True
             connection = self.connection
         if connection is not None and not self.ended.is_set():
             try:
-                killer = connect(self.where, _GRACE)
+                killer = connect(self.address, _GRACE_S)
                 try:
                     killer.query(f"KILL QUERY {int(connection.thread_id())}")
                 finally:
                     killer.close()
-            except (*DRIVER, SourceAway) as error:
-                # It may have ended meanwhile, and its connection with it.
-                if error.args[:1] != (_NO_THREAD,):
-                    log.warning("%s: a statement could not be stopped: %s", self.where.told, error)
-        if not self.ended.wait(_GRACE) and connection is not None:
+            except (*DRIVER_ERRORS, SourceAway) as error:
+                if error.args[:1] != (_NO_THREAD,):  # it ended meanwhile
+                    log.warning("%s: a statement could not be stopped: %s", self.address.title, error)
+        if not self.ended.wait(_GRACE_S) and connection is not None:
             connection.cut()
-            self.ended.wait(_GRACE)
+            self.ended.wait(_GRACE_S)
 
 
 class MysqlEngine:
-    """`forced`: its operator insists on a user that may do too much."""
+    """The privileges of its login are the boundary: `check` verifies them, and is asked by whoever serves it."""
 
     dialect: Final = Dialect.MYSQL
 
-    def __init__(self, url: str, access: Access, *, writes: bool = False, forced: bool = False) -> None:
-        self._place = place(url)
+    def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
+        self._address = parse_address(url)
         self._access = access
         self._writes = writes
-        self._forced = forced
-        self._pool = Pool(self._place)
-        self._threads = anyio.CapacityLimiter(_CONNECTIONS)
-        self._powers: tuple[str, ...] | None = None
-        self._server = Server(lower=False, is_mariadb=False)
+        self._pool = ConnectionPool(self._address)
+        self._threads = anyio.CapacityLimiter(_MAX_CONNECTIONS)
 
     async def check(self) -> Checked:
-        def look(connection: Metered) -> Checked:
-            return role(connection).checked(writes=self._writes)
+        def check(job: _Job) -> Checked:
+            connection = job.connect(_CATALOG_TIMEOUT_S)
+            return check_login(connection, self._access, self._address.database, writes=self._writes)
 
         try:
-            return await self._looked(look)
+            return await self._in_thread(check)
         except SourceAway as away:
-            return Checked("", None, (Finding(str(away), Severity.REFUSED_UNLESS_FORCED),))
+            return Checked("", None, (Finding(str(away), FindingSeverity.REFUSED_UNLESS_FORCED),))
 
     async def schema(self) -> Schema:
-        return await self._looked(self._schema)
+        return await self._look(lambda ask: read_schema(ask, self._access, self._address.database))
 
     async def stamp(self) -> str:
-        def look(connection: Metered) -> str:
-            self._safe(connection)
-            set_up(connection, _LONG, write=False)
-            return stamp(lambda question: asked(connection, question), self._place.database)
-
-        return await self._looked(look)
+        return await self._look(lambda ask: read_stamp(ask, self._address.database))
 
     async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
         begun = time.monotonic()
 
         def work(job: _Job) -> Answer:
-            reading = read(statement, write=write and self._writes)
-            is_tried = isinstance(reading, Unreadable) and reading.is_write and self._writes and not write
-            if is_tried:
-                # A person is asked about what would run, and about nothing else.
-                reading = read(statement, write=True)
-            match reading:
-                case Unreadable(why, mend, is_write):
-                    return Refused(why, ONLY_AND_WRITES if self._writes and mend == ONLY else mend, is_write)
-                case Broken(words, position):
-                    return Failed(words, position, Fault.SYNTAX)
-            connection = job.connected(limits.seconds)
-            if self._over(connection):
-                return Refused((self._powers or ("",))[0], MEND)
-            return self._answer(connection, reading, parameters, limits, begun, is_tried)
+            found = read_statement(statement, self._access, self._address.database)
+            if isinstance(found, Refused):
+                return Refused(found.why, ONLY_AND_WRITES) if self._writes and found.mend == ONLY else found
+            is_write = found.kind is Kind.WRITE
+            if is_write and not self._writes:
+                return Refused(f"{found.words[0].upper} changes rows.", ONLY, is_write=True)
+            text = bind(found.text, found.words, parameters)
+            if isinstance(text, Failed):
+                return text
+            connection = job.connect(limits.seconds)
+            return self._answer(connection, found, text, limits, begun, is_tried=is_write and not write)
 
         with anyio.move_on_after(limits.seconds) as waiting:
             try:
-                return await self._worked(work)
+                return await self._in_thread(work)
             except SourceAway as away:
                 return Failed(str(away), None, Fault.AWAY)
         assert waiting.cancelled_caught
@@ -178,163 +169,127 @@ class MysqlEngine:
     async def aclose(self) -> None:
         self._pool.close()
 
-    async def _looked(self, look: Callable[[Metered], T]) -> T:
-        """What a question of our own is answered. Raises `SourceAway`."""
-        return await self._worked(lambda job: look(job.connected(_LONG)))
+    async def _look(self, look: Callable[[Callable[[str], Sequence[tuple[object, ...]]]], T]) -> T:
+        """Ask the catalog. Raises `SourceAway`."""
 
-    async def _worked(self, work: Callable[[_Job], T]) -> T:
-        """What a thread makes of a job. Raises `SourceAway`."""
-        job = _Job(self._place, self._pool)
+        def work(job: _Job) -> T:
+            connection = job.connect(_CATALOG_TIMEOUT_S)
+            start_transaction(connection, _CATALOG_TIMEOUT_S, write=False)
+            return look(lambda question: fetch(connection, question))
 
-        def whole() -> T:
-            done = False
+        return await self._in_thread(work)
+
+    async def _in_thread(self, work: Callable[[_Job], T]) -> T:
+        """Raises `SourceAway`."""
+        job = _Job(self._address, self._pool)
+
+        def run() -> T:
+            is_done = False
             try:
-                told = work(job)
-                done = True
-                return told
-            except DRIVER as error:
-                raise SourceAway(f"{self._place.told}: {error.args[-1] if error.args else error}") from error
+                result = work(job)
+                is_done = True
+                return result
+            except DRIVER_ERRORS as error:
+                raise SourceAway(f"{self._address.title}: {error.args[-1] if error.args else error}") from error
             finally:
-                job.end(whole=done)
+                job.end(is_done=is_done)
 
         try:
-            return await anyio.to_thread.run_sync(whole, abandon_on_cancel=True, limiter=self._threads)
+            return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._threads)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(job.stop)
             raise
 
-    def _over(self, connection: Metered) -> bool:
-        if self._forced:
-            return False
-        if self._powers is None:
-            self._powers = role(connection).powers
-        return bool(self._powers)
-
-    def _safe(self, connection: Metered) -> None:
-        if self._over(connection):
-            raise SourceAway(f"{self._place.told}: {(self._powers or ('',))[0]} {MEND}")
-
-    def _schema(self, connection: Metered) -> Schema:
-        self._safe(connection)
-        set_up(connection, _LONG, write=False)
-        return self._whole(connection)
-
-    def _whole(self, connection: Metered) -> Schema:
-        tables = self._tables(connection)
-
-        def is_open(schema: str, name: str) -> bool:
-            return self._access.is_whole or tables.through(Known(schema, name, True, ())) is None
-
-        return read_schema(lambda question: asked(connection, question), self._access, self._place.database, is_open)
-
-    def _tables(self, connection: Metered) -> Tables:
-        def ask(question: str, given: Sequence[object]) -> list[tuple[Any, ...]]:
-            return asked(connection, question, given)
-
-        return Tables(
-            ask,
-            self._access,
-            self._place.database,
-            self._server,
-            lambda: [
-                (*table.name, tuple(one.name for one in table.columns)) for table in self._whole(connection).tables
-            ],
-        )
-
     def _answer(
         self,
-        connection: Metered,
-        reading: Reading,
-        parameters: Parameters,
+        connection: MeteredConnection,
+        statement: Statement,
+        text: str,
         limits: Limits,
         begun: float,
+        *,
         is_tried: bool,
     ) -> Answer:
-        text = Edited(reading.text)
+        is_write = statement.kind is Kind.WRITE
         try:
-            set_up(connection, limits.seconds, write=reading.writes)
-            tables = self._tables(connection)
-            judged = tables.judged(reading)
-            self._server = tables.server
-            match judged:
-                case Unreadable(why, mend):
-                    return Refused(why, mend)
-                case Failed():
-                    return judged
-            values = bound(reading.words, parameters)
-            if isinstance(values, Failed):
-                return values
-            text = edited(reading.text, (*judged, *values))
+            start_transaction(connection, limits.seconds, write=is_write)
+            if refusal := refused_clause(
+                statement, self._access, lambda question, given: fetch(connection, question, given)
+            ):
+                return refusal
             if is_tried:
-                asked(connection, f"EXPLAIN {text.text}".replace("%", "%%"))
+                # A person is asked about what would run, and about nothing else.
+                fetch(connection, f"EXPLAIN {text}")
                 connection.rollback()
                 return WAITS
-            hidden = frozenset[str]()
-            tell: _Tell = _as_it_is
-            if reading.kind == "explain" and not self._access.is_whole:
-                hidden = hidden_keys(tables.ask, tables.listed(), self._access)
-                tell = told_plan(hidden)
-            elif not self._access.is_whole:
-                tell = _alike(told_row(reading, self._place.database, tables.listed))
-            rows = _fetched(connection, text, limits, begun, tell, to_the_end=reading.writes)
-            if len(rows.columns) == 1 and names_hidden(rows.rows, hidden):
-                return Refused("Such a plan is told as a table only.", "Leave FORMAT=JSON out.")
-            if reading.writes:
+            is_plan = statement.kind is Kind.EXPLAIN and not self._access.is_whole
+            rows = _fetch_rows(connection, text, limits, begun, is_plan=is_plan, is_write=is_write)
+            if is_write:
                 connection.commit()
             return rows
-        except TooMuch:
+        except TooManyBytesError:
             connection.is_spent = True
-            return Failed(f"A row of the answer is larger than {ROW // 2**20} MB.", None, Fault.MEMORY)
-        except DRIVER as error:
+            return Failed(f"A row of the answer is larger than {MAX_ROW_BYTES // 2**20} MB.", None, Fault.MEMORY)
+        except DRIVER_ERRORS as error:
             connection.is_spent = True
-            told = failed(error, self._access)
-            return replace(told, words=text.as_written(told.words))
+            return failure(error, self._access, text, lambda table: self._readable(connection, table))
+
+    def _readable(self, connection: MeteredConnection, table: str) -> Sequence[str]:
+        question = (
+            "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_NAME = %s "
+            "AND FIND_IN_SET('select', PRIVILEGES) ORDER BY TABLE_SCHEMA = DATABASE() DESC, ORDINAL_POSITION"
+        )
+        try:
+            return [str(row[0]) for row in fetch(connection, question, (table,))]
+        except DRIVER_ERRORS:
+            return ()
 
 
-_Tell: TypeAlias = Callable[[Sequence[str]], Callable[[Row], Row | None]]
-"""Of the columns of an answer, and then of each row, what is told of it."""
+_KEY_NAMES: Final = re.compile(
+    r'("(?:key|possible_keys|used_key_parts|key_parts|index)": )(?:"(?!PRIMARY")[^"]*"|\[[^\]]*\])'
+)
 
 
-def _as_it_is(columns: Sequence[str]) -> Callable[[Row], Row | None]:
-    return lambda row: row
+def _without_keys(names: Sequence[str], row: Sequence[object]) -> Sequence[object]:
+    """A row of a plan without the names of keys, which often bear those of closed columns."""
+    plan = dict(zip(names, row, strict=True))
+    for name, value in plan.items():
+        if name in ("possible_keys", "key"):
+            plan[name] = value if value in (None, "PRIMARY") else "…"
+        elif isinstance(value, str):
+            plan[name] = _KEY_NAMES.sub(r'\g<1>"…"', value) if name == "EXPLAIN" else re.sub(r"\(.*\)", "(…)", value)
+    return tuple(plan.values())
 
 
-def _alike(tell: Callable[[Row], Row | None]) -> _Tell:
-    return lambda columns: tell
-
-
-def _fetched(connection: Metered, text: Edited, limits: Limits, begun: float, tell: _Tell, *, to_the_end: bool) -> Rows:
-    """`to_the_end`: what a change gives back is read until there is no more, whatever is kept of it. Before that it is
-    not done, and the server hears no commit."""
+def _fetch_rows(
+    connection: MeteredConnection, text: str, limits: Limits, begun: float, *, is_plan: bool, is_write: bool
+) -> Rows:
+    """What a change returns is read to its end, whatever is kept of it: before that it is not done."""
     catch = Catch(limits)
-    connection.allow(ROW)
+    connection.allow(MAX_ROW_BYTES)
     cursor = connection.cursor()
     try:
-        cursor.execute(text.text)
-        described = cursor.description or ()
-        if not described:
+        cursor.execute(text)
+        names = [each[0] for each in cursor.description or ()]
+        if not names:
             return Rows((), (), None, time.monotonic() - begun, cursor.rowcount)
-        tells = tell([one[0] for one in described])
-        types, ended, count = connection.types(), False, 0
-        while not ended and (wanted := catch.wanted):
-            some: list[Sequence[object]] = []
-            connection.allow(ROW + _BATCH)
-            while len(some) < wanted and connection.room > ROW:
+        types, has_ended, count = connection.types(), False, 0
+        while not has_ended and (wanted := catch.wanted):
+            batch: list[Sequence[object]] = []
+            connection.allow(MAX_ROW_BYTES + _BATCH_BYTES)
+            while len(batch) < wanted and connection.room > MAX_ROW_BYTES and not has_ended:
                 row = cursor.fetchone()
-                if row is None:
-                    ended = True
-                    break
-                count += 1
-                if (told := tells(row)) is not None:
-                    some.append(told)
-            is_full = not catch.take(some)
-            ended = ended or (is_full and not to_the_end)
-            while is_full and not ended:
-                connection.allow(ROW)
-                ended = cursor.fetchone() is None
-                count += not ended
+                has_ended = row is None
+                if row is not None:
+                    count += 1
+                    batch.append(_without_keys(names, row) if is_plan else row)
+            is_full = not catch.take(batch)
+            has_ended = has_ended or (is_full and not is_write)
+            while is_full and not has_ended:
+                connection.allow(MAX_ROW_BYTES)
+                has_ended = cursor.fetchone() is None
+                count += not has_ended
     finally:
-        connection.forget()
-    names = [text.as_written(one[0]) for one in described]
-    return answered(names, types, catch, time.monotonic() - begun, count if to_the_end else None)
+        connection.discard_answer()
+    return answered(names, types, catch, time.monotonic() - begun, count if is_write else None)

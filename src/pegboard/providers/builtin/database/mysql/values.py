@@ -1,36 +1,36 @@
-"""Values as MySQL and MariaDB themselves write them, so that a statement can ask for them again; and what they call
-their types.
-"""
+"""Values as MySQL and MariaDB write them, so that a statement can ask for them again; types; and bound parameters."""
 
-from collections.abc import Callable
-from typing import Any, Final, Protocol
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pymysql.constants import FIELD_TYPE, FLAG
 from pymysql.converters import conversions
 
-_AS_WRITTEN: Final = (
-    FIELD_TYPE.DATE,
-    FIELD_TYPE.DATETIME,
-    FIELD_TYPE.NEWDATE,
+from pegboard.core.database import Failed, Fault
+from pegboard.ports.databases import Parameters
+from pegboard.providers.builtin.database.names import names
+from pegboard.providers.builtin.database.unreadable import miscounted
+
+if TYPE_CHECKING:
+    from .statement import Word
+
+_KEPT_AS_TEXT: Final = (
+    *(FIELD_TYPE.DATE, FIELD_TYPE.DATETIME, FIELD_TYPE.NEWDATE),
     FIELD_TYPE.TIME,
     FIELD_TYPE.TIMESTAMP,
 )
-"""The driver makes spans of times of day, and drops what the calendar does not have."""
-
-
-def _bits(value: bytes) -> int:
-    return int.from_bytes(value, "big")
+"""The driver makes durations of times of day, and drops dates that the calendar does not have."""
 
 
 def decoders() -> dict[Any, Callable[[Any], object]]:
     """For the driver."""
-    known: dict[Any, Callable[[Any], object]] = {
-        code: made for code, made in conversions.items() if code not in _AS_WRITTEN
-    }
-    return {**known, FIELD_TYPE.BIT: _bits}
+    known = {code: decode for code, decode in conversions.items() if code not in _KEPT_AS_TEXT}
+    return {**known, FIELD_TYPE.BIT: lambda value: int.from_bytes(value, "big")}
 
 
-class Described(Protocol):
+class DescribedColumn(Protocol):
     """A column as the server describes it."""
 
     type_code: int
@@ -39,30 +39,19 @@ class Described(Protocol):
     flags: int
 
 
-_BINARY: Final = 63
-"""The number of the character set that has none."""
-_PLAIN: Final = {
-    FIELD_TYPE.BIT: "bit",
-    FIELD_TYPE.DATE: "date",
-    FIELD_TYPE.DATETIME: "datetime",
-    FIELD_TYPE.DECIMAL: "decimal",
-    FIELD_TYPE.DOUBLE: "double",
-    FIELD_TYPE.ENUM: "enum",
-    FIELD_TYPE.FLOAT: "float",
-    FIELD_TYPE.GEOMETRY: "geometry",
-    FIELD_TYPE.INT24: "mediumint",
-    FIELD_TYPE.JSON: "json",
-    FIELD_TYPE.LONG: "int",
-    FIELD_TYPE.LONGLONG: "bigint",
-    FIELD_TYPE.NEWDATE: "date",
-    FIELD_TYPE.NEWDECIMAL: "decimal",
-    FIELD_TYPE.NULL: "null",
-    FIELD_TYPE.SET: "set",
-    FIELD_TYPE.SHORT: "smallint",
-    FIELD_TYPE.TIME: "time",
-    FIELD_TYPE.TIMESTAMP: "timestamp",
-    FIELD_TYPE.TINY: "tinyint",
-    FIELD_TYPE.YEAR: "year",
+_BINARY_CHARSET: Final = 63
+_OTHER_NAMES: Final = {
+    "INT24": "mediumint",
+    "LONG": "int",
+    "LONGLONG": "bigint",
+    "NEWDATE": "date",
+    "NEWDECIMAL": "decimal",
+    "SHORT": "smallint",
+    "TINY": "tinyint",
+}
+_SAME_NAMES: Final = names("BIT DATE DATETIME DECIMAL DOUBLE ENUM FLOAT GEOMETRY JSON NULL SET TIME TIMESTAMP YEAR")
+_NAMES: Final = {getattr(FIELD_TYPE, name): name.lower() for name in _SAME_NAMES} | {
+    getattr(FIELD_TYPE, code): name for code, name in _OTHER_NAMES.items()
 }
 _TEXTS: Final = {
     FIELD_TYPE.STRING: ("char", "binary"),
@@ -70,22 +59,64 @@ _TEXTS: Final = {
     FIELD_TYPE.VAR_STRING: ("varchar", "varbinary"),
 }
 _BLOBS: Final = (FIELD_TYPE.TINY_BLOB, FIELD_TYPE.BLOB, FIELD_TYPE.MEDIUM_BLOB, FIELD_TYPE.LONG_BLOB)
-_LETTER: Final = 4
-"""Bytes that a letter takes on the way at most."""
+_MAX_LETTER_BYTES: Final = 4
 _SIZES: Final = ((2**8, "tiny"), (2**16, ""), (2**24, "medium"))
 
 
-def type_name(column: Described) -> str:
-    """What the server calls it. It describes a list of choices as text, and all sizes of a text as one type."""
+def type_name(column: DescribedColumn) -> str:
+    """The server describes a list of choices as text, and all sizes of a text as one type."""
     if column.flags & FLAG.ENUM:
         return "enum"
     if column.flags & FLAG.SET:
         return "set"
-    is_binary = column.charsetnr == _BINARY
+    is_binary = column.charsetnr == _BINARY_CHARSET
     if column.type_code in _TEXTS:
         return _TEXTS[column.type_code][is_binary]
     if column.type_code in _BLOBS:
-        letters = column.length if is_binary else column.length // _LETTER
-        size = next((told for most, told in _SIZES if letters < most), "long")
-        return size + ("blob" if is_binary else "text")
-    return _PLAIN.get(column.type_code, "")
+        letters = column.length if is_binary else column.length // _MAX_LETTER_BYTES
+        return next((name for most, name in _SIZES if letters < most), "long") + ("blob" if is_binary else "text")
+    return _NAMES.get(column.type_code, "")
+
+
+def bind(text: str, words: Sequence["Word"], parameters: Parameters) -> str | Failed:
+    """The statement with a literal in each `?`. Texts are written in digits, which cannot be read in two ways."""
+    places = [word for word in words if word.text == "?"]
+    if not isinstance(parameters, list | tuple):
+        if parameters:
+            return _wrong("Parameters have no names here. Give them as a list, and write ? in the statement.")
+        parameters = ()
+    if len(places) != len(parameters):
+        return _wrong(miscounted(len(places), len(parameters), "?"))
+    parts, last = list[str](), 0
+    for number, (place, value) in enumerate(zip(places, parameters, strict=True), 1):
+        written = _literal(value)
+        if written is None:
+            return _wrong(f"Parameter {number} is not a value that SQL can hold.")
+        parts += [text[last : place.start], written]
+        last = place.start + 1
+    return "".join((*parts, text[last:]))
+
+
+def _literal(value: Any) -> str | None:
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return str(value)
+        case float():
+            return repr(value) if math.isfinite(value) else None
+        case list() | dict():
+            return _literal(json.dumps(value, ensure_ascii=False))
+        case str():
+            try:
+                digits = value.encode().hex()
+            except UnicodeEncodeError:
+                return None
+            return f"_utf8mb4 0x{digits}" if digits else "''"
+    return None
+
+
+def _wrong(words: str) -> Failed:
+    return Failed(words, None, Fault.PARAMETERS)

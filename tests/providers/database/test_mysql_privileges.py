@@ -1,0 +1,326 @@
+"""The login of a MySQL or MariaDB source: what is wrong with it, and the statements that make it right."""
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.providers.database import mysql_shop
+from tests.providers.database.mysql_shop import Shop, access
+
+from pegboard.core.database import EVERYTHING, Access, Finding, FindingSeverity, Limits, Refused, Rows
+from pegboard.ports.databases import SourceAway
+from pegboard.providers.builtin.database.mysql import mysql_engine, mysql_role_manager
+from pegboard.providers.builtin.database.mysql.privileges import Privilege, parse_grants
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+LIMITS = Limits(seconds=20)
+USER = "'broad'@'localhost'"
+WARNING, UNLESS_FORCED, REFUSED = FindingSeverity
+MADE = (
+    "CREATE TABLE gen (id int PRIMARY KEY, hidden varchar(20), copy varchar(20) AS (hidden) VIRTUAL, "
+    "far varchar(30) AS (concat(copy, 'x')) STORED, filled varchar(30) DEFAULT (concat(hidden, 'y')), "
+    "fine int AS (id + 1) VIRTUAL, said varchar(20) DEFAULT 'hidden')",
+    "INSERT INTO gen (id, hidden) VALUES (1, 'xyzzy')",
+    "CREATE VIEW gen_view AS SELECT id, copy FROM gen",
+    "CREATE SQL SECURITY INVOKER VIEW gen_as_asked AS SELECT id, hidden FROM gen",
+    "CREATE VIEW fine_far AS WITH f AS (SELECT name AS n FROM people_fine JOIN customers USING (name)) "
+    "SELECT n, count(*) AS c FROM (SELECT n FROM f) x GROUP BY n HAVING c > 0 ORDER BY c",
+    "CREATE TABLE shut (word varchar(20)) ENGINE = MyISAM",
+    "CREATE TABLE merged (word varchar(20)) ENGINE = MERGE UNION = (shut)",
+    "CREATE TABLE triggered (id int, t varchar(100))",
+    "CREATE TRIGGER one BEFORE INSERT ON triggered FOR EACH ROW SET NEW.t = (SELECT group_concat(word) FROM secret)",
+    "CREATE TABLE referring (id int, sid int, FOREIGN KEY (sid) REFERENCES secret (id))",
+    "CREATE TABLE parents (id int PRIMARY KEY)",
+    "CREATE TABLE shut_kids (id int, FOREIGN KEY (id) REFERENCES parents (id) ON DELETE CASCADE)",
+    "CREATE TABLE `odd ON ``name`` TO x` (`a ON b` int, `c,d)` int, hidden int)",
+)
+CLOSED = ("*.secret", "*.shut*", "*.people.ssn", "*.*.hidden")
+
+
+@pytest.fixture(scope="module")
+def shop(mariadb_socket: Path) -> Shop:
+    own = mysql_shop.make_shop(mariadb_socket, f"shop_{secrets.token_hex(4)}")
+    own.outside(*MADE)
+    return own
+
+
+@pytest.fixture
+def broad(shop: Shop) -> Iterator[str]:
+    """The URL of a user that may do nothing yet."""
+    shop.outside(f"CREATE OR REPLACE USER {USER} IDENTIFIED BY 'reads'")
+    yield shop.reader.replace(f"{shop.name}_reader", "broad")
+    shop.outside(f"DROP USER {USER}", "DROP ROLE IF EXISTS mighty, middle, `quiet``one`")
+
+
+async def found(url: str, rule: Access = EVERYTHING, *, writes: bool = False) -> tuple[Finding, ...]:
+    engine = mysql_engine(url, rule, writes=writes)
+    try:
+        return (await engine.check()).findings
+    finally:
+        await engine.aclose()
+
+
+def grants(shop: Shop, user: str) -> list[str]:
+    return sorted(str(row[0]).split(" IDENTIFIED")[0] for row in shop.outside(f"SHOW GRANTS FOR {user}"))
+
+
+@pytest.mark.behaviour("databases.mysql.privileges")
+async def test_a_login_is_made_that_reads_exactly_what_is_open(shop: Shop) -> None:
+    rule = access(*CLOSED)
+    url = await shop.login(rule)
+    manager = mysql_role_manager(url, rule)
+    assert await found(url, rule) == ()
+    again = await manager.script(shop.root)
+    assert again.statements == (f"CREATE USER IF NOT EXISTS {again.role} IDENTIFIED BY 'choose-a-long-one'",)
+    assert (await manager.script(None)).statements == again.statements
+    tables = {
+        table.name.table: [column.name for column in table.columns]
+        for table in (await mysql_engine(url, rule).schema()).tables
+    }
+    assert tables == {
+        "customers": ["id", "name", "city"],
+        "fine_far": ["n", "c"],
+        "gen": ["id", "fine", "said"],
+        "kinds": ["id", "doc", "seen", "raw", "big", "f", "bits", "t", "e", "y"],
+        "odd ON `name` TO x": ["a ON b", "c,d)"],
+        "order_totals": ["customer_id", "total"],
+        "orders": ["id", "customer_id", "total", "note", "made_on"],
+        "parents": ["id"],
+        "people": ["id", "name", "city"],
+        "people_fine": ["name", "city"],
+        "referring": ["id", "sid"],
+        "triggered": ["id", "t"],
+    }
+    assert all("INSERT" not in line for line in grants(shop, again.role))
+
+
+@pytest.mark.behaviour("databases.mysql.privileges")
+async def test_a_login_follows_a_board_that_opens_and_closes(shop: Shop) -> None:
+    for closed, writes in (
+        ("people.ssn", True),
+        ("secret", False),
+        ("people.ssn", False),
+        ("people", True),
+        ("people.ssn", False),
+    ):
+        rule = access(f"*.{closed}" if "." in closed else f"{shop.name}.{closed}")
+        url = await shop.login(rule, writes=writes)
+        assert await found(url, rule, writes=writes) == ()
+        columns = {"people.ssn": ["id", "name", "city"], "secret": ["id", "name", "ssn", "city"], "people": []}[closed]
+        tables = (await mysql_engine(url, rule).schema()).tables
+        assert [column.name for table in tables if table.name.table == "people" for column in table.columns] == columns
+
+
+@pytest.mark.behaviour("databases.mysql.privileges", "databases.writes_follow")
+async def test_a_login_that_writes_may_change_no_table_from_which_more_follows(shop: Shop) -> None:
+    rule = access(*CLOSED)
+    url = await shop.login(rule, writes=True)
+    user = f"`{shop.name}_narrow`@`%`"
+    try:
+        assert await found(url, rule, writes=True) == ()
+        lines = grants(shop, user)
+        assert f"GRANT SELECT, INSERT, UPDATE, DELETE ON `{shop.name}`.`orders` TO {user}" in lines
+        for name in ("triggered", "referring", "parents"):
+            assert f"GRANT SELECT ON `{shop.name}`.`{name}` TO {user}" in lines
+            shop.outside(f"GRANT INSERT ON {name} TO {user}")
+        (finding,) = await found(url, rule, writes=True)
+        named = access(*CLOSED, allow=("*.*", "*.triggered", "*.referring"))
+        assert await found(url, named, writes=True) == ()
+    finally:
+        shop.outside(f"REVOKE INSERT ON parents FROM {user}", f"DROP USER {user}")
+    # A login does not see the closed tables that refer to one of its own: only an administrator does.
+    assert finding.severity is REFUSED
+    assert sorted(line for line in finding.statements if "REVOKE" in line) == [
+        f"REVOKE INSERT ON `{shop.name}`.`{name}` FROM {user}" for name in ("referring", "triggered")
+    ]
+
+
+BROAD = {
+    "SELECT ON {0}.*": " more.",
+    "SELECT ON `{1}`.*": " more.",
+    "SELECT ON {0}.secret": "{0}.secret",
+    "SELECT ON {0}.people": "{0}.people.ssn",
+    "SELECT (id, ssn) ON {0}.people": "{0}.people.ssn",
+    "REFERENCES (ssn) ON {0}.people": "{0}.people",
+    "DELETE ON {0}.secret": "{0}.secret",
+    "SELECT ON {0}.gen": "{0}.gen.hidden",
+    "SELECT (id, copy) ON {0}.gen": "{0}.gen.copy",
+    "SELECT (far) ON {0}.gen": "{0}.gen",
+    "SELECT (filled) ON {0}.gen": "{0}.gen",
+    "SELECT ON {0}.merged": "{0}.merged",
+    "SELECT, SHOW VIEW ON {0}.secret_far": "{0}.secret_far",
+    "SELECT, SHOW VIEW ON {0}.people_ssns": "{0}.people_ssns",
+    "SELECT, SHOW VIEW ON {0}.gen_view": "{0}.gen_view",
+    "SELECT, SHOW VIEW ON {0}.gen_as_asked": "{0}.gen_as_asked",
+    "SELECT, SHOW VIEW ON {0}.calls_peek": "{0}.calls_peek",
+    "EXECUTE ON {0}.*": "EXECUTE on `{0}`.*",
+    "EXECUTE ON FUNCTION {0}.peek": "EXECUTE on FUNCTION `{0}`.`peek`",
+    "SELECT ON mysql.column_stats": "SELECT on `mysql`.`column_stats`",
+    "FILE ON *.*": "FILE on *.*",
+    "PROCESS ON *.*": "PROCESS on *.*",
+    "REPLICATION SLAVE ON *.*": "REPLICATION SLAVE on *.*",
+    "PROXY ON root@localhost": "PROXY on 'root'@'localhost'",
+}
+
+
+@pytest.mark.behaviour("databases.mysql.privileges")
+async def test_whatever_a_privilege_opens_beyond_the_board_is_refused_and_the_statements_mend_it(
+    shop: Shop, broad: str
+) -> None:
+    rule, wrong = access(*CLOSED), []
+    for grant, thing in BROAD.items():
+        shop.outside(
+            f"GRANT {grant.format(shop.name, shop.name.replace('_', '%', 1))} TO {USER}",
+            f"GRANT SELECT ON customers TO {USER}",
+        )
+        findings = await found(broad, rule)
+        told = [finding.message for finding in findings if finding.severity is REFUSED]
+        if not any(thing.format(shop.name) in message for message in told):
+            wrong.append((grant, findings))
+        shop.outside("SELECT 1", *(statement for finding in findings for statement in finding.statements))
+        if left := await found(broad, rule):
+            wrong.append((grant, left))
+        shop.outside(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {USER}")
+    assert wrong == []
+
+
+@pytest.mark.behaviour("databases.mysql.privileges")
+async def test_a_view_is_open_that_allow_names_and_one_that_cannot_be_looked_through_is_refused(
+    shop: Shop, broad: str
+) -> None:
+    shop.outside(f"GRANT SELECT ON secret_view TO {USER}", f"GRANT SELECT ON people_fine TO {USER}")
+    # Of a table that the login does not see, nothing says whether it is a view in turn.
+    shop.outside(f"GRANT SELECT (name, city) ON people TO {USER}")
+    named = access(*CLOSED, allow=("*.*", f"{shop.name}.secret_view"))
+    (hidden,) = await found(broad, named)
+    assert hidden.severity is REFUSED
+    assert hidden.statements == (f"GRANT SHOW VIEW ON `{shop.name}`.`people_fine` TO `broad`@`localhost`",)
+    shop.outside(*hidden.statements)
+    assert await found(broad, named) == ()
+    answer = await mysql_engine(broad, named).run("SELECT word FROM secret_view ORDER BY word", (), LIMITS)
+    assert isinstance(answer, Rows)
+    assert answer.rows == (("plugh",), ("xyzzy",))
+    made = await mysql_role_manager(broad, named).script(shop.root)
+    assert f"GRANT SELECT ON `{shop.name}`.`secret_view` TO {made.role}" not in made.statements
+    assert not any("secret_view" in line for line in made.statements)
+
+
+@pytest.mark.behaviour("databases.mysql.privileges")
+async def test_what_a_login_may_become_by_a_role_counts_as_what_it_may_do(shop: Shop, broad: str) -> None:
+    shop.outside("CREATE ROLE mighty", "CREATE ROLE middle", "CREATE ROLE `quiet``one`")
+    shop.outside(
+        "GRANT SELECT ON secret TO mighty", "GRANT mighty TO middle", "GRANT SELECT ON customers TO `quiet``one`"
+    )
+    shop.outside(f"GRANT SELECT ON orders TO {USER}", f"GRANT `quiet``one` TO {USER}")
+    rule = access(*CLOSED)
+    engine = mysql_engine(broad, rule)
+    shop.outside(f"SET DEFAULT ROLE `quiet``one` FOR {USER}")
+    assert (await engine.check()).findings == ()
+    # The role that a connection has is the one that it was given, also once others were looked into.
+    now = await engine.run("SELECT CURRENT_ROLE()", (), LIMITS)
+    shop.outside(f"GRANT middle TO {USER}")
+    for default in ("`quiet``one`", "middle", "NONE"):
+        shop.outside(f"SET DEFAULT ROLE {default} FOR {USER}")
+        (finding,) = await found(broad, rule)
+        assert (finding.severity, finding.statements) == (REFUSED, ("REVOKE `middle` FROM `broad`@`localhost`",))
+        assert f"{shop.name}.secret" in finding.message
+    await engine.aclose()
+    assert isinstance(now, Rows)
+    assert now.rows == (("quiet`one",),)
+
+
+POWERS = {
+    "INSERT, UPDATE (name) ON {0}.customers": (UNLESS_FORCED, "INSERT, UPDATE (`name`) ON `{0}`.`customers`"),
+    "FILE, PROCESS ON *.*": (UNLESS_FORCED, "PROCESS, FILE ON *.*"),
+    "EXECUTE, TRIGGER, EVENT, CREATE ON {0}.*": (UNLESS_FORCED, "CREATE, EXECUTE, EVENT, TRIGGER ON `{0}`.*"),
+    "BINLOG ADMIN ON *.*": (UNLESS_FORCED, "BINLOG ADMIN ON *.*"),
+    "LOCK TABLES, CREATE TEMPORARY TABLES ON {0}.*": (WARNING, "CREATE TEMPORARY TABLES, LOCK TABLES ON `{0}`.*"),
+    "ALL ON {0}.*": (UNLESS_FORCED, "ALL PRIVILEGES ON `{0}`.*"),
+}
+
+
+@pytest.mark.behaviour("databases.mysql.privileges")
+async def test_powers_that_no_reader_needs_are_refused_unless_forced_also_where_all_is_open(
+    shop: Shop, broad: str
+) -> None:
+    for grant, (severity, revoked) in POWERS.items():
+        shop.outside(
+            f"GRANT SELECT, SHOW VIEW ON {shop.name}.* TO {USER}", f"GRANT {grant.format(shop.name)} TO {USER}"
+        )
+        findings = await found(broad)
+        assert [finding.severity for finding in findings] == [severity], (grant, findings)
+        assert findings[0].statements[0] == f"REVOKE {revoked.format(shop.name)} FROM `broad`@`localhost`"
+        shop.outside(*findings[0].statements)
+        assert await found(broad) == ()
+        assert isinstance(await mysql_engine(broad, EVERYTHING).run("SELECT * FROM order_totals", (), LIMITS), Rows)
+        shop.outside(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {USER}")
+
+
+@pytest.mark.behaviour("databases.mysql.privileges")
+async def test_an_administrator_is_refused_with_the_login_to_create_and_nothing_is_taken_from_it(shop: Shop) -> None:
+    url = shop.root.replace("/?", f"/{shop.name}?")
+    (finding,) = await found(url, access(*CLOSED))
+    assert finding.severity is REFUSED
+    assert finding.statements[0] == "CREATE USER 'pegboard_reader'@'%' IDENTIFIED BY 'choose-a-long-one'"
+    assert not any("secret" in line or "REVOKE" in line for line in finding.statements)
+    assert [finding.severity for finding in await found(url)] == [UNLESS_FORCED]
+    with pytest.raises(SourceAway, match="administers the server: nothing is taken from it"):
+        await mysql_role_manager(url, EVERYTHING).apply(shop.root)
+
+
+@pytest.mark.behaviour("databases.mysql.privileges")
+async def test_privileges_of_the_anonymous_user_are_found(shop: Shop, broad: str) -> None:
+    shop.outside(f"GRANT SELECT ON customers TO {USER}")
+    shop.outside(
+        f"INSERT INTO mysql.db (Host, Db, User, Select_priv) VALUES ('%', '{shop.name}', '', 'Y')", "FLUSH PRIVILEGES"
+    )
+    (finding,) = await found(broad, access(*CLOSED))
+    assert (finding.severity, finding.statements[-1]) == (REFUSED, "FLUSH PRIVILEGES")
+    shop.outside(*finding.statements)
+    assert await found(broad, access(*CLOSED)) == ()
+
+
+@pytest.mark.behaviour("databases.mysql.too_powerful")
+async def test_the_guard_of_statements_holds_also_for_a_superuser(shop: Shop) -> None:
+    engine = mysql_engine(shop.root.replace("/?", f"/{shop.name}?"), EVERYTHING)
+    answers = [
+        await engine.run(text, (), LIMITS) for text in ("SELECT load_file('/etc/passwd')", "SELECT * FROM mysql.user")
+    ]
+    await engine.aclose()
+    assert [type(answer) for answer in answers] == [Refused, Refused]
+
+
+def test_grants_are_read_whatever_names_are_in_them() -> None:
+    lines = (
+        "GRANT USAGE ON *.* TO `a`@`%` IDENTIFIED BY PASSWORD '*D8'",
+        "GRANT SELECT (`a ON b`, `c,d)`), INSERT, SHOW VIEW ON `x ON ``y`` TO z`.`t` TO `a`@`%` WITH GRANT OPTION",
+        "GRANT EXECUTE ON PROCEDURE `s`.`p` TO `a`@`%`",
+        "GRANT `r`@`%` TO `a`@`%`",
+        "REVOKE SELECT ON `mysql`.* FROM `a`@`%`",
+    )
+    place, user = "`x ON ``y`` TO z`.`t`", "`a`@`%`"
+    assert [*parse_grants(lines)] == [
+        Privilege("USAGE", "*.*", user),
+        Privilege("SELECT", place, user, ("a ON b", "c,d)")),
+        Privilege("INSERT", place, user),
+        Privilege("SHOW VIEW", place, user),
+        Privilege("GRANT OPTION", place, user),
+        Privilege("EXECUTE", "PROCEDURE `s`.`p`", user),
+    ]
+    covered = {
+        place: [
+            schema for schema in ("shop_1", "shopX1", "other") if Privilege("SELECT", place, user).covers((schema, "t"))
+        ]
+        for place in ("*.*", "`shop_1`.*", r"`shop\_1`.*", "`shop%`.*", "`shop_1`.`t`", "`shop_1`.`u`", "`SHOP_1`.`T`")
+    }
+    assert covered == {
+        "*.*": ["shop_1", "shopX1", "other"],
+        "`shop_1`.*": ["shop_1", "shopX1"],
+        r"`shop\_1`.*": ["shop_1"],
+        "`shop%`.*": ["shop_1", "shopX1"],
+        "`shop_1`.`t`": ["shop_1"],
+        "`shop_1`.`u`": [],
+        "`SHOP_1`.`T`": ["shop_1"],
+    }

@@ -1,0 +1,168 @@
+"""What kind of statement a text is for MySQL and MariaDB, and what is refused whatever a login may do."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.providers.database.mysql_attacks import BENIGN, FUNCTIONS, WRITES
+from tests.providers.database.mysql_shop import Shop, access
+
+from pegboard.core.database import EVERYTHING, Failed, Fault, Limits, Refused, Rows
+from pegboard.providers.builtin.database.mysql import mysql_engine
+from pegboard.providers.builtin.database.mysql.statement import Kind, Statement, read_statement
+
+TOKENS = [re.findall(r"\w+|'[^']*'|\S", text) for text in (*WRITES, *FUNCTIONS, *BENIGN)]
+TOKEN = st.sampled_from(sorted({token for text in TOKENS for token in text}))
+OF_THE_PARSER = re.compile(r"sqlglot|<class|Token|Required keyword|Expect(ed|ing) |Invalid expression")
+CLOSED = access("shop.secret", "shop.people.ssn")
+
+
+@st.composite
+def garbled(draw: st.DrawFn) -> str:
+    """A statement with words taken out, put in, or the end of another behind it."""
+    tokens = [*draw(st.sampled_from(TOKENS))]
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, len(tokens)))
+        match draw(st.sampled_from(("out", "in", "end"))):
+            case "out":
+                del tokens[place : place + 1]
+            case "in":
+                tokens.insert(place, draw(TOKEN))
+            case _:
+                other = draw(st.sampled_from(TOKENS))
+                tokens[place:] = other[draw(st.integers(0, len(other))) :]
+    return " ".join(tokens)
+
+
+@pytest.mark.behaviour("databases.own_words")
+@given(garbled())
+def test_no_statement_breaks_the_guard_and_nothing_is_told_in_its_parsers_words(text: str) -> None:
+    for rule in (EVERYTHING, CLOSED):
+        found = read_statement(text, rule, "shop")
+        assert OF_THE_PARSER.search(repr(found) if isinstance(found, Refused) else "") is None
+
+
+KINDS = {
+    "SELECT 1": Kind.QUERY,
+    "((SELECT 1) UNION SELECT 2)": Kind.QUERY,
+    "WITH `update` AS (SELECT 1), b (c) AS (SELECT 2) SELECT * FROM b": Kind.QUERY,
+    "TABLE orders": Kind.QUERY,
+    "VALUES ROW(1), ROW(2)": Kind.QUERY,
+    "WITH a AS (SELECT 1) DELETE FROM orders": Kind.WRITE,
+    "WITH a AS (SELECT 1 AS `select`) UPDATE orders SET id = 1": Kind.WRITE,
+    "INSERT shop.orders (id) SELECT 1": Kind.WRITE,
+    "REPLACE INTO `orders` (id) VALUES (1)": Kind.WRITE,
+    "UPDATE IGNORE orders SET id = REPLACE(id, 1, 2)": Kind.WRITE,
+    "EXPLAIN FORMAT=JSON SELECT 1": Kind.EXPLAIN,
+    "DESCRIBE WITH a AS (SELECT 1) SELECT 1": Kind.EXPLAIN,
+    "DESC `delete`": Kind.LISTING,
+    "EXPLAIN shop.orders": Kind.LISTING,
+    "SHOW FULL COLUMNS FROM orders IN shop LIKE 'x%'": Kind.LISTING,
+    "EXPLAIN DELETE FROM orders": None,
+    "DESCRIBE REPLACE INTO orders": None,
+    "EXPLAIN WITH a AS (SELECT 1) DELETE FROM orders": None,
+    "EXPLAIN FOR CONNECTION 1": None,
+    "SHOW TABLES FROM `mysql`": None,
+    "SHOW TABLES WHERE sleep(1)": None,
+    "SHOW COLUMNS FROM user FROM mysql": None,
+    "DESCRIBE mysql.user": None,
+    "WITH a AS (SELECT 1)": None,
+    "INSERT INTO orders SELECT 1 INTO OUTFILE '/tmp/x'": None,
+    "INSERT INTO orders (id) VALUES (sleep(1))": None,
+    "SELECT * FROM `information_schema` /* */ . `INNODB_TABLES`": None,
+    "SELECT * FROM sys . x": None,
+}
+
+
+@pytest.mark.behaviour("databases.mysql.only_queries")
+def test_what_a_statement_does_is_told_by_its_words() -> None:
+    found = {text: read_statement(text, EVERYTHING, "shop") for text in KINDS}
+    assert {text: each.kind if isinstance(each, Statement) else None for text, each in found.items()} == KINDS
+
+
+WHERE_ALL_IS_OPEN = (
+    "SHOW CREATE TABLE orders",
+    "SHOW INDEX FROM orders",
+    "SELECT * FROM information_schema.STATISTICS",
+    "SELECT * FROM information_schema.check_constraints",
+    "DESCRIBE information_schema.KEY_COLUMN_USAGE",
+    "EXPLAIN FORMAT=TREE SELECT 1",
+)
+
+
+@pytest.mark.behaviour("databases.catalogue_is_narrowed", "databases.plans")
+def test_what_names_closed_columns_is_answered_only_where_nothing_is_closed() -> None:
+    for text in WHERE_ALL_IS_OPEN:
+        assert isinstance(read_statement(text, EVERYTHING, "shop"), Statement)
+        assert isinstance(read_statement(text, CLOSED, "shop"), Refused)
+    assert isinstance(read_statement("SELECT * FROM tables", CLOSED, "information_schema"), Refused)
+
+
+@pytest.mark.anyio
+@pytest.mark.slow
+@pytest.mark.behaviour("databases.plans")
+async def test_a_plan_names_no_key_where_a_column_is_closed(mysql: Shop) -> None:
+    rule = access(f"{mysql.name}.people.ssn")
+    mysql.outside("CREATE INDEX city_of_ssn ON people (city)")
+    engine = mysql_engine(await mysql.login(rule), rule)
+    texts = (
+        "EXPLAIN SELECT name FROM people p WHERE id = 1",
+        "EXPLAIN SELECT count(*) FROM people",
+        "EXPLAIN SELECT name FROM people WHERE city = 'Bonn'",
+        "EXPLAIN FORMAT=JSON SELECT count(*) FROM people",
+        "EXPLAIN FORMAT=JSON SELECT name FROM people WHERE city = 'Bonn'",
+    )
+    try:
+        plans = [await engine.run(text, (), Limits(seconds=20)) for text in texts]
+    finally:
+        await engine.aclose()
+        mysql.outside("DROP INDEX city_of_ssn ON people")
+    first, second = plans[:2]
+    assert isinstance(first, Rows)
+    assert isinstance(second, Rows)
+    keys = [[column.name for column in first.columns].index(name) for name in ("possible_keys", "key")]
+    assert [[plan.rows[0][place] for place in keys] for plan in (first, second)] == [["PRIMARY"] * 2, [None, "…"]]
+    assert [type(plan) for plan in plans] == [Rows] * len(plans)
+    assert "ssn" not in repr(plans)
+
+
+@pytest.mark.anyio
+@pytest.mark.slow
+@pytest.mark.behaviour("databases.writes_are_opted_in", "databases.withheld")
+async def test_a_change_is_made_by_what_the_login_may_and_says_nothing_of_what_is_closed(mysql: Shop) -> None:
+    rule = access(f"{mysql.name}.secret", f"{mysql.name}.people.ssn")
+    mysql.outside("CREATE TABLE basket (id int PRIMARY KEY, note varchar(20))")
+    engine = mysql_engine(await mysql.login(rule, writes=True), rule, writes=True)
+    texts = (
+        "INSERT INTO basket SELECT id, TO_CHAR(DATE'2024-01-01', 'YYYY') FROM people",
+        "INSERT INTO basket SELECT id + 10, 0x1F + 0 FROM people",
+        "DELETE b FROM basket b JOIN people p ON p.id = b.id WHERE p.name REGEXP '^A'",
+        "DELETE FROM b USING basket AS b JOIN people AS p ON p.id + 10 = b.id WHERE p.name = 'Bob'",
+        "UPDATE people SET name = concat(name, '') WHERE id = 1",
+    )
+    closed = (
+        ("DELETE b FROM basket b, {0}", ("secret", "zebras"), Fault.NO_TABLE),
+        ("INSERT INTO {0} VALUES (1, 'x')", ("secret", "zebras"), Fault.NO_TABLE),
+        ("INSERT INTO basket SELECT 50, {0} FROM people", ("ssn", "sns"), Fault.NO_COLUMN),
+        ("UPDATE people SET name = {0}", ("ssn", "sns"), Fault.NO_COLUMN),
+        ("UPDATE people SET {0} = 'x'", ("ssn", "sns"), Fault.NO_COLUMN),
+        ("DELETE FROM people WHERE {0} = 'x'", ("ssn", "sns"), Fault.NO_COLUMN),
+        ("UPDATE people JOIN (SELECT '123-45-6789' AS {0}) v USING ({0}) SET name = 'hit'", ("ssn", "sns"), None),
+    )
+    try:
+        answers = [await engine.run(text, (), Limits(seconds=20), write=True) for text in texts]
+        left = mysql.outside("SELECT id, note FROM basket ORDER BY id")
+        for write in (False, True):
+            for text, names, fault in closed:
+                there, nowhere = [
+                    await engine.run(text.format(name), (), Limits(seconds=20), write=write) for name in names
+                ]
+                assert repr(there).replace(names[0], names[1]) == repr(nowhere)
+                assert (there.fault if isinstance(there, Failed) else None) == fault, there
+                assert isinstance(there, Failed | Refused)
+    finally:
+        await engine.aclose()
+        mysql.outside("DROP TABLE basket")
+    assert [told.affected if isinstance(told, Rows) else told for told in answers] == [2, 2, 1, 1, 0]
+    assert left == [(2, "2024"), (11, "31")]
