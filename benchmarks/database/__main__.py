@@ -21,7 +21,7 @@ _ENGINES: Mapping[str, Callable[[Path], AbstractAsyncContextManager[Measurable |
     "SQLite": embedded.sqlite,
     "DuckDB": embedded.duckdb,
     "PostgreSQL": servers.postgresql,
-    "PostgreSQL, written to": partial(servers.postgresql, busy=True),
+    "PostgreSQL, some closed": partial(servers.postgresql, is_closed=True),
     "MariaDB": servers.mariadb,
 }
 

@@ -73,7 +73,6 @@ async def ran(one: Measurable, rounds: int) -> Ran:
     for number in range(-12, 20 * rounds):
         statement = small_statement(number + 12)
         bare = await _timed(partial(one.bare, statement))
-        await one.meanwhile()
         guarded = await _timed(partial(_answered, one, statement))
         if number >= 0:
             small[0].append(bare)

@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final, TypeAlias
 
-import anyio.lowlevel
-
 from pegboard.ports.databases import Engine
 
 ROWS: Final = 10_000
@@ -28,8 +26,6 @@ class Measurable:
     name: str
     engine: Engine
     bare: Bare
-    meanwhile: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
-    """What others do to the database before each guarded statement."""
 
 
 def sales() -> list[tuple[object, ...]]:

@@ -11,16 +11,16 @@ import anyio.to_thread
 
 from benchmarks.database.sales import MAKE, Measurable, sales
 from benchmarks.gateway.peers.environment import Unavailable
-from pegboard.core.database import EVERYTHING
+from pegboard.core.database import EVERYTHING, Access, NamePattern, name_pattern
 
 
 @asynccontextmanager
-async def postgresql(folder: Path, *, busy: bool = False) -> AsyncIterator[Measurable | Unavailable]:
-    """`busy`: somebody writes before each statement, so that nothing which the guard knew holds any more."""
+async def postgresql(folder: Path, *, is_closed: bool = False) -> AsyncIterator[Measurable | Unavailable]:
+    """`is_closed`: something else in the database is denied, so that each statement is judged by its names too."""
     try:
         import asyncpg
 
-        from pegboard.providers.builtin.database.postgres import postgresql_engine
+        from pegboard.providers.builtin.database.postgres import postgresql_engine, postgresql_role_manager
 
         with warnings.catch_warnings():
             # Where no XDG_RUNTIME_DIR is set, it says so and uses another place.
@@ -37,19 +37,19 @@ async def postgresql(folder: Path, *, busy: bool = False) -> AsyncIterator[Measu
         connection = await asyncpg.connect(url, statement_cache_size=0)
         await connection.execute(MAKE.format(number="numeric(12, 2)", moment="timestamp"))
         await connection.copy_records_to_table("sales", records=sales())
-        await connection.execute("CREATE ROLE reader LOGIN PASSWORD 'reads'; GRANT SELECT ON sales TO reader; ANALYZE")
+        await connection.execute("CREATE TABLE staff (id int, salary int); ANALYZE")
+        denied = name_pattern("staff")
+        access = Access(deny=(denied,)) if is_closed and isinstance(denied, NamePattern) else EVERYTHING
+        reader = url.replace("//postgres:@", "//reader:reads@")
+        await postgresql_role_manager(reader, access).apply(url)
 
         async def bare(statement: str) -> Sequence[Sequence[object]]:
             rows: Sequence[Sequence[object]] = await connection.fetch(statement)
             return rows
 
-        async def written() -> None:
-            if busy:
-                await connection.execute("UPDATE sales SET note = note WHERE id = 9999")
-
-        engine = postgresql_engine(url.replace("//postgres:@", "//reader:reads@"), EVERYTHING)
+        engine = postgresql_engine(reader, access)
         try:
-            yield Measurable("PostgreSQL, written to" if busy else "PostgreSQL", engine, bare, written)
+            yield Measurable("PostgreSQL, some closed" if is_closed else "PostgreSQL", engine, bare)
         finally:
             await engine.aclose()
     finally:

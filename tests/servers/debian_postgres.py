@@ -37,7 +37,7 @@ def debian_postgres() -> Iterator[str]:
             stdout=subprocess.DEVNULL,
         )
         options = f"{socket} -c shared_preload_libraries=pg_stat_statements"
-        control = [programs / "pg_ctl", "-D", data, "-w", "-l", folder / "log"]
+        control: list[str | Path] = [programs / "pg_ctl", "-D", data, "-w", "-l", folder / "log"]
         subprocess.run([*control, "-o", options, "start"], check=True, user=user, stdout=subprocess.DEVNULL)
         try:
             yield f"postgresql://postgres:@/postgres?host={folder}"

@@ -1,4 +1,4 @@
-"""Attacks through extensions of PostgreSQL: those that Debian packages, and the one that the server of the tests has."""
+"""Attacks through extensions of PostgreSQL: those that Debian packages, and that of the server of the tests."""
 
 from collections.abc import Sequence
 
