@@ -133,9 +133,13 @@ class MariadbStage:
         self.reset()
 
     def engine(self, access: Access) -> Engine:
-        from pegboard.providers.builtin.database.mysql import mysql_engine
+        """With a login for what is open, as `pegboard db role` makes it."""
+        from pegboard.providers.builtin.database.mysql import mysql_engine, mysql_role_manager
 
-        return mysql_engine(f"mysql://{_READER}:reads@localhost/shop?unix_socket={self._socket}", access)
+        url = f"mysql://{_READER}:reads@localhost/shop?unix_socket={self._socket}"
+        with start_blocking_portal() as portal:
+            portal.call(mysql_role_manager(url, access).apply, f"mysql://root@localhost/?unix_socket={self._socket}")
+        return mysql_engine(url, access)
 
     def state(self) -> Mapping[str, str]:
         questions = {name: f"SELECT * FROM shop.{name} ORDER BY id" for name in _TABLES} | _MARIADB_STATE
@@ -157,7 +161,6 @@ class MariadbStage:
             *shop.statements(),
             procedure,
             f"CREATE OR REPLACE USER '{_READER}'@'localhost' IDENTIFIED BY 'reads'",
-            f"GRANT SELECT, SHOW VIEW ON shop.* TO '{_READER}'@'localhost'",
         )
 
     def control(self, sql: str, seconds: float) -> str | None:

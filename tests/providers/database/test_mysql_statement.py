@@ -134,12 +134,14 @@ async def test_a_change_is_made_by_what_the_login_may_and_says_nothing_of_what_i
     rule = access(f"{mysql.name}.secret", f"{mysql.name}.people.ssn")
     mysql.outside("CREATE TABLE basket (id int PRIMARY KEY, note varchar(20))")
     engine = mysql_engine(await mysql.login(rule, writes=True), rule, writes=True)
+    # By hand: to change what is open of a table with a closed column.
+    mysql.outside(f"GRANT UPDATE (name), DELETE ON people TO {mysql.name}_narrow")
     texts = (
         "INSERT INTO basket SELECT id, TO_CHAR(DATE'2024-01-01', 'YYYY') FROM people",
         "INSERT INTO basket SELECT id + 10, 0x1F + 0 FROM people",
         "DELETE b FROM basket b JOIN people p ON p.id = b.id WHERE p.name REGEXP '^A'",
         "DELETE FROM b USING basket AS b JOIN people AS p ON p.id + 10 = b.id WHERE p.name = 'Bob'",
-        "UPDATE people SET name = concat(name, '') WHERE id = 1",
+        "UPDATE orders SET note = concat(note, '') WHERE id = 1",
     )
     closed = (
         ("DELETE b FROM basket b, {0}", ("secret", "zebras"), Fault.NO_TABLE),

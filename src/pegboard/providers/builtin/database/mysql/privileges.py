@@ -35,11 +35,6 @@ _TABLES: Final = f"""
 SELECT TABLE_SCHEMA, TABLE_NAME, coalesce(ENGINE, TABLE_TYPE) FROM information_schema.TABLES WHERE {NOT_SYSTEM}
 """  # noqa: S608 - constants
 _VIEWS: Final = f"SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE {NOT_SYSTEM}"  # noqa: S608
-_TRIGGERS: Final = "SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS"
-_LINKS: Final = f"""
-SELECT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
-FROM information_schema.KEY_COLUMN_USAGE WHERE {NOT_SYSTEM} AND REFERENCED_TABLE_NAME IS NOT NULL
-"""  # noqa: S608 - constants
 _ROWS_ELSEWHERE: Final = names("MRG_MYISAM FEDERATED CONNECT SPIDER")
 """Storage engines whose rows lie in other tables."""
 _ALL: Final = "ALL PRIVILEGES"
@@ -142,8 +137,6 @@ class Catalog:
     kinds: Mapping[Pair, str]
     """The storage engine, or VIEW."""
     definitions: Mapping[Pair, str]
-    triggered: frozenset[Pair] = frozenset()
-    links: Sequence[tuple[str, ...]] = ()
     hidden: set[Pair] = field(default_factory=set)
     """Views that read what the login cannot look through."""
     _open: dict[Pair, Mapping[str, str]] = field(default_factory=dict)
@@ -200,21 +193,8 @@ class Catalog:
             )
         )
 
-    def reaches_closed(self, table: Pair) -> bool:
-        """Whether a change of its rows may read or change what is closed: by a trigger, which runs with the rights of
-        whoever defined it, or by a foreign key."""
-        if self.access.allows_by_name(*table):
-            return False
-        to = ((schema, name, column) for *own, schema, name, column in self.links if tuple(own) == table)
-        by = ((schema, name) for schema, name, *other, _ in self.links if tuple(other) == table)
-        return (
-            table in self.triggered
-            or any(not self.access.opens_column(*column) for column in to)
-            or any(not self.open_columns(other) for other in by)
-        )
 
-
-def read_catalog(ask: Ask, access: Access, *, writes: bool, defaults: bool) -> Catalog:
+def read_catalog(ask: Ask, access: Access, *, defaults: bool) -> Catalog:
     """`defaults`: the server computes DEFAULT(column) of a row, as MariaDB does."""
     columns: dict[Pair, dict[str, frozenset[str] | None]] = defaultdict(dict)
     for schema, table, name, extra, generated, default in () if access.is_whole else ask(_COLUMNS):
@@ -228,8 +208,7 @@ def read_catalog(ask: Ask, access: Access, *, writes: bool, defaults: bool) -> C
         return Catalog(access, columns, {}, {})
     kinds = {(schema, name): kind for schema, name, kind in ask(_TABLES)}
     definitions = {(schema, name): str(definition or "") for schema, name, definition in ask(_VIEWS)}
-    triggered = frozenset((schema, name) for schema, name in ask(_TRIGGERS)) if writes else frozenset[Pair]()
-    return Catalog(access, columns, kinds, definitions, triggered, [*ask(_LINKS)] if writes else ())
+    return Catalog(access, columns, kinds, definitions)
 
 
 @dataclass(frozen=True)
@@ -264,8 +243,6 @@ class Review:
         opened, title = self.catalog.open_columns(table), ".".join(table)
         if not opened:
             return [title] if table not in self.catalog.hidden or each.name not in _READS else []
-        if each.name in (*_ROWS, _ALL) and self.catalog.reaches_closed(table):
-            return [f"what changes of {title} reach"]
         held = (each.columns or self.catalog.columns[table]) if each.name in _OF_COLUMNS else ()
         return [f"{title}.{name}" for name in held if name.casefold() not in opened]
 
@@ -303,7 +280,7 @@ class Review:
             if not opened or self.database not in ("", table[0]):
                 continue
             is_whole = len(opened) == len(self.catalog.columns[table])
-            more: tuple[str, ...] = () if self.catalog.reaches_closed(table) else rows
+            more: tuple[str, ...] = rows if is_whole else ()
             if self.catalog.kinds[table] == "VIEW":
                 more = () if self.catalog.access.allows_by_name(*table) else ("SHOW VIEW",)
             for name in ("SELECT", *more):
@@ -380,7 +357,7 @@ def review_login(connection: MeteredConnection, access: Access, database: str, *
         for each in parse_grants(lines, "" if role == "NONE" else role):
             privileges.setdefault((each.name, each.place, each.columns), each)
         defaults = is_mariadb(connection)
-        catalogs.append(read_catalog(lambda text: fetch(connection, text), access, writes=writes, defaults=defaults))
+        catalogs.append(read_catalog(lambda text: fetch(connection, text), access, defaults=defaults))
     first = catalogs[0]
     for other in catalogs[1:]:
         columns = {
@@ -388,8 +365,7 @@ def review_login(connection: MeteredConnection, access: Access, database: str, *
             **{table: {**other.columns.get(table, {}), **own} for table, own in first.columns.items()},
         }
         definitions = {**first.definitions, **{view: text for view, text in other.definitions.items() if text}}
-        triggered, links = first.triggered | other.triggered, [*first.links, *other.links]
-        first = Catalog(access, columns, {**first.kinds, **other.kinds}, definitions, triggered, links)
+        first = Catalog(access, columns, {**first.kinds, **other.kinds}, definitions)
     return Review(account_of(connection), [*privileges.values()], first, database, writes)
 
 

@@ -73,7 +73,7 @@ class MysqlRoleManager:
             of_role = _grants(connection, role if defaults else f"{account} USING {role}") if role else lines
             for each in parse_grants(of_role, role):
                 privileges.setdefault((each.name, each.place, each.columns), each)
-        catalog = read_catalog(lambda text: fetch(connection, text), self._access, writes=writes, defaults=defaults)
+        catalog = read_catalog(lambda text: fetch(connection, text), self._access, defaults=defaults)
         return Review(account, [*privileges.values()], catalog, database, writes, is_complete=True)
 
     def _account(self, connection: MeteredConnection) -> str:
