@@ -8,7 +8,7 @@ from typing import Any, Final
 import asyncpg
 from tests.providers.database.postgres_shop import access
 
-from pegboard.core.database import Answer, Limits, Rows
+from pegboard.core.database import Answer, Failed, Fault, Limits, Rows
 from pegboard.providers.builtin.database.postgres import postgresql_engine, postgresql_role_manager
 
 CLOSED: Final = access("staff_salaries", "customers.iban", "places.hideout", "hr.*", "hr_topology.*")
@@ -362,7 +362,7 @@ class ExtendedShop:
         return [each.replace("[[]]", "{{}}").replace("{1}", "{0}") for each in statements]
 
     async def leaks(self, statements: Sequence[str], *, by_kind: bool = False) -> list[tuple[str, str]]:
-        """Statements whose answers show something closed, or that it exists; `by_kind` where an answer holds what was
+        """Statements whose answers show something closed, or that it exists, or end the server; `by_kind` where an answer holds what was
         asked, turned into something else."""
         engine = postgresql_engine(self.url, self.rule)
         found: list[tuple[str, str]] = []
@@ -370,7 +370,7 @@ class ExtendedShop:
             for text in statements:
                 column, absent = ("iban", "ibbn") if "customers" in text else ("hideout", "hodeout")
                 there = await engine.run(text.format("staff_salaries", column), (), LIMITS)
-                if any(canary in repr(there) for canary in CANARIES if canary not in text):
+                if any(canary in repr(there) for canary in CANARIES if canary not in text) or _is_away(there):
                     found.append((text, repr(there)))
                 if "{0}" not in text and "{1}" not in text:
                     continue
@@ -381,6 +381,11 @@ class ExtendedShop:
         finally:
             await engine.aclose()
         return found
+
+
+def _is_away(answer: Answer) -> bool:
+    """The statement ended the server."""
+    return isinstance(answer, Failed) and answer.fault is Fault.AWAY
 
 
 def _plain(answer: Answer) -> str:

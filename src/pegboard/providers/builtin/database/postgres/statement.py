@@ -203,20 +203,20 @@ def _classify(stmt: Any, write: bool) -> Statement:
     raise _RefusedError(_refused(kind))
 
 
-def _walked(found: Statement, stmt: Any, allowed: frozenset[str]) -> Statement:
-    _Walk(found, allowed).children(stmt, frozenset(), 0)
+def _walked(found: Statement, stmt: Any, parts: frozenset[str]) -> Statement:
+    _Walk(found, parts).children(stmt, frozenset(), 0)
     return found
 
 
 class _Walk:
     """Goes over a tree once, with the names that WITH gives where they hold."""
 
-    def __init__(self, found: Statement, allowed: frozenset[str]) -> None:
+    def __init__(self, found: Statement, parts: frozenset[str]) -> None:
         self._found = found
-        self._allowed = allowed
+        self._parts = parts
 
     def node(self, node: Any, scope: frozenset[str], depth: int) -> None:
-        if type(node).__name__ not in self._allowed:
+        if type(node).__name__ not in self._parts:
             raise _RefusedError(_refused(type(node).__name__))
         if depth > MAX_DEPTH:
             raise _RefusedError(_TOO_DEEP)
