@@ -362,8 +362,8 @@ class ExtendedShop:
         return [each.replace("[[]]", "{{}}").replace("{1}", "{0}") for each in statements]
 
     async def leaks(self, statements: Sequence[str], *, by_kind: bool = False) -> list[tuple[str, str]]:
-        """Statements whose answers show something closed, or that it exists, or end the server; `by_kind` where an answer holds what was
-        asked, turned into something else."""
+        """Statements whose answers show something closed, or that it exists, or that end the server; `by_kind` where
+        an answer holds what was asked, turned into something else."""
         engine = postgresql_engine(self.url, self.rule)
         found: list[tuple[str, str]] = []
         try:

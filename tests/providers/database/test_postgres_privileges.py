@@ -91,6 +91,15 @@ CASES = {
         "public.kinds",
         'REVOKE SELECT ON "public"."kinds" FROM PUBLIC;',
     ),
+    "reads what an extension brings, and a pattern denies": Case(
+        "CREATE EXTENSION IF NOT EXISTS plpgsql; CREATE TABLE brought (id int); GRANT SELECT ON brought TO PUBLIC; "
+        "ALTER EXTENSION plpgsql ADD TABLE brought",
+        access("brought"),
+        REFUSED,
+        "public.brought",
+        'REVOKE SELECT ON "public"."brought" FROM PUBLIC;',
+        undone="ALTER EXTENSION plpgsql DROP TABLE brought; DROP TABLE brought",
+    ),
     "reads by a role that it would set": Case(
         "CREATE ROLE {0}_near NOLOGIN; GRANT USAGE ON SCHEMA hr TO {0}_near; GRANT SELECT ON hr.pay TO {0}_near; "
         "ALTER ROLE {0} NOINHERIT; GRANT {0}_near TO {0}",
@@ -185,7 +194,7 @@ CASES = {
         "CREATE TRIGGER t BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION t(); GRANT SELECT, INSERT ON t TO {0}",
         access("public.secret"),
         REFUSED,
-        "rules and triggers that run with other rights lead further: public.t",
+        "rules and triggers with other rights lead further: public.t",
         'REVOKE INSERT ON "public"."t" FROM "{0}";',
         writes=True,
         undone="DROP TABLE t; DROP FUNCTION t()",
@@ -293,6 +302,21 @@ async def test_a_login_as_the_manager_makes_it_is_fine_and_reads_what_is_open(ow
     assert "secret" in listed["all"]
     assert listed["some"]["people"] == ["id", "name", "city"]
     assert not {"secret", "secret_far", "people_rows"} & listed["some"].keys()
+
+
+@pytest.mark.behaviour("databases.postgres.privileges")
+async def test_what_an_extension_brings_need_not_be_on_a_list_of_what_is_allowed(own: Shop) -> None:
+    await _run(own, "CREATE TABLE brought (id int); GRANT SELECT ON brought TO PUBLIC")
+    rule = access(allow=("public.orders",))
+    url = await own.login("listed", rule)
+    await _run(own, "GRANT SELECT ON brought TO PUBLIC; ALTER EXTENSION plpgsql ADD TABLE brought")
+    try:
+        assert (await checked(url, rule)).findings == ()
+    finally:
+        await _run(own, "ALTER EXTENSION plpgsql DROP TABLE brought")
+        found = (await checked(url, rule)).findings
+        await _run(own, "DROP TABLE brought")
+    assert [each.severity for each in found] == [REFUSED]
 
 
 @pytest.mark.behaviour("databases.postgres.privileges")

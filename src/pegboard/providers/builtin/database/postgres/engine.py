@@ -63,10 +63,11 @@ class PostgresEngine:
             async with self._reading() as connection:
                 catalog = await read_catalog(connection)
                 version = f"PostgreSQL {catalog.login['version']}"
-                judged = partial(findings, catalog, self._access, writes=self._writes)
+                # Tens of thousands of columns are held against patterns.
+                hidden = await anyio.to_thread.run_sync(closed, catalog, self._access)
                 if not self._access.is_whole:
-                    self._hidden = await anyio.to_thread.run_sync(closed, catalog, self._access)
-                return Checked(version, catalog.role, await anyio.to_thread.run_sync(judged))
+                    self._hidden = hidden
+                return Checked(version, catalog.role, findings(catalog, self._access, hidden, writes=self._writes))
         except SourceAway as away:
             return Checked("", None, (Finding(str(away), Severity.REFUSED_UNLESS_FORCED),))
 
@@ -145,7 +146,7 @@ class PostgresEngine:
             return Failed(f"A row of the answer is larger than {MAX_BATCH_BYTES // 2**20} MB.", None, Fault.MEMORY)
         except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
             # It takes apart what it fetches, and a server may have types that are newer than it.
-            return Failed(
+            answer = Failed(
                 "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
             )
         except asyncpg.QueryCanceledError:

@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pegboard.core.database import Access, Finding, Severity
 
@@ -73,6 +73,7 @@ SELECT json_build_object(
 
 _RELATIONS: Final = f"""{_MINE}
 SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, o.rolname, pg_has_role(login.oid, c.relowner, 'MEMBER'),
+    EXISTS (SELECT FROM pg_depend d WHERE d.classid = 1259 AND d.objid = c.oid AND d.deptype = 'e'),
     c.relkind = 'v' AND coalesce(c.reloptions::text ~ 'security_invoker=(true|on|yes|1)', false), c.relrowsecurity,
     c.reltype::bigint, k.columns, k.types, p.reads,
     CASE WHEN p.reads THEN k.columns WHEN p.some THEN ARRAY(SELECT a.attname::text FROM pg_attribute a
@@ -188,6 +189,7 @@ class PgRelation:
     kind: str
     owner: str
     is_owned: bool
+    is_of_extension: bool
     is_invoker: bool
     """A view that reads with the rights of its caller."""
     has_row_security: bool
@@ -261,11 +263,14 @@ def closed(catalog: Catalog, access: Access) -> Closed:
         return Closed(frozenset(), frozenset(), {}, nothing, nothing, nothing, nothing)
     known = {each.oid: each for each in catalog.relations}
     named = {oid for oid, each in known.items() if access.allows_by_name(each.schema, each.name)}
-    shut = {oid for oid, each in known.items() if not access.opens(each.schema, each.name)}
+    # What extensions bring, as PostGIS its systems of reference, is closed where a pattern denies it.
+    rules = {False: access, True: Access(deny=access.deny)}
+    shut = {oid for oid, each in known.items() if not rules[each.is_of_extension].opens(each.schema, each.name)}
     columns = defaultdict[int, set[str]](set)
     for oid in known.keys() - shut:
         schema, name = known[oid].schema, known[oid].name
-        columns[oid] |= {one for one in known[oid].columns if not access.opens_column(schema, name, one)}
+        rule = rules[known[oid].is_of_extension]
+        columns[oid] |= {one for one in known[oid].columns if not rule.opens_column(schema, name, one)}
     by_pattern, links = frozenset(shut), catalog.links
     parents, children = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
     for child, parent in links["parents"]:
@@ -327,175 +332,148 @@ def reached(start: int, ways: Mapping[int, set[int]]) -> set[int]:
     return found
 
 
-def findings(catalog: Catalog, access: Access, *, writes: bool) -> tuple[Finding, ...]:
-    """What the login may do that it should not, with the statements that take it away."""
-    return tuple(_Judgement(catalog, access, writes).findings())
+def findings(catalog: Catalog, access: Access, hidden: Closed, *, writes: bool) -> tuple[Finding, ...]:
+    """What the login may do that it should not, with the statements that take it away; one for each kind."""
+    judgement = _Judgement(catalog, access, hidden, writes)
+    found = [one for one in judgement.kinds() if one[1]]
+    login = f"The login {catalog.role!r}"
+    return tuple(
+        Finding(f"{login} {words.replace('{0}', _some(names))}.", severity, tuple(dict.fromkeys(statements)))
+        for words, names, severity, statements in found
+    )
+
+
+_Kind: TypeAlias = tuple[str, Sequence[str], Severity, Iterable[str]]
+"""Words with a place for names, the names, and the statements; nothing was found where there is no name."""
 
 
 class _Judgement:
-    def __init__(self, catalog: Catalog, access: Access, writes: bool) -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: Catalog, access: Access, hidden: Closed, writes: bool) -> None:
+        self._login, self._relations, self._links = catalog.login, catalog.relations, catalog.links
         self._role = catalog.role
-        self._closed = closed(catalog, access)
+        self._catalog = catalog
+        self._hidden = hidden
         self._is_whole = access.is_whole
         self._writes = writes
         self._worst = Severity.REFUSED_UNLESS_FORCED if access.is_whole else Severity.REFUSED
-        roles = catalog.login["roles"]
-        self._granted = {each["name"]: frozenset(each["reaches"]) for each in roles if each["is_granted"]}
-        self._self = next((each for each in roles if each["name"] == self._role), None)
+        self._granted = {each["name"]: each["reaches"] for each in self._login["roles"] if each["is_granted"]}
 
-    def findings(self) -> Iterator[Finding]:
-        if self._self is not None and self._self["is_super"]:
-            words = (
-                "reads everything that the board closes" if not self._is_whole else "may do everything on the server"
-            )
-            login = f"The login {self._role!r} is a superuser: it {words}."
-            if self._self["is_first"]:
-                yield Finding(f"{login} Write a login of its own into the URL of the source.", self._worst)
-            else:
-                yield Finding(login, self._worst, (f"ALTER ROLE {quoted(self._role)} NOSUPERUSER;",))
+    def kinds(self) -> Iterator[_Kind]:
+        itself = next((each for each in self._login["roles"] if each["name"] == self._role), None)
+        if itself is not None and itself["is_super"]:
+            words = "is a superuser and reads everything; write a login of its own into the URL of the source"
+            fix = [] if itself["is_first"] else [f"ALTER ROLE {quoted(self._role)} NOSUPERUSER;"]
+            yield words, [self._role], self._worst, fix
             return
-        yield from self._powers()
-        yield from self._ownership()
-        yield from self._reading()
-        yield from self._changing()
-        yield from self._reaching()
+        for role in self._login["roles"]:
+            yield from self._powers(role["name"], role)
+        yield from self._reads()
+        yield from self._changes()
 
-    def _powers(self) -> Iterator[Finding]:
-        for role in self._catalog.login["roles"]:
-            is_self, name = role["name"] == self._role, role["name"]
-            through = "" if is_self else f" as a member of {name!r}"
-            if role["is_super"]:
-                yield self._finding(
-                    f"may do everything on the server{through}, a superuser", self._worst, self._without(name)
-                )
-            for power in role["powers"]:
-                fix = [f"ALTER ROLE {quoted(name)} NO{power};"] if is_self else self._without(name)
-                if power == "BYPASSRLS":
-                    guarded = [one.title for one in self._catalog.relations if one.has_row_security and one.reads]
-                    some = f" ({_some(guarded)})" if guarded else ""
-                    level = Severity.REFUSED_UNLESS_FORCED if guarded else Severity.WARNING
-                    yield self._finding(f"reads past row security (BYPASSRLS){some}{through}", level, fix)
-                elif not role["is_super"]:
-                    level = Severity.REFUSED_UNLESS_FORCED if power == "CREATEDB" else self._worst
-                    yield self._finding(f"{_POWERS[power]} ({power}){through}", level, fix)
-            if name in _GROUPS and not (self._is_whole and name in _ONLY_IF_CLOSED):
-                level = self._worst if name in _READS_ALL else Severity.REFUSED_UNLESS_FORCED
-                if not (name == "pg_write_all_data" and self._writes and self._is_whole):
-                    yield self._finding(f"{_GROUPS[name]} ({name})", level, self._without(name))
-        if found := self._catalog.login["restricted"]:
-            fix = [one for what, by in found for one in self._revoke(f"EXECUTE ON FUNCTION {what}", by)]
-            some = _some(what for what, _ in found)
-            yield self._finding(f"may call functions that the server keeps to administrators: {some}", self._worst, fix)
+    def _powers(self, name: str, role: Mapping[str, Any]) -> Iterator[_Kind]:
+        through = "" if name == self._role else f" as a member of {name!r}"
+        if role["is_super"]:
+            yield f"may do everything on the server{through}, a superuser", [name], self._worst, self._without(name)
+        for power in role["powers"]:
+            fix = self._without(name) if through else [f"ALTER ROLE {quoted(name)} NO{power};"]
+            if power == "BYPASSRLS":
+                guarded = [one.title for one in self._relations if one.has_row_security and one.reads]
+                level = Severity.REFUSED_UNLESS_FORCED if guarded else Severity.WARNING
+                where = " ({0})" if guarded else ""
+                yield f"reads past row security (BYPASSRLS){where}{through}", guarded or [name], level, fix
+            elif not role["is_super"]:
+                level = Severity.REFUSED_UNLESS_FORCED if power == "CREATEDB" else self._worst
+                yield f"{_POWERS[power]} ({power}){through}", [name], level, fix
+        is_fine = self._is_whole and (name in _ONLY_IF_CLOSED or (name == "pg_write_all_data" and self._writes))
+        if name in _GROUPS and not is_fine:
+            level = self._worst if name in _READS_ALL else Severity.REFUSED_UNLESS_FORCED
+            yield f"{_GROUPS[name]} ({name})", [name], level, self._without(name)
 
-    def _ownership(self) -> Iterator[Finding]:
-        relations = [each for each in self._catalog.relations if each.is_owned]
-        others = self._catalog.login["owned"]
-        if not relations and not others:
-            return
-        owners = {each.owner for each in relations} | {owner for _, owner in others}
+    def _reads(self) -> Iterator[_Kind]:
+        login, forced, refused = self._login, Severity.REFUSED_UNLESS_FORCED, Severity.REFUSED
+        mine = [each for each in self._relations if each.is_owned]
+        owners = {each.owner for each in mine} | {owner for _, owner in login["owned"]}
         fix = [f"REASSIGN OWNED BY {quoted(self._role)} TO CURRENT_USER;"] if self._role in owners else []
         fix += [one for owner in sorted(owners - {self._role}) for one in self._without(owner)]
-        some = _some([*(each.title for each in relations), *(name for name, _ in others)])
-        is_closed = any(each.oid in self._closed.relations or each.oid in self._closed.columns for each in relations)
-        level = Severity.REFUSED if is_closed else Severity.REFUSED_UNLESS_FORCED
-        yield self._finding(f"owns what it asks, and so may do everything with it: {some}", level, fix)
+        names = [*(each.title for each in mine), *(name for name, _ in login["owned"])]
+        level = refused if any(self._is_closed(each) for each in mine) else forced
+        yield "owns what it asks, and so may do everything with it: {0}", names, level, fix
 
-    def _reading(self) -> Iterator[Finding]:
-        shut, derived = self._closed.relations, self._closed.derived
-        whole = [each for each in self._catalog.relations if each.oid in shut and each.reads]
-        narrow = [
-            each
-            for each in self._catalog.relations
-            if self._closed.columns.get(each.oid, frozenset()).intersection(each.readable)
+        shut = [each for each in self._relations if each.oid in self._hidden.relations and each.reads]
+        views = [each for each in shut if each.oid in self._hidden.derived]
+        columns = [(each, one) for each in self._relations for one in each.readable if one in self._columns(each)]
+        tables = [*(each for each in shut if each not in views), *dict.fromkeys(each for each, _ in columns)]
+        names = [*(each.title for each in tables if each in shut), *(f"{each.title}.{one}" for each, one in columns)]
+        yield (
+            "can read what the board closes: {0}",
+            names,
+            refused,
+            [one for each in tables for one in self._close(each)],
+        )
+        words = "can read {0}, which show what the board closes. Name one in `allow` if that is meant"
+        yield words, [each.title for each in views], refused, [one for each in views for one in self._close(each)]
+
+        functions = login["definers"] if not self._is_whole else ()
+        fix = [one for what, by in functions for one in self._revoke(f"EXECUTE ON ROUTINE {what}", by)]
+        yield "may call functions that read with other rights than its own: {0}", _firsts(functions), refused, fix
+        fix = [one for what, by in login["restricted"] for one in self._revoke(f"EXECUTE ON FUNCTION {what}", by)]
+        words = "may call functions that the server keeps to administrators: {0}"
+        yield words, _firsts(login["restricted"]), self._worst, fix
+
+        remote = [
+            each for each in self._relations if each.reads and (each.kind == "f" or each.oid in self._links["remote"])
         ]
-        told = [each.title for each in whole if each.oid not in derived]
-        for each in narrow:
-            hidden = self._closed.columns[each.oid]
-            told += [f"{each.title}.{one}" for one in each.readable if one in hidden]
-        fix = [one for each in (*whole, *narrow) if each.oid not in derived for one in self._close(each)]
-        if told:
-            yield self._finding(f"can read what the board closes: {_some(told)}", Severity.REFUSED, fix)
-        if views := [each for each in whole if each.oid in derived]:
-            yield self._finding(
-                f"can read {_some(each.title for each in views)}, which show what the board closes. Name one in "
-                "`allow` if that is meant",
+        fix = [one for each in remote for one in self._close(each)]
+        fix += [one for what, by in login["servers"] for one in self._revoke(f"USAGE ON FOREIGN SERVER {what}", by)]
+        names = [*(each.title for each in remote), *_firsts(login["servers"])]
+        yield "reaches other servers, which no read-only transaction protects: {0}", names, forced, fix
+
+        fix = []
+        for owner, schema, by in login["defaults"] if not self._is_whole else ():
+            where = f" IN SCHEMA {quoted(schema)}" if schema else ""
+            begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quoted(owner)}{where} REVOKE SELECT ON TABLES FROM"
+            fix += [f"{begin} {quoted(one) if one else 'PUBLIC'};" for one in by if one in ("", self._role)]
+        names = [owner for owner, _, by in login["defaults"] if by and not self._is_whole]
+        yield "may read every table that {0} will create", names, Severity.WARNING, fix
+
+    def _changes(self) -> Iterator[_Kind]:
+        forced = Severity.REFUSED_UNLESS_FORCED
+        changed = [each for each in self._relations if each.changes and not each.is_owned]
+        far = reaching(self._catalog, self._hidden) if self._writes and not self._is_whole else {}
+        kinds: list[tuple[str, list[PgRelation], Severity]] = [
+            (
+                "rules and triggers with other rights",
+                [one for one in changed if far.get(one.oid) is True],
                 Severity.REFUSED,
-                [one for each in views for one in self._close(each)],
-            )
-        if not self._is_whole and (found := self._catalog.login["definers"]):
-            yield self._finding(
-                f"may call functions that read with other rights than its own: {_some(what for what, _ in found)}",
-                Severity.REFUSED,
-                [one for what, by in found for one in self._revoke(f"EXECUTE ON ROUTINE {what}", by)],
-            )
-        remote = set(self._catalog.links["remote"])
-        foreign = [one for one in self._catalog.relations if one.reads and (one.kind == "f" or one.oid in remote)]
-        servers = self._catalog.login["servers"]
-        if foreign or servers:
-            fix = [one for each in foreign for one in self._close(each)]
-            fix += [one for what, by in servers for one in self._revoke(f"USAGE ON FOREIGN SERVER {what}", by)]
-            some = _some([*(each.title for each in foreign), *(what for what, _ in servers)])
-            yield self._finding(
-                f"reaches other servers, which no read-only transaction protects: {some}",
-                Severity.REFUSED_UNLESS_FORCED,
-                fix,
-            )
-        defaults = [(owner, schema, by) for owner, schema, by in self._catalog.login["defaults"] if by]
-        if defaults and not self._is_whole:
-            fix = []
-            for owner, schema, by in defaults:
-                where = f" IN SCHEMA {quoted(schema)}" if schema else ""
-                begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quoted(owner)}{where} REVOKE SELECT ON TABLES FROM"
-                fix += [f"{begin} {quoted(one) if one else 'PUBLIC'};" for one in by if one in ("", self._role)]
-            some = _some(owner for owner, _, _ in defaults)
-            yield self._finding(f"may read every table that {some} will create", Severity.WARNING, fix)
+            ),
+            ("foreign keys", [one for one in changed if far.get(one.oid) is False], forced),
+        ]
+        kinds = [
+            (f"may change tables from which {how} lead further: {{0}}", found, level) for how, found, level in kinds
+        ]
+        if self._writes:
+            shut = [one for one in changed if self._is_closed(one)]
+            kinds.append(("may change tables that the board closes: {0}", shut, forced))
+        else:
+            kinds.append(("may change tables: {0}", changed, forced))
+        for words, found, level in kinds:
+            fix = [one for each in found for one in self._revoke(_changes_of(each), each.grantees)]
+            yield words, [each.title for each in found], level, fix
+        creates = self._login["creates"]
+        fix = [one for what, by in creates for one in self._revoke(f"CREATE ON {what}", by)]
+        yield "may create tables in {0}", _firsts(creates), forced, fix
+
+    def _columns(self, each: PgRelation) -> frozenset[str]:
+        return self._hidden.columns.get(each.oid, frozenset())
+
+    def _is_closed(self, each: PgRelation) -> bool:
+        return each.oid in self._hidden.relations or bool(self._columns(each))
 
     def _close(self, each: PgRelation) -> Iterator[str]:
-        sequence = "SEQUENCE " if each.kind == "S" else ""
-        yield from self._revoke(f"SELECT ON {sequence}{each.sql}", each.grantees)
-        hidden = self._closed.columns.get(each.oid, frozenset())
-        if (
-            each.oid not in self._closed.relations
-            and (kept := [one for one in each.readable if one not in hidden])
-            and hidden
-        ):
+        yield from self._revoke(f"SELECT ON {'SEQUENCE ' if each.kind == 'S' else ''}{each.sql}", each.grantees)
+        kept = [one for one in each.readable if one not in self._columns(each)]
+        if kept and self._columns(each):
             yield f"GRANT SELECT ({', '.join(map(quoted, kept))}) ON {each.sql} TO {quoted(self._role)};"
-
-    def _changing(self) -> Iterator[Finding]:
-        changed = [each for each in self._catalog.relations if each.changes and not each.is_owned]
-        if self._writes:
-            changed = [one for one in changed if one.oid in self._closed.relations or one.oid in self._closed.columns]
-        creates = self._catalog.login["creates"]
-        fix = [one for each in changed for one in self._revoke(_changes_of(each), each.grantees)]
-        fix += [one for what, by in creates for one in self._revoke(f"CREATE ON {what}", by)]
-        if changed:
-            where = " that the board closes" if self._writes else ""
-            words = f"may change tables{where}: {_some(each.title for each in changed)}"
-            yield self._finding(
-                words, Severity.REFUSED_UNLESS_FORCED, fix[: len(fix) - len(creates)] if not creates else fix
-            )
-        elif creates:
-            words = f"may create tables in {_some(what.lower() if what.isupper() else what for what, _ in creates)}"
-            yield self._finding(words, Severity.REFUSED_UNLESS_FORCED, fix)
-
-    def _reaching(self) -> Iterator[Finding]:
-        """Changes of open tables that read or change something closed on the way."""
-        if not self._writes or self._is_whole:
-            return
-        level = {True: Severity.REFUSED, False: Severity.REFUSED_UNLESS_FORCED}
-        found = reaching(self._catalog, self._closed)
-        for is_reading, words in ((True, "rules and triggers that run with other rights"), (False, "foreign keys")):
-            tables = [each for each in self._catalog.relations if each.changes and found.get(each.oid) is is_reading]
-            if tables:
-                yield self._finding(
-                    f"may change tables from which {words} lead further: {_some(each.title for each in tables)}",
-                    level[is_reading],
-                    [one for each in tables for one in self._revoke(_changes_of(each), each.grantees)],
-                )
-
-    def _finding(self, words: str, severity: Severity, statements: Iterable[str]) -> Finding:
-        return Finding(f"The login {self._role!r} {words}.", severity, tuple(dict.fromkeys(statements)))
 
     def _revoke(self, what: str, grantees: Iterable[str]) -> Iterator[str]:
         for one in grantees:
@@ -504,11 +482,14 @@ class _Judgement:
             else:
                 yield from self._without(one)
 
-    def _without(self, role: str) -> Iterator[str]:
+    def _without(self, role: str) -> list[str]:
         """Membership taken away, through which the login reaches a role."""
-        for granted, reaches in sorted(self._granted.items()):
-            if role in reaches:
-                yield f"REVOKE {quoted(granted)} FROM {quoted(self._role)};"
+        through = sorted(granted for granted, reaches in self._granted.items() if role in reaches)
+        return [f"REVOKE {quoted(granted)} FROM {quoted(self._role)};" for granted in through]
+
+
+def _firsts(found: Iterable[Sequence[Any]]) -> list[str]:
+    return [str(name) for name, *_ in found]
 
 
 def reaching(catalog: Catalog, hidden: Closed) -> dict[int, bool]:

@@ -11,7 +11,7 @@ from pegboard.core.database import Access, Severity
 from pegboard.ports.databases import RoleScript, SourceAway
 
 from .connection import connect, place
-from .privileges import Catalog, closed, findings, quoted, reaching, read_catalog
+from .privileges import Catalog, Closed, closed, findings, quoted, reaching, read_catalog
 
 _PLACEHOLDER: Final = "choose-a-long-one"
 
@@ -68,8 +68,8 @@ class PostgresRoleManager:
                 by_password = f" PASSWORD '{password.replace(chr(39), chr(39) * 2)}'" if password else ""
                 statement = f"CREATE ROLE {quoted(role)} LOGIN{by_password}"
             await connection.execute(statement)
-        left = findings(await read_catalog(connection, role), self._access, writes=self._writes)
-        for finding in left:
+        after = await read_catalog(connection, role)
+        for finding in findings(after, self._access, closed(after, self._access), writes=self._writes):
             if finding.severity is Severity.REFUSED:
                 raise SourceAway(f"The statements did not suffice, so nothing was changed: {finding.message}")
 
@@ -79,17 +79,19 @@ class PostgresRoleManager:
             yield f"CREATE ROLE {role} LOGIN PASSWORD '{_PLACEHOLDER}';"
         if not catalog.login["connects"]:
             yield f"GRANT CONNECT ON DATABASE {quoted(catalog.login['database'])} TO {role};"
-        fixes = [one for each in findings(catalog, self._access, writes=self._writes) for one in each.statements]
-        yield from dict.fromkeys(fixes)
-        yield from self._grants(catalog, role, is_reset=any(one.startswith("REVOKE") for one in fixes))
-
-    def _grants(self, catalog: Catalog, role: str, *, is_reset: bool) -> Iterator[str]:
-        """What is missing; all of it where something was taken away, through which it may have come."""
         hidden = closed(catalog, self._access)
+        found = findings(catalog, self._access, hidden, writes=self._writes)
+        fixes = dict.fromkeys(one for each in found for one in each.statements)
+        yield from fixes
+        yield from self._grants(catalog, hidden, role, is_reset=any(one.startswith("REVOKE") for one in fixes))
+
+    def _grants(self, catalog: Catalog, hidden: Closed, role: str, *, is_reset: bool) -> Iterator[str]:
+        """What is missing; all of it where something was taken away, through which it may have come."""
         further = reaching(catalog, hidden) if not self._access.is_whole else {}
         grants = defaultdict[tuple[str, str], list[str]](list)
         for each in catalog.relations:
-            if each.oid in hidden.relations or each.kind in "fS" or each.oid in catalog.links["remote"]:
+            is_open = each.oid not in hidden.relations and self._access.opens(each.schema, each.name)
+            if not is_open or each.kind in "fS" or each.oid in catalog.links["remote"]:
                 continue
             shut = hidden.columns.get(each.oid, frozenset())
             names = [one for one in each.columns if one not in shut]
@@ -103,7 +105,8 @@ class PostgresRoleManager:
                 numbers = [one for of, one in catalog.links["sequences"] if of == each.oid]
                 sequences = [one.sql for one in catalog.relations if one.oid in numbers]
                 grants[each.schema, "USAGE ON SEQUENCE"] += sequences
-        for schema in sorted({each.schema for each in catalog.relations if each.oid not in hidden.relations}):
+        opened = (one for one in catalog.relations if one.oid not in hidden.relations)
+        for schema in sorted({one.schema for one in opened if self._access.opens(one.schema, one.name)}):
             if is_reset or schema not in catalog.login["usage"]:
                 yield f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {role};"
         for (_, what), tables in grants.items():
