@@ -41,6 +41,8 @@ _GRACE_S: Final = 5.0
 """For a server to take a cancel and a rollback; after them the connection is cut."""
 _FIRST_ROWS: Final = 16
 """Few answers have more; where they are too large together, they are asked for one by one."""
+_LOOKS_UP: Final = "SET LOCAL client_connection_check_interval = '1s'; "
+"""A server that is busy for a client that is gone notices only where it is asked to; since PostgreSQL 14 it can be."""
 _SHORT: Final = 4000
 """Characters that are read in less than it takes to hand them to a thread, or not much more."""
 
@@ -198,7 +200,8 @@ class PostgresEngine:
             connection = await connect(self._url) if is_new else self._idle.pop()
             try:
                 connection.forget_types()
-                await connection.execute(begin)
+                is_old = connection.get_server_version().major < 14
+                await connection.execute(begin.replace(_LOOKS_UP, "") if is_old else begin)
                 return connection
             except DRIVER_ERRORS as error:
                 connection.terminate()
@@ -274,11 +277,8 @@ async def _close(connection: MeteredConnection) -> None:
 def _begin(limits: Limits, *, writes: bool) -> str:
     """A first query pins the snapshot, after which no command can make the transaction write."""
     late = max(1, int(limits.seconds * 1000))
-    # A server that is busy for somebody who is gone looks up only where it is asked to.
-    return (
-        f"BEGIN TRANSACTION READ {'WRITE' if writes else 'ONLY'}; SET LOCAL statement_timeout = {late}; "
-        "SET LOCAL client_connection_check_interval = '1s'; SELECT 1"
-    )
+    kind = "WRITE" if writes else "ONLY"
+    return f"BEGIN TRANSACTION READ {kind}; SET LOCAL statement_timeout = {late}; {_LOOKS_UP}SELECT 1"
 
 
 def _late(limits: Limits) -> Failed:
