@@ -58,7 +58,9 @@ def failure(error: BaseException, access: Access, text: str, readable: ReadableC
             return Failed(told, None, Fault.NO_COLUMN, name)
         case 1305 if found := re.search(r"FUNCTION (?:.*\.)?(?P<name>\S+) does not exist", words):
             return Failed(words, None, Fault.NO_FUNCTION, found["name"])
-        case 1370 | 1227:
+        case 1370 if found := re.search(r"routine '(?:.*\.)?(?P<name>.*)'$", words):
+            return Failed(f"FUNCTION {found['name']} does not exist", None, Fault.NO_FUNCTION, found["name"])
+        case 1227:
             return Failed(DENIED, None, Fault.OTHER)
     if not access.is_whole and number in _DISCREET:
         return Failed(_DISCREET[number], None, Fault.OTHER)

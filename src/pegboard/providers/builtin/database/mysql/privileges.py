@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 
@@ -81,7 +82,7 @@ class Privilege:
     role: str = ""
     """The role by which the login has it."""
 
-    @property
+    @cached_property
     def table(self) -> Pair:
         """Its schema, which may be a pattern, and table; `*` for all, and nothing for another kind of place."""
         found = _PLACE.fullmatch(self.place)
@@ -140,6 +141,18 @@ class Catalog:
     hidden: set[Pair] = field(default_factory=set)
     """Views that read what the login cannot look through."""
     _open: dict[Pair, Mapping[str, str]] = field(default_factory=dict)
+
+    def covered_by(self, each: Privilege) -> Sequence[Pair]:
+        if each.table[1] in ("*", ""):
+            return [table for table in self.kinds if each.covers(table)]
+        return self._by_name.get((each.table[0].casefold(), each.table[1].casefold()), ())
+
+    @cached_property
+    def _by_name(self) -> Mapping[Pair, Sequence[Pair]]:
+        found: dict[Pair, list[Pair]] = defaultdict(list)
+        for schema, name in self.kinds:
+            found[schema.casefold(), name.casefold()].append((schema, name))
+        return found
 
     def open_columns(self, table: Pair) -> Mapping[str, str]:
         """By their names in small letters. None where the whole table is closed."""
@@ -237,7 +250,7 @@ class Review:
             return [] if each.name in _MINOR else [str(each)]
         if each.name in ("EXECUTE", "PROXY") or schema.replace("\\", "").casefold() in SYSTEM_SCHEMAS:
             return [str(each)]
-        return [part for table in self.catalog.kinds if each.covers(table) for part in self._closed_in(table, each)]
+        return [part for table in self.catalog.covered_by(each) for part in self._closed_in(table, each)]
 
     def _closed_in(self, table: Pair, each: Privilege) -> list[str]:
         opened, title = self.catalog.open_columns(table), ".".join(table)
@@ -263,10 +276,11 @@ class Review:
         lost = [each for each in self.privileges if self.is_excess(each)]
         # To revoke a privilege on a table revokes it on the columns, too.
         taken = {(each.name, each.place) for each in lost}
-        kept = [p for p in self.privileges if taken.isdisjoint(((p.name, p.place), (_ALL, p.place)))]
+        kept = _by_place(p for p in self.privileges if taken.isdisjoint(((p.name, p.place), (_ALL, p.place))))
+        gone = _by_place(lost)
         for each in self._wanted():
-            is_known = self.is_complete or any(one.gives(each) for one in lost)
-            if is_known and not any(one.gives(each) for one in kept):
+            is_known = self.is_complete or any(one.gives(each) for one in (*gone[each.place], *gone["*"]))
+            if is_known and not any(one.gives(each) for one in (*kept[each.place], *kept["*"])):
                 yield each
 
     def _wanted(self) -> Iterator[Privilege]:
@@ -298,8 +312,9 @@ class Review:
         closed = {each: titles for each in self.privileges if (titles := self.closed_by(each))}
         titles, statements = [title for some in closed.values() for title in some], self.fix([*closed])
         own = [each for each in self.privileges if each.name != "USAGE"]
-        unseen = [table for table in self.catalog.kinds if not any(each.covers(table) for each in own)]
-        if closed_too := [".".join(table) for table in unseen if not self.catalog.open_columns(table)]:
+        explained = {table for each in own for table in self.catalog.covered_by(each)}
+        unseen = [table for table in self.catalog.kinds if not self.catalog.open_columns(table)]
+        if closed_too := [".".join(table) for table in unseen if table not in explained]:
             # The privileges of an anonymous user apply to everybody, and SHOW GRANTS does not tell them.
             titles += closed_too
             statements = (*statements, "DELETE FROM mysql.db WHERE User = ''", "FLUSH PRIVILEGES")
@@ -329,6 +344,14 @@ class Review:
 
     def _finding(self, words: str, severity: FindingSeverity, statements: tuple[str, ...]) -> Finding:
         return Finding(f"The login {self.account} {words}.", severity, statements)
+
+
+def _by_place(privileges: Iterable[Privilege]) -> Mapping[str, list[Privilege]]:
+    """Those on tables by these, and the others at `*`: there may be thousands."""
+    found: dict[str, list[Privilege]] = defaultdict(list)
+    for each in privileges:
+        found["*" if each.table[1] in ("*", "") else each.place].append(each)
+    return found
 
 
 def _some(things: Iterable[object]) -> str:
