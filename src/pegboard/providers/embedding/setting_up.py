@@ -124,7 +124,11 @@ def _needs_runtime() -> None:
 def _tidy(models: Path) -> None:
     """Only who holds the lock does this, so nobody is at it."""
     for left in models.glob(f"{_STAGED}*"):
-        shutil.rmtree(left, ignore_errors=True)
+        # An installer that outlived a kill may still write there: from now on it does not find the folder.
+        removed = left.with_name(f"{_STAGED}{secrets.token_hex(4)}")
+        with suppress(OSError):
+            os.rename(left, removed)
+        shutil.rmtree(removed, ignore_errors=True)
 
 
 def _has_room(models: Path) -> None:
