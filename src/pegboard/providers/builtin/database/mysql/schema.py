@@ -6,9 +6,8 @@ from typing import Any, Final
 
 from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, narrowed
 
-from .privileges import Ask
+from .privileges import NOT_SYSTEM, Ask
 
-_OTHERS: Final = "TABLE_SCHEMA NOT IN ('mysql', 'performance_schema', 'sys', 'information_schema')"
 _TABLES: Final = """
 SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, {count} TABLE_COMMENT FROM information_schema.TABLES
 WHERE {where} AND TABLE_TYPE IN ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED') ORDER BY TABLE_SCHEMA, TABLE_NAME
@@ -27,7 +26,7 @@ ORDINAL_POSITION
 
 
 def read_schema(ask: Ask, access: Access, database: str) -> Schema:
-    where = "TABLE_SCHEMA = DATABASE()" if database else _OTHERS
+    where = "TABLE_SCHEMA = DATABASE()" if database else NOT_SYSTEM
     columns: dict[TableName, dict[str, Column]] = defaultdict(dict)
     for schema, table, name, kind, nullable, comment, _ in ask(_COLUMNS.format(where=where)):
         columns[TableName(schema, table)][name] = Column(name, _text(kind), nullable == "YES", comment or "")
@@ -60,7 +59,7 @@ def read_schema(ask: Ask, access: Access, database: str) -> Schema:
 
 
 def read_stamp(ask: Ask, database: str) -> str:
-    where = "TABLE_SCHEMA = DATABASE()" if database else _OTHERS
+    where = "TABLE_SCHEMA = DATABASE()" if database else NOT_SYSTEM
     rows = (*ask(_TABLES.format(where=where, count="")), *ask(_COLUMNS.format(where=where)))
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 
