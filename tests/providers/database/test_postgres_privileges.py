@@ -34,11 +34,9 @@ class Case:
 
 NOTHING = access("public.nothing_here")
 CASES = {
-    "superuser": Case(
-        "ALTER ROLE {0} SUPERUSER", EVERYTHING, FORCED, "is a superuser", 'ALTER ROLE "{0}" NOSUPERUSER;'
-    ),
+    "superuser": Case("ALTER ROLE {0} SUPERUSER", EVERYTHING, FORCED, "is a superuser", 'ALTER ROLE "{0}" NOSUPERUSER'),
     "superuser where something is closed": Case("ALTER ROLE {0} SUPERUSER", NOTHING, REFUSED, "is a superuser"),
-    "creates roles": Case("ALTER ROLE {0} CREATEROLE", EVERYTHING, FORCED, "may create roles", "NOCREATEROLE;"),
+    "creates roles": Case("ALTER ROLE {0} CREATEROLE", EVERYTHING, FORCED, "may create roles", "NOCREATEROLE"),
     "creates roles, closed": Case("ALTER ROLE {0} CREATEROLE", NOTHING, REFUSED, "may create roles"),
     "replicates": Case("ALTER ROLE {0} REPLICATION", NOTHING, REFUSED, "may replicate"),
     "creates databases": Case("ALTER ROLE {0} CREATEDB", NOTHING, FORCED, "may create databases"),
@@ -48,7 +46,7 @@ CASES = {
         NOTHING,
         REFUSED,
         "as a member of '{0}_far', a superuser",
-        'REVOKE "{0}_near" FROM "{0}";',
+        'REVOKE "{0}_near" FROM "{0}"',
         undone="DROP ROLE {0}_near, {0}_far",
     ),
     "reads files": Case("GRANT pg_read_server_files TO {0}", NOTHING, REFUSED, "may read the server's files"),
@@ -75,21 +73,21 @@ CASES = {
         access("secret"),
         REFUSED,
         "can read what the board closes: public.secret.",
-        'REVOKE SELECT ON "public"."secret" FROM "{0}";',
+        'REVOKE SELECT ON "public"."secret" FROM "{0}"',
     ),
     "reads a closed column": Case(
         "GRANT SELECT ON people TO {0}",
         access("people.ssn"),
         REFUSED,
         "can read what the board closes: public.people.ssn.",
-        'GRANT SELECT ("id", "name", "city") ON "public"."people" TO "{0}";',
+        'GRANT SELECT ("id", "name", "city") ON "public"."people" TO "{0}"',
     ),
     "reads what is closed to all but some": Case(
         "GRANT SELECT ON kinds TO PUBLIC",
         access(allow=("public.orders", "public.customers")),
         REFUSED,
         "public.kinds",
-        'REVOKE SELECT ON "public"."kinds" FROM PUBLIC;',
+        'REVOKE SELECT ON "public"."kinds" FROM PUBLIC',
     ),
     "reads what an extension brings, and a pattern denies": Case(
         "CREATE EXTENSION IF NOT EXISTS plpgsql; CREATE TABLE brought (id int); GRANT SELECT ON brought TO PUBLIC; "
@@ -97,7 +95,7 @@ CASES = {
         access("brought"),
         REFUSED,
         "public.brought",
-        'REVOKE SELECT ON "public"."brought" FROM PUBLIC;',
+        'REVOKE SELECT ON "public"."brought" FROM PUBLIC',
         undone="ALTER EXTENSION plpgsql DROP TABLE brought; DROP TABLE brought",
     ),
     "reads by a role that it would set": Case(
@@ -106,7 +104,7 @@ CASES = {
         access("hr.*"),
         REFUSED,
         "hr.pay",
-        'REVOKE "{0}_near" FROM "{0}";',
+        'REVOKE "{0}_near" FROM "{0}"',
         undone="DROP OWNED BY {0}_near; DROP ROLE {0}_near",
     ),
     "reads a view over a view over what is closed": Case(
@@ -114,7 +112,7 @@ CASES = {
         access("public.secret"),
         REFUSED,
         "can read public.secret_far, which show",
-        'REVOKE SELECT ON "public"."secret_far" FROM "{0}";',
+        'REVOKE SELECT ON "public"."secret_far" FROM "{0}"',
     ),
     "reads a view of whole rows": Case(
         "GRANT SELECT ON people_rows TO {0}", access("people.ssn"), REFUSED, "public.people_rows"
@@ -147,14 +145,14 @@ CASES = {
         NOTHING,
         REFUSED,
         "functions that read with other rights than its own: public.peek()",
-        'REVOKE EXECUTE ON ROUTINE public.peek() FROM "{0}";',
+        'REVOKE EXECUTE ON ROUTINE public.peek() FROM "{0}"',
     ),
     "owns a closed table": Case(
         "CREATE TABLE mine (id int); ALTER TABLE mine OWNER TO {0}",
         access("mine"),
         REFUSED,
         "owns what it asks",
-        'REASSIGN OWNED BY "{0}" TO CURRENT_USER;',
+        'REASSIGN OWNED BY "{0}" TO CURRENT_USER',
         undone="DROP TABLE mine",
     ),
     "owns a table": Case(
@@ -169,7 +167,7 @@ CASES = {
         EVERYTHING,
         FORCED,
         "may change tables: public.orders.",
-        'REVOKE INSERT, UPDATE ON "public"."orders" FROM "{0}";',
+        'REVOKE INSERT, UPDATE ON "public"."orders" FROM "{0}"',
     ),
     "changes a sequence": Case(
         "GRANT UPDATE ON SEQUENCE counter TO {0}", EVERYTHING, FORCED, "may change tables: public.counter"
@@ -195,7 +193,7 @@ CASES = {
         access("public.secret"),
         REFUSED,
         "rules and triggers with other rights lead further: public.t",
-        'REVOKE INSERT ON "public"."t" FROM "{0}";',
+        'REVOKE INSERT ON "public"."t" FROM "{0}"',
         writes=True,
         undone="DROP TABLE t; DROP FUNCTION t()",
     ),
@@ -215,7 +213,7 @@ CASES = {
         EVERYTHING,
         FORCED,
         "reaches other servers, which no read-only transaction protects: public.f, far",
-        'REVOKE USAGE ON FOREIGN SERVER far FROM "{0}";',
+        'REVOKE USAGE ON FOREIGN SERVER far FROM "{0}"',
         undone="DROP FOREIGN DATA WRAPPER w CASCADE",
     ),
     "will read what is created later": Case(
@@ -223,7 +221,7 @@ CASES = {
         NOTHING,
         WARNING,
         "may read every table that postgres will create",
-        'IN SCHEMA "public" REVOKE SELECT ON TABLES FROM "{0}";',
+        'IN SCHEMA "public" REVOKE SELECT ON TABLES FROM "{0}"',
     ),
 }
 
@@ -325,7 +323,7 @@ async def test_a_login_that_reads_too_much_is_repaired_and_the_password_is_shown
     url = own.reader.replace("_reader:reads@", "_fresh:it's%20hidden@")
     manager = postgresql_role_manager(url, rule)
     script = await manager.script(own.admin)
-    assert script.statements[0] == f"CREATE ROLE \"{script.role}\" LOGIN PASSWORD 'choose-a-long-one';"
+    assert script.statements[0] == f"CREATE ROLE \"{script.role}\" LOGIN PASSWORD 'choose-a-long-one'"
     with pytest.raises(SourceAway):
         await manager.script(None)
     assert (await manager.apply(own.admin)).statements == script.statements
@@ -333,8 +331,10 @@ async def test_a_login_that_reads_too_much_is_repaired_and_the_password_is_shown
     await _run(own, f"GRANT SELECT ON secret TO {script.role}; GRANT CREATE ON SCHEMA public TO {script.role}")
     assert [each.severity for each in (await checked(url, rule)).findings] == [REFUSED, FORCED]
     fixed = await manager.apply(own.admin)
-    assert f'REVOKE SELECT ON "public"."secret" FROM "{script.role}";' in fixed.statements
+    assert f'REVOKE SELECT ON "public"."secret" FROM "{script.role}"' in fixed.statements
     assert (await checked(url, rule)).findings == ()
+    # Without a host and a database, the administrator is one of the source's own.
+    assert (await manager.script("postgresql://postgres@")).statements == ()
     with pytest.raises(SourceAway, match="the server's own superuser"):
         await postgresql_role_manager(own.admin, rule).script(own.admin)
     assert (await checked(own.admin, rule)).findings[0].severity is REFUSED

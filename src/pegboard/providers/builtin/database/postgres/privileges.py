@@ -362,7 +362,7 @@ class _Judgement:
         itself = next((each for each in self._login["roles"] if each["name"] == self._role), None)
         if itself is not None and itself["is_super"]:
             words = "is a superuser and reads everything; write a login of its own into the URL of the source"
-            fix = [] if itself["is_first"] else [f"ALTER ROLE {quoted(self._role)} NOSUPERUSER;"]
+            fix = [] if itself["is_first"] else [f"ALTER ROLE {quoted(self._role)} NOSUPERUSER"]
             yield words, [self._role], self._worst, fix
             return
         for role in self._login["roles"]:
@@ -375,7 +375,7 @@ class _Judgement:
         if role["is_super"]:
             yield f"may do everything on the server{through}, a superuser", [name], self._worst, self._without(name)
         for power in role["powers"]:
-            fix = self._without(name) if through else [f"ALTER ROLE {quoted(name)} NO{power};"]
+            fix = self._without(name) if through else [f"ALTER ROLE {quoted(name)} NO{power}"]
             if power == "BYPASSRLS":
                 guarded = [one.title for one in self._relations if one.has_row_security and one.reads]
                 level = Severity.REFUSED_UNLESS_FORCED if guarded else Severity.WARNING
@@ -393,7 +393,7 @@ class _Judgement:
         login, forced, refused = self._login, Severity.REFUSED_UNLESS_FORCED, Severity.REFUSED
         mine = [each for each in self._relations if each.is_owned]
         owners = {each.owner for each in mine} | {owner for _, owner in login["owned"]}
-        fix = [f"REASSIGN OWNED BY {quoted(self._role)} TO CURRENT_USER;"] if self._role in owners else []
+        fix = [f"REASSIGN OWNED BY {quoted(self._role)} TO CURRENT_USER"] if self._role in owners else []
         fix += [one for owner in sorted(owners - {self._role}) for one in self._without(owner)]
         names = [*(each.title for each in mine), *(name for name, _ in login["owned"])]
         level = refused if any(self._is_closed(each) for each in mine) else forced
@@ -432,7 +432,7 @@ class _Judgement:
         for owner, schema, by in login["defaults"] if not self._is_whole else ():
             where = f" IN SCHEMA {quoted(schema)}" if schema else ""
             begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quoted(owner)}{where} REVOKE SELECT ON TABLES FROM"
-            fix += [f"{begin} {quoted(one) if one else 'PUBLIC'};" for one in by if one in ("", self._role)]
+            fix += [f"{begin} {quoted(one) if one else 'PUBLIC'}" for one in by if one in ("", self._role)]
         names = [owner for owner, _, by in login["defaults"] if by and not self._is_whole]
         yield "may read every table that {0} will create", names, Severity.WARNING, fix
 
@@ -473,19 +473,19 @@ class _Judgement:
         yield from self._revoke(f"SELECT ON {'SEQUENCE ' if each.kind == 'S' else ''}{each.sql}", each.grantees)
         kept = [one for one in each.readable if one not in self._columns(each)]
         if kept and self._columns(each):
-            yield f"GRANT SELECT ({', '.join(map(quoted, kept))}) ON {each.sql} TO {quoted(self._role)};"
+            yield f"GRANT SELECT ({', '.join(map(quoted, kept))}) ON {each.sql} TO {quoted(self._role)}"
 
     def _revoke(self, what: str, grantees: Iterable[str]) -> Iterator[str]:
         for one in grantees:
             if one in ("", self._role):
-                yield f"REVOKE {what} FROM {quoted(one) if one else 'PUBLIC'};"
+                yield f"REVOKE {what} FROM {quoted(one) if one else 'PUBLIC'}"
             else:
                 yield from self._without(one)
 
     def _without(self, role: str) -> list[str]:
         """Membership taken away, through which the login reaches a role."""
         through = sorted(granted for granted, reaches in self._granted.items() if role in reaches)
-        return [f"REVOKE {quoted(granted)} FROM {quoted(self._role)};" for granted in through]
+        return [f"REVOKE {quoted(granted)} FROM {quoted(self._role)}" for granted in through]
 
 
 def _firsts(found: Iterable[Sequence[Any]]) -> list[str]:

@@ -76,9 +76,9 @@ class PostgresRoleManager:
     def _statements(self, catalog: Catalog) -> Iterator[str]:
         role = quoted(catalog.role)
         if not catalog.login["exists"]:
-            yield f"CREATE ROLE {role} LOGIN PASSWORD '{_PLACEHOLDER}';"
+            yield f"CREATE ROLE {role} LOGIN PASSWORD '{_PLACEHOLDER}'"
         if not catalog.login["connects"]:
-            yield f"GRANT CONNECT ON DATABASE {quoted(catalog.login['database'])} TO {role};"
+            yield f"GRANT CONNECT ON DATABASE {quoted(catalog.login['database'])} TO {role}"
         hidden = closed(catalog, self._access)
         found = findings(catalog, self._access, hidden, writes=self._writes)
         fixes = dict.fromkeys(one for each in found for one in each.statements)
@@ -108,22 +108,23 @@ class PostgresRoleManager:
         opened = (one for one in catalog.relations if one.oid not in hidden.relations)
         for schema in sorted({one.schema for one in opened if self._access.opens(one.schema, one.name)}):
             if is_reset or schema not in catalog.login["usage"]:
-                yield f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {role};"
+                yield f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {role}"
         for (_, what), tables in grants.items():
             if tables:
-                yield f"GRANT {what} {', '.join(tables)} TO {role};"
+                yield f"GRANT {what} {', '.join(tables)} TO {role}"
         owners = {(each.owner, each.schema) for each in catalog.relations if each.kind in "rpvm"}
         for owner, schema in sorted(owners) if self._access.is_whole else ():
             if not any(
                 (owner, schema) == (by, where) and catalog.role in to for by, where, to in catalog.login["defaults"]
             ):
                 begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quoted(owner)} IN SCHEMA {quoted(schema)}"
-                yield f"{begin} GRANT SELECT ON TABLES TO {role};"
+                yield f"{begin} GRANT SELECT ON TABLES TO {role}"
 
 
 def _in_database(admin_url: str, url: str) -> str:
-    """The administrator's URL, in the database of the source."""
+    """The administrator's URL, in the database of the source; on its server too, where it names none."""
     admin, own = urlsplit(admin_url), urlsplit(url)
-    if not admin.hostname and not dict(parse_qsl(admin.query)).get("host"):
-        raise SourceAway("The URL of the administrator names no host.")
-    return urlunsplit(admin._replace(path=own.path))
+    if admin.hostname or "host" in dict(parse_qsl(admin.query)):
+        return urlunsplit(admin._replace(path=own.path))
+    user, _, _ = admin.netloc.rpartition("@")
+    return urlunsplit(own._replace(netloc=f"{user}@{own.netloc.rpartition('@')[2]}"))
