@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.core.database import Catch, Cut, Field, Limits, Rows, cell, requested
+from pegboard.core.database import Catch, Cut, Field, Limits, Rows, cell
 from pegboard.core.database.answered import answered, distinct
 from pegboard.core.database.marks import Mark
 from pegboard.core.folded import Json
@@ -147,12 +147,6 @@ def test_a_row_too_many_and_a_byte_too_many_end_the_rows_and_say_which_it_was() 
 def test_after_the_first_row_that_was_not_taken_none_is() -> None:
     catch = Catch(Limits(bytes=60))
     assert [catch.add(("x" * 50,)), catch.add(("y" * 50,)), catch.add((1,))] == [True, False, False]
-
-
-def test_a_caller_may_ask_for_a_thousand_rows_and_for_less() -> None:
-    asked = (None, 5, 0, 1000, 5000)
-    assert [requested(Limits(), rows).rows for rows in asked] == [100, 5, 1, 1000, 1000]
-    assert requested(Limits(rows=3000), 5000).rows == 3000
 
 
 @pytest.mark.slow

@@ -217,6 +217,18 @@ async def test_a_long_result_is_cut_while_it_is_fetched(tmp_path: Path) -> None:
     assert (answer.rows, answer.cut and answer.cut.by) == (((0,), (1,), (2,)), "rows")
 
 
+@pytest.mark.behaviour("databases.statements_stopped")
+async def test_a_statement_that_takes_too_long_is_interrupted_and_the_next_one_is_not(tmp_path: Path) -> None:
+    endless = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range < 0"
+    async with opened(made(tmp_path / "shop.duckdb")) as engine:
+        assert isinstance(await engine.run("SELECT 1", (), Limits()), Rows)
+        for _ in range(2):
+            answer = await engine.run(endless, (), Limits(seconds=0.2))
+            assert isinstance(answer, Failed)
+            assert answer.fault is Fault.TIME
+            assert (await rows(engine, "SELECT sum(range) FROM range(1000000)")).rows == ((499999500000,),)
+
+
 @pytest.mark.behaviour("databases.withheld")
 async def test_a_macro_may_do_no_more_than_a_statement(tmp_path: Path) -> None:
     script = (

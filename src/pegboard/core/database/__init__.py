@@ -4,7 +4,7 @@ from .access import EVERYTHING, Access, BadPattern, NamePattern, name_pattern
 from .answer import Answer, Checked, Failed, Fault, Field, Finding, FindingSeverity, Refused, Rows, Severity
 from .catch import Catch, Cut, Row
 from .cell import cell
-from .limits import Limits, requested
+from .limits import Limits
 from .schema import Column, Relation, Schema, Table, TableName, narrowed
 from .source import Dialect, SourceId, source_id
 
@@ -37,6 +37,5 @@ __all__ = [
     "cell",
     "name_pattern",
     "narrowed",
-    "requested",
     "source_id",
 ]

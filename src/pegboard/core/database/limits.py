@@ -23,13 +23,6 @@ class Limits:
     seconds: float = 10.0
 
 
-def requested(limits: Limits, rows: int | None) -> Limits:
-    """What a caller gets who asked for so many rows: never more than the larger of the source's limit and 1000."""
-    if rows is None:
-        return limits
-    return replace(limits, rows=max(1, min(rows, max(limits.rows, MOST_ROWS))))
-
-
 def is_plan(statement: str) -> bool:
     """Whether what it answers is a plan; by its first word, which every engine has alike."""
     return _EXPLAINS.match(statement) is not None

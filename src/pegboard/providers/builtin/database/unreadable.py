@@ -16,11 +16,6 @@ class Unreadable:
 
 
 OTHERS: Final = "Change rows of another table, or ask the operator of this source for the change."
-BY_TRIGGER: Final = Unreadable(
-    "The statement would read or write, by a trigger, a rule, a default or a check, more than this source shows.",
-    OTHERS,
-)
-BY_KEY: Final = Unreadable("The statement would read or write, by a foreign key, more than this source shows.", OTHERS)
 DENIED: Final = "The user of this source may not do that there. Its operator can grant it."
 TWICE: Final = "A row with the same key is there already."
 REFERS: Final = "It would refer to a row that is not there: a foreign key keeps it."

@@ -1,11 +1,7 @@
-"""Running a statement of DuckDB: its time limit, its rows as exact values, and its errors."""
+"""The rows of a statement of DuckDB as exact values, under the limits; and its errors."""
 
-import atexit
 import re
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Final
 
 import duckdb
@@ -13,52 +9,7 @@ import duckdb
 from pegboard.core.database import Catch, Failed, Fault, Limits, Rows
 from pegboard.core.database.answered import answered
 from pegboard.core.folded import Json
-
-_CHECK_INTERVAL_S: Final = 0.1
-"""A thread for each statement would take longer to start than most statements to run."""
-
-
-class Watch:
-    """Interrupts statements that run too long, from a thread of its own."""
-
-    def __init__(self) -> None:
-        self._running: tuple[duckdb.DuckDBPyConnection, float] | None = None
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._is_closed = threading.Event()
-
-    @contextmanager
-    def over(self, connection: duckdb.DuckDBPyConnection, deadline: float) -> Iterator[None]:
-        """It is interrupted from the deadline on, repeatedly until it ends."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, daemon=True)
-            self._thread.start()
-            atexit.register(self._close)
-        with self._lock:
-            self._running = (connection, deadline)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._running = None
-
-    def stop(self) -> None:
-        """The running statement, if there is one."""
-        with self._lock:
-            if self._running is not None:
-                self._running[0].interrupt()
-
-    def _watch(self) -> None:
-        while not self._is_closed.wait(_CHECK_INTERVAL_S):
-            with self._lock:
-                if self._running is not None and time.monotonic() >= self._running[1]:
-                    self._running[0].interrupt()
-
-    def _close(self) -> None:
-        """Before the interpreter takes away what the thread uses."""
-        self._is_closed.set()
-        if self._thread is not None:
-            self._thread.join()
+from pegboard.providers.builtin.database.worker.watch import Watch
 
 
 def fetch(
@@ -66,7 +17,7 @@ def fetch(
     statement: str,
     values: list[Json] | dict[str, Json],
     limits: Limits,
-    started: float,
+    watch: Watch,
 ) -> Rows:
     """Raises as `duckdb` does."""
     connection.execute(statement, values)
@@ -81,7 +32,7 @@ def fetch(
     catch = Catch(limits)
     while (wanted := catch.wanted) and (rows := connection.fetchmany(wanted)):
         catch.take(rows)
-    return answered(names, types, catch, time.monotonic() - started)
+    return answered(names, types, catch, watch.seconds)
 
 
 _LOSSY_TYPE: Final = re.compile(

@@ -1,7 +1,6 @@
 """One DuckDB file in a worker: opened on first use, opened again when it changes, and queried."""
 
 import os
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.files import schema_findings
 from pegboard.providers.builtin.database.unreadable import miscounted
 from pegboard.providers.builtin.database.worker.errors import UnavailableError, out_of_time
+from pegboard.providers.builtin.database.worker.watch import Watch
 
 try:
     import duckdb
@@ -20,7 +20,7 @@ except ImportError:
     ) from None
 
 from .connection import connect, explain_failed_opening, lock
-from .execution import Watch, explain_error, fetch
+from .execution import explain_error, fetch
 from .functions import computing_functions, own_macros
 from .schema import read_schema
 from .statement import Grammar, Statement, judge, safe_macros
@@ -52,7 +52,6 @@ class DuckdbSession:
         self._opened: _OpenFile | None = None
         self._watch = Watch()
         self._grammar = Grammar()
-        self._is_stopped = False
 
     def check(self) -> Checked:
         opened = self._open()
@@ -66,16 +65,13 @@ class DuckdbSession:
         return self._open().stamp
 
     def interrupt(self) -> None:
-        self._is_stopped = True
         self._watch.stop()
 
     def run(self, statement: str, parameters: list[Json] | dict[str, Json], limits: Limits, *, write: bool) -> Answer:
         if write:
             return Refused("DuckDB sources are read-only.", "Write with the program that owns the file.")
         opened = self._open()
-        self._is_stopped = False
-        started = time.monotonic()
-        deadline = started + limits.seconds
+        self._watch.start()
         judged = self._judge(opened, statement, parameters)
         if not isinstance(judged, Statement):
             return judged
@@ -88,11 +84,13 @@ class DuckdbSession:
             return Failed(f"The statement has no parameter {name!r}.", fault=Fault.PARAMETERS)
         if isinstance(parameters, dict):
             parameters = {name.removeprefix("$"): value for name, value in parameters.items()}
+        if self._watch.is_stopped():
+            return out_of_time(limits.seconds)
         try:
-            with self._watch.over(opened.connection, deadline):
-                return fetch(opened.connection, statement, parameters, limits, started)
+            with self._watch.over(opened.connection):
+                return fetch(opened.connection, statement, parameters, limits, self._watch)
         except (duckdb.Error, RuntimeError, ValueError, OverflowError, TypeError) as error:
-            if self._is_stopped or time.monotonic() >= deadline:
+            if self._watch.is_stopped():
                 return out_of_time(limits.seconds)
             return explain_error(error, statement)
 

@@ -22,12 +22,13 @@ from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.files import schema_findings
 from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED, WAITS
 from pegboard.providers.builtin.database.worker.errors import UnavailableError, out_of_time
+from pegboard.providers.builtin.database.worker.watch import Watch
 
 from .authorizer import MAIN, Authorizer
 from .closing import close_derived
 from .connection import connect, explain_failed_opening, register_virtual_tables, restrict
 from .errors import WRITES_BEYOND, explain_denial, explain_error
-from .execution import Watch, decode_leniently, fetch
+from .execution import decode_leniently, fetch
 from .functions import CATALOG, TABLE_FUNCTIONS
 from .schema import FileSchema, read_schema
 from .shadow import Shadow, make_shadow
@@ -114,7 +115,7 @@ class SqliteSession:
         values = bind(tokens, parameters)
         if isinstance(values, Failed):
             return values
-        self._watch.start(limits.seconds)
+        self._watch.start()
         request, opened = _Request(statement, tokens, kind, values, limits), self._open()
         if (misnamed := self._misnamed(opened, request)) is not None:
             return misnamed
@@ -222,6 +223,8 @@ class SqliteSession:
         work: Callable[[sqlite3.Connection, Authorizer, _Request], _T],
     ) -> _T | Answer:
         """What the work returns, or why it failed."""
+        if self._watch.is_stopped():
+            return out_of_time(request.limits.seconds)
         guard.begin()
         try:
             with self._watch.over(connection):
@@ -229,7 +232,7 @@ class SqliteSession:
         except (sqlite3.Error, sqlite3.Warning) as error:
             if guard.denials:
                 return explain_denial(guard.denials[0], request.tokens, guard)
-            if self._watch.is_over:
+            if self._watch.is_stopped():
                 return out_of_time(request.limits.seconds)
             return explain_error(error, request.tokens, guard)
 
