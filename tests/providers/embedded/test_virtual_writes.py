@@ -75,7 +75,7 @@ async def both(path: Path, rule: Access, statements: tuple[str, ...]) -> list[tu
         await engine.aclose()
 
 
-@pytest.mark.behaviour("databases.writes_confirmed")
+@pytest.mark.behaviour("databases.writes_confirmed", "databases.full_text")
 @pytest.mark.parametrize("is_closed", [False, True])
 async def test_a_full_text_index_that_a_person_was_asked_about_is_written(tmp_path: Path, is_closed: bool) -> None:
     path = shop(tmp_path)

@@ -118,6 +118,15 @@ class Authorizer:
         finally:
             self._is_paused = before
 
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """For statements that may change rows."""
+        self.may_write = True
+        try:
+            yield
+        finally:
+            self.may_write = False
+
     def begin(self) -> None:
         """Before each statement."""
         self.denials, self.read, self.written, self.within, self.unread = [], set(), set(), set(), set()

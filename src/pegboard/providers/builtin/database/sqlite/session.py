@@ -142,42 +142,41 @@ class SqliteSession:
 
     def _read(self, opened: _OpenFile, request: _Request) -> Answer:
         if opened.shadow is not None:
-            connection, guard = opened.shadow.connection, opened.shadow.guard
             if request.kind in (StatementKind.EXPLAIN, StatementKind.PRAGMA):
-                return self._attempt(connection, guard, request, self._fetch)
-            if (answer := self._attempt(connection, guard, request, self._compile)) is not None:
+                return self._attempt(opened.shadow.connection, opened.shadow.guard, request, self._fetch)
+            if (answer := self._ask_shadow(opened.shadow, request)) is not None:
                 return answer
-            if guard.reads_catalog:
-                reads_rows = guard.read - CATALOG - {*TABLE_FUNCTIONS}
-                return _MIXED if reads_rows else self._attempt(connection, guard, request, self._fetch)
-            if (refused := _refuse_unmasked(request.tokens, opened.shadow)) is not None:
-                return refused
         return self._attempt(opened.connection, opened.guard, request, self._fetch)
 
     def _write(self, opened: _OpenFile, request: _Request, *, is_confirmed: bool) -> Answer:
         """Without a yes, what would come of it, as far as that can be known without running it."""
         if opened.shadow is not None:
-            guard = opened.shadow.guard
-            guard.may_write = True
-            try:
-                answer = self._attempt(opened.shadow.connection, guard, request, self._compile)
-            finally:
-                guard.may_write = False
+            with opened.shadow.guard.writing():
+                answer = self._ask_shadow(opened.shadow, request)
             if answer is not None:
                 return answer
-            if guard.reads_catalog:
-                return _MIXED
-            if (refused := _refuse_unmasked(request.tokens, opened.shadow)) is not None:
-                return refused
         if is_confirmed:
             return self._change(opened, request)
-        guard = opened.guard
-        guard.may_write = True
-        try:
-            answer = self._attempt(opened.connection, guard, request, self._compile)
-        finally:
-            guard.may_write = False
-        return answer or _reaching(guard, request) or WAITS
+        with opened.guard.writing():
+            return self._compile_write(opened.connection, opened.guard, request) or WAITS
+
+    def _ask_shadow(self, shadow: Shadow, request: _Request) -> Answer | None:
+        """The answer, where the shadow has it: what is wrong with the names of a statement, or the catalog."""
+        answer = self._attempt(shadow.connection, shadow.guard, request, self._compile)
+        if answer is not None:
+            return answer
+        if not shadow.guard.reads_catalog:
+            return _refuse_unmasked(request.tokens, shadow)
+        if shadow.guard.written or shadow.guard.read - CATALOG - {*TABLE_FUNCTIONS}:
+            return _MIXED
+        return self._attempt(shadow.connection, shadow.guard, request, self._fetch)
+
+    def _compile_write(self, connection: sqlite3.Connection, guard: Authorizer, request: _Request) -> Answer | None:
+        """Why it is not run."""
+        answer = self._attempt(connection, guard, request, self._compile)
+        if answer is None and guard.reaches_closed(names_in(request.tokens)):
+            return WRITES_BEYOND
+        return answer
 
     def _change(self, opened: _OpenFile, request: _Request) -> Answer:
         """On a connection of its own, in one transaction, all of it or nothing. Raises `UnavailableError`."""
@@ -190,8 +189,7 @@ class SqliteSession:
             with guard.paused():
                 connection.execute("BEGIN IMMEDIATE").close()
                 register_virtual_tables(connection, opened.found.virtual_tables)
-            answer = self._attempt(connection, guard, request, self._compile) or _reaching(guard, request)
-            if answer is not None:
+            if (answer := self._compile_write(connection, guard, request)) is not None:
                 return answer
             # What the statement writes is known once it is compiled; the rest is a virtual table's own doing.
             guard.writable_indexes = frozenset(guard.written)
@@ -296,10 +294,6 @@ def _prepare(connection: sqlite3.Connection, guard: Authorizer, shadow: Shadow |
             connection.execute(mask).close()
     guard.masks = shadow.guard.masks
     guard.are_names_checked = True
-
-
-def _reaching(guard: Authorizer, request: _Request) -> Refused | None:
-    return WRITES_BEYOND if guard.reaches_closed(names_in(request.tokens)) else None
 
 
 def _stamp(connection: sqlite3.Connection, path: str) -> str:
