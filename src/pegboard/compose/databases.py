@@ -73,16 +73,16 @@ async def tell_of_databases(gateway: "Gateway", tell: "Tell") -> None:
     toolbox = gateway.databases.toolbox
     if toolbox is None or not toolbox.sources:
         return
-    from pegboard.gateway.database.looking import looked_at
+    from pegboard.gateway.database.checks import check_sources
 
-    for looked in await looked_at([*toolbox.sources.values()]):
-        id, schema = looked.source.database.id, looked.schema
+    for check in await check_sources([*toolbox.sources.values()]):
+        id, schema = check.source.database.id, check.schema
         if schema is not None:
             tables = f"{len(schema.tables)} table{'' if len(schema.tables) == 1 else 's'}"
             tell(f"  ● database {id}: {schema.dialect.title}, {tables}")
         else:
-            tell(f"  ○ database {id} cannot be asked: {looked.away}")
-        for finding in looked.findings:
+            tell(f"  ○ database {id} cannot be asked: {check.away}")
+        for finding in check.findings:
             tell(f"! database {id}: {finding.message}")
 
 

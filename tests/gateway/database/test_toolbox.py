@@ -35,7 +35,7 @@ from pegboard.core.tool import Json, canonical
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.database import source as source_module
-from pegboard.gateway.database.looking import looked_at
+from pegboard.gateway.database.checks import check_sources
 from pegboard.gateway.database.results import without_folders
 from pegboard.gateway.database.source import CHECK_INTERVAL_S
 from pegboard.store import key_of, open_store
@@ -373,7 +373,7 @@ async def test_a_look_at_all_sources_tells_of_each() -> None:
     engines = ScriptedEngines()
     async with housing(declaring(SHOP, database("other")), engines) as house:
         assert house.gateway.databases.toolbox is not None
-        looked = await looked_at([*house.gateway.databases.toolbox.sources.values()])
+        looked = await check_sources([*house.gateway.databases.toolbox.sources.values()])
         assert [(each.source.database.id, each.checked, each.is_served, each.findings) for each in looked] == [
             ("other", CHECKED, True, ()),
             ("shop", CHECKED, True, ()),

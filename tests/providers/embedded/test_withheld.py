@@ -264,6 +264,16 @@ async def test_a_view_of_sqlite_that_allow_names_itself_shows_what_it_reads(tmp_
         await engine.aclose()
 
 
+@pytest.mark.behaviour("databases.withheld")
+async def test_a_closed_table_with_the_name_of_a_table_function_is_not_read(tmp_path: Path) -> None:
+    make_sqlite(tmp_path / "shop.db", ["CREATE TABLE json_each (value TEXT)", "INSERT INTO json_each VALUES ('plugh')"])
+    engine = sqlite_engine(str(tmp_path / "shop.db"), closed("json_each"))
+    try:
+        assert "plugh" not in repr(await engine.run("SELECT value FROM json_each", (), Limits()))
+    finally:
+        await engine.aclose()
+
+
 def pattern(text: str) -> NamePattern:
     found = name_pattern(text)
     assert isinstance(found, NamePattern)

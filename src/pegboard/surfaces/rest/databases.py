@@ -26,7 +26,7 @@ from .bodies import Name
 from .problems import Problem
 
 if TYPE_CHECKING:
-    from pegboard.gateway.database.looking import Looked
+    from pegboard.gateway.database.checks import SourceCheck
     from pegboard.gateway.database.source import Source
 
 
@@ -117,7 +117,7 @@ def database_routes(gateway: Gateway) -> APIRouter:
         """Asks each database that is on, or one, who we are there and what may be seen. Changes nothing."""
         if source is not None:
             _source_in_use(gateway, source)
-        return {"databases": [_looked_shape(each) for each in await _looked(gateway, source)]}
+        return {"databases": [_check_shape(each) for each in await _checks(gateway, source)]}
 
     @routes.post("/databases/{database}/role")
     @needs(Scope.ADMIN)
@@ -162,7 +162,7 @@ def _source_in_use(gateway: Gateway, database: str) -> "Source":
 async def database_findings(gateway: Gateway) -> tuple[Finding, ...]:
     """For the doctor: what keeps a database from being asked, and what its operator should look at."""
     found: list[Finding] = []
-    for each in await _looked(gateway):
+    for each in await _checks(gateway):
         database = each.source.database
         subject, again = f"database {database.id}", f"pegboard db check {database.id}"
         if each.away is not None:
@@ -175,15 +175,15 @@ async def database_findings(gateway: Gateway) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-async def _looked(gateway: Gateway, source: str | None = None) -> "list[Looked]":
+async def _checks(gateway: Gateway, source: str | None = None) -> "list[SourceCheck]":
     toolbox = gateway.databases.toolbox
     if toolbox is None:
         return []
     # Only here, because most boards have no database.
-    from pegboard.gateway.database.looking import looked_at
+    from pegboard.gateway.database.checks import check_sources
 
     sources = [each for id, each in toolbox.sources.items() if source in (None, id)]
-    return await looked_at(sources)
+    return await check_sources(sources)
 
 
 def _shape(database: Database, is_on: bool) -> DatabaseShape:
@@ -209,22 +209,22 @@ def _shape(database: Database, is_on: bool) -> DatabaseShape:
     }
 
 
-def _looked_shape(looked: "Looked") -> CheckedDatabaseShape:
-    checked, schema = looked.checked, looked.schema
-    dialect = looked.source.dialect
+def _check_shape(check: "SourceCheck") -> CheckedDatabaseShape:
+    checked, schema = check.checked, check.schema
+    dialect = check.source.dialect
     return {
-        "id": str(looked.source.database.id),
+        "id": str(check.source.database.id),
         "dialect": None if dialect is None else dialect.value,
-        "served": looked.is_served,
-        "why": looked.away,
+        "served": check.is_served,
+        "why": check.away,
         "version": None if checked is None else checked.version or None,
         "role": None if checked is None else checked.role,
         "tables": None if schema is None else len(schema.tables),
         "columns": None if schema is None else sum(len(table.columns) for table in schema.tables),
-        "writes": looked.source.database.writes,
+        "writes": check.source.database.writes,
         "findings": [
             {"message": each.message, "severity": each.severity, "statements": list(each.statements)}
-            for each in looked.findings
+            for each in check.findings
         ],
     }
 

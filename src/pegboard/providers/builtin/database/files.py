@@ -27,10 +27,11 @@ def problem_with_file(path: str, title: str, offset: int, magic: bytes, *, may_b
 
 
 def schema_findings(access: Access, whole: Schema, shown: Schema) -> tuple[Finding, ...]:
-    """`whole` is what the file has, `shown` what is open of it."""
+    """`whole` is what the file has, `shown` what is open of it. The gateway reports patterns of `allow` itself."""
     unmatched = (
         Finding(f"The pattern {str(each)!r} fits no table and no column. Check how it is spelt.")
         for each in access.vain(whole.names())
+        if each in access.deny
     )
     if shown.tables:
         return tuple(unmatched)

@@ -177,7 +177,7 @@ class Authorizer:
         if table in CATALOG:
             self.reads_catalog = True
             return schema == MAIN and not self.hides_catalog
-        if table in TABLE_FUNCTIONS:
+        if table in TABLE_FUNCTIONS and table not in self.known:
             return True
         if table.startswith("sqlite_temp_") or (table.startswith("sqlite_") and self.hides_catalog):
             return False

@@ -46,7 +46,6 @@ from .statement import (
 _T = TypeVar("_T")
 
 _OLDEST_VERSION: Final = (3, 37, 0)
-_ROWIDS: Final = frozenset({"rowid", "oid", "_rowid_"})
 _MIXED: Final = Refused(
     "The statement reads the schema and rows at once.", "Ask for the schema in one statement and for rows in another."
 )
@@ -314,8 +313,7 @@ def _refuse_unmasked(tokens: Sequence[Token], shadow: Shadow) -> Refused | None:
             )
     if masks.isdisjoint(shadow.guard.read):
         return None
-    rowids = _ROWIDS - {column.lower() for _, _, column in shadow.schema.names()}
     for token in tokens:
-        if token.is_name and token.value.lower() in rowids:
+        if token.is_name and token.value.lower() in shadow.rowids:
             return Refused(f"{token.value} cannot be read here.", "Read the columns that search_schemas tells.")
     return None

@@ -8,6 +8,7 @@ for a plan are answered by the shadow alone.
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from pegboard.core.database import Access, Schema, narrowed
 
@@ -15,6 +16,8 @@ from .authorizer import MAIN, Authorizer, Closed
 from .connection import CACHED_STATEMENTS, restrict
 from .schema import FileSchema, empty_copy_of
 from .statement import quote_name
+
+_ROWIDS: Final = frozenset({"rowid", "oid", "_rowid_"})
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Shadow:
     """All that is open."""
     masks: Sequence[str]
     """Statements that make, on the file, a temporary view for each table with closed columns: it has the open ones."""
+    rowids: frozenset[str]
+    """Names of a rowid that are not those of a column."""
 
 
 def make_shadow(guard: Authorizer, found: FileSchema, access: Access) -> Shadow:
@@ -49,7 +54,8 @@ def make_shadow(guard: Authorizer, found: FileSchema, access: Access) -> Shadow:
     masked = known & guard.closed.columns.keys()
     own_guard = Authorizer(known, replace(guard.closed, tables=frozenset()), masks=masked)
     restrict(connection, own_guard)
-    return Shadow(connection, own_guard, schema, masks)
+    rowids = _ROWIDS - {column.lower() for _, _, column in schema.names()}
+    return Shadow(connection, own_guard, schema, masks, rowids)
 
 
 def _make(connection: sqlite3.Connection, statement: str, closed: Closed, name: str) -> bool:

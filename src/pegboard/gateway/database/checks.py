@@ -1,4 +1,4 @@
-"""A look at databases for their operator: whether each answers, as whom, what it shows, and what is the matter."""
+"""A check of databases for their operator: whether each answers, as which login, what it shows, and what is wrong."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from pegboard.ports.databases import SourceAway
 from .source import Source
 
 LOOK_SECONDS: Final = 30.0
-_MOST_VAIN: Final = 5
+_MAX_UNMATCHED: Final = 5
 
 
 @dataclass(frozen=True)
-class Looked:
+class SourceCheck:
     source: Source
     checked: Checked | None = None
     schema: Schema | None = None
@@ -39,33 +39,33 @@ class Looked:
         access = self.source.database.access
         vain = [str(pattern) for pattern in access.vain(self.schema.names()) if pattern in access.allow]
         if vain:
-            told = ", ".join(vain[:_MOST_VAIN])
+            told = ", ".join(vain[:_MAX_UNMATCHED])
             yield Finding(
                 f"No readable table matches these patterns of allow: {told}. Correct them at "
                 f"{self.source.database.origin}, or grant the login SELECT on the tables."
             )
 
 
-async def looked_at(sources: Sequence[Source]) -> list[Looked]:
+async def check_sources(sources: Sequence[Source]) -> list[SourceCheck]:
     """All at once, each for as long as a look may take."""
-    found: dict[int, Looked] = {}
+    found: dict[int, SourceCheck] = {}
 
     async def look(place: int, source: Source) -> None:
-        found[place] = await _looked(source)
+        found[place] = await _check(source)
 
     async with anyio.create_task_group() as tasks:
         for place, source in enumerate(sources):
-            tasks.start_soon(look, place, source, name=f"a look at database {source.database.id}")
+            tasks.start_soon(look, place, source, name=f"a check of database {source.database.id}")
     return [found[place] for place in range(len(sources))]
 
 
-async def _looked(source: Source) -> Looked:
+async def _check(source: Source) -> SourceCheck:
     checked: Checked | None = None
     with anyio.move_on_after(LOOK_SECONDS):
         try:
             checked = await source.check()
             schema = await source.asked(lambda engine: engine.schema())
         except SourceAway as error:
-            return Looked(source, checked, away=str(error))
-        return Looked(source, checked, schema)
-    return Looked(source, checked, away=f"it did not tell what it has within {LOOK_SECONDS:g} seconds.")
+            return SourceCheck(source, checked, away=str(error))
+        return SourceCheck(source, checked, schema)
+    return SourceCheck(source, checked, away=f"it did not tell what it has within {LOOK_SECONDS:g} seconds.")
