@@ -31,6 +31,8 @@ MADE = """
     CREATE VIEW named AS SELECT id, name FROM people;
     CREATE VIEW inserted AS SELECT n FROM log;
     CREATE TRIGGER instead INSTEAD OF INSERT ON inserted BEGIN INSERT INTO log SELECT count(*) FROM vault; END;
+    CREATE VIEW noting AS SELECT n FROM log;
+    CREATE TRIGGER notes INSTEAD OF INSERT ON noting BEGIN INSERT INTO log VALUES (new.n); END;
 """
 FURTHER = (
     "INSERT INTO log SELECT count(*) FROM vault",
@@ -90,6 +92,7 @@ MORE = """
     CREATE TABLE referring (id, vault REFERENCES vault);
 """
 REFUSED = (
+    "INSERT INTO inserted VALUES (1)",
     *(f"INSERT INTO further{at} VALUES (1)" for at in range(len(FURTHER))),
     "INSERT INTO first VALUES (1)",
     'UPDATE "Ünlike" SET "a""b" = 3',
@@ -105,6 +108,7 @@ REFUSED = (
     "UPDATE referring SET vault = 7",
 )
 FINE = (
+    "INSERT INTO noting VALUES (1)",
     *(f"INSERT INTO near{at} VALUES (1)" for at in range(len(NEAR))),
     'UPDATE "Ünlike" SET "Wörd" = 3',
     "INSERT INTO left_over VALUES (2, 1)",
