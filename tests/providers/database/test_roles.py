@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
+import anyio.to_thread
 import asyncpg
 import pymysql
 import pytest
+from tests.cli.terminal import Done, board, program
 from tests.providers.database import mysql_shop
 
 from pegboard.core.database import EVERYTHING, Limits, Rows
@@ -25,13 +28,6 @@ def written(title: str) -> list[str]:
         rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
     return [str(text) for text in re.findall(r"```sql\n(.*?)```", section, re.DOTALL)]
-
-
-@pytest.mark.behaviour("databases.roles_as_written")
-def test_the_guide_has_the_same_statements() -> None:
-    guide = PAGE.with_name("databases.md").read_text(encoding="utf-8")
-    blocks = [*written("PostgreSQL"), *written("MySQL and MariaDB")]
-    assert [f"```sql\n{block}```" in guide for block in blocks] == [True, True, True]
 
 
 def as_role(url: str, name: str, password: str = "pw") -> str:
@@ -121,3 +117,46 @@ async def test_the_user_of_the_page_reads_in_mariadb_and_nothing_is_wrong_with_i
     mysql.outside("DROP TABLE baskets", "DROP USER 'pegboard_reader'@'%'")
     assert (checked.role, checked.findings) == ("pegboard_reader@%", ())
     assert all(isinstance(told, Rows) for told in answers)
+
+
+@pytest.mark.behaviour("databases.role_script", "databases.excess_privileges_refused")
+async def test_a_login_is_created_checked_refused_and_repaired_by_commands(owned: str, tmp_path: Path) -> None:
+    await _run(
+        owned,
+        "CREATE TABLE staff (id int, pay int); CREATE TABLE customers (id int, name text, email text);"
+        "INSERT INTO customers VALUES (1, 'Ada', 'ada@example.org')",
+    )
+    url = as_role(owned, "pegboard_reader", "${READER_PASSWORD}")
+    config = board(
+        tmp_path / "pegboard.yaml", {}, databases={"shop": {"url": url, "deny": ["staff", "customers.email"]}}
+    )
+
+    async def pegboard(*words: str) -> Done:
+        environ = {"READER_PASSWORD": "known-to-nobody", "PEGBOARD_DB_ADMIN_URL": owned}
+        run = partial(program, tmp_path, "db", *words, "--config", str(config), **environ)
+        return await anyio.to_thread.run_sync(run)
+
+    missing = await pegboard("check", "shop")
+    printed = await pegboard("role", "shop")
+    applied = await pegboard("role", "shop", "--apply")
+    checked = await pegboard("check", "shop")
+    answered = await pegboard("query", "shop", "SELECT id, name FROM customers")
+    denied = await pegboard("query", "shop", "SELECT email FROM customers")
+    await _run(owned, "GRANT SELECT ON staff TO pegboard_reader")
+    refused = await pegboard("check", "shop")
+    unanswered = await pegboard("query", "shop", "SELECT id, name FROM customers")
+    repaired = await pegboard("role", "shop", "--apply")
+    again = await pegboard("check", "shop")
+    await _run(owned, "DROP TABLE customers, staff")
+    assert (missing.code, printed.code, applied.code, checked.code) == (1, 0, 0, 0), (printed.err, applied.err)
+    assert "CREATE ROLE " in printed.out
+    assert "known-to-nobody" not in printed.out + applied.out + applied.err
+
+    assert "Ada" in answered.out
+    assert denied.code != 0
+    assert "ada@example.org" not in denied.out + denied.err
+    assert refused.code == 1
+    assert "public.staff" in refused.out
+    assert "REVOKE " in refused.out
+    assert (unanswered.code, "staff" in unanswered.err, "pegboard db role shop" in unanswered.err) == (6, False, True)
+    assert (repaired.code, again.code) == (0, 0), (repaired.err, again.out)
