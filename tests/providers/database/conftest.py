@@ -9,8 +9,6 @@ import pytest
 from tests.providers.database import mysql_shop, postgres_shop
 from tests.servers import mariadb
 
-from pegboard.providers.builtin.database.mysql.connection import Address, ConnectionPool
-
 
 @pytest.fixture(scope="session")
 def shop(postgres_server: str) -> postgres_shop.Shop:
@@ -32,25 +30,9 @@ def mysql(mariadb_socket: Path) -> mysql_shop.Shop:
 
 
 @pytest.fixture(autouse=True)
-def only_what_pools_keep(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """After each test with MariaDB, the server has the connections that pools keep, and no other; and none when they
-    are closed."""
-    if "mysql" not in request.fixturenames:
-        yield
-        return
-    shop: mysql_shop.Shop = request.getfixturevalue("mysql")
-    made = ConnectionPool.__init__
-
-    def noted(pool: ConnectionPool, address: Address) -> None:
-        made(pool, address)
-        mysql_shop.POOLS.append(pool)
-
-    monkeypatch.setattr(ConnectionPool, "__init__", noted)
+def no_connection_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each test with MariaDB, the server has no connection."""
     yield
-    try:
+    if "mysql" in request.fixturenames:
+        shop: mysql_shop.Shop = request.getfixturevalue("mysql")
         assert shop.others() == set()
-    finally:
-        for pool in mysql_shop.POOLS:
-            pool.close()
-        mysql_shop.POOLS.clear()
-    assert shop.others() == set()

@@ -101,6 +101,7 @@ FUNCTIONS = (
     "SELECT SETVAL(counter, 100)",
     "SELECT LASTVAL(counter)",
     "SELECT LAST_INSERT_ID(5)",
+    "SELECT DEFAULT(note) FROM orders",
     "SELECT NAME_CONST('a', 1)",
     "SELECT wipe_all()",
     "SELECT `wipe_all`()",
@@ -179,7 +180,6 @@ BENIGN = (
     "SELECT 1 # another",
     "/* first */ SELECT 1 - -1",
     "EXPLAIN SELECT * FROM orders",
-    "EXPLAIN FORMAT=JSON SELECT * FROM orders WHERE id = 1",
     "DESCRIBE orders",
     "DESC orders",
     "SHOW TABLES",
@@ -229,4 +229,9 @@ BENIGN = (
     "SELECT c.name, lag(o.total, 1) OVER (PARTITION BY c.id ORDER BY o.id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) "
     "FROM customers c JOIN orders o ON o.customer_id = c.id LIMIT 2",
 )
-BENIGN_WHERE_ALL_IS_OPEN = ("SHOW CREATE TABLE orders", "SHOW INDEX FROM orders", "SHOW CREATE VIEW order_totals")
+BENIGN_WHERE_ALL_IS_OPEN = (
+    "SHOW CREATE TABLE orders",
+    "SHOW INDEX FROM orders",
+    "SHOW CREATE VIEW order_totals",
+    "EXPLAIN FORMAT=JSON SELECT * FROM orders WHERE id = 1",
+)

@@ -10,7 +10,6 @@ import pymysql
 
 from pegboard.core.database import Access, NamePattern, name_pattern
 from pegboard.providers.builtin.database.mysql import mysql_role_manager
-from pegboard.providers.builtin.database.mysql.connection import ConnectionPool
 
 SHOP = """
 CREATE TABLE customers (id int PRIMARY KEY, name varchar(50) NOT NULL, city varchar(50) COMMENT 'Where they live')
@@ -57,8 +56,6 @@ SELECT ID FROM information_schema.PROCESSLIST
 WHERE ID <> CONNECTION_ID() AND COMMAND <> 'Daemon' AND USER <> 'system user'
 """
 PATIENCE = 10.0
-POOLS: list[ConnectionPool] = []
-"""Those that were made in the test that runs."""
 
 
 def access(*deny: str, allow: tuple[str, ...] = ()) -> Access:
@@ -66,11 +63,6 @@ def access(*deny: str, allow: tuple[str, ...] = ()) -> Access:
     allowed, denied = [tuple(each for each in found if isinstance(each, NamePattern)) for found in patterns]
     assert (len(allowed), len(denied)) == (len(allow), len(deny))
     return Access(allowed, denied)
-
-
-def resting() -> set[int]:
-    """The connections that pools keep, as the server numbers them."""
-    return {connection.thread_id() for pool in POOLS for connection, _ in pool._idle}
 
 
 @dataclass(frozen=True)
@@ -107,9 +99,9 @@ class Shop:
         return (*found, self.others())
 
     def others(self) -> set[int]:
-        """Connections that no pool keeps. A server takes its time to let go of one that was closed."""
+        """Connections but this one. A server takes its time to let go of one that was cut."""
         until = time.monotonic() + PATIENCE
-        while (found := {int(row[0]) for row in self.outside(CONNECTED)} - resting()) and time.monotonic() < until:
+        while (found := {int(row[0]) for row in self.outside(CONNECTED)}) and time.monotonic() < until:
             pass
         return found
 

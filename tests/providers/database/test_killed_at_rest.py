@@ -4,12 +4,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from tests.e2e.served import DEADLINE, served
-from tests.providers.database import mysql_shop, postgres_shop
+from tests.providers.database import postgres_shop
 from tests.providers.database.test_through_gateway import structured
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -33,22 +32,6 @@ async def test_a_killed_gateway_leaves_none_of_its_resting_connections_in_postgr
         return [str(row[0]) for row in await shop.outside(question)]
 
     await killed_at_rest(tmp_path, shop.reader, states, "idle 0")
-
-
-@pytest.mark.behaviour("databases.killed_gateway")
-async def test_a_killed_gateway_leaves_none_of_its_resting_connections_in_mariadb(
-    mysql: mysql_shop.Shop, tmp_path: Path
-) -> None:
-    question = (
-        "SELECT concat(p.command, ' ', (SELECT count(*) FROM information_schema.innodb_trx t"
-        " WHERE t.trx_mysql_thread_id = p.id)) FROM information_schema.processlist p"
-        f" WHERE p.user = '{mysql.name}_reader'"
-    )
-
-    async def states() -> list[str]:
-        return [str(row[0]) for row in await anyio.to_thread.run_sync(mysql.outside, question)]
-
-    await killed_at_rest(tmp_path, mysql.reader, states, "Sleep 0")
 
 
 async def killed_at_rest(folder: Path, url: str, states: States, rests: str) -> None:

@@ -204,6 +204,32 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(mysq
     ]
 
 
+@pytest.mark.behaviour("databases.mysql.nothing_crosses")
+async def test_of_many_at_once_each_has_its_own_answer_and_the_rights_of_its_user(mysql: Shop) -> None:
+    user = f"'{mysql.name}_alone'@'localhost'"
+    mysql.outside(
+        f"CREATE USER {user} IDENTIFIED BY 'reads' WITH MAX_USER_CONNECTIONS 9",
+        f"GRANT SELECT ON {mysql.name}.* TO {user}",
+    )
+    engine = mysql_engine(mysql.reader.replace("_reader:", "_alone:"), EVERYTHING)
+    answers: dict[int, object] = {}
+
+    async def ask(number: int) -> None:
+        answer = await engine.run("SELECT id + ? FROM orders WHERE id = ?", [1000, number], LIMITS)
+        answers[number] = answer.rows if isinstance(answer, Rows) else answer
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            for number in range(1, 101):
+                tasks.start_soon(ask, number)
+    after = []
+    for change in (f"REVOKE SELECT ON {mysql.name}.* FROM {user}", f"DROP USER {user}"):
+        mysql.outside(change)
+        after.append(await engine.run("SELECT count(*) FROM orders", (), LIMITS))
+    assert answers == {number: ((number + 1000,),) for number in range(1, 101)}
+    assert [answer.fault if isinstance(answer, Failed) else answer for answer in after] == [Fault.AWAY, Fault.AWAY]
+
+
 @pytest.mark.behaviour("databases.schema_is_read_whole")
 async def test_tables_are_read_with_their_comments_and_keys(mysql: Shop) -> None:
     engine = mysql_engine(mysql.reader, EVERYTHING)

@@ -85,22 +85,18 @@ def _same(answer: Answer, name: str) -> str:
 
 @pytest.mark.behaviour("databases.withheld", "databases.catalogue_is_narrowed")
 async def test_views_lead_to_nothing_closed(mysql: Shop) -> None:
-    for name in ("secret_view", "secret_far", "people_ssns", "calls_peek"):
+    for name in ("secret_view", "secret_far", "people_ssns", "people_fine", "calls_peek"):
         (told,) = await asked(mysql, [f"SELECT * FROM {name}"], closed(mysql))
-        assert told == Failed(f"Table '{name}' doesn't exist", None, Fault.NO_TABLE, name)
+        assert told == Failed(f"{name!r} does not exist or cannot be read.", None, Fault.NO_TABLE, name)
     texts = [
-        "SELECT * FROM people_fine ORDER BY 1",
         "SHOW TABLES",
         "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = database()",
         "SELECT DISTINCT TABLE_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = database()",
     ]
-    fine, *lists = await asked(mysql, texts, closed(mysql))
-    assert isinstance(fine, Rows)
-    assert fine.rows == (("Ann", "Bonn"), ("Bob", "Köln"))
-    for listed in lists:
+    for listed in await asked(mysql, texts, closed(mysql)):
         assert isinstance(listed, Rows)
         names = {row[0] for row in listed.rows} - {"counter"}
-        assert names == {"customers", "kinds", "order_totals", "orders", "people", "people_fine"}
+        assert names == {"customers", "kinds", "order_totals", "orders", "people"}
 
 
 @pytest.mark.behaviour("databases.closed_columns")
@@ -112,7 +108,7 @@ async def test_a_closed_column_is_in_no_star_no_join_no_list_and_no_message(mysq
         "SELECT * FROM (SELECT * FROM people) x",
         f"SELECT * FROM {mysql.name}.people",
     ]
-    advice = "Not all columns of 'people' can be read here. Name those that can: id, name, city."
+    advice = "Not all columns of 'people' can be read here. Name those that can: city, id, name."
     assert await asked(mysql, stars, closed(mysql)) == [Failed(advice, None, Fault.NO_COLUMN)] * len(stars)
     for listed in await asked(mysql, ["DESCRIBE people", "SHOW FULL COLUMNS FROM people"], closed(mysql)):
         assert isinstance(listed, Rows)
@@ -125,6 +121,8 @@ async def test_a_closed_column_is_in_no_star_no_join_no_list_and_no_message(mysq
         "SELECT count(*) FROM people JOIN people q USING (ssn)",
         "SELECT count(*) FROM people JOIN (SELECT '123-45-6789' AS ssn) v USING (id, ssn)",
         "SELECT p.ssn FROM people p",
+        "SELECT ssn FROM people p JOIN people q ON q.id = p.id",
+        "SELECT ssn AS `field list` FROM people",
         "SELECT count(*) FROM people NATURAL JOIN (SELECT '123-45-6789' AS ssn) v",
         "SELECT id FROM People FORCE INDEX (people_ssn)",
         "SELECT id FROM people PARTITION (people_ssn)",

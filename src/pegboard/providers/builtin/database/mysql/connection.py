@@ -1,15 +1,7 @@
-"""Connections to a MySQL or MariaDB server, and the pool that uses them again, each as though it had just been made.
+"""Connections to a MySQL or MariaDB server: one for each statement, so nothing crosses from one to the next."""
 
-A connection that goes back to the pool is reset, and its user is authenticated again before the next statement: no
-variable, setting, lock, temporary table or transaction crosses, and a revoked privilege is gone. A role outlives even
-that on MariaDB, so it is compared. A connection on which anything failed or was left unread is closed.
-"""
-
-import re
 import ssl
 import struct
-import threading
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,36 +9,33 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pymysql
-from pymysql.charset import charset_by_name
 from pymysql.connections import Connection
-from pymysql.cursors import SSCursor
+from pymysql.constants import COMMAND
+from pymysql.cursors import Cursor, SSCursor
 
 from pegboard.ports.databases import SourceAway
 
-from .values import decoders, type_name
+from .values import DECODERS, type_name
 
 CONNECT_TIMEOUT_S: Final = 10
 MAX_ROW_BYTES: Final = 32 * 2**20
 """Of one row on the wire."""
 DRIVER_ERRORS: Final = (pymysql.MySQLError, OSError)
-_CHANGE_USER: Final = 0x11
-_RESET: Final = 0x1F
-"""Commands of the protocol (COM_CHANGE_USER, COM_RESET_CONNECTION) that the driver has no function for."""
-_MALFORMED: Final = 2027
-_NO_FUNCTION: Final = 1305
 _MODE: Final = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 """Pinned, because it decides how quotation marks, backslashes and bars are read."""
-_DECODERS: Final = decoders()
-_POOL_SIZE: Final = 4
-_MAX_IDLE_S: Final = 30.0
-"""After it a firewall on the way may have dropped the connection silently."""
-_CLOSED_BY_SERVER: Final = ((0,), (2006,), (2013,), (4031,))
-_POOL_PAUSE_S: Final = 60.0
-"""Nothing is kept for so long once a server did not authenticate a user again: it takes its time to refuse."""
 
 
 class TooManyBytesError(Exception):
     """More bytes came than were allowed."""
+
+
+class UnreadCursor(SSCursor):  # type: ignore[misc]  # the driver has no types
+    """Leaves the rest of an answer unread."""
+
+    def close(self) -> None:
+        self.connection = None
+
+    __del__ = close
 
 
 class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no types
@@ -54,10 +43,6 @@ class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no 
 
     _result: Any
     room = MAX_ROW_BYTES
-    role: object = None
-    """The role it started with, which is what no reset of MariaDB undoes."""
-    is_spent = False
-    """Something failed or is unread: it is not used again."""
 
     def _create_ssl_ctx(self, sslp: Any) -> Any:
         # Where TLS is only preferred, no certificate is checked; loading all authorities would cost more than the rest.
@@ -77,42 +62,21 @@ class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no 
             raise TooManyBytesError
         return super()._read_bytes(num_bytes)
 
-    def request_reset(self) -> None:
-        """Does not wait for the answer. The server rolls back and releases what the session holds."""
-        self._execute_command(_RESET, b"")
-
-    def restart_session(self, seconds: float) -> None:
-        """After `request_reset`: reads its answer and authenticates again. Raises the driver's errors."""
-        self._read_timeout = seconds + CONNECT_TIMEOUT_S
-        self.allow(MAX_ROW_BYTES)
-        self._read_ok_packet()
-        charset = struct.pack("<H", charset_by_name(self.charset).id)
-        # The first empty part is the proof, which needs the server's challenge first. Without the last empty part
-        # (connection attributes) MariaDB does not know the command.
-        parts = (self.user, b"", self.db or b"", charset + b"mysql_native_password", b"", b"")
-        self._execute_command(_CHANGE_USER, b"\0".join(parts))
-        packet = self._read_packet()
-        if packet.is_auth_switch_request():
-            packet.read_uint8()
-            packet = self._process_auth(packet.read_string(), packet)
-        if not packet.is_ok_packet():
-            raise pymysql.OperationalError(_MALFORMED, "The server did not authenticate its user again.")
-        self._result = None
-        if current_role(self) != self.role:
-            raise pymysql.OperationalError(_MALFORMED, "The user has another role than before.")
-
     def types(self) -> list[str]:
         """Of the columns of the answer that comes."""
         return [type_name(column) for column in self._result.fields]
 
-    def discard_answer(self) -> None:
-        """Drop the rest of an answer, which the driver would otherwise read to its end."""
-        result = self._result
-        if result is not None:
-            self.is_spent = self.is_spent or bool(result.unbuffered_active or result.has_next)
-            result.unbuffered_active = False
-            result.has_next = False
-            result.connection = None
+    def end(self) -> None:
+        """Close it, without the rest of an answer. Else wait until the server has let go, which counts connections."""
+        result, self._result = self._result, None
+        if result is not None and (result.unbuffered_active or result.has_next):
+            result.unbuffered_active, result.connection = False, None
+        else:
+            with suppress(*DRIVER_ERRORS, ValueError, AttributeError):  # it was cut off
+                self._sock.settimeout(1)
+                self._write_bytes(struct.pack("<iB", 1, COMMAND.COM_QUIT))
+                self._rfile.read(1)
+        self._force_close()
 
     def cut(self) -> None:
         """Close the socket without a word, and so without waiting."""
@@ -161,8 +125,8 @@ def connect(address: Address, seconds: float) -> MeteredConnection:
             write_timeout=CONNECT_TIMEOUT_S,
             local_infile=False,
             autocommit=True,
-            cursorclass=SSCursor,
-            conv=_DECODERS,
+            cursorclass=UnreadCursor,
+            conv=DECODERS,
         )
     except (*DRIVER_ERRORS, RuntimeError) as error:
         raise SourceAway(_connect_problem(address.title, error)) from error
@@ -202,99 +166,21 @@ def is_mariadb(connection: MeteredConnection) -> bool:
 
 def start_transaction(connection: MeteredConnection, seconds: float, *, write: bool) -> None:
     """Set up the session with its time limit, then begin a transaction that reads, or one that writes."""
-    settings = (
+    limit = f"max_statement_time = {seconds:.3f}"
+    if not is_mariadb(connection):
+        limit = f"max_execution_time = {int(seconds * 1000)}"
+    connection.query(
         f"SET NAMES utf8mb4, SESSION autocommit = 1, SESSION sql_mode = '{_MODE}', SESSION lock_wait_timeout = 2, "
-        "SESSION innodb_lock_wait_timeout = 2, SESSION "
+        f"SESSION innodb_lock_wait_timeout = 2, SESSION {limit}"
     )
-    mode = "WRITE" if write else "ONLY"
-    if is_mariadb(connection):
-        version = re.findall(r"\d+", str(connection.get_server_info()).removeprefix("5.5.5-"))
-        read_only = "transaction_read_only" if [*map(int, version)] >= [11, 1, 1] else "tx_read_only"
-        lines = [f"{settings}max_statement_time = {seconds:.3f}, SESSION {read_only} = {int(not write)}"]
-    else:
-        lines = [f"{settings}max_execution_time = {int(seconds * 1000)}", f"SET SESSION TRANSACTION READ {mode}"]
-    for line in (*lines, f"START TRANSACTION READ {mode}"):
-        connection.query(line)
+    mode = "READ WRITE" if write else "READ ONLY"
+    connection.query(f"SET SESSION TRANSACTION {mode}")
+    connection.query(f"START TRANSACTION {mode}")
 
 
 def fetch(connection: MeteredConnection, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
     """Every row of a question of our own."""
     connection.allow(1 << 40)
-    with connection.cursor(pymysql.cursors.Cursor) as cursor:
+    with connection.cursor(Cursor) as cursor:
         cursor.execute(statement, tuple(parameters) or None)
         return list(cursor.fetchall())
-
-
-def current_role(connection: MeteredConnection) -> object:
-    """Nothing where a server has no roles."""
-    try:
-        return fetch(connection, "SELECT CURRENT_ROLE()")[0][0]
-    except pymysql.MySQLError as error:
-        if error.args[:1] == (_NO_FUNCTION,):
-            return None
-        raise
-
-
-class ConnectionPool:
-    """For threads: each takes a connection, and puts it back."""
-
-    def __init__(self, address: Address) -> None:
-        self._address = address
-        self._idle: list[tuple[MeteredConnection, float]] = []
-        self._keeps_from = 0.0
-        self._is_closed = False
-        self._lock = threading.Lock()
-
-    def take(self, seconds: float) -> MeteredConnection:
-        """Raises `SourceAway`."""
-        while (idle := self._last()) is not None:
-            connection, since = idle
-            try:
-                if time.monotonic() - since < _MAX_IDLE_S:
-                    connection.restart_session(seconds)
-                    return connection
-            except (*DRIVER_ERRORS, TooManyBytesError) as error:
-                if error.args[:1] not in _CLOSED_BY_SERVER:
-                    self._keeps_from = time.monotonic() + _POOL_PAUSE_S
-            connection.cut()
-        connection = connect(self._address, seconds)
-        try:
-            connection.role = current_role(connection)
-        except DRIVER_ERRORS as error:
-            connection.cut()
-            raise SourceAway(f"{self._address.title}: {error.args[-1]}") from error
-        return connection
-
-    def put_back(self, connection: MeteredConnection) -> None:
-        """The server resets it at once; its answer is read by the next who takes it."""
-        if connection.is_spent or not self._has_room():
-            connection.discard_answer()
-            with suppress(pymysql.MySQLError):  # it was cut off
-                connection.close()
-            return
-        try:
-            connection.request_reset()
-        except DRIVER_ERRORS:
-            connection.cut()
-            return
-        with self._lock:
-            if is_kept := self._has_room():
-                self._idle.append((connection, time.monotonic()))
-        if not is_kept:
-            connection.cut()
-
-    def close(self) -> None:
-        with self._lock:
-            self._is_closed = True
-            idle, self._idle = self._idle, []
-        for connection, _ in idle:
-            connection.cut()
-
-    def _has_room(self) -> bool:
-        return not self._is_closed and len(self._idle) < _POOL_SIZE and time.monotonic() >= self._keeps_from
-
-    def _last(self) -> tuple[MeteredConnection, float] | None:
-        with self._lock:
-            if self._is_closed:
-                raise SourceAway("The source was closed.")
-            return self._idle.pop() if self._idle else None

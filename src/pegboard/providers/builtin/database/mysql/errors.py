@@ -1,22 +1,29 @@
 """Answers to failures of a MySQL or MariaDB server: what a login may not read is like what does not exist."""
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
-from pegboard.core.database import Access, Failed, Fault
+from pegboard.core.database import Failed, Fault
 from pegboard.providers.builtin.database.unreadable import DENIED, REFERRED, REFERS, TWICE
 
-ReadableColumns: TypeAlias = Callable[[str], Sequence[str]]
-"""The columns of a table that the login may read, by the table's name."""
+from .privileges import Catalog
+from .statement import Statement
 
 _FAULTS: Final = {
     **dict.fromkeys((1317, 1969, 3024), Fault.TIME),
     **dict.fromkeys((1205, 1213), Fault.BUSY),
     **dict.fromkeys((1037, 1038, 1041), Fault.MEMORY),
     **dict.fromkeys((2006, 2013), Fault.AWAY),
-    1305: Fault.NO_FUNCTION,
+    **dict.fromkeys((1044, 1049, 1142, 1146), Fault.NO_TABLE),
+    **dict.fromkeys((1052, 1054, 1143), Fault.NO_COLUMN),
+    **dict.fromkeys((1305, 1370), Fault.NO_FUNCTION),
 }
+_BY_NAME: Final = (Fault.NO_TABLE, Fault.NO_COLUMN, Fault.NO_FUNCTION)
+_NAME: Final = re.compile(
+    r"(?:.*'@'.*?' (?:for|to) )?.*?(?:['`]|FUNCTION )(?P<name>.*?)(?:['`](?: in | doesn't|$)| does not exist$)",
+    re.DOTALL,
+)
+"""What was not found, behind the name of the login."""
 _DISCREET: Final = {
     1062: TWICE,
     **dict.fromkeys((1216, 1452), REFERS),
@@ -24,44 +31,40 @@ _DISCREET: Final = {
     **dict.fromkeys((1345, 1356), "A view of the statement reads what the user of this source may not."),
 }
 """Where something is closed: the server names keys, constraints and tables that the statement does not."""
-_DATABASE: Final = re.compile(r"(?:Unknown database|to database) '(?P<name>.*)'")
-_TABLE: Final = re.compile(r"(?:Table|for table) ['`](?P<name>.*)['`](?: doesn't exist)?$")
-_COLUMN: Final = re.compile(r"(?:Unknown column|for column) '(?P<name>.*?)' in (?:table '(?P<table>.*)')?")
 
 
-def failure(error: BaseException, access: Access, text: str, readable: ReadableColumns) -> Failed:
-    number = error.args[0] if error.args and isinstance(error.args[0], int) else None
+def failure(error: BaseException, statement: Statement, text: str, catalog: Catalog) -> Failed:
+    """`text` is the statement as it was sent."""
+    number = error.args[0] if error.args and isinstance(error.args[0], int) else 2013
     words = str(error.args[1] if len(error.args) > 1 else error)
-    is_select = words.startswith("SELECT")
-    match number:
-        case 1064:
-            near = re.search(r" near '(?P<text>.+)' at line \d+$", words, re.DOTALL)
-            position = text.find(near["text"]) if near and text.count(near["text"]) == 1 else -1
-            return Failed(words, None if position < 0 else position, Fault.SYNTAX)
-        case 1044 | 1049 if found := _DATABASE.search(words):
-            return Failed(f"Unknown database '{found['name']}'", None, Fault.NO_TABLE, found["name"])
-        case 1142 | 1146 if found := _TABLE.search(words):
-            name = re.split(r"[`.]+", found["name"])[-1]
-            columns = readable(name) if number == 1142 else ()
-            if columns and not is_select:
-                return Failed(DENIED, None, Fault.OTHER)
-            if columns:
-                advice = f"Not all columns of {name!r} can be read here. Name those that can: {', '.join(columns)}."
-                return Failed(advice, None, Fault.NO_COLUMN)
-            told = words if number == 1146 and access.is_whole else f"Table '{name}' doesn't exist"
-            return Failed(told, None, Fault.NO_TABLE, name)
-        case 1054 | 1143 if found := _COLUMN.search(words):
-            name = found["name"].split(".")[-1]
-            if number == 1143 and not is_select and name in readable(found["table"]):
-                return Failed(DENIED, None, Fault.OTHER)
-            told = words if number == 1054 and access.is_whole else f"Unknown column '{name}'"
-            return Failed(told, None, Fault.NO_COLUMN, name)
-        case 1305 if found := re.search(r"FUNCTION (?:.*\.)?(?P<name>\S+) does not exist", words):
-            return Failed(words, None, Fault.NO_FUNCTION, found["name"])
-        case 1370 if found := re.search(r"routine '(?:.*\.)?(?P<name>.*)'$", words):
-            return Failed(f"FUNCTION {found['name']} does not exist", None, Fault.NO_FUNCTION, found["name"])
-        case 1227:
-            return Failed(DENIED, None, Fault.OTHER)
-    if not access.is_whole and number in _DISCREET:
+    fault = _FAULTS.get(number, Fault.OTHER)
+    if number == 1064:
+        near = re.search(r" near '(?P<text>.+)' at line \d+$", words, re.DOTALL)
+        position = text.find(near["text"]) if near and text.count(near["text"]) == 1 else -1
+        return Failed(words, None if position < 0 else position, Fault.SYNTAX)
+    if number == 1227:
+        return Failed(DENIED, None, Fault.OTHER)
+    if fault in _BY_NAME and (found := _NAME.match(words)):
+        name = re.split(r"[`.]+", found["name"])[-1]
+        return _unknown(number, fault, name, words, statement, catalog)
+    if not catalog.access.is_whole and number in _DISCREET:
         return Failed(_DISCREET[number], None, Fault.OTHER)
-    return Failed(words, None, _FAULTS.get(number, Fault.OTHER) if number is not None else Fault.AWAY)
+    return Failed(words, None, fault)
+
+
+def _unknown(number: int, fault: Fault, name: str, words: str, statement: Statement, catalog: Catalog) -> Failed:
+    """The same for a name that is closed as for one that does not exist."""
+    columns = catalog.readable.get(name.casefold(), frozenset())
+    mentioned = {word.name for word in statement.words}
+    is_readable = any(name.casefold() in catalog.readable.get(table, ()) for table in mentioned)
+    is_denied = not words.startswith("SELECT") and (columns if number == 1142 else is_readable)
+    if number in (1142, 1143) and is_denied:
+        return Failed(DENIED, None, Fault.OTHER)
+    if number == 1142 and columns:
+        advice = f"Not all columns of {name!r} can be read here. Name those that can: {', '.join(sorted(columns))}."
+        return Failed(advice, None, Fault.NO_COLUMN)
+    if number in (1052, 1054, 1146, 1305) and (catalog.access.is_whole or (number == 1052 and is_readable)):
+        return Failed(words, None, fault, name)
+    if name.casefold() not in mentioned:
+        return Failed("The statement names what does not exist or cannot be read.", None, fault)
+    return Failed(f"{name!r} does not exist or cannot be read.", None, fault, name)

@@ -1,26 +1,16 @@
 """The login of a source: the statements that create or repair it, and their run as an administrator."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import anyio.to_thread
-import pymysql
 
 from pegboard.core.database import Access
 from pegboard.ports.databases import RoleScript, SourceAway
 
-from .connection import DRIVER_ERRORS, MeteredConnection, connect, fetch, is_mariadb, parse_address
-from .privileges import (
-    QUOTED_GRANTS,
-    Privilege,
-    Review,
-    account_of,
-    granted_roles,
-    parse_grants,
-    quote,
-    read_catalog,
-    review_login,
-)
+from .connection import DRIVER_ERRORS, MeteredConnection, connect, fetch, parse_address
+from .privileges import QUOTED_GRANTS, Login, account_of, parse_grants, quote, read_catalog, read_login
 
 _TIMEOUT_S: Final = 60.0
 _NO_SUCH_GRANT: Final = 1141
@@ -45,36 +35,34 @@ class MysqlRoleManager:
         address = replace(parse_address(admin_url), database="") if admin_url else self._address
         connection = connect(address, _TIMEOUT_S)
         try:
-            review = self._review(connection, is_admin=admin_url is not None)
-            if review.administers:
+            connection.query(QUOTED_GRANTS)
+            login = self._login(connection, is_admin=admin_url is not None)
+            if login.is_administrator:
                 raise SourceAway(
-                    f"{review.account} administers the server: nothing is taken from it. Write another login into the "
+                    f"{login.account} administers the server: nothing is taken from it. Write another login into the "
                     "URL of the source, for example pegboard_reader."
                 )
-            create = f"CREATE USER IF NOT EXISTS {review.account} IDENTIFIED BY "
-            statements = review.fix([each for each in review.privileges if review.is_excess(each)])
+            create, statements = f"CREATE USER IF NOT EXISTS {login.account} IDENTIFIED BY ", login.script()
             for statement in (create + connection.escape(self._address.password), *statements) if applies else ():
                 connection.query(statement)
-            return RoleScript(review.account, (f"{create}'choose-a-long-one'", *statements))
+            return RoleScript(login.account, (f"{create}'choose-a-long-one'", *statements))
         except DRIVER_ERRORS as error:
             raise SourceAway(f"{address.title}: {error.args[-1] if error.args else error}") from error
         finally:
             connection.cut()
 
-    def _review(self, connection: MeteredConnection, *, is_admin: bool) -> Review:
-        database, writes = self._address.database, self._writes
+    def _login(self, connection: MeteredConnection, *, is_admin: bool) -> Login:
+        ask, database = partial(fetch, connection), self._address.database
         if not is_admin:
-            return review_login(connection, self._access, database, writes=writes)
-        connection.query(QUOTED_GRANTS)
-        account, defaults = self._account(connection), is_mariadb(connection)
-        lines = _grants(connection, account)
-        privileges: dict[tuple[object, ...], Privilege] = {}
-        for role in ("", *granted_roles(lines)):
-            of_role = _grants(connection, role if defaults else f"{account} USING {role}") if role else lines
-            for each in parse_grants(of_role, role):
-                privileges.setdefault((each.name, each.place, each.columns), each)
-        catalog = read_catalog(lambda text: fetch(connection, text), self._access, defaults=defaults)
-        return Review(account, [*privileges.values()], catalog, database, writes, is_complete=True)
+            return read_login(ask, self._access, database, writes=self._writes)
+        account = self._account(connection)
+        try:
+            lines = [str(row[0]) for row in ask(f"SHOW GRANTS FOR {account}")]
+        except DRIVER_ERRORS as error:
+            if error.args[0] != _NO_SUCH_GRANT:
+                raise
+            lines = []
+        return Login(account, parse_grants(lines), read_catalog(ask, self._access), database, self._writes)
 
     def _account(self, connection: MeteredConnection) -> str:
         """The account that the server takes the login for; else the first of its name; else one from anywhere."""
@@ -85,15 +73,6 @@ class MysqlRoleManager:
             hosts = [str(row[0]) for row in fetch(connection, question, (self._address.user,))]
             return f"{quote(self._address.user)}@{quote(*hosts[:1] or '%')}"
         try:
-            return account_of(login)
+            return account_of(partial(fetch, login))
         finally:
             login.cut()
-
-
-def _grants(connection: MeteredConnection, account: str) -> list[str]:
-    try:
-        return [str(row[0]) for row in fetch(connection, f"SHOW GRANTS FOR {account}")]
-    except pymysql.MySQLError as error:
-        if error.args[0] == _NO_SUCH_GRANT:
-            return []
-        raise

@@ -6,24 +6,19 @@ a statement writes; what it cannot read is left to the server, in a transaction 
 
 import logging
 import re
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from importlib.resources import files
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from sqlglot import exp
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import SqlglotError
 
 from pegboard.core.database import Access, Refused
-from pegboard.core.database.access import ANY
-from pegboard.core.pattern import fits
 from pegboard.providers.builtin.database.names import names
-
-from .functions import refused_function
-from .privileges import SYSTEM_SCHEMAS
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it logs what it cannot read
 
@@ -31,6 +26,9 @@ MAX_LETTERS: Final = 100_000
 ONLY: Final = "Only queries are answered here: SELECT, WITH … SELECT, EXPLAIN, DESCRIBE, SHOW TABLES, SHOW COLUMNS."
 ONLY_AND_WRITES: Final = f"{ONLY.removesuffix('.')}; and INSERT, UPDATE and DELETE."
 """For a source that may be changed."""
+
+PartialTables: TypeAlias = Collection[tuple[str, frozenset[str]]]
+"""Tables of which the login may read these columns and no others, in small letters."""
 
 _TOKEN: Final = re.compile(
     r"""
@@ -48,7 +46,6 @@ _TOKEN: Final = re.compile(
 
 class Kind(Enum):
     QUERY = "query"
-    EXPLAIN = "explain"
     LISTING = "listing"
     WRITE = "write"
 
@@ -67,7 +64,9 @@ class Word:
 
     @property
     def name(self) -> str:
-        return self.text[1:-1].replace("``", "`") if self.kind == "quoted" else self.text
+        """In small letters; empty where it cannot be one."""
+        text = self.text[1:-1].replace("``", "`") if self.kind == "quoted" else self.text
+        return text.casefold() if self.kind in ("name", "quoted") else ""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Statement:
     words: tuple[Word, ...]
 
 
-def read_statement(text: str, access: Access, database: str) -> Statement | Refused:
+def read_statement(text: str, access: Access, database: str, partial: PartialTables = ()) -> Statement | Refused:
     """`database` is the one that bare names are looked up in."""
     if len(text) > MAX_LETTERS:
         why = f"The statement has {len(text):,} characters; {MAX_LETTERS:,} are taken."
@@ -90,19 +89,15 @@ def read_statement(text: str, access: Access, database: str) -> Statement | Refu
     words = statement.words
     if not words:
         return Refused("The text holds no statement.", ONLY)
-    if refusal := _unreadable(words) or _system_tables(words, access, database):
+    if refusal := _unreadable(words) or _system_tables(words, access, database) or _unchecked_clause(words, partial):
         return refusal
-    is_explained = words[0].upper in ("EXPLAIN", "DESCRIBE", "DESC")
-    if is_explained:
+    if words[0].upper in ("EXPLAIN", "DESCRIBE", "DESC"):
         found = _explained(statement, access)
     else:
         found = _listing(statement, access) if words[0].upper == "SHOW" else _query(statement, words)
-    if isinstance(found, Statement) and (name := refused_function(words, is_write=found.kind is Kind.WRITE)):
+    if isinstance(found, Statement) and (name := _refused_function(words, is_write=found.kind is Kind.WRITE)):
         why = f"{name}() is not on the list of built-in functions that only compute."
-        advice = (
-            "Use one of MySQL and MariaDB that computes from its arguments alone, or write the statement without it."
-        )
-        return Refused(why, advice)
+        return Refused(why, "Use one of MySQL and MariaDB that computes from its arguments alone, or do without it.")
     return found
 
 
@@ -136,63 +131,69 @@ def _unreadable(words: Sequence[Word]) -> Refused | None:
     return None
 
 
-_CATALOG: Final = names(
-    """
-    CHARACTER_SETS CHECK_CONSTRAINTS COLLATIONS COLUMNS KEY_COLUMN_USAGE KEYWORDS REFERENTIAL_CONSTRAINTS SCHEMATA
-    STATISTICS TABLES TABLE_CONSTRAINTS VIEWS
-    """
-)
-_FILTERED_CATALOG: Final = names("CHARACTER_SETS COLLATIONS COLUMNS KEYWORDS SCHEMATA TABLES")
+_SYSTEM_SCHEMAS: Final = names("information_schema mysql performance_schema sys")
+_CATALOG: Final = names("CHARACTER_SETS COLLATIONS COLUMNS KEYWORDS SCHEMATA TABLES")
 """What the server filters by the privileges on columns; the others name closed ones in keys and checks."""
+_CATALOG_WHERE_ALL_IS_OPEN: Final = _CATALOG | names(
+    "CHECK_CONSTRAINTS KEY_COLUMN_USAGE REFERENTIAL_CONSTRAINTS STATISTICS TABLE_CONSTRAINTS VIEWS"
+)
 
 
 def _system_tables(words: Sequence[Word], access: Access, database: str) -> Refused | None:
-    tables = _CATALOG if access.is_whole else _FILTERED_CATALOG
-    is_catalog = database.casefold() in SYSTEM_SCHEMAS
+    listed = _CATALOG_WHERE_ALL_IS_OPEN if access.is_whole else _CATALOG
+    found = [database] if database.casefold() in _SYSTEM_SCHEMAS else []
     for place, word in enumerate(words):
-        schema, before = word.name.casefold(), words[place - 1].upper if place else ""
-        if word.kind not in ("name", "quoted") or schema not in SYSTEM_SCHEMAS:
-            continue
-        following = [each.name for each in words[place + 1 : place + 3]]
-        is_listed = schema == "information_schema" and following[-1:] and following[-1].upper() in tables
-        if following[:1] == ["."] and is_listed:
-            continue
-        if following[:1] == ["."] or (words[0].upper == "SHOW" and before in ("FROM", "IN")):
-            database, is_catalog = ".".join((word.name, *following[1:])), True
-            break
-    if not is_catalog:
+        dot, table, *_ = [each.name or each.text for each in words[place + 1 : place + 3]] + [""] * 2
+        is_named = dot == "." or (words[0].upper == "SHOW" and words[place - 1].upper in ("FROM", "IN"))
+        is_listed = word.name == "information_schema" and dot == "." and table.upper() in listed
+        if word.name in _SYSTEM_SCHEMAS and is_named and not is_listed:
+            found.append(word.name)
+    if not found:
         return None
-    return Refused(f"{database} tells of the server.", "Use search_schemas, or information_schema.TABLES and COLUMNS.")
+    return Refused(f"{found[0]} tells of the server.", "Use search_schemas, or information_schema.TABLES and COLUMNS.")
+
+
+_HINTS: Final = {(verb, kind) for verb in ("USE", "FORCE", "IGNORE") for kind in ("INDEX", "KEY")}
+
+
+def _unchecked_clause(words: Sequence[Word], partial: PartialTables) -> Refused | None:
+    """Clauses that use columns whose privileges the server does not check: it joins by closed ones, and chooses
+    partitions and keys by them."""
+    keywords = [word.text.upper() for word in words if word.kind != "quoted"]
+    uses_others = "NATURAL" in keywords or not {("PARTITION", "("), *_HINTS}.isdisjoint(pairwise(keywords))
+    joined, is_open = set[str](), False
+    for before, word in pairwise(words):
+        is_open = (is_open or (before.upper == "USING" and word.text == "(")) and word.text != ")"
+        joined |= {word.name} - {""} if is_open else set()
+    mentioned = {word.name for word in words} if uses_others or joined else set()
+    for table, columns in partial:
+        if table in mentioned and (uses_others or joined - columns):
+            return Refused(
+                f"NATURAL, USING, PARTITION and index hints are not taken here for {table!r}.",
+                "Join with ON, by columns that SHOW COLUMNS shows, and leave the others out.",
+            )
+    return None
 
 
 _QUERIES: Final = names("SELECT VALUES TABLE")
 _WRITES: Final = names("INSERT REPLACE UPDATE DELETE")
-_PHRASES: Final = {
-    ("INTO",): "INTO",
-    ("FOR", "UPDATE"): "a row lock (FOR UPDATE)",
-    ("FOR", "SHARE"): "a row lock (FOR SHARE)",
-    ("LOCK", "IN"): "a row lock (LOCK IN SHARE MODE)",
-    ("VALUE", "FOR"): "a step of a sequence (NEXT VALUE FOR)",
-    ("PROCEDURE",): "PROCEDURE",
-    ("INTO", "OUTFILE"): "OUTFILE",
-    ("INTO", "DUMPFILE"): "DUMPFILE",
-}
+_INTO_FILES: Final = frozenset({"INTO OUTFILE", "INTO DUMPFILE"})
+_NOT_IN_A_QUERY: Final = _INTO_FILES | {"INTO", "FOR UPDATE", "FOR SHARE", "LOCK IN", "VALUE FOR", "PROCEDURE"}
 _CHANGES: Final = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable)
 
 
-def _query(statement: Statement, words: Sequence[Word], kind: Kind = Kind.QUERY) -> Statement | Refused:
+def _query(statement: Statement, words: Sequence[Word]) -> Statement | Refused:
     """`words` are those of the query itself: behind EXPLAIN."""
     verb = _verb(words)
     if verb not in _WRITES | _QUERIES:
         return Refused(f"{words[0].upper or 'This'} is not a query.", ONLY)
     upper = [word.upper for word in words]
-    found = {*((word,) for word in upper), *pairwise(upper)} - ({("INTO",)} if verb in _WRITES else set())
-    held = next((title for phrase, title in _PHRASES.items() if phrase in found), None)
-    if held is None and verb in _QUERIES and _seems_to_write(statement.text[words[0].start :]):
-        held = "another"
-    if held is not None:
-        return Refused(f"The statement holds {held}, which is not part of a query.", ONLY)
-    return replace(statement, kind=Kind.WRITE if verb in _WRITES else kind)
+    found = sorted(
+        _NOT_IN_A_QUERY & {*upper, *map(" ".join, pairwise(upper))} - ({"INTO"} if verb in _WRITES else set())
+    )
+    if found or (verb in _QUERIES and _seems_to_write(statement.text[words[0].start :])):
+        return Refused(f"The statement holds {[*found, 'another'][0]}, which is not part of a query.", ONLY)
+    return replace(statement, kind=Kind.WRITE if verb in _WRITES else Kind.QUERY)
 
 
 def _verb(words: Sequence[Word]) -> str:
@@ -217,13 +218,13 @@ def _seems_to_write(text: str) -> bool:
 def _explained(statement: Statement, access: Access) -> Statement | Refused:
     rest = statement.words[1:]
     if [word.text.upper() for word in rest[:2]] == ["FORMAT", "="]:
-        if not access.is_whole and rest[2:] and rest[2].upper not in ("TRADITIONAL", "JSON"):
+        if not access.is_whole:
             return Refused("Such a plan would name what cannot be read here.", "Leave FORMAT out.")
         rest = rest[3:]
     if rest and rest[0].upper in ("ANALYZE", "ANALYSE"):
         return Refused("EXPLAIN ANALYZE runs the statement.", "Leave ANALYZE out.")
     if rest and _verb(rest) in _QUERIES:
-        return _query(statement, rest, Kind.EXPLAIN)
+        return _query(statement, rest)
     is_named = 1 <= len(rest) <= 4 and rest[0].upper not in _WRITES | {"FOR", "WITH"}
     if is_named and all(word.text == "." or word.kind != "mark" for word in rest):
         return replace(statement, kind=Kind.LISTING)
@@ -247,46 +248,39 @@ def _listing(statement: Statement, access: Access) -> Statement | Refused:
     )
 
 
-_READABLE: Final = """
-SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS
-WHERE FIND_IN_SET('select', PRIVILEGES) AND TABLE_NAME IN ({})
-"""
-_HINTS: Final = {(verb, kind) for verb in ("USE", "FORCE", "IGNORE") for kind in ("INDEX", "KEY")}
+_FUNCTIONS: Final = names(files(__package__).joinpath("functions.txt").read_text(encoding="ascii"))
+"""The built-in ones that only compute; also words of the language, and types, that may stand before a bracket.
+
+Privileges do not cover files, locks, pauses, the state of a session, and functions of loaded libraries. FOUND_ROWS and
+ROW_COUNT are left out because they are about the statement before, and DEFAULT because it may compute from a closed
+column."""
+_FUNCTION_FAMILIES: Final = ("JSON_", "MBR", "REGEXP_", "ST_", "VEC_")
+"""All that the servers have of these only compute."""
 
 
-def refused_clause(
-    statement: Statement, access: Access, ask: Callable[[str, Sequence[str]], Sequence[tuple[Any, ...]]]
-) -> Refused | None:
-    """Clauses that use columns which the server does not check the privileges of: it joins by closed ones, and chooses
-    partitions and keys by them. Asks the catalog only where a statement has one."""
-    texts = [word.text.upper() for word in statement.words if word.kind != "quoted"]
-    uses_others = "NATURAL" in texts or not {("PARTITION", "("), *_HINTS}.isdisjoint(pairwise(texts))
-    joined, is_open = set[str](), False
-    for before, word in pairwise(statement.words):
-        is_open = (is_open or (before.upper == "USING" and word.text == "(")) and word.text != ")"
-        if is_open and word.kind in ("name", "quoted"):
-            joined.add(word.name.casefold())
-    if access.is_whole or not (uses_others or joined):
-        return None
-    mentioned = {word.name for word in statement.words if word.kind in ("name", "quoted")}
-    tables = sorted({*mentioned, *map(str.lower, mentioned)})
-    readable: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for schema, table, column in ask(_READABLE.format(", ".join(["%s"] * len(tables))), tables):
-        readable[schema, table].add(column.casefold())
-    for table_name, columns in readable.items():
-        if (uses_others or joined - columns) and _has_closed_columns(access, *table_name):
-            return Refused(
-                f"NATURAL, USING, PARTITION and index hints are not taken here for {table_name[1]!r}.",
-                "Join with ON, by columns that SHOW COLUMNS shows, and leave the others out.",
-            )
+def _refused_function(words: Sequence[Word], *, is_write: bool) -> str | None:
+    """The first that is called and is on no list."""
+    for place, (word, bracket) in enumerate(pairwise(words)):
+        if bracket.text != "(" or not word.name:
+            continue
+        before = words[place - 1] if place else word
+        # A type (CAST … AS CHAR(3)), or a table with names for its columns.
+        if before.upper == "AS" or before.text == ")" or _is_named_query(words[place + 1 :]):
+            continue
+        target = place - 2 if before.text == "." else place
+        if is_write and target > 0 and words[target - 1].upper in ("INTO", "INSERT", "REPLACE", "IGNORE"):
+            continue
+        is_listed = word.upper in _FUNCTIONS or word.upper.startswith(_FUNCTION_FAMILIES)
+        if before.text == "." or not is_listed:
+            return word.text.strip("`")
     return None
 
 
-def _has_closed_columns(access: Access, schema: str, table: str) -> bool:
-    """Whether a pattern may close some columns of a table that is open."""
-    whole = [each for each in access.allow if each.column in (None, ANY) and each.fits_table(schema, table)]
-    return bool(access.allow and not whole) or any(
-        each.fits_table(schema, table) if each.column is not None else fits(each.schema, table.casefold())
-        for each in access.deny
-        if each.column not in (None, ANY) or each.schema != ANY
-    )
+def _is_named_query(words: Sequence[Word]) -> bool:
+    """`(columns) AS (`, as after a name in WITH."""
+    depth = 0
+    for place, word in enumerate(words):
+        depth += {"(": 1, ")": -1}.get(word.text, 0)
+        if depth == 0:
+            return [after.text.upper() for after in words[place + 1 : place + 3]] == ["AS", "("]
+    return False

@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from pymysql.constants import FIELD_TYPE, FLAG
 from pymysql.converters import conversions
@@ -16,28 +16,12 @@ from pegboard.providers.builtin.database.unreadable import miscounted
 if TYPE_CHECKING:
     from .statement import Word
 
-_KEPT_AS_TEXT: Final = (
-    *(FIELD_TYPE.DATE, FIELD_TYPE.DATETIME, FIELD_TYPE.NEWDATE),
-    FIELD_TYPE.TIME,
-    FIELD_TYPE.TIMESTAMP,
-)
+_KEPT_AS_TEXT: Final = {getattr(FIELD_TYPE, name) for name in names("DATE DATETIME NEWDATE TIME TIMESTAMP")}
 """The driver makes durations of times of day, and drops dates that the calendar does not have."""
-
-
-def decoders() -> dict[Any, Callable[[Any], object]]:
-    """For the driver."""
-    known = {code: decode for code, decode in conversions.items() if code not in _KEPT_AS_TEXT}
-    return {**known, FIELD_TYPE.BIT: lambda value: int.from_bytes(value, "big")}
-
-
-class DescribedColumn(Protocol):
-    """A column as the server describes it."""
-
-    type_code: int
-    charsetnr: int
-    length: int
-    flags: int
-
+DECODERS: Final = {code: decode for code, decode in conversions.items() if code not in _KEPT_AS_TEXT} | {
+    FIELD_TYPE.BIT: lambda value: int.from_bytes(value, "big")
+}
+"""For the driver."""
 
 _BINARY_CHARSET: Final = 63
 _OTHER_NAMES: Final = {
@@ -53,25 +37,20 @@ _SAME_NAMES: Final = names("BIT DATE DATETIME DECIMAL DOUBLE ENUM FLOAT GEOMETRY
 _NAMES: Final = {getattr(FIELD_TYPE, name): name.lower() for name in _SAME_NAMES} | {
     getattr(FIELD_TYPE, code): name for code, name in _OTHER_NAMES.items()
 }
-_TEXTS: Final = {
-    FIELD_TYPE.STRING: ("char", "binary"),
-    FIELD_TYPE.VARCHAR: ("varchar", "varbinary"),
-    FIELD_TYPE.VAR_STRING: ("varchar", "varbinary"),
-}
+_TEXTS: Final = {FIELD_TYPE.STRING: "char", FIELD_TYPE.VARCHAR: "varchar", FIELD_TYPE.VAR_STRING: "varchar"}
 _BLOBS: Final = (FIELD_TYPE.TINY_BLOB, FIELD_TYPE.BLOB, FIELD_TYPE.MEDIUM_BLOB, FIELD_TYPE.LONG_BLOB)
 _MAX_LETTER_BYTES: Final = 4
 _SIZES: Final = ((2**8, "tiny"), (2**16, ""), (2**24, "medium"))
 
 
-def type_name(column: DescribedColumn) -> str:
-    """The server describes a list of choices as text, and all sizes of a text as one type."""
-    if column.flags & FLAG.ENUM:
-        return "enum"
-    if column.flags & FLAG.SET:
-        return "set"
+def type_name(column: Any) -> str:
+    """Of a column as the driver describes it. The server calls a list of choices a text, and has one type for all
+    sizes of a text."""
+    if column.flags & (FLAG.ENUM | FLAG.SET):
+        return "enum" if column.flags & FLAG.ENUM else "set"
     is_binary = column.charsetnr == _BINARY_CHARSET
-    if column.type_code in _TEXTS:
-        return _TEXTS[column.type_code][is_binary]
+    if name := _TEXTS.get(column.type_code):
+        return name.replace("char", "binary") if is_binary else name
     if column.type_code in _BLOBS:
         letters = column.length if is_binary else column.length // _MAX_LETTER_BYTES
         return next((name for most, name in _SIZES if letters < most), "long") + ("blob" if is_binary else "text")
@@ -80,15 +59,13 @@ def type_name(column: DescribedColumn) -> str:
 
 def bind(text: str, words: Sequence["Word"], parameters: Parameters) -> str | Failed:
     """The statement with a literal in each `?`. Texts are written in digits, which cannot be read in two ways."""
-    places = [word for word in words if word.text == "?"]
-    if not isinstance(parameters, list | tuple):
-        if parameters:
-            return _wrong("Parameters have no names here. Give them as a list, and write ? in the statement.")
-        parameters = ()
-    if len(places) != len(parameters):
-        return _wrong(miscounted(len(places), len(parameters), "?"))
+    if parameters and not isinstance(parameters, list | tuple):
+        return _wrong("Parameters have no names here. Give them as a list, and write ? in the statement.")
+    places, values = [word for word in words if word.text == "?"], [*parameters]
+    if len(places) != len(values):
+        return _wrong(miscounted(len(places), len(values), "?"))
     parts, last = list[str](), 0
-    for number, (place, value) in enumerate(zip(places, parameters, strict=True), 1):
+    for number, (place, value) in enumerate(zip(places, values, strict=True), 1):
         written = _literal(value)
         if written is None:
             return _wrong(f"Parameter {number} is not a value that SQL can hold.")
