@@ -104,10 +104,10 @@ async def test_views_partitions_and_functions_lead_to_nothing_closed(shop: Shop)
     ]
     answers = await asked(shop, roads, SHUT)
     assert [road for road, told in zip(roads, answers, strict=True) if isinstance(told, Rows)] == []
-    for name in ("secret_view", "people_ssns", "ledger", "vault_child", "counter", "hr.pay"):
+    for name in ("secret_view", "people_ssns", "people_fine", "ledger", "vault_child", "counter", "hr.pay"):
         (told,) = await asked(shop, [f"SELECT * FROM {name}"], SHUT)
-        assert told == Failed(f'relation "{name}" does not exist', 14, Fault.NO_TABLE, name)
-    (fine,) = await asked(shop, ["SELECT name, city FROM people_fine ORDER BY 1"], SHUT)
+        assert told == Failed(f"{name!r} does not exist or cannot be read", 14, Fault.NO_TABLE, name)
+    (fine,) = await asked(shop, ["SELECT name, city FROM people ORDER BY 1"], SHUT)
     assert isinstance(fine, Rows)
     assert fine.rows == (("Ann", "Bonn"), ("Bob", "Köln"), ("Cid", "Ulm"))
 
@@ -123,10 +123,13 @@ async def test_a_closed_column_is_answered_by_the_server_as_one_that_does_not_ex
         "SELECT p::text FROM people p",
         "SELECT json_agg(people.*) FROM public.people",
     ]
-    said = (
-        "Not every column that the statement uses can be read, and * means all. Name them: people has id, name, city."
-    )
-    assert await asked(shop, stars, SHUT) == [Failed(said)] * len(stars)
+    said = "Something that the statement names does not exist or cannot be read, and * means every column"
+    answers = await asked(shop, stars, SHUT)
+    assert {answer.words for answer in answers if isinstance(answer, Failed)} == {
+        f"{said}; people has id, name, city",
+        f"{said}; public.people has id, name, city",
+    }
+    assert [answer for answer in answers if isinstance(answer, Rows)] == []
     closed = [
         "SELECT ssn FROM people",
         "SELECT people.ssn FROM people",
@@ -149,7 +152,8 @@ async def test_a_closed_column_is_answered_by_the_server_as_one_that_does_not_ex
     there, nowhere = await asked(shop, closed, SHUT), await asked(shop, other, SHUT)
     assert [road for road, told in zip(closed, there, strict=True) if isinstance(told, Rows)] == []
     assert [repr(told) for told in there] == [repr(told).replace("sns", "ssn") for told in nowhere]
-    assert there[0] == Failed('column "ssn" does not exist', 7, Fault.NO_COLUMN, "ssn")
+    said = "'ssn' does not exist or cannot be read; people has id, name, city"
+    assert there[0] == Failed(said, 7, Fault.NO_COLUMN, "ssn")
 
 
 @pytest.mark.behaviour("databases.catalogue_is_narrowed")
@@ -168,7 +172,7 @@ async def test_what_the_catalog_lists_is_what_the_login_may_read(shop: Shop) -> 
     assert isinstance(tables, Rows)
     assert isinstance(columns, Rows)
     names = {row[0] for row in tables.rows}
-    assert {"orders", "customers", "people", "people_fine", "order_totals"} <= names
+    assert {"orders", "customers", "people", "order_totals"} <= names
     assert names.isdisjoint(
         {"secret", "secret_view", "secret_far", "secret_kept", "people_ssns", "ledger", "vault_child"}
     )
@@ -178,22 +182,21 @@ async def test_what_the_catalog_lists_is_what_the_login_may_read(shop: Shop) -> 
 
 @pytest.mark.behaviour("databases.explained")
 async def test_a_plan_is_answered_unless_it_names_something_closed(shop: Shop) -> None:
-    await shop.outside("CREATE INDEX by_name_with_ssn ON people (name) INCLUDE (ssn)")
     lines = (
         "EXPLAIN (COSTS OFF) SELECT name FROM people WHERE city = 'Bonn'",
         "/* ( é ) */ EXPLAIN (VERBOSE, FORMAT JSON) SELECT id FROM orders WHERE id = 7",
-        "EXPLAIN (COSTS OFF) SELECT name FROM people WHERE name = 'x' ORDER BY name",
+        "EXPLAIN (COSTS OFF) SELECT * FROM secrets_counted",
         "EXPLAIN SELECT 1 FROM information_schema.columns WHERE column_name = 'word'",
         "EXPLAIN ANALYZE SELECT name FROM people",
         "EXPLAIN DELETE FROM people",
     )
+    await shop.outside("CREATE VIEW secrets_counted AS SELECT count(word) FROM secret")
+    # As it is while the view is named in `allow`, or before the next check.
+    await shop.outside("GRANT SELECT ON secrets_counted TO PUBLIC")
     try:
-        await shop.outside("INSERT INTO people SELECT i, 'n' || i, i FROM generate_series(100, 9000) i")
-        await shop.outside("ANALYZE people")
         fine, other, *refused = await asked(shop, list(lines), SHUT)
     finally:
-        await shop.outside("DROP INDEX by_name_with_ssn")
-        await shop.outside("DELETE FROM people WHERE id >= 100")
+        await shop.outside("DROP VIEW secrets_counted")
     assert isinstance(fine, Rows)
     assert isinstance(other, Rows)
     assert [told.mend for told in refused if isinstance(told, Refused)] == [

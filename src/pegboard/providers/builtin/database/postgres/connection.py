@@ -11,7 +11,7 @@ from asyncpg.connection import Connection
 from pegboard.ports.databases import SourceAway
 from pegboard.providers.builtin.database.names import names
 
-from .values import AS_TEXT, WHOLE_AS_TEXT, composite_types, iso_moment
+from .values import AS_TEXT, WHOLE_AS_TEXT, iso_moment
 
 CONNECT_TIMEOUT_S: Final = 10.0
 MAX_BATCH_BYTES: Final = 32 * 2**20
@@ -43,11 +43,7 @@ _SETTINGS: Final = {
 
 
 class TooLargeError(Exception):
-    """More bytes came than were allowed, of so many rows that were asked for at once."""
-
-    def __init__(self, rows: int = 1) -> None:
-        super().__init__(rows)
-        self.rows = rows
+    """More bytes came than were allowed."""
 
 
 class _Meter(asyncio.Protocol):
@@ -73,12 +69,11 @@ class _Meter(asyncio.Protocol):
 
 
 class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no types
-    __slots__ = ("_composed", "meter")
+    __slots__ = ("meter",)
 
     def __init__(self, protocol: Any, transport: Any, loop: Any, addr: Any, config: Any, params: Any) -> None:
         super().__init__(protocol, transport, loop, addr, config, params)
         self.meter = _Meter(protocol, transport)
-        self._composed: dict[int, tuple[str, str]] = {}
         transport.set_protocol(self.meter)
 
     def allow(self, size: int) -> int:
@@ -86,20 +81,18 @@ class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no 
         self.meter.room = size
         return self.meter.received
 
-    def forget_types(self) -> None:
-        """Types of rows and ranges, which may have changed on the server."""
-        while self._composed:
-            number, (name, schema) = self._composed.popitem()
-            self._protocol.get_settings().remove_python_codec(number, name, schema)
-
     async def _introspect_types(self, typeoids: Any, timeout: Any) -> Any:
-        """The driver asks for whatever it meets for the first time, and would then refuse rows that hold a date."""
+        """Rows and ranges come as the server writes them. The driver would refuse those that hold a date, as text."""
         types, statement = await super()._introspect_types(typeoids, timeout)
-        for number, name, schema, kind, reader in composite_types(types):
-            if number not in self._composed and number not in WHOLE_AS_TEXT.values():
-                self._protocol.get_settings().add_python_codec(number, name, schema, (), kind, str, reader, "text")
-                self._composed[number] = name, schema
+        for one in types:
+            if one["kind"] in (b"c", b"r", b"m") and one["oid"] not in WHOLE_AS_TEXT.values():
+                self.read_as_text(one["oid"], one["name"], one["ns"])
         return types, statement
+
+    def read_as_text(self, number: int, name: str, schema: str) -> None:
+        """The driver's own way asks the server first, and takes no type that holds others."""
+        settings = self._protocol.get_settings()
+        settings.add_python_codec(number, name, schema, (), "scalar", str, str, "text")
 
 
 async def connect(url: str) -> MeteredConnection:
@@ -123,9 +116,7 @@ async def connect(url: str) -> MeteredConnection:
         for name in ("timestamp", "timestamptz"):
             await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=iso_moment, format="text")
         for name, number in WHOLE_AS_TEXT.items():
-            # The driver's own way asks the server first, and takes no type that holds others.
-            settings = connection._protocol.get_settings()
-            settings.add_python_codec(number, name, "pg_catalog", (), "scalar", str, str, "text")
+            connection.read_as_text(number, name, "pg_catalog")
     except DRIVER_ERRORS as error:
         connection.terminate()
         raise SourceAway(_unreachable(url, error)) from error

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import asyncpg
 
-from pegboard.core.database import Access, Failed, Fault
+from pegboard.core.database import Failed, Fault
 from pegboard.providers.builtin.database.unreadable import DENIED
 
-from .privileges import Closed
+from .privileges import OpenNames
 from .statement import Name, Statement
 
 _FAULTS: Final = {
@@ -27,24 +27,10 @@ _FAULTS: Final = {
     "54000": Fault.MEMORY,
     "54001": Fault.MEMORY,
 }
-_NAME: Final = re.compile(r'(?:relation|column|schema|type) (?:"(?P<quoted>[^"]+)"|(?P<bare>[^\s("]+))')
-_SCHEMA: Final = re.compile(r"permission denied for schema (\S+)")
-_WORD: Final = re.compile(r"\w+")
+_NAME: Final = re.compile(r'(?:relation|column) (?:"(?P<quoted>[^"]+)"|(?P<bare>[^\s("]+))')
 _QUOTED: Final = re.compile(r'"([^"]*)"')
-_BEYOND: Final = "The server refused the statement, in words that name more than it does."
-
-_TABLES: Final = """
-SELECT n.nspname, c.relname, ARRAY(SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid
-        AND a.attnum > 0 AND NOT a.attisdropped AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')
-        ORDER BY a.attnum),
-    pg_catalog.has_table_privilege(c.oid, 'SELECT'), pg_catalog.has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE')
-FROM ROWS FROM (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) WITH ORDINALITY k(schema, name, place)
-LEFT JOIN LATERAL (SELECT c.* FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relname = k.name AND n.nspname = ANY (CASE WHEN k.schema IS NULL THEN pg_catalog.current_schemas(true)
-        ELSE ARRAY[k.schema::name] END) AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
-    ORDER BY pg_catalog.array_position(pg_catalog.current_schemas(true), n.nspname) LIMIT 1) c ON true
-LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY k.place
-"""
+_DENIED_OR_ABSENT: Final = frozenset({"42501", "42704", "3F000"})
+"""A privilege that is missing; a type or something else, or a schema, that does not exist."""
 
 
 def server_failure(error: BaseException) -> Failed:
@@ -64,95 +50,67 @@ def server_failure(error: BaseException) -> Failed:
     return Failed(words, int(at) - 1 if at else None, fault, name)
 
 
-async def discreet_failure(
-    connection: Any,
-    answer: Failed,
-    error: BaseException | None,
-    statement: Statement,
-    text: str,
-    access: Access,
-    hidden: Closed,
-) -> Failed:
-    """The same answer for what is closed as for what does not exist."""
-    state = getattr(error, "sqlstate", None) or ""
-    if answer.fault is Fault.AWAY or connection.is_closed():
+def discreet_failure(answer: Failed, state: str, statement: Statement, text: str, open_names: OpenNames) -> Failed:
+    """The same answer for what is closed as for what does not exist: made from the statement and what is open."""
+    if answer.fault is Fault.AWAY:
         return answer
-    if connection.is_in_transaction():
-        await connection.execute("ROLLBACK")
-    tables = [one for one in statement.tables if one.schema not in ("information_schema", "pg_catalog")]
-    rows = await connection.fetch(_TABLES, [one.schema for one in tables], [one.name for one in tables])
-    readable: dict[str, list[str]] = {}
-    partial: dict[str, list[str]] = {}
-    for table, (schema, name, columns, is_whole, is_changed) in zip(tables, rows, strict=True):
-        if schema is None or not (columns or is_whole or is_changed) or not access.opens(schema, name):
-            return Failed(f'relation "{table.written}" does not exist', table.position, Fault.NO_TABLE, table.written)
-        readable[table.name] = columns
-        if not is_whole and columns:
-            partial[table.name] = columns
-    if partial:
-        if (wrong := _unreadable_column(statement, readable, partial)) is not None:
-            return wrong
+    tables = [one for one in statement.tables if not _is_elsewhere(one, statement)]
+    columns = {table: open_names.columns(table.schema, table.name) for table in tables}
+    for table, found in columns.items():
+        if found is None:
+            return _absent(table.written, table.position, Fault.NO_TABLE, columns)
+    if any(table.name in open_names.partial for table in tables):
+        if (wrong := _unknown_column(statement, columns)) is not None:
+            return _absent(".".join(wrong[0]), wrong[1], Fault.NO_COLUMN, columns)
+        has_rows = statement.has_rows or any(
+            len(words) == 1 and words[0] in statement.aliases for words, _ in statement.columns
+        )
         is_analysis = state.startswith("42") or answer.fault is Fault.PARAMETERS
-        if state == "42501" or (is_analysis and _uses_rows(statement, partial)):
-            some = "; ".join(f"{name} has {', '.join(columns)}" for name, columns in partial.items())
-            return Failed(f"Not every column that the statement uses can be read, and * means all. Name them: {some}.")
-    if (schema := _SCHEMA.match(answer.words)) is not None:
-        name = schema[1].strip('"')
-        return Failed(f'schema "{name}" does not exist', answer.position, Fault.NO_TABLE, name)
-    if state == "42501":
-        return Failed(DENIED, None, answer.fault)
-    words = answer.words if state != "42703" else answer.words.split(". ")[0]
-    if hidden.names.intersection(_WORD.findall(words)).difference(_WORD.findall(text)):
-        return Failed(_BEYOND, answer.position, answer.fault)
-    foreign = next((found for found in _QUOTED.finditer(words) if found[1] not in text), None)
-    if foreign is not None:
-        # A value or a name that the statement does not hold: nothing between it and the last quote is shown.
-        words = f'{words[: foreign.start()]}"…"{words[words.rindex(chr(34)) + 1 :]}'
+        if state in ("42703", "42702") or (is_analysis and has_rows):
+            return _absent(None, None, Fault.OTHER, columns)
+    is_open = state == "42P01" and bool(statement.with_names)
+    if is_open or state in _DENIED_OR_ABSENT or statement.has_closed_type:
+        return Failed(DENIED) if statement.writes else _absent(None, None, Fault.OTHER, columns)
+    foreign = next((found for found in _QUOTED.finditer(answer.words) if found[1] not in text), None)
+    if foreign is None:
+        return answer
+    # A value or a name that the statement does not hold: nothing between it and the last quote is shown.
+    words = f'{answer.words[: foreign.start()]}"…"{answer.words[answer.words.rindex(chr(34)) + 1 :]}'
     return Failed(words, answer.position, answer.fault, answer.name)
 
 
-def _unreadable_column(
-    statement: Statement, readable: dict[str, list[str]], partial: dict[str, list[str]]
-) -> Failed | None:
-    """The first reference that means no column which can be read, be it closed or nowhere."""
-    known = {column for columns in readable.values() for column in columns} | statement.defined
-    is_known = statement.has_sources or len(readable) < len({one.name for one in statement.tables})
+def _is_elsewhere(table: Name, statement: Statement) -> bool:
+    return table.schema == "information_schema" or (table.schema is None and table.name in statement.with_names)
+
+
+def _absent(
+    name: str | None, position: int | None, fault: Fault, columns: dict[Name, tuple[str, ...] | None]
+) -> Failed:
+    known = {table.written: ", ".join(found) for table, found in columns.items() if found}
+    lists = "".join(f"; {table} has {names}" for table, names in known.items())
+    what = "Something that the statement names" if name is None else repr(name)
+    star = ", and * means every column" if name is None else ""
+    at = position if position is not None and position >= 0 else None
+    return Failed(f"{what} does not exist or cannot be read{star}{lists}", at, fault, name)
+
+
+def _unknown_column(
+    statement: Statement, columns: dict[Name, tuple[str, ...] | None]
+) -> tuple[tuple[str, ...], int] | None:
+    """The first reference that means no column which can be read."""
+    known = {name for found in columns.values() for name in found or ()} | statement.defined | {*statement.aliases}
+    is_all = not statement.has_rows and len(columns) == len(set(statement.tables))
     for words, position in statement.columns:
-        *before, column = words
-        table = statement.aliases.get(before[-1]) if before else None
-        if (
-            column not in partial[table]
-            if table in partial
-            else not (before or is_known or column in known | {*statement.aliases})
-        ):
-            title = ".".join(words) if before else f'"{column}"'
-            return Failed(
-                f"column {title} does not exist", position if position >= 0 else None, Fault.NO_COLUMN, ".".join(words)
-            )
+        table = statement.aliases.get(words[-2]) if len(words) > 1 else None
+        if len(words) == 1 and is_all and words[0] not in known:
+            return words, position
+        if table is not None and words[-1] not in (columns.get(table) or (words[-1],)):
+            return words, position
     return None
 
 
-def _uses_rows(statement: Statement, partial: dict[str, list[str]]) -> bool:
-    """Whether it takes whole rows, in which a closed column is."""
-    if statement.has_star:
-        return True
-    return any(statement.aliases.get(words[0]) in partial for words, _ in statement.columns if len(words) == 1)
-
-
-def names_more(rows: Any, text: str, hidden: Closed | None) -> bool:
+def names_closed(rows: Any, text: str, open_names: OpenNames | None) -> bool:
     """Whether a plan names something closed that the statement does not."""
-    shown = {word for row in rows for value in row for word in _WORD.findall(str(value))}
-    shown = shown.difference(_WORD.findall(text), ("cost", "rows", "width", "on", "using"))
-    return hidden is not None and not hidden.names.isdisjoint(shown)
-
-
-def refused_function(function: Name, is_defined: bool | None) -> tuple[str, str] | Failed:
-    """`is_defined` tells whether somebody defined it in the database; None where there is no such function."""
-    if is_defined is None:
-        words = f"function {function.written}() does not exist"
-        return Failed(words, function.position, Fault.NO_FUNCTION, function.written)
-    if is_defined:
-        why = f"{function.written}() was defined in this database, and what it does is not looked into here."
-    else:
-        why = f"{function.written}() does more than compute, or describes the server rather than its tables."
-    return why, "Write the query without it."
+    plan = {word for row in rows for value in row for word in re.findall(r"\w+", str(value))}
+    known = (*re.findall(r"\w+", text), "cost", "rows", "width", "on", "using")
+    return open_names is not None and not open_names.closed.isdisjoint(plan.difference(known))

@@ -1,8 +1,6 @@
 """The login of a PostgreSQL source, created and repaired by an administrator."""
 
-from collections import defaultdict
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import asyncpg
@@ -11,9 +9,7 @@ from pegboard.core.database import Access, Severity
 from pegboard.ports.databases import RoleScript, SourceAway
 
 from .connection import connect, place
-from .privileges import Catalog, Closed, closed, findings, quoted, reaching, read_catalog
-
-_PLACEHOLDER: Final = "choose-a-long-one"
+from .privileges import Privileges, quoted, read_privileges
 
 
 class PostgresRoleManager:
@@ -33,32 +29,27 @@ class PostgresRoleManager:
         connection = await connect(url)
         try:
             await connection.execute(f"BEGIN READ {'WRITE' if applies else 'ONLY'}")
-            catalog = await self._catalog(connection, is_admin=admin_url is not None)
-            statements = tuple(self._statements(catalog))
+            connection.allow(1 << 40)
+            parts = urlsplit(self._url)
+            role = unquote(parts.username or dict(parse_qsl(parts.query)).get("user", ""))
+            if admin_url is not None and not role:
+                words = "names no user. Write the login that the source uses into it."
+                raise SourceAway(f"The URL of {place(self._url)} {words}")
+            before = await self._privileges(connection, role or None)
+            if before.login["is_first"]:
+                words = "Write another user into the URL, for example pegboard_reader."
+                raise SourceAway(f"The login {before.role!r} is the server's own superuser. {words}")
+            statements = tuple(before.script())
             if applies:
-                await self._apply(connection, catalog.role, statements)
-                await connection.execute("COMMIT")
-            return RoleScript(catalog.role, statements)
+                await self._apply(connection, before.role, statements)
+            return RoleScript(before.role, statements)
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
             raise SourceAway(f"{place(url)}: {error}. Nothing was changed.") from error
         finally:
             connection.terminate()
 
-    async def _catalog(self, connection: Any, *, is_admin: bool) -> Catalog:
-        options = dict(parse_qsl(urlsplit(self._url).query))
-        role = unquote(urlsplit(self._url).username or options.get("user", ""))
-        if is_admin and not role:
-            raise SourceAway(
-                f"The URL of {place(self._url)} names no user. Write the login that the source uses into it."
-            )
-        connection.allow(1 << 40)
-        catalog = await read_catalog(connection, role or None)
-        if any(each["is_first"] and each["name"] == catalog.role for each in catalog.login["roles"]):
-            raise SourceAway(
-                f"The login {catalog.role!r} is the server's own superuser. Write another user into the URL, for "
-                "example pegboard_reader."
-            )
-        return catalog
+    async def _privileges(self, connection: Any, role: str | None) -> Privileges:
+        return await read_privileges(connection, self._access, role, writes=self._writes)
 
     async def _apply(self, connection: Any, role: str, statements: tuple[str, ...]) -> None:
         parts = urlsplit(self._url)
@@ -68,57 +59,10 @@ class PostgresRoleManager:
                 by_password = f" PASSWORD '{password.replace(chr(39), chr(39) * 2)}'" if password else ""
                 statement = f"CREATE ROLE {quoted(role)} LOGIN{by_password}"
             await connection.execute(statement)
-        after = await read_catalog(connection, role)
-        for finding in findings(after, self._access, closed(after, self._access), writes=self._writes):
+        for finding in (await self._privileges(connection, role)).findings():
             if finding.severity is Severity.REFUSED:
                 raise SourceAway(f"The statements did not suffice, so nothing was changed: {finding.message}")
-
-    def _statements(self, catalog: Catalog) -> Iterator[str]:
-        role = quoted(catalog.role)
-        if not catalog.login["exists"]:
-            yield f"CREATE ROLE {role} LOGIN PASSWORD '{_PLACEHOLDER}'"
-        if not catalog.login["connects"]:
-            yield f"GRANT CONNECT ON DATABASE {quoted(catalog.login['database'])} TO {role}"
-        hidden = closed(catalog, self._access)
-        found = findings(catalog, self._access, hidden, writes=self._writes)
-        fixes = dict.fromkeys(one for each in found for one in each.statements)
-        yield from fixes
-        yield from self._grants(catalog, hidden, role, is_reset=any(one.startswith("REVOKE") for one in fixes))
-
-    def _grants(self, catalog: Catalog, hidden: Closed, role: str, *, is_reset: bool) -> Iterator[str]:
-        """What is missing; all of it where something was taken away, through which it may have come."""
-        further = reaching(catalog, hidden) if not self._access.is_whole else {}
-        grants = defaultdict[tuple[str, str], list[str]](list)
-        for each in catalog.relations:
-            is_open = each.oid not in hidden.relations and self._access.opens(each.schema, each.name)
-            if not is_open or each.kind in "fS" or each.oid in catalog.links["remote"]:
-                continue
-            shut = hidden.columns.get(each.oid, frozenset())
-            names = [one for one in each.columns if one not in shut]
-            if shut and names and (is_reset or set(names) - set(each.readable)):
-                grants[each.schema, f"SELECT ({', '.join(map(quoted, names))}) ON"].append(each.sql)
-            elif not shut and (is_reset or not each.is_read):
-                grants[each.schema, "SELECT ON"].append(each.sql)
-            missing = [one for one in ("INSERT", "UPDATE", "DELETE") if is_reset or one not in each.changes]
-            if self._writes and missing and not shut and each.kind in "rp" and each.oid not in further:
-                grants[each.schema, f"{', '.join(missing)} ON"].append(each.sql)
-                numbers = [one for of, one in catalog.links["sequences"] if of == each.oid]
-                sequences = [one.sql for one in catalog.relations if one.oid in numbers]
-                grants[each.schema, "USAGE ON SEQUENCE"] += sequences
-        opened = (one for one in catalog.relations if one.oid not in hidden.relations)
-        for schema in sorted({one.schema for one in opened if self._access.opens(one.schema, one.name)}):
-            if is_reset or schema not in catalog.login["usage"]:
-                yield f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {role}"
-        for (_, what), tables in grants.items():
-            if tables:
-                yield f"GRANT {what} {', '.join(tables)} TO {role}"
-        owners = {(each.owner, each.schema) for each in catalog.relations if each.kind in "rpvm"}
-        for owner, schema in sorted(owners) if self._access.is_whole else ():
-            if not any(
-                (owner, schema) == (by, where) and catalog.role in to for by, where, to in catalog.login["defaults"]
-            ):
-                begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quoted(owner)} IN SCHEMA {quoted(schema)}"
-                yield f"{begin} GRANT SELECT ON TABLES TO {role}"
+        await connection.execute("COMMIT")
 
 
 def _in_database(admin_url: str, url: str) -> str:

@@ -17,7 +17,7 @@ from pegboard.providers.builtin.database.names import names
 from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED, Unreadable
 
 from .functions import ABOUT_CATALOG, CALLABLE, CATALOG
-from .privileges import Closed
+from .privileges import OpenNames
 
 # Its types say that anything may be missing anywhere, which the grammar knows better.
 ast: Any = _ast
@@ -32,28 +32,12 @@ QUERIES_ONLY: Final = "Only queries are answered here: SELECT, WITH … SELECT, 
 QUERIES_AND_WRITES: Final = f"{QUERIES_ONLY.removesuffix('.')}; and INSERT, UPDATE and DELETE."
 
 _WRITES: Final = {"InsertStmt": "INSERT", "UpdateStmt": "UPDATE", "DeleteStmt": "DELETE"}
-_READING: Final = names(
-    """
-    A_ArrayExpr A_Const A_Expr A_Indices A_Indirection A_Star Alias BitString BoolExpr Boolean BooleanTest
-    CTECycleClause CTESearchClause CaseExpr CaseWhen CoalesceExpr CollateClause ColumnDef ColumnRef CommonTableExpr
-    Float FuncCall GroupingFunc GroupingSet Integer JoinExpr JsonAggConstructor JsonArgument JsonArrayAgg
-    JsonArrayConstructor JsonArrayQueryConstructor JsonBehavior JsonFormat JsonFuncExpr JsonIsPredicate JsonKeyValue
-    JsonObjectAgg JsonObjectConstructor JsonOutput JsonParseExpr JsonReturning JsonScalarExpr JsonSerializeExpr
-    JsonTable JsonTableColumn JsonTablePathSpec JsonValueExpr MinMaxExpr NamedArgExpr NullTest ParamRef
-    RangeFunction RangeSubselect RangeTableFunc RangeTableFuncCol RangeTableSample RangeVar ResTarget RowExpr
-    SQLValueFunction SelectStmt SortBy String SubLink TypeCast TypeName WindowDef WithClause XmlExpr XmlSerialize
-    """
-)
-"""Parts of the grammar that a query may be made of. What is not named here is refused."""
-_WRITING: Final = _READING | names("IndexElem InferClause MultiAssignRef OnConflictClause ReturningClause SetToDefault")
-_TITLES: Final = _WRITES | {
-    "CreateTableAsStmt": "CREATE TABLE AS",
+_REFUSED: Final = _WRITES | {
     "IntoClause": "SELECT INTO",
     "LockingClause": "a row lock (FOR UPDATE, FOR SHARE)",
-    "TransactionStmt": "a command of transactions",
-    "VacuumStmt": "VACUUM or ANALYZE",
-    "VariableSetStmt": "SET",
+    "MergeStmt": "MERGE",
 }
+"""Parts of the grammar that no query is made of, with their names."""
 _SHOWN: Final = names(
     """
     bytea_output client_encoding datestyle default_text_search_config extra_float_digits integer_datetimes
@@ -79,16 +63,15 @@ _TOO_DEEP: Final = Unreadable("The statement is nested too deeply to be read.", 
 
 @dataclass(frozen=True)
 class Name:
-    """Of a table, a function or a type, as it was written."""
+    """Of a table or a function, as it was written."""
 
     schema: str | None
     name: str
     position: int
-    suffix: str = ""
 
     @property
     def written(self) -> str:
-        return f"{self.name if self.schema is None else f'{self.schema}.{self.name}'}{self.suffix}"
+        return self.name if self.schema is None else f"{self.schema}.{self.name}"
 
 
 @dataclass
@@ -96,29 +79,26 @@ class Statement:
     kind: str
     """select, explain, show, insert, update or delete."""
     tables: list[Name] = field(default_factory=list)
-    functions: list[Name] = field(default_factory=list)
-    types: list[Name] = field(default_factory=list)
     columns: list[tuple[tuple[str, ...], int]] = field(default_factory=list)
     """References without their stars, each with its position."""
+    aliases: dict[str, Name] = field(default_factory=dict)
+    """Of tables."""
+    with_names: set[str] = field(default_factory=set)
     defined: set[str] = field(default_factory=set)
     """Names that the statement itself gives to columns."""
-    aliases: dict[str, str] = field(default_factory=dict)
-    """Of tables."""
-    has_star: bool = False
     is_by_position: bool = False
     """Whether columns of tables are joined or renamed by what there is: NATURAL JOIN, `t(a, b)`."""
-    has_type_names: bool = False
-    """Whether a value of pg_typeof is taken further than to the caller or into a text."""
-    has_sources: bool = False
-    """Whether it reads from functions, of which nobody here knows the columns."""
+    has_rows: bool = False
+    """Whether it uses rows without naming their columns: a star, a function as a table."""
+    has_closed_type: bool = False
 
     @property
     def writes(self) -> bool:
         return self.kind in {"insert", "update", "delete"}
 
 
-def read_statement(text: str, *, write: bool) -> Statement | Unreadable | Failed:
-    """The one statement of a text."""
+def read_statement(text: str, open_names: OpenNames | None, *, write: bool) -> Statement | Unreadable | Failed:
+    """The one statement of a text, if it may be run."""
     if len(text) > MAX_LENGTH:
         why = f"The statement has {len(text):,} characters; {MAX_LENGTH:,} are taken."
         return Unreadable(why, "Bind long values as parameters, and ask in several statements.")
@@ -135,7 +115,7 @@ def read_statement(text: str, *, write: bool) -> Statement | Unreadable | Failed
         why = "The text holds no statement." if not parsed else f"The text holds {len(parsed)} statements."
         return Unreadable(why, "Send one statement at a time.")
     try:
-        return _classify(parsed[0].stmt, write)
+        return _classify(parsed[0].stmt, open_names, write)
     except _RefusedError as refused:
         return refused.why
 
@@ -169,131 +149,156 @@ def _longest_run(text: str) -> int:
 
 
 class _RefusedError(Exception):
-    def __init__(self, why: Unreadable) -> None:
+    def __init__(self, why: Unreadable | Failed) -> None:
         self.why = why
 
 
-def _refused(node: str) -> Unreadable:
-    title = _TITLES.get(node) or re.sub(r"(?<!^)(?=[A-Z])", " ", node.removesuffix("Stmt")).upper()
-    return Unreadable(f"The statement holds {title}, which is not a query.", QUERIES_ONLY, node in _WRITES)
+def _refused(why: str, fix: str) -> _RefusedError:
+    return _RefusedError(Unreadable(why, fix))
 
 
-def _classify(stmt: Any, write: bool) -> Statement:
-    kind = type(stmt).__name__
+def _no_query(node: str, *, is_write: bool = False) -> _RefusedError:
+    title = _REFUSED.get(node) or re.sub(r"(?<!^)(?=[A-Z])", " ", node.removesuffix("Stmt")).upper()
+    return _RefusedError(Unreadable(f"The statement holds {title}, which is not a query.", QUERIES_ONLY, is_write))
+
+
+def _classify(stmt: Any, open_names: OpenNames | None, write: bool) -> Statement:
+    node = type(stmt).__name__
     match stmt:
         case ast.SelectStmt():
-            return _walked(Statement("select"), stmt, _READING)
+            found = Statement("select")
         case ast.ExplainStmt():
             options = {option.defname.lower() for option in stmt.options or ()}
-            if "analyze" in options:
-                raise _RefusedError(Unreadable("EXPLAIN ANALYZE runs the statement.", "Leave ANALYZE out."))
             if strange := sorted(options - _EXPLAIN_OPTIONS):
                 name = strange[0].upper()
-                raise _RefusedError(Unreadable(f"EXPLAIN with {name} is not answered.", f"Leave {name} out."))
+                raise _refused(f"EXPLAIN with {name} is not answered.", f"Leave {name} out.")
             if not isinstance(stmt.query, ast.SelectStmt):
-                raise _RefusedError(Unreadable(NOT_EXPLAINED.why, NOT_EXPLAINED.mend))
-            return _walked(Statement("explain"), stmt.query, _READING)
+                raise _refused(NOT_EXPLAINED.why, NOT_EXPLAINED.mend)
+            found, stmt = Statement("explain"), stmt.query
         case ast.VariableShowStmt():
             if stmt.name.lower() in _SHOWN:
                 return Statement("show")
-            fix = f"These are: {', '.join(sorted(_SHOWN))}."
-            raise _RefusedError(Unreadable(f"SHOW {stmt.name} is not answered.", fix))
-    if kind in _WRITES and write:
-        return _walked(Statement(_WRITES[kind].lower()), stmt, _WRITING)
-    raise _RefusedError(_refused(kind))
-
-
-def _walked(found: Statement, stmt: Any, parts: frozenset[str]) -> Statement:
-    _Walk(found, parts).children(stmt, frozenset(), 0)
+            raise _refused(f"SHOW {stmt.name} is not answered.", f"These are: {', '.join(sorted(_SHOWN))}.")
+        case _ if node in _WRITES and write:
+            found = Statement(_WRITES[node].lower())
+            table = stmt.relation.alias.aliasname if stmt.relation.alias else stmt.relation.relname
+            targets = getattr(stmt, "cols", None) or (getattr(stmt, "targetList", None) if node == "UpdateStmt" else ())
+            found.columns += [((table, target.name), target.location) for target in targets or ()]
+        case _:
+            raise _no_query(node, is_write=node in _WRITES)
+    _Walk(found, open_names).children(stmt, 0)
+    if found.is_by_position and open_names is not None:
+        for table in found.tables:
+            if table.name in open_names.partial:
+                why = f"Columns of {table.written!r} are joined or renamed by their places, and not all can be read."
+                raise _refused(why, "Name the columns: JOIN … USING (…), SELECT a AS b.")
     return found
 
 
 class _Walk:
-    """Goes over a tree once, with the names that WITH gives where they hold."""
+    """Goes over a tree once, collects what it names, and ends with `_RefusedError` where it may not be run."""
 
-    def __init__(self, found: Statement, parts: frozenset[str]) -> None:
+    def __init__(self, found: Statement, open_names: OpenNames | None) -> None:
         self._found = found
-        self._parts = parts
+        self._open_names = open_names
 
-    def node(self, node: Any, scope: frozenset[str], depth: int) -> None:
-        if type(node).__name__ not in self._parts:
-            raise _RefusedError(_refused(type(node).__name__))
+    def node(self, node: Any, depth: int) -> None:
+        kind = type(node).__name__
+        if kind in _REFUSED or (kind.endswith("Stmt") and kind != "SelectStmt"):
+            raise _no_query(kind)
         if depth > MAX_DEPTH:
             raise _RefusedError(_TOO_DEEP)
         found = self._found
         match node:
             case ast.RangeVar():
-                self._table(node, scope)
+                self._table(node)
             case ast.FuncCall():
                 self._function(node)
             case ast.TypeCast() if _is_typeof(node.arg) and node.typeName.names[-1].sval == "text":
-                self.children(node.arg, scope, depth)
+                self.children(node.arg, depth)
+                return
+            case ast.ResTarget() if depth == 1 and _is_typeof(node.val):
+                self.children(node.val, depth)
                 return
             case ast.RangeTableSample():
-                found.functions.append(_name(node.method, node.location))
+                self._callable(_name(node.method, node.location))
             case ast.TypeName():
-                if node.pct_type or not node.names:
-                    why = "A type copied from a column (%TYPE) is not read here."
-                    raise _RefusedError(Unreadable(why, "Name the type itself."))
-                found.types.append(_name(node.names, node.location, "[]" if node.arrayBounds else ""))
+                self._type(node)
             case ast.ColumnRef():
                 words = tuple(part.sval for part in node.fields if isinstance(part, ast.String))
-                found.has_star |= len(words) < len(node.fields)
                 if len(words) == len(node.fields):
                     found.columns.append((words, node.location))
-            case ast.JoinExpr() if node.isNatural:
-                found.is_by_position = True
-            case ast.JoinExpr() if node.usingClause:
-                found.columns += [((part.sval,), -1) for part in node.usingClause]
+                else:
+                    found.has_rows = True
+            case ast.JoinExpr():
+                found.is_by_position |= bool(node.isNatural)
+                found.columns += [((part.sval,), -1) for part in node.usingClause or ()]
             case ast.RangeFunction() | ast.RangeTableFunc() | ast.JsonTable():
-                found.has_sources = True
-            case ast.ResTarget() if depth == 1 and _is_typeof(node.val):
-                self.children(node.val, scope, depth)
-                return
+                found.has_rows = True
             case ast.ResTarget() if node.name:
                 found.defined.add(node.name)
-            case ast.CommonTableExpr() if node.aliascolnames:
-                found.defined.update(part.sval for part in node.aliascolnames)
-            case ast.Alias() if node.colnames:
-                found.defined.update(part.sval for part in node.colnames)
-        self.children(node, scope, depth)
+            case ast.CommonTableExpr():
+                found.with_names.add(node.ctename)
+                found.defined.update(part.sval for part in node.aliascolnames or ())
+            case ast.Alias():
+                found.defined.update(part.sval for part in node.colnames or ())
+        self.children(node, depth)
 
-    def children(self, node: Any, scope: frozenset[str], depth: int) -> None:
-        if (clause := getattr(node, "withClause", None)) is not None:
-            if clause.recursive:
-                scope |= {cte.ctename for cte in clause.ctes}
-            for cte in clause.ctes:
-                self.node(cte, scope, depth + 1)
-                scope |= {cte.ctename}
+    def children(self, node: Any, depth: int) -> None:
         for label in node.__slots__:
-            value = getattr(node, label)
-            if label == "withClause" or not isinstance(value, ast.Node | tuple):
-                continue
-            # What is written to is never what WITH gives a name to.
-            inner = frozenset[str]() if label == "relation" and type(node).__name__ in _WRITES else scope
-            for each in _nodes(value):
-                self.node(each, inner, depth + 1)
+            for each in _nodes(getattr(node, label)):
+                self.node(each, depth + 1)
 
-    def _table(self, node: Any, scope: frozenset[str]) -> None:
-        if node.alias is not None and node.alias.colnames:
-            self._found.is_by_position = True
-        if node.schemaname is None and node.relname in scope:
-            return
-        self._found.tables.append(Name(node.schemaname, node.relname, node.location))
-        self._found.aliases[node.alias.aliasname if node.alias else node.relname] = node.relname
+    def _table(self, node: Any) -> None:
+        table = Name(node.schemaname, node.relname, node.location)
+        self._found.is_by_position |= node.alias is not None and bool(node.alias.colnames)
+        self._found.tables.append(table)
+        self._found.aliases[node.alias.aliasname if node.alias else node.relname] = table
+        is_closed = self._open_names is not None
+        if table.schema == "information_schema":
+            self._found.has_rows = True
+            if table.name in _ELSEWHERE or (is_closed and table.name in _ABOUT_TYPES):
+                raise _refused(f"{table.written!r} describes more than tables.", _NO_CATALOG)
+            if self._found.kind == "explain" and is_closed:
+                raise _refused("What is read of information_schema is not explained.", "Run the query itself.")
+        elif (
+            (table.schema or "pg_catalog").startswith("pg_")
+            and table.name.startswith("pg_")
+            and (is_closed or table.name not in CATALOG)
+        ):
+            raise _refused(f"{table.written!r} describes the server rather than the tables.", _NO_CATALOG)
+
+    def _type(self, node: Any) -> None:
+        if node.pct_type or not node.names:
+            raise _refused("A type copied from a column (%TYPE) is not read here.", "Name the type itself.")
+        name = node.names[-1].sval.lstrip("_")
+        if self._open_names is not None:
+            if name in _NAME_TYPES:
+                raise _refused(
+                    f"The type {name} looks names up in the catalog.", "Use search_schemas for what there is."
+                )
+            self._found.has_closed_type |= name in self._open_names.row_types
 
     def _function(self, node: Any) -> None:
         name = _name(node.funcname, node.location)
+        self._found.defined.add(name.name)
+        if name.name == "pg_typeof" and self._open_names is not None:
+            why = "pg_typeof() gives a type, with which others could be looked up."
+            raise _refused(why, "Write pg_typeof(…)::text.")
         if name.name != "current_setting":
-            self._found.functions.append(name)
-            self._found.has_type_names |= name.name == "pg_typeof"
+            self._callable(name)
             return
-        [first, *_] = node.args or [None]
-        if not (
-            isinstance(first, ast.A_Const) and isinstance(first.val, ast.String) and first.val.sval.lower() in _SHOWN
-        ):
-            why = "current_setting() is answered for a few settings alone."
-            raise _RefusedError(Unreadable(why, f"These: {', '.join(sorted(_SHOWN))}."))
+        match node.args:
+            case [ast.A_Const(val=ast.String(sval=setting)), *_] if setting.lower() in _SHOWN:
+                return
+        why = "current_setting() is answered for a few settings alone."
+        raise _refused(why, f"These: {', '.join(sorted(_SHOWN))}.")
+
+    def _callable(self, name: Name) -> None:
+        if name.name in CALLABLE or (self._open_names is None and name.name in ABOUT_CATALOG):
+            return
+        words = f"function {name.written}() does not exist, or does more than compute and may not be called here"
+        raise _RefusedError(Failed(words, name.position, Fault.NO_FUNCTION, name.written))
 
 
 def _is_typeof(node: Any) -> bool:
@@ -308,42 +313,6 @@ def _nodes(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _name(parts: Any, position: int, suffix: str = "") -> Name:
+def _name(parts: Any, position: int) -> Name:
     *before, name = [part.sval for part in parts]
-    return Name(before[-1] if before else None, name, position, suffix)
-
-
-def judge(statement: Statement, hidden: Closed | None) -> Unreadable | Failed | Name | None:
-    """Why it is not run: a name where it calls a function that is on no list."""
-    for table in statement.tables:
-        if table.schema == "information_schema":
-            if table.name in _ELSEWHERE or (hidden is not None and table.name in _ABOUT_TYPES):
-                return Unreadable(f"{table.written!r} describes more than tables.", _NO_CATALOG)
-            if statement.kind == "explain" and hidden is not None:
-                return Unreadable("What is read of information_schema is not explained.", "Run the query itself.")
-        elif (table.schema or "pg_catalog").startswith("pg_") and table.name.startswith("pg_"):
-            if hidden is not None:
-                return Unreadable("The system catalog names what is closed.", _NO_CATALOG)
-            if table.name not in CATALOG:
-                return Unreadable(f"{table.written!r} describes the server rather than the tables.", _NO_CATALOG)
-        elif table.name.startswith("pg_stat_statements") or (hidden is not None and table.name in hidden.catalog):
-            return Unreadable(f"{table.written!r} describes the server rather than the tables.", _NO_CATALOG)
-        elif hidden is not None and statement.is_by_position and table.name in hidden.partial:
-            why = (
-                f"Columns of {table.written!r} are joined or renamed by their places, and not all of them can be read."
-            )
-            return Unreadable(why, "Name the columns: JOIN … USING (…), SELECT a AS b.")
-    for function in statement.functions:
-        if function.name not in CALLABLE and (function.name not in ABOUT_CATALOG or hidden is not None):
-            return function
-    if hidden is not None and statement.has_type_names:
-        return Unreadable(
-            "pg_typeof() gives a type, with which others could be looked up.", "Write pg_typeof(…)::text."
-        )
-    for kind in statement.types if hidden is not None else ():
-        if kind.name.lstrip("_") in _NAME_TYPES:
-            why = f"The type {kind.name} looks names up in the catalog."
-            return Unreadable(why, "Use search_schemas for what there is.")
-        if hidden is not None and kind.name in hidden.types:
-            return Failed(f'type "{kind.written}" does not exist', kind.position)
-    return None
+    return Name(before[-1] if before else None, name, position)
