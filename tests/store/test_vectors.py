@@ -1,10 +1,12 @@
 """Vectors are kept by digest, for every replica, and go when nobody has used them for long."""
 
+import sqlite3
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import anyio
 import pytest
-from tests.store.engines import Engine, now
+from tests.store.engines import Engine, Sqlite, now
 
 from pegboard.ports import VectorsAway
 from pegboard.store import Store, open_store
@@ -71,3 +73,18 @@ async def test_a_store_that_is_away_says_so(engine: Engine) -> None:
         ):
             with pytest.raises(VectorsAway):
                 await asking
+
+
+async def test_reading_again_on_the_same_day_writes_nothing(tmp_path: Path) -> None:
+    engine = Sqlite(tmp_path / "pegboard.db")
+    async with open_store(engine.url, clock=now) as store:
+        await store.vectors.keep(some(2), NOON)
+        holder = sqlite3.connect(engine.path)
+        (before,) = holder.execute("PRAGMA data_version").fetchone()
+        assert await store.vectors.read([*some(2)], NOON + timedelta(hours=3)) == some(2)
+        (same_day,) = holder.execute("PRAGMA data_version").fetchone()
+        assert await store.vectors.read([*some(2)], NOON + timedelta(days=1)) == some(2)
+        (next_day,) = holder.execute("PRAGMA data_version").fetchone()
+        holder.close()
+    assert same_day == before
+    assert next_day != before
