@@ -132,8 +132,8 @@ async def test_a_login_is_created_checked_refused_and_repaired_by_commands(owned
     )
 
     async def pegboard(*words: str) -> Done:
-        environ = {"READER_PASSWORD": "known-to-nobody", "PEGBOARD_DB_ADMIN_URL": owned}
-        run = partial(program, tmp_path, "db", *words, "--config", str(config), **environ)
+        command = ("db", *words, "--config", str(config))
+        run = partial(program, tmp_path, *command, READER_PASSWORD="known-to-nobody", PEGBOARD_DB_ADMIN_URL=owned)
         return await anyio.to_thread.run_sync(run)
 
     missing = await pegboard("check", "shop")
