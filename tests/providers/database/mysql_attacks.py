@@ -108,6 +108,7 @@ FUNCTIONS = (
     "SELECT peek()",
     "WITH peek(x) AS (SELECT 1) SELECT peek() FROM peek",
     "SELECT (SELECT peek())",
+    "SELECT sleep((WITH y(a) AS (SELECT 1) SELECT a FROM y))",
     "SELECT 1 ORDER BY peek()",
     "SELECT sys_exec('id')",
     "SELECT sys_eval('id')",

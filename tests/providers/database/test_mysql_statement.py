@@ -10,7 +10,7 @@ from tests.providers.database.mysql_shop import Shop, access
 
 from pegboard.core.database import EVERYTHING, Failed, Fault, Limits, Refused, Rows
 from pegboard.providers.builtin.database.mysql import mysql_engine
-from pegboard.providers.builtin.database.mysql.statement import Kind, Statement, read_statement
+from pegboard.providers.builtin.database.mysql.statement import Statement, read_statement
 
 TOKENS = [re.findall(r"\w+|'[^']*'|\S", text) for text in (*WRITES, *FUNCTIONS, *BENIGN)]
 TOKEN = st.sampled_from(sorted({token for text in TOKENS for token in text}))
@@ -44,21 +44,21 @@ def test_no_statement_breaks_the_guard_and_nothing_is_told_in_its_parsers_words(
 
 
 KINDS = {
-    "SELECT 1": Kind.QUERY,
-    "((SELECT 1) UNION SELECT 2)": Kind.QUERY,
-    "WITH `update` AS (SELECT 1), b (c) AS (SELECT 2) SELECT * FROM b": Kind.QUERY,
-    "TABLE orders": Kind.QUERY,
-    "VALUES ROW(1), ROW(2)": Kind.QUERY,
-    "WITH a AS (SELECT 1) DELETE FROM orders": Kind.WRITE,
-    "WITH a AS (SELECT 1 AS `select`) UPDATE orders SET id = 1": Kind.WRITE,
-    "INSERT shop.orders (id) SELECT 1": Kind.WRITE,
-    "REPLACE INTO `orders` (id) VALUES (1)": Kind.WRITE,
-    "UPDATE IGNORE orders SET id = REPLACE(id, 1, 2)": Kind.WRITE,
-    "EXPLAIN FORMAT=JSON SELECT 1": Kind.QUERY,
-    "DESCRIBE WITH a AS (SELECT 1) SELECT 1": Kind.QUERY,
-    "DESC `delete`": Kind.LISTING,
-    "EXPLAIN shop.orders": Kind.LISTING,
-    "SHOW FULL COLUMNS FROM orders IN shop LIKE 'x%'": Kind.LISTING,
+    "SELECT 1": False,
+    "((SELECT 1) UNION SELECT 2)": False,
+    "WITH `update` AS (SELECT 1), b (c) AS (SELECT 2) SELECT * FROM b": False,
+    "TABLE orders": False,
+    "VALUES ROW(1), ROW(2)": False,
+    "WITH a AS (SELECT 1) DELETE FROM orders": True,
+    "WITH a AS (SELECT 1 AS `select`) UPDATE orders SET id = 1": True,
+    "INSERT shop.orders (id) SELECT 1": True,
+    "REPLACE INTO `orders` (id) VALUES (1)": True,
+    "UPDATE IGNORE orders SET id = REPLACE(id, 1, 2)": True,
+    "EXPLAIN FORMAT=JSON SELECT 1": False,
+    "DESCRIBE WITH a AS (SELECT 1) SELECT 1": False,
+    "DESC `delete`": False,
+    "EXPLAIN shop.orders": False,
+    "SHOW FULL COLUMNS FROM orders IN shop LIKE 'x%'": False,
     "EXPLAIN DELETE FROM orders": None,
     "DESCRIBE REPLACE INTO orders": None,
     "EXPLAIN WITH a AS (SELECT 1) DELETE FROM orders": None,
@@ -78,7 +78,7 @@ KINDS = {
 @pytest.mark.behaviour("databases.mysql.only_queries")
 def test_what_a_statement_does_is_told_by_its_words() -> None:
     found = {text: read_statement(text, EVERYTHING, "shop") for text in KINDS}
-    assert {text: each.kind if isinstance(each, Statement) else None for text, each in found.items()} == KINDS
+    assert {text: each.is_write if isinstance(each, Statement) else None for text, each in found.items()} == KINDS
 
 
 WHERE_ALL_IS_OPEN = (

@@ -47,7 +47,7 @@ from .connection import (
 from .errors import failure
 from .privileges import QUOTED_GRANTS, Ask, Catalog, read_login
 from .schema import read_schema, read_stamp
-from .statement import ONLY, ONLY_AND_WRITES, Kind, read_statement
+from .statement import ONLY, ONLY_AND_WRITES, read_statement
 from .values import bind
 
 _MAX_CONNECTIONS: Final = 8
@@ -144,20 +144,19 @@ class MysqlEngine:
             found = read_statement(statement, self._access, self._address.database, catalog.partial_tables)
             if isinstance(found, Refused):
                 return Refused(found.why, ONLY_AND_WRITES) if self._writes and found.mend == ONLY else found
-            is_write = found.kind is Kind.WRITE
-            if is_write and not self._writes:
+            if found.is_write and not self._writes:
                 return Refused(f"{found.words[0].upper} changes rows.", ONLY, is_write=True)
             text = bind(found.text, found.words, parameters)
             if isinstance(text, Failed):
                 return text
             connection = job.connect(limits.seconds)
             try:
-                start_transaction(connection, limits.seconds, write=is_write)
-                if is_write and not write:
+                start_transaction(connection, limits.seconds, write=found.is_write)
+                if found.is_write and not write:
                     # A person is asked about what would run, and about nothing else.
                     fetch(connection, f"EXPLAIN {text}")
                     return WAITS
-                return _fetch_rows(connection, text, limits, begun, is_write=is_write)
+                return _fetch_rows(connection, text, limits, begun, is_write=found.is_write)
             except TooManyBytesError:
                 return Failed(f"A row of the answer is larger than {MAX_ROW_BYTES // 2**20} MB.", None, Fault.MEMORY)
             except DRIVER_ERRORS as error:

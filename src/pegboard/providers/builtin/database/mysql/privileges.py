@@ -7,7 +7,7 @@ Decided by tables, and on the safe side: a view that reads a closed table, or on
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, TypeAlias
@@ -18,10 +18,13 @@ from sqlglot.errors import SqlglotError
 from pegboard.core.database import Access, Finding, FindingSeverity
 from pegboard.providers.builtin.database.names import names
 
+from .statement import PartialTables
+
 Ask: TypeAlias = Callable[[str], Sequence[tuple[Any, ...]]]
 Pair: TypeAlias = tuple[str, str]
 """Schema and name of a table or view."""
 
+_SYSTEM: Final = ("mysql", "sys")
 NOT_SYSTEM: Final = "TABLE_SCHEMA NOT IN ('mysql', 'performance_schema', 'sys', 'information_schema')"
 _SEEN: Final = "TABLE_SCHEMA NOT IN ('performance_schema', 'information_schema')"
 _TABLES: Final = f"""
@@ -35,7 +38,6 @@ _VIEWS: Final = f"SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM informat
 _GENERATED: Final = re.compile(r"\b(VIRTUAL|STORED|PERSISTENT)\b", re.IGNORECASE)
 _ROWS_ELSEWHERE: Final = names("MRG_MYISAM FEDERATED CONNECT SPIDER")
 """Storage engines whose rows lie in other tables."""
-_READS: Final = ("SELECT", "SHOW VIEW")
 _WRITES: Final = ("INSERT", "UPDATE", "DELETE")
 _ADMIN: Final = frozenset({"ALL PRIVILEGES", "SUPER", "CREATE USER", "GRANT OPTION"})
 """On the whole server: a login that others depend on, from which nothing is to be revoked."""
@@ -56,8 +58,8 @@ def quote(*parts: str) -> str:
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
-def _folded(pair: Pair) -> Pair:
-    return pair[0].casefold(), pair[1].casefold()
+def _folded(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(str.casefold, names))
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,8 @@ def parse_grants(lines: Iterable[str]) -> list[Grant]:
 
 
 @lru_cache(maxsize=10_000)
-def _tables_of_view(definition: str) -> frozenset[Pair] | None:
-    """None where that cannot be known, or a stored function reads more."""
+def _sources(definition: str) -> frozenset[Pair] | None:
+    """What a view reads. None where that cannot be known, or a stored function may read more."""
     try:
         tree = parse_one(definition, dialect="mysql")
     except (SqlglotError, RecursionError, ValueError):
@@ -110,77 +112,56 @@ def _tables_of_view(definition: str) -> frozenset[Pair] | None:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Tables and views that somebody sees, and what of them is open."""
+    """Tables and views that somebody sees, and what of them is open. Empty where nothing is closed."""
 
     access: Access
     kinds: Mapping[Pair, str] = field(default_factory=dict)
     """The storage engine, or VIEW."""
-    columns: Mapping[Pair, Mapping[str, bool]] = field(default_factory=dict)
-    """Each with whether it is generated."""
-    definitions: Mapping[Pair, str] = field(default_factory=dict)
-    partial: frozenset[Pair] = frozenset()
-    """Of which a login was granted columns, and may not see the others; in small letters."""
-    _known: dict[Pair, Sequence[str]] = field(default_factory=dict)
-
-    def open_columns(self, table: Pair) -> Sequence[str]:
-        """None where the whole table is closed."""
-        if table not in self._known:
-            self._known[table] = ()
-            self._known[table] = self._find_open(table)
-        return self._known[table]
-
-    def is_whole(self, table: Pair) -> bool:
-        every = self.columns.get(table, {})
-        return bool(every) and not self._is_partial(table) and len(self.open_columns(table)) == len(every)
-
-    def _is_partial(self, table: Pair) -> bool:
-        return _folded(table) in self.partial
-
-    def _find_open(self, table: Pair) -> Sequence[str]:
-        every = self.columns.get(table, {})
-        if self.access.is_whole:
-            return [*every]
-        if not self.access.opens(*table) or not (self.access.allows_by_name(*table) or self._has_open_rows(table)):
-            return ()
-        opened = [name for name in every if self.access.opens_column(*table, name)]
-        if self._is_partial(table) or len(opened) < len(every):
-            return [name for name in opened if not every[name]]
-        return opened
-
-    def _has_open_rows(self, table: Pair) -> bool:
-        if table[0] in ("mysql", "sys"):
-            return False
-        if self.kinds.get(table) != "VIEW":
-            return self.kinds.get(table, "").upper() not in _ROWS_ELSEWHERE
-        sources = _tables_of_view(self.definitions.get(table, ""))
-        return sources is not None and all(self.is_whole(each) and self._has_open_rows(each) for each in sources)
+    columns: Mapping[Pair, Sequence[str]] = field(default_factory=dict)
+    opened: Mapping[Pair, Sequence[str]] = field(default_factory=dict)
+    """The open columns; none where the whole table is closed."""
+    whole: Collection[Pair] = frozenset()
+    """Tables and views that have no closed column, and show nothing of one."""
+    partial_tables: PartialTables = ()
 
     @cached_property
     def readable(self) -> Mapping[str, frozenset[str]]:
         """The columns of tables, both by their bare names in small letters."""
         found: dict[str, frozenset[str]] = defaultdict(frozenset)
         for (_, name), columns in self.columns.items():
-            found[name.casefold()] |= {column.casefold() for column in columns}
+            found[name.casefold()] |= _folded(columns)
         return found
-
-    @cached_property
-    def partial_tables(self) -> frozenset[tuple[str, frozenset[str]]]:
-        """The same of those that the login may read in part."""
-        partial = filter(self._is_partial, self.columns)
-        return frozenset((pair[1].casefold(), frozenset(map(str.casefold, self.columns[pair]))) for pair in partial)
 
 
 def read_catalog(ask: Ask, access: Access, grants: Iterable[Grant] = ()) -> Catalog:
     """`grants`: those of the login that asks, unless it is an administrator."""
     if access.is_whole:
         return Catalog(access)
-    columns: dict[Pair, dict[str, bool]] = defaultdict(dict)
-    for schema, table, name, extra in ask(_COLUMNS):
-        columns[schema, table][name] = bool(_GENERATED.search(extra or ""))
     kinds = {(schema, name): kind for schema, name, kind in ask(_TABLES)}
-    definitions = {(schema, name): str(definition or "") for schema, name, definition in ask(_VIEWS)}
-    partial = frozenset(_folded(each.table) for each in grants if each.is_of_columns)
-    return Catalog(access, kinds, columns, definitions, partial)
+    columns: dict[Pair, list[str]] = {table: [] for table in kinds}
+    generated = set[tuple[str, ...]]()
+    for schema, table, name, extra in ask(_COLUMNS):
+        columns.setdefault((schema, table), []).append(name)
+        generated |= {(schema, table, name)} if _GENERATED.search(extra or "") else set()
+    # A login does not see the columns that it was not granted.
+    granted = {".".join(each.table).casefold() for each in grants if each.is_of_columns}
+    partial = {table for table in kinds if ".".join(table).casefold() in granted}
+    opened = {table: [name for name in every if access.opens_column(*table, name)] for table, every in columns.items()}
+    full = {table for table, every in columns.items() if every and len(opened[table]) == len(every)} - partial
+    for table in opened.keys() - full:
+        opened[table] = [name for name in opened[table] if (*table, name) not in generated]
+    # What has rows of its own, then views over that, then views over those.
+    elsewhere = (*_ROWS_ELSEWHERE, "VIEW")
+    shown = {each for each, kind in kinds.items() if kind.upper() not in elsewhere and each[0] not in _SYSTEM}
+    views = {(schema, name): _sources(definition or "") for schema, name, definition in ask(_VIEWS)}
+    while more := {view for view, read in views.items() if read is not None and read <= shown & full} - shown:
+        shown |= more
+    for table in opened.keys() - shown:
+        if not access.allows_by_name(*table):
+            opened[table] = []
+    whole = {table for table in full if opened[table]}
+    partial_tables = [(table[1].casefold(), _folded(columns[table])) for table in partial]
+    return Catalog(access, kinds, columns, opened, whole, partial_tables)
 
 
 @dataclass(frozen=True)
@@ -199,14 +180,14 @@ class Login:
         return any(each.place == "*.*" and not _ADMIN.isdisjoint(each.privileges) for each in self.grants)
 
     @property
-    def _allowed(self) -> tuple[str, ...]:
-        return (*_READS, *(_WRITES if self.writes else ()))
+    def _needed(self) -> tuple[str, ...]:
+        return ("SELECT", "SHOW VIEW", *(_WRITES if self.writes else ()))
 
     def _powers(self, each: Grant) -> list[str]:
         """What a grant gives beyond the privileges that a source needs."""
         if not each.place:
             return [f"the role {role}" for role in each.privileges]
-        return [f"{name} on {each.place}" for name in each.privileges if name not in ("USAGE", *self._allowed)]
+        return [f"{name} on {each.place}" for name in each.privileges if name not in ("USAGE", *self._needed)]
 
     def script(self) -> tuple[str, ...]:
         """What makes the login right, whatever it could do before."""
@@ -219,26 +200,20 @@ class Login:
     def _outlives_reset(self, each: Grant) -> bool:
         """REVOKE ALL leaves roles, proxies and what everyone may do."""
         if each.grantee == "PUBLIC":
-            is_known = self.catalog.access.is_whole or self.catalog.is_whole(each.table)
-            return each.privileges != ("USAGE",) and (bool(self._powers(each)) or not is_known)
+            is_open = self.catalog.access.is_whole or each.table in self.catalog.whole
+            return each.privileges != ("USAGE",) and (bool(self._powers(each)) or not is_open)
         return not each.place or "PROXY" in each.privileges
 
     def _wanted(self) -> Iterator[tuple[str, str]]:
         if self.catalog.access.is_whole and self.database:
             place = quote(re.sub(r"([_%\\])", r"\\\1", self.database))
-            yield ", ".join(self._allowed), f"{place}.*"
-        for table in sorted(self.catalog.kinds):
-            opened = self.catalog.open_columns(table)
-            if not opened or self.database not in ("", table[0]):
-                continue
-            if not self.catalog.is_whole(table):
-                yield f"SELECT ({', '.join(map(quote, opened))})", quote(*table)
-            else:
-                is_view = self.catalog.kinds[table] == "VIEW"
-                yield (
-                    ", ".join(_READS if is_view else [name for name in self._allowed if name != "SHOW VIEW"]),
-                    quote(*table),
-                )
+            yield ", ".join(self._needed), f"{place}.*"
+        for table, opened in sorted(self.catalog.opened.items()):
+            if opened and self.database in ("", table[0]):
+                left_out = _WRITES if self.catalog.kinds[table] == "VIEW" else ("SHOW VIEW",)
+                every = ", ".join(name for name in self._needed if name not in left_out)
+                some = f"SELECT ({', '.join(map(quote, opened))})"
+                yield every if table in self.catalog.whole else some, quote(*table)
 
     def findings(self) -> Iterator[Finding]:
         refused, unless_forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
@@ -261,12 +236,9 @@ class Login:
 
     def _reached(self) -> Iterator[str]:
         """A server lists what a login has any privilege on, by whatever way."""
-        for table in sorted(self.catalog.kinds):
-            opened = self.catalog.open_columns(table)
-            if not opened:
-                yield ".".join(table)
-            else:
-                yield from (".".join((*table, name)) for name in self.catalog.columns[table] if name not in opened)
+        for table, opened in sorted(self.catalog.opened.items()):
+            parts = [(*table, name) for name in self.catalog.columns[table] if name not in opened]
+            yield from map(".".join, parts if opened else [table])
 
 
 def _some(things: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ import logging
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from importlib.resources import files
 from itertools import pairwise
 from typing import Final, TypeAlias
@@ -37,6 +36,7 @@ _TOKEN: Final = re.compile(
   | (?P<string>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")
   | (?P<quoted>`(?:[^`]|``)+`)
   | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![0-9A-Za-z_$\x80-\U0010ffff]))
+  | (?P<variable>@@(?i:version|version_comment|sql_mode|time_zone|system_time_zone|autocommit)(?![\w$]|\s*[.(]))
   | (?P<name>[0-9A-Za-z_$\x80-\U0010ffff]+)
   | (?P<mark>/\*|.)
     """,
@@ -44,16 +44,10 @@ _TOKEN: Final = re.compile(
 )
 
 
-class Kind(Enum):
-    QUERY = "query"
-    LISTING = "listing"
-    WRITE = "write"
-
-
 @dataclass(frozen=True)
 class Word:
     kind: str
-    """name, quoted, string, number or mark."""
+    """name, quoted, string, number, variable or mark."""
     text: str
     start: int
 
@@ -71,10 +65,10 @@ class Word:
 
 @dataclass(frozen=True)
 class Statement:
-    kind: Kind
     text: str
     """With blanks in place of comments and of the last semicolon."""
     words: tuple[Word, ...]
+    is_write: bool = False
 
 
 def read_statement(text: str, access: Access, database: str, partial: PartialTables = ()) -> Statement | Refused:
@@ -95,7 +89,7 @@ def read_statement(text: str, access: Access, database: str, partial: PartialTab
         found = _explained(statement, access)
     else:
         found = _listing(statement, access) if words[0].upper == "SHOW" else _query(statement, words)
-    if isinstance(found, Statement) and (name := _refused_function(words, is_write=found.kind is Kind.WRITE)):
+    if isinstance(found, Statement) and (name := _refused_function(words, is_write=found.is_write)):
         why = f"{name}() is not on the list of built-in functions that only compute."
         return Refused(why, "Use one of MySQL and MariaDB that computes from its arguments alone, or do without it.")
     return found
@@ -110,24 +104,18 @@ def _split(text: str) -> Statement:
             words.append(Word(kind, part, token.start()))
     if words and words[-1].text == ";":
         clean = ["".join(clean)[: words.pop().start], " "]
-    return Statement(Kind.QUERY, "".join(clean), tuple(words))
-
-
-_VARIABLES: Final = names("version version_comment sql_mode time_zone system_time_zone autocommit")
+    return Statement("".join(clean), tuple(words))
 
 
 def _unreadable(words: Sequence[Word]) -> Refused | None:
-    texts = [word.text.lower() for word in words]
-    if ";" in texts:
+    marks = {word.text for word in words if word.kind == "mark"}
+    if ";" in marks:
         return Refused("The text holds more than one statement.", "Send one statement at a time.")
-    if "/*" in texts:
+    if "/*" in marks:
         why = "A comment that the server would run (/*! … */), or that has no end."
         return Refused(why, "Write the statement without it.")
-    for place, text in enumerate(texts):
-        start = place - 1 if texts[place - 1 : place] == ["@"] else place
-        is_read = texts[start : start + 2] == ["@", "@"] and {*texts[start + 2 : start + 3]} <= _VARIABLES
-        if text == "@" and not (is_read and texts[start + 3 : start + 4] not in (["."], ["("])):
-            return Refused("Variables (@name, @@name) keep and show the state of a session.", "Bind parameters with ?.")
+    if "@" in marks:
+        return Refused("Variables (@name, @@name) keep and show the state of a session.", "Bind parameters with ?.")
     return None
 
 
@@ -193,7 +181,7 @@ def _query(statement: Statement, words: Sequence[Word]) -> Statement | Refused:
     )
     if found or (verb in _QUERIES and _seems_to_write(statement.text[words[0].start :])):
         return Refused(f"The statement holds {[*found, 'another'][0]}, which is not part of a query.", ONLY)
-    return replace(statement, kind=Kind.WRITE if verb in _WRITES else Kind.QUERY)
+    return replace(statement, is_write=verb in _WRITES)
 
 
 def _verb(words: Sequence[Word]) -> str:
@@ -221,13 +209,11 @@ def _explained(statement: Statement, access: Access) -> Statement | Refused:
         if not access.is_whole:
             return Refused("Such a plan would name what cannot be read here.", "Leave FORMAT out.")
         rest = rest[3:]
-    if rest and rest[0].upper in ("ANALYZE", "ANALYSE"):
-        return Refused("EXPLAIN ANALYZE runs the statement.", "Leave ANALYZE out.")
     if rest and _verb(rest) in _QUERIES:
         return _query(statement, rest)
-    is_named = 1 <= len(rest) <= 4 and rest[0].upper not in _WRITES | {"FOR", "WITH"}
+    is_named = rest and rest[0].upper not in _WRITES | {"FOR", "WITH", "ANALYZE", "ANALYSE"}
     if is_named and all(word.text == "." or word.kind != "mark" for word in rest):
-        return replace(statement, kind=Kind.LISTING)
+        return statement
     return Refused("Only queries and tables are explained.", "Give EXPLAIN a SELECT, or DESCRIBE a table's name.")
 
 
@@ -238,14 +224,11 @@ _SHOWN_WHERE_ALL_IS_OPEN: Final = names("INDEX INDEXES KEYS CREATE_TABLE CREATE_
 def _listing(statement: Statement, access: Access) -> Statement | Refused:
     _, first, second, *_ = (*(word.upper for word in statement.words), "", "")
     what = second if first == "FULL" else f"CREATE_{second}" if first == "CREATE" else first
-    if what in _SHOWN_WHERE_ALL_IS_OPEN and not access.is_whole:
-        return Refused("That would name what cannot be read here.", "SHOW COLUMNS FROM a table shows what can.")
-    if what in _SHOWN | _SHOWN_WHERE_ALL_IS_OPEN:
-        return replace(statement, kind=Kind.LISTING)
-    return Refused(
-        "Of SHOW, a few forms are answered.",
-        "These: SHOW TABLES, SHOW COLUMNS FROM t, SHOW CREATE TABLE t, SHOW INDEX FROM t, SHOW DATABASES.",
-    )
+    if what in _SHOWN or (what in _SHOWN_WHERE_ALL_IS_OPEN and access.is_whole):
+        return statement
+    forms = "SHOW TABLES, SHOW COLUMNS FROM t, SHOW DATABASES"
+    forms += ", SHOW CREATE TABLE t, SHOW INDEX FROM t" if access.is_whole else ""
+    return Refused("Of SHOW, a few forms are answered here.", f"These: {forms}.")
 
 
 _FUNCTIONS: Final = names(files(__package__).joinpath("functions.txt").read_text(encoding="ascii"))
@@ -260,12 +243,15 @@ _FUNCTION_FAMILIES: Final = ("JSON_", "MBR", "REGEXP_", "ST_", "VEC_")
 
 def _refused_function(words: Sequence[Word], *, is_write: bool) -> str | None:
     """The first that is called and is on no list."""
+    texts = [word.text.upper() for word in words]
     for place, (word, bracket) in enumerate(pairwise(words)):
         if bracket.text != "(" or not word.name:
             continue
         before = words[place - 1] if place else word
-        # A type (CAST … AS CHAR(3)), or a table with names for its columns.
-        if before.upper == "AS" or before.text == ")" or _is_named_query(words[place + 1 :]):
+        end = texts.index(")", place) if ")" in texts[place:] else place
+        is_named_query = "(" not in texts[place + 2 : end] and texts[end + 1 : end + 3] == ["AS", "("]
+        # A type (CAST … AS CHAR(3)), or a table or query with names for its columns.
+        if before.upper == "AS" or before.text == ")" or is_named_query:
             continue
         target = place - 2 if before.text == "." else place
         if is_write and target > 0 and words[target - 1].upper in ("INTO", "INSERT", "REPLACE", "IGNORE"):
@@ -274,13 +260,3 @@ def _refused_function(words: Sequence[Word], *, is_write: bool) -> str | None:
         if before.text == "." or not is_listed:
             return word.text.strip("`")
     return None
-
-
-def _is_named_query(words: Sequence[Word]) -> bool:
-    """`(columns) AS (`, as after a name in WITH."""
-    depth = 0
-    for place, word in enumerate(words):
-        depth += {"(": 1, ")": -1}.get(word.text, 0)
-        if depth == 0:
-            return [after.text.upper() for after in words[place + 1 : place + 3]] == ["AS", "("]
-    return False
