@@ -2,7 +2,7 @@
 
 import ssl
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -39,7 +39,7 @@ class UnreadCursor(SSCursor):  # type: ignore[misc]  # the driver has no types
 
 
 class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no types
-    """Reads no more bytes than it was allowed to."""
+    """Reads no more bytes than it has room for."""
 
     _result: Any
     room = MAX_ROW_BYTES
@@ -52,9 +52,6 @@ class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no 
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         return context
-
-    def allow(self, size: int) -> None:
-        self.room = size
 
     def _read_bytes(self, num_bytes: int) -> Any:
         self.room -= num_bytes
@@ -92,24 +89,22 @@ class Address:
     user: str
     password: str
     database: str
-    options: tuple[tuple[str, str], ...]
+    options: Mapping[str, str]
 
     @property
     def title(self) -> str:
-        socket = dict(self.options).get("unix_socket")
-        return f"MySQL at {socket or f'{self.host}:{self.port}'}/{self.database}"
+        return f"MySQL at {self.options.get('unix_socket', f'{self.host}:{self.port}')}/{self.database}"
 
 
 def parse_address(url: str) -> Address:
     parts = urlsplit(url)
     user, password, database = map(unquote, (parts.username or "", parts.password or "", parts.path.lstrip("/")))
-    options = tuple(parse_qsl(parts.query))
+    options = dict(parse_qsl(parts.query))
     return Address(parts.hostname or "localhost", parts.port or 3306, user, password, database, options)
 
 
 def connect(address: Address, seconds: float) -> MeteredConnection:
     """Raises `SourceAway`, in words without the password. Nothing is set up yet."""
-    options = dict(address.options)
     try:
         return MeteredConnection(
             host=address.host,
@@ -117,8 +112,8 @@ def connect(address: Address, seconds: float) -> MeteredConnection:
             user=address.user,
             password=address.password,
             database=address.database or None,
-            unix_socket=options.get("unix_socket"),
-            ssl=_tls(options),
+            unix_socket=address.options.get("unix_socket"),
+            ssl=_tls(address.options),
             charset="utf8mb4",
             connect_timeout=CONNECT_TIMEOUT_S,
             read_timeout=seconds + CONNECT_TIMEOUT_S,
@@ -144,7 +139,7 @@ def _connect_problem(title: str, error: BaseException) -> str:
     return f"{title} cannot be reached: {details}. Check that the server runs and that the address is right."
 
 
-def _tls(options: dict[str, str]) -> ssl.SSLContext | None:
+def _tls(options: Mapping[str, str]) -> ssl.SSLContext | None:
     """Of a URL's options, those that other drivers know by the same names."""
     mode = options.get("ssl_mode", options.get("ssl-mode", "")).lower()
     authority = options.get("ssl_ca")
@@ -160,15 +155,10 @@ def _tls(options: dict[str, str]) -> ssl.SSLContext | None:
     return context
 
 
-def is_mariadb(connection: MeteredConnection) -> bool:
-    return "mariadb" in str(connection.get_server_info()).lower()
-
-
 def start_transaction(connection: MeteredConnection, seconds: float, *, write: bool) -> None:
     """Set up the session with its time limit, then begin a transaction that reads, or one that writes."""
-    limit = f"max_statement_time = {seconds:.3f}"
-    if not is_mariadb(connection):
-        limit = f"max_execution_time = {int(seconds * 1000)}"
+    is_mariadb = "mariadb" in str(connection.get_server_info()).lower()
+    limit = f"max_statement_time = {seconds:.3f}" if is_mariadb else f"max_execution_time = {int(seconds * 1000)}"
     connection.query(
         f"SET NAMES utf8mb4, SESSION autocommit = 1, SESSION sql_mode = '{_MODE}', SESSION lock_wait_timeout = 2, "
         f"SESSION innodb_lock_wait_timeout = 2, SESSION {limit}"
@@ -180,7 +170,7 @@ def start_transaction(connection: MeteredConnection, seconds: float, *, write: b
 
 def fetch(connection: MeteredConnection, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
     """Every row of a question of our own."""
-    connection.allow(1 << 40)
+    connection.room = 1 << 40
     with connection.cursor(Cursor) as cursor:
         cursor.execute(statement, tuple(parameters) or None)
         return list(cursor.fetchall())

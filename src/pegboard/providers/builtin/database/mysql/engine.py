@@ -13,23 +13,9 @@ from typing import Final, TypeVar
 import anyio
 import anyio.to_thread
 
-from pegboard.core.database import (
-    Access,
-    Answer,
-    Catch,
-    Checked,
-    Dialect,
-    Failed,
-    Fault,
-    Finding,
-    FindingSeverity,
-    Limits,
-    Refused,
-    Rows,
-    Schema,
-)
+from pegboard.core.database import Access, Catch, Dialect, FindingSeverity, Limits, Schema
 from pegboard.core.database.answered import answered
-from pegboard.ports.databases import Parameters, SourceAway
+from pegboard.ports.databases import Answer, Checked, Failed, Fault, Finding, Parameters, Refused, Rows, SourceAway
 from pegboard.providers.builtin.database.unreadable import WAITS
 
 from .connection import (
@@ -40,7 +26,6 @@ from .connection import (
     TooManyBytesError,
     connect,
     fetch,
-    is_mariadb,
     parse_address,
     start_transaction,
 )
@@ -122,8 +107,9 @@ class MysqlEngine:
             ((version, role),) = ask("SELECT VERSION(), CURRENT_USER()")
             login = read_login(ask, self._access, self._address.database, writes=self._writes)
             self._catalog = login.catalog
-            product = "MariaDB" if is_mariadb(connection) else "MySQL"
-            return Checked(f"{product} {str(version).split('-')[0]}", str(role), tuple(login.findings()))
+            number, _, product = str(version).partition("-")
+            name = "MariaDB" if "MariaDB" in product else "MySQL"
+            return Checked(f"{name} {number}", str(role), tuple(login.findings()))
 
         try:
             return await self._in_thread(check)
@@ -208,14 +194,14 @@ class MysqlEngine:
 def _fetch_rows(connection: MeteredConnection, text: str, limits: Limits, begun: float, *, is_write: bool) -> Rows:
     """What a change returns is read to its end, whatever is kept of it: before that it is not done."""
     catch = Catch(limits)
-    connection.allow(MAX_ROW_BYTES)
+    connection.room = MAX_ROW_BYTES
     cursor = connection.cursor()
     cursor.execute(text)
     names = [each[0] for each in cursor.description or ()]
     types, count, has_ended, is_full = connection.types() if names else [], 0, not names, False
     while not has_ended and (is_write or not is_full):
         batch: list[Sequence[object]] = []
-        connection.allow(MAX_ROW_BYTES + _BATCH_BYTES)
+        connection.room = MAX_ROW_BYTES + _BATCH_BYTES
         while len(batch) < (catch.wanted or 1) and connection.room > MAX_ROW_BYTES and not has_ended:
             row = cursor.fetchone()
             has_ended = row is None

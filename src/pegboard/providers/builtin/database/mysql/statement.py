@@ -83,7 +83,7 @@ def read_statement(text: str, access: Access, database: str, partial: PartialTab
     words = statement.words
     if not words:
         return Refused("The text holds no statement.", ONLY)
-    if refusal := _unreadable(words) or _system_tables(words, access, database) or _unchecked_clause(words, partial):
+    if refusal := _unreadable(words) or _system_tables(words, database) or _unchecked_clause(words, partial):
         return refusal
     if words[0].upper in ("EXPLAIN", "DESCRIBE", "DESC"):
         found = _explained(statement, access)
@@ -122,18 +122,14 @@ def _unreadable(words: Sequence[Word]) -> Refused | None:
 _SYSTEM_SCHEMAS: Final = names("information_schema mysql performance_schema sys")
 _CATALOG: Final = names("CHARACTER_SETS COLLATIONS COLUMNS KEYWORDS SCHEMATA TABLES")
 """What the server filters by the privileges on columns; the others name closed ones in keys and checks."""
-_CATALOG_WHERE_ALL_IS_OPEN: Final = _CATALOG | names(
-    "CHECK_CONSTRAINTS KEY_COLUMN_USAGE REFERENTIAL_CONSTRAINTS STATISTICS TABLE_CONSTRAINTS VIEWS"
-)
 
 
-def _system_tables(words: Sequence[Word], access: Access, database: str) -> Refused | None:
-    listed = _CATALOG_WHERE_ALL_IS_OPEN if access.is_whole else _CATALOG
+def _system_tables(words: Sequence[Word], database: str) -> Refused | None:
     found = [database] if database.casefold() in _SYSTEM_SCHEMAS else []
     for place, word in enumerate(words):
         dot, table, *_ = [each.name or each.text for each in words[place + 1 : place + 3]] + [""] * 2
         is_named = dot == "." or (words[0].upper == "SHOW" and words[place - 1].upper in ("FROM", "IN"))
-        is_listed = word.name == "information_schema" and dot == "." and table.upper() in listed
+        is_listed = word.name == "information_schema" and dot == "." and table.upper() in _CATALOG
         if word.name in _SYSTEM_SCHEMAS and is_named and not is_listed:
             found.append(word.name)
     if not found:
