@@ -108,7 +108,7 @@ async def test_a_closed_column_is_in_no_star_no_join_no_list_and_no_message(mysq
         "SELECT * FROM (SELECT * FROM people) x",
         f"SELECT * FROM {mysql.name}.people",
     ]
-    advice = "Not all columns of 'people' can be read here. Name those that can: city, id, name."
+    advice = "Not all columns of 'people' can be read here. Name those that can: id, name, city."
     assert await asked(mysql, stars, closed(mysql)) == [Failed(advice, None, Fault.NO_COLUMN)] * len(stars)
     for listed in await asked(mysql, ["DESCRIBE people", "SHOW FULL COLUMNS FROM people"], closed(mysql)):
         assert isinstance(listed, Rows)

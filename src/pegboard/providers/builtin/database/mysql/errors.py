@@ -54,14 +54,13 @@ def failure(error: BaseException, statement: Statement, text: str, catalog: Cata
 
 def _unknown(number: int, fault: Fault, name: str, words: str, statement: Statement, catalog: Catalog) -> Failed:
     """The same for a name that is closed as for one that does not exist."""
-    columns = catalog.readable.get(name.casefold(), frozenset())
     mentioned = {word.name for word in statement.words}
-    is_readable = any(name.casefold() in catalog.readable.get(table, ()) for table in mentioned)
-    is_denied = not words.startswith("SELECT") and (columns if number == 1142 else is_readable)
-    if number in (1142, 1143) and is_denied:
+    columns = catalog.readable_columns({name.casefold()})
+    is_readable = name.casefold() in catalog.readable_columns(mentioned)
+    if not words.startswith("SELECT") and ((number == 1142 and columns) or (number == 1143 and is_readable)):
         return Failed(DENIED, None, Fault.OTHER)
     if number == 1142 and columns:
-        advice = f"Not all columns of {name!r} can be read here. Name those that can: {', '.join(sorted(columns))}."
+        advice = f"Not all columns of {name!r} can be read here. Name those that can: {', '.join(columns)}."
         return Failed(advice, None, Fault.NO_COLUMN)
     if number in (1052, 1054, 1146, 1305) and (catalog.access.is_whole or (number == 1052 and is_readable)):
         return Failed(words, None, fault, name)

@@ -6,10 +6,9 @@ Decided by tables, and on the safe side: a view that reads a closed table, or on
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from sqlglot import exp, parse_one
@@ -124,13 +123,10 @@ class Catalog:
     """Tables and views that have no closed column, and show nothing of one."""
     partial_tables: PartialTables = ()
 
-    @cached_property
-    def readable(self) -> Mapping[str, frozenset[str]]:
-        """The columns of tables, both by their bare names in small letters."""
-        found: dict[str, frozenset[str]] = defaultdict(frozenset)
-        for (_, name), columns in self.columns.items():
-            found[name.casefold()] |= _folded(columns)
-        return found
+    def readable_columns(self, tables: Collection[str]) -> list[str]:
+        """Of all tables and views with one of these names, in small letters."""
+        found = (columns for (_, table), columns in self.columns.items() if table.casefold() in tables)
+        return [column.casefold() for columns in found for column in columns]
 
 
 def read_catalog(ask: Ask, access: Access, grants: Iterable[Grant] = ()) -> Catalog:
