@@ -354,7 +354,7 @@ async def test_words_say_what_to_write_instead(shop: Shop, monkeypatch: pytest.M
             assert told.words == f"syntax error at {said}. Write parameters as $1, $2, … in the statement."
     finally:
         await engine.aclose()
-    words = "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
+    words = "A column of the answer is of a type that cannot be read here. Cast it to text."
     assert unread == Failed(words)
     assert isinstance(character, Failed)
     assert character.words.startswith("null character not permitted. chr() makes characters that a text can hold")

@@ -40,6 +40,12 @@ _SETTINGS: Final = {
     "extra_float_digits": "1",
     "bytea_output": "hex",
 }
+_FIXES: Final = {
+    "28P01": "Check the user, the password and pg_hba.conf.",
+    "28000": "Check the user, the password and pg_hba.conf.",
+    "3D000": "Correct the database's name in the URL.",
+    "53300": "Close some connections, or raise max_connections.",
+}
 
 
 class TooLargeError(Exception):
@@ -131,15 +137,8 @@ def place(url: str) -> str:
 
 
 def _unreachable(url: str, error: BaseException) -> str:
-    where, words = place(url), str(getattr(error, "message", None) or error).strip().split("\n")[0].rstrip(".")
-    match getattr(error, "sqlstate", None):
-        case "28P01" | "28000":
-            return f"{where} does not let us in: {words}. Check the user, the password and pg_hba.conf."
-        case "3D000":
-            return f"{where} does not exist: {words}. Correct the database's name in the URL."
-        case "53300":
-            return f"{where} takes no more connections: {words}. Close some, or raise max_connections."
-    check = "Check that the server runs and that the address is right."
+    words = str(getattr(error, "message", None) or error).strip().split("\n")[0].rstrip(".") or type(error).__name__
     if isinstance(error, TimeoutError):
-        return f"{where} did not answer within {CONNECT_TIMEOUT_S:g} s. {check}"
-    return f"{where} cannot be reached: {words or type(error).__name__}. {check}"
+        words = f"no answer within {CONNECT_TIMEOUT_S:g} s"
+    fix = _FIXES.get(str(getattr(error, "sqlstate", "")), "Check that the server runs and that the address is right.")
+    return f"{place(url)} cannot be reached: {words}. {fix}"

@@ -1,9 +1,7 @@
 """PostgreSQL as a source: one statement in a transaction of its own, and stopped on the server when nobody waits."""
 
-import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final
 
@@ -21,28 +19,26 @@ from pegboard.core.database import (
     Finding,
     Limits,
     Refused,
+    Rows,
     Schema,
     Severity,
 )
 from pegboard.ports.databases import Parameters, SourceAway
-from pegboard.providers.builtin.database.unreadable import DENIED, WAITS, Unreadable
+from pegboard.providers.builtin.database.unreadable import DENIED, Unreadable
 
 from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, TooLargeError, connect, place
 from .errors import discreet_failure, names_closed, server_failure
-from .execution import change_rows, fetch_rows
+from .execution import execute, plan_change
 from .privileges import OpenNames, Privileges, read_privileges
 from .schema import STAMP, read_schema
 from .statement import QUERIES_AND_WRITES, QUERIES_ONLY, Statement, read_statement
-from .values import bound
 
 _MAX_CONNECTIONS: Final = 8
 _MAX_IDLE: Final = 4
 _GRACE_S: Final = 5.0
 """For a server to take a cancel and a rollback; after them the connection is cut."""
-_CHECK_CLIENT: Final = "SET LOCAL client_connection_check_interval = '1s'; "
-"""A server that is busy for a client that is gone notices only where it is asked to; since PostgreSQL 14 it can be."""
-_SHORT: Final = 4000
-"""Characters that are read in less than it takes to hand them to a thread, or not much more."""
+_OWN_LIMITS: Final = Limits(seconds=60)
+"""Of questions about the catalog."""
 
 
 class PostgresEngine:
@@ -67,11 +63,11 @@ class PostgresEngine:
         return Checked(f"PostgreSQL {privileges.login['version']}", privileges.role, findings)
 
     async def schema(self) -> Schema:
-        async with self._reading() as connection:
+        async with self._connection() as connection:
             return await read_schema(connection, self._access)
 
     async def stamp(self) -> str:
-        async with self._reading() as connection:
+        async with self._connection() as connection:
             return str(await connection.fetchval(STAMP))
 
     async def aclose(self) -> None:
@@ -80,161 +76,106 @@ class PostgresEngine:
             await _close(self._idle.pop())
 
     async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
-        begun = time.monotonic()
         try:
             with anyio.move_on_after(limits.seconds):
                 if self._open_names is None and not self._access.is_whole:
                     # The gateway checks before it asks; whoever does not is served as well.
                     await self._read_privileges()
                 read = await self._read(statement, write=write and self._writes)
-                is_tried = isinstance(read, Unreadable) and read.is_write and self._writes and not write
-                if is_tried:
+                if isinstance(read, Unreadable) and read.is_write and self._writes and not write:
                     # A person is asked about what would run, and about nothing else.
                     read = await self._read(statement, write=True)
                 match read:
                     case Unreadable(why, fix, is_write):
-                        return Refused(
-                            why, QUERIES_AND_WRITES if self._writes and fix == QUERIES_ONLY else fix, is_write
-                        )
-                    case Failed(words, position, fault) if parameters and fault is Fault.SYNTAX:
-                        return Failed(f"{words}. Write parameters as $1, $2, … in the statement.", position, fault)
+                        fix = QUERIES_AND_WRITES if self._writes and fix == QUERIES_ONLY else fix
+                        return Refused(why, fix, is_write)
+                    case Failed(words, position, Fault.SYNTAX) if parameters:
+                        words += ". Write parameters as $1, $2, … in the statement."
+                        return Failed(words, position, Fault.SYNTAX)
                     case Failed():
                         return read
-                question = _Question(read, statement, parameters, limits, self._open_names, is_tried, begun)
-                async with self._connection(_begin(limits, writes=read.writes and not is_tried)) as connection:
-                    return await _answer(connection, question)
+                async with self._connection(limits, writes=read.writes and write) as connection:
+                    return await self._answer(connection, read, parameters, limits, is_tried=read.writes and not write)
         except SourceAway as away:
             return Failed(str(away), None, Fault.AWAY)
         return _late(limits)
 
     async def _read(self, statement: str, *, write: bool) -> Statement | Unreadable | Failed:
-        if len(statement) < _SHORT:
-            return read_statement(statement, self._open_names, write=write)
+        """In a thread, because a long one takes longer than others may wait."""
         return await anyio.to_thread.run_sync(partial(read_statement, statement, self._open_names, write=write))
 
     async def _read_privileges(self) -> Privileges:
         """Also keeps what statements may name. Raises `SourceAway`."""
-        async with self._reading() as connection:
+        async with self._connection() as connection:
             privileges = await read_privileges(connection, self._access, writes=self._writes)
         # Tens of thousands of columns are held against patterns.
         self._open_names = await anyio.to_thread.run_sync(lambda: privileges.open_names)
         return privileges
 
-    @asynccontextmanager
-    async def _reading(self) -> AsyncIterator[MeteredConnection]:
-        """A read-only transaction for questions of our own. Raises `SourceAway`."""
-        async with self._connection("BEGIN TRANSACTION READ ONLY") as connection:
-            connection.allow(1 << 40)
-            try:
-                yield connection
-            except DRIVER_ERRORS as error:
-                raise SourceAway(f"{place(self._url)}: {error}") from error
+    async def _answer(
+        self, connection: MeteredConnection, read: Statement, parameters: Parameters, limits: Limits, *, is_tried: bool
+    ) -> Answer:
+        state = ""
+        try:
+            if read.has_closed_type:
+                answer: Answer = Failed(DENIED)
+            elif is_tried:
+                answer = await plan_change(connection, read.text, parameters)
+            else:
+                answer = await execute(connection, read.text, parameters, limits, writes=read.writes)
+        except TooLargeError:
+            return Failed(f"A row of the answer is larger than {MAX_BATCH_BYTES // 2**20} MB.", None, Fault.MEMORY)
+        except asyncpg.QueryCanceledError:
+            # The server keeps the same time, and may be the first to say so.
+            return _late(limits)
+        except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
+            # The driver takes apart what it fetches, and a server may have types that are newer than it.
+            answer = Failed("A column of the answer is of a type that cannot be read here. Cast it to text.")
+        except DRIVER_ERRORS as error:
+            state = getattr(error, "sqlstate", None) or ""
+            answer = server_failure(error)
+        if isinstance(answer, Failed) and self._open_names is not None:
+            return discreet_failure(answer, state, read, self._open_names)
+        if isinstance(answer, Failed) and state == "42501" and read.writes:
+            return Failed(DENIED)
+        if isinstance(answer, Rows) and read.kind == "explain" and names_closed(answer, read, self._open_names):
+            return Refused("The plan of this statement names what is closed.", "Run the query itself.")
+        return answer
 
     @asynccontextmanager
-    async def _connection(self, begin: str) -> AsyncIterator[MeteredConnection]:
+    async def _connection(
+        self, limits: Limits = _OWN_LIMITS, *, writes: bool = False
+    ) -> AsyncIterator[MeteredConnection]:
         """One that nobody else uses, in a transaction that has begun; rolled back and reset afterwards, or closed where
-        that does not work."""
+        that does not work. Raises `SourceAway`."""
         async with self._places:
-            connection = await self._begun(begin)
+            while self._idle and self._idle[-1].is_closed():
+                self._idle.pop()
+            connection = self._idle.pop() if self._idle else await connect(self._url)
             is_whole = False
             try:
+                connection.allow(1 << 40)
+                await connection.execute(_begin(connection, limits, writes=writes))
                 yield connection
-                is_whole = True
+                is_whole = not connection.meter.is_overrun and not self._is_shut
+            except DRIVER_ERRORS as error:
+                raise SourceAway(f"{place(self._url)}: {error}") from error
             finally:
                 # Also when cancelled: the server is to have stopped before anyone goes on.
                 with anyio.CancelScope(shield=True):
-                    await self._put_back(connection, is_whole)
-
-    async def _begun(self, begin: str) -> MeteredConnection:
-        """One that was kept and still answers, else a new one. Raises `SourceAway`."""
-        while True:
-            is_new = not self._idle
-            connection = await connect(self._url) if is_new else self._idle.pop()
-            try:
-                is_old = connection.get_server_version().major < 14
-                await connection.execute(begin.replace(_CHECK_CLIENT, "") if is_old else begin)
-                return connection
-            except DRIVER_ERRORS as error:
-                connection.terminate()
-                if is_new:
-                    raise SourceAway(f"{place(self._url)}: {error}") from error
-            except BaseException:
-                # Nothing is left of a connection on which nobody waits.
-                connection.terminate()
-                raise
-
-    async def _put_back(self, connection: MeteredConnection, is_whole: bool) -> None:
-        if is_whole and not connection.is_closed() and not connection.meter.is_overrun and not self._is_shut:
-            try:
-                with anyio.fail_after(_GRACE_S):
-                    undo = "ROLLBACK;" if connection.is_in_transaction() else ""
-                    await connection.execute(f"{undo}{connection.get_reset_query()}")
-                if len(self._idle) < _MAX_IDLE:
-                    self._idle.append(connection)
-                    return
-            except (*DRIVER_ERRORS, TimeoutError):
-                connection.terminate()
-        await _close(connection)
+                    if not (is_whole and await _reset(connection) and len(self._idle) < _MAX_IDLE):
+                        await _close(connection)
+                    else:
+                        self._idle.append(connection)
 
 
-@dataclass(frozen=True)
-class _Question:
-    statement: Statement
-    text: str
-    parameters: Parameters
-    limits: Limits
-    open_names: OpenNames | None
-    is_tried: bool
-    """A statement that writes, which is only planned."""
-    begun: float
-
-
-async def _answer(connection: MeteredConnection, question: _Question) -> Answer:
-    answer: Answer
-    state = ""
-    try:
-        answer = await _execute(connection, question)
-    except TooLargeError:
-        return Failed(f"A row of the answer is larger than {MAX_BATCH_BYTES // 2**20} MB.", None, Fault.MEMORY)
-    except asyncpg.QueryCanceledError:
-        # The server keeps the same time, and may be the first to say so.
-        return _late(question.limits)
-    except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
-        # The driver takes apart what it fetches, and a server may have types that are newer than it.
-        words = "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
-        answer = Failed(words)
-    except DRIVER_ERRORS as error:
-        state = getattr(error, "sqlstate", None) or ""
-        is_ours = isinstance(error, asyncpg.DataError) and not state
-        answer = Failed(str(error).split(" (")[0], None, Fault.PARAMETERS) if is_ours else server_failure(error)
-    if not isinstance(answer, Failed):
-        return answer
-    if question.open_names is not None:
-        return discreet_failure(answer, state, question.statement, question.text, question.open_names)
-    return Failed(DENIED) if state == "42501" and question.statement.writes else answer
-
-
-async def _execute(connection: MeteredConnection, question: _Question) -> Answer:
-    if question.statement.has_closed_type:
-        return Failed(DENIED)
-    # Without a name it makes room for the next by itself.
-    prepared = await connection.prepare(question.text, name="")
-    arguments = bound(question.parameters, prepared.get_parameters())
-    if isinstance(arguments, Failed):
-        return arguments
-    if question.is_tried:
-        await connection.fetch(f"EXPLAIN {question.text}", *arguments)
-        return WAITS
-    if not question.statement.writes:
-        rows = await fetch_rows(connection, prepared, arguments, question.limits, question.begun)
-        if question.statement.kind == "explain" and names_closed(rows.rows, question.text, question.open_names):
-            return Refused("The plan of this statement names what is closed.", "Run the query itself.")
-        return rows
-    rows = await change_rows(connection, prepared, arguments, question.limits, question.begun)
-    # Once the server was asked to commit, to stop waiting would leave the caller without an answer to what happened.
-    with anyio.CancelScope(shield=True):
-        await connection.execute("COMMIT")
-    return rows
+async def _reset(connection: MeteredConnection) -> bool:
+    """Whether it is as good as new."""
+    undo = "ROLLBACK;" if connection.is_in_transaction() else ""
+    with suppress(*DRIVER_ERRORS, TimeoutError), anyio.fail_after(_GRACE_S):
+        await connection.execute(f"{undo}{connection.get_reset_query()}")
+        return True
+    return False
 
 
 async def _close(connection: MeteredConnection) -> None:
@@ -245,11 +186,13 @@ async def _close(connection: MeteredConnection) -> None:
         connection.terminate()
 
 
-def _begin(limits: Limits, *, writes: bool) -> str:
-    """A first query pins the snapshot, after which no command can make the transaction write."""
-    late = max(1, int(limits.seconds * 1000))
-    kind = "WRITE" if writes else "ONLY"
-    return f"BEGIN TRANSACTION READ {kind}; SET LOCAL statement_timeout = {late}; {_CHECK_CLIENT}SELECT 1"
+def _begin(connection: MeteredConnection, limits: Limits, *, writes: bool) -> str:
+    """A first query pins the snapshot, after which no command can make the transaction write. A server that is busy for
+    a client that is gone notices only where it is asked to; since PostgreSQL 14 it can be."""
+    kind, late = "WRITE" if writes else "ONLY", max(1, int(limits.seconds * 1000))
+    is_old = connection.get_server_version().major < 14
+    looks = "" if is_old else "SET LOCAL client_connection_check_interval = '1s'; "
+    return f"BEGIN TRANSACTION READ {kind}; SET LOCAL statement_timeout = {late}; {looks}SELECT 1"
 
 
 def _late(limits: Limits) -> Failed:

@@ -1,33 +1,31 @@
 """What a PostgreSQL server says of a failure, as an answer that names nothing which the login may not read."""
 
 import re
-from typing import Any, Final
+from typing import Final
 
 import asyncpg
 
-from pegboard.core.database import Failed, Fault
+from pegboard.core.database import Failed, Fault, Rows
 from pegboard.providers.builtin.database.unreadable import DENIED
 
 from .privileges import OpenNames
 from .statement import Name, Statement
 
 _FAULTS: Final = {
-    "42601": Fault.SYNTAX,
-    "42P01": Fault.NO_TABLE,
-    "3F000": Fault.NO_TABLE,
-    "42703": Fault.NO_COLUMN,
-    "42P02": Fault.PARAMETERS,
-    "08P01": Fault.PARAMETERS,
-    "42P18": Fault.PARAMETERS,
-    "57014": Fault.TIME,
-    "55P03": Fault.BUSY,
-    "40001": Fault.BUSY,
-    "40P01": Fault.BUSY,
-    "53200": Fault.MEMORY,
-    "54000": Fault.MEMORY,
-    "54001": Fault.MEMORY,
+    state: fault
+    for fault, states in {
+        Fault.SYNTAX: "42601",
+        Fault.NO_TABLE: "42P01 3F000",
+        Fault.NO_COLUMN: "42703",
+        Fault.PARAMETERS: "42P02 08P01 42P18",
+        Fault.TIME: "57014",
+        Fault.BUSY: "55P03 40001 40P01",
+        Fault.MEMORY: "53200 54000 54001",
+    }.items()
+    for state in states.split()
 }
 _NAME: Final = re.compile(r'(?:relation|column) (?:"(?P<quoted>[^"]+)"|(?P<bare>[^\s("]+))')
+_WORD: Final = re.compile(r"\w+")
 _QUOTED: Final = re.compile(r'"([^"]*)"')
 _DENIED_OR_ABSENT: Final = frozenset({"42501", "42704", "3F000"})
 """A privilege that is missing; a type or something else, or a schema, that does not exist."""
@@ -50,7 +48,7 @@ def server_failure(error: BaseException) -> Failed:
     return Failed(words, int(at) - 1 if at else None, fault, name)
 
 
-def discreet_failure(answer: Failed, state: str, statement: Statement, text: str, open_names: OpenNames) -> Failed:
+def discreet_failure(answer: Failed, state: str, statement: Statement, open_names: OpenNames) -> Failed:
     """The same answer for what is closed as for what does not exist: made from the statement and what is open."""
     if answer.fault is Fault.AWAY:
         return answer
@@ -71,7 +69,7 @@ def discreet_failure(answer: Failed, state: str, statement: Statement, text: str
     is_open = state == "42P01" and bool(statement.with_names)
     if is_open or state in _DENIED_OR_ABSENT or statement.has_closed_type:
         return Failed(DENIED) if statement.writes else _absent(None, None, Fault.OTHER, columns)
-    foreign = next((found for found in _QUOTED.finditer(answer.words) if found[1] not in text), None)
+    foreign = next((found for found in _QUOTED.finditer(answer.words) if found[1] not in statement.text), None)
     if foreign is None:
         return answer
     # A value or a name that the statement does not hold: nothing between it and the last quote is shown.
@@ -109,8 +107,8 @@ def _unknown_column(
     return None
 
 
-def names_closed(rows: Any, text: str, open_names: OpenNames | None) -> bool:
+def names_closed(plan: Rows, statement: Statement, open_names: OpenNames | None) -> bool:
     """Whether a plan names something closed that the statement does not."""
-    plan = {word for row in rows for value in row for word in re.findall(r"\w+", str(value))}
-    known = (*re.findall(r"\w+", text), "cost", "rows", "width", "on", "using")
-    return open_names is not None and not open_names.closed.isdisjoint(plan.difference(known))
+    words = {word for row in plan.rows for value in row for word in _WORD.findall(str(value))}
+    known = (*_WORD.findall(statement.text), "cost", "rows", "width", "on", "using")
+    return open_names is not None and not open_names.closed.isdisjoint(words.difference(known))

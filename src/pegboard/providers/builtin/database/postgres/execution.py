@@ -4,13 +4,16 @@ import time
 from dataclasses import replace
 from typing import Any, Final
 
+import anyio
 from asyncpg.cursor import Cursor
 
-from pegboard.core.database import Catch, Cut, Limits, Rows
+from pegboard.core.database import Catch, Cut, Failed, Limits, Refused, Rows
 from pegboard.core.database.answered import answered
+from pegboard.ports.databases import Parameters
+from pegboard.providers.builtin.database.unreadable import WAITS
 
 from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, TooLargeError
-from .values import type_name
+from .values import bound, type_name
 
 _BATCH_BYTES: Final = 512 * 1024
 """Asked for at once, as far as the rows before tell."""
@@ -26,50 +29,60 @@ class _Portal(Cursor):  # type: ignore[misc]  # the driver has no types
         return rows
 
 
-async def fetch_rows(
-    connection: MeteredConnection, prepared: Any, arguments: list[object], limits: Limits, begun: float
-) -> Rows:
-    """The first rows of a prepared statement, in the transaction that is open. Raises `TooLargeError`."""
+async def execute(
+    connection: MeteredConnection, text: str, parameters: Parameters, limits: Limits, *, writes: bool
+) -> Rows | Failed:
+    """The first rows of a statement, or how many it changed, in an open transaction. Raises `TooLargeError`."""
+    begun = time.monotonic()
+    # Without a name it makes room for the next by itself.
+    prepared = await connection.prepare(text, name="")
+    arguments = bound(parameters, prepared.get_parameters())
+    if isinstance(arguments, Failed):
+        return arguments
     attributes = prepared.get_attributes()
-    names, types = [one.name for one in attributes], [type_name(one.type) for one in attributes]
+    types = [type_name(one.type) for one in attributes]
     catch = Catch(limits)
-    before = connection.allow(MAX_BATCH_BYTES)
+    connection.allow(MAX_BATCH_BYTES)
+    affected = None
     try:
-        portal = _Portal(connection, prepared.get_query(), prepared._state, arguments, None)
-        asked = wanted = 1
-        rows = await portal.first()
-        while catch.take(rows) and len(rows) == asked:
-            received = connection.allow(MAX_BATCH_BYTES)
-            size = max(1, (received - before) // len(rows))
-            before = received
-            wanted = max(1, min(_MAX_ROWS, wanted * 50, _BATCH_BYTES // size))
-            # One more than is kept shows whether there are more.
-            asked = min(wanted, limits.rows + 1 - len(catch.rows))
-            rows = await portal.fetch(asked)
+        if writes:
+            catch.take(await prepared.fetch(*arguments))
+            affected = int(prepared.get_statusmsg().rsplit(" ", 1)[-1])
+            # Once the server was asked to commit, not to wait would leave the caller without knowing what happened.
+            with anyio.CancelScope(shield=True):
+                await connection.execute("COMMIT")
+        else:
+            await _fetch(connection, _Portal(connection, text, prepared._state, arguments, None), catch)
     except DRIVER_ERRORS:
         if not connection.meter.is_overrun:
             raise
         if not catch.rows:
             raise TooLargeError from None
-        cells = catch.cut.cells if catch.cut else ()
-        return replace(answered(names, types, catch, time.monotonic() - begun), cut=Cut(True, "bytes", cells))
-    return answered(names, types, catch, time.monotonic() - begun)
+    rows = answered((one.name for one in attributes), types, catch, time.monotonic() - begun, affected)
+    if connection.meter.is_overrun:
+        return replace(rows, cut=Cut(True, "bytes", catch.cut.cells if catch.cut else ()))
+    return rows
 
 
-async def change_rows(
-    connection: MeteredConnection, prepared: Any, arguments: list[object], limits: Limits, begun: float
-) -> Rows:
-    """What a statement that writes returns, and how many rows it changed. Raises `TooLargeError`."""
-    attributes = prepared.get_attributes()
-    connection.allow(MAX_BATCH_BYTES)
-    try:
-        rows = await prepared.fetch(*arguments)
-    except DRIVER_ERRORS:
-        if connection.meter.is_overrun:
-            raise TooLargeError from None
-        raise
-    catch = Catch(limits)
-    catch.take(rows)
-    last = str(prepared.get_statusmsg() or "").rsplit(" ", 1)[-1]
-    names, types = [one.name for one in attributes], [type_name(one.type) for one in attributes]
-    return answered(names, types, catch, time.monotonic() - begun, int(last) if last.isdigit() else None)
+async def _fetch(connection: MeteredConnection, portal: _Portal, catch: Catch) -> None:
+    asked = wanted = 1
+    before = connection.allow(MAX_BATCH_BYTES)
+    rows = await portal.first()
+    while catch.take(rows) and len(rows) == asked:
+        received = connection.allow(MAX_BATCH_BYTES)
+        size = max(1, (received - before) // len(rows))
+        before = received
+        wanted = max(1, min(_MAX_ROWS, wanted * 50, _BATCH_BYTES // size))
+        # One more than is kept shows whether there are more.
+        asked = min(wanted, catch.limits.rows + 1 - len(catch.rows))
+        rows = await portal.fetch(asked)
+
+
+async def plan_change(connection: MeteredConnection, text: str, parameters: Parameters) -> Refused | Failed:
+    """Whether a statement that writes could run."""
+    prepared = await connection.prepare(text, name="")
+    arguments = bound(parameters, prepared.get_parameters())
+    if isinstance(arguments, Failed):
+        return arguments
+    await connection.fetch(f"EXPLAIN {text}", *arguments)
+    return WAITS

@@ -216,7 +216,7 @@ class Privileges:
     def findings(self) -> tuple[Finding, ...]:
         """One for each kind of what the login may do and should not; the first has the script that ends them all."""
         found = [one for one in self._kinds() if one[1]]
-        script = () if self.login["is_first"] else tuple(self.script())
+        script = tuple(self.script()) if found and not self.login["is_first"] else ()
         return tuple(
             Finding(f"The login {self.role!r} {words.format(_some(names))}.", severity, script if number == 0 else ())
             for number, (words, names, severity) in enumerate(found)
@@ -312,7 +312,7 @@ class Privileges:
         elif whole:
             yield f"GRANT SELECT ON {_list(whole)} TO {role}"
         for each in tables:
-            if each not in whole:
+            if not self.is_open(each):
                 yield f"GRANT SELECT ({', '.join(map(quoted, self.open_columns[each.oid]))}) ON {each.sql} TO {role}"
         if self.writes and (changed := [each for each in whole if each.kind in "rp"]):
             yield f"GRANT INSERT, UPDATE, DELETE ON {_list(changed)} TO {role}"

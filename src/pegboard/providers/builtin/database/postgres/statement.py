@@ -6,6 +6,7 @@ What it may read is left to the server. Nothing is asked of a server here.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any, Final
 
 from pglast import ast as _ast
@@ -16,17 +17,33 @@ from pegboard.core.database import Failed, Fault
 from pegboard.providers.builtin.database.names import names
 from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED, Unreadable
 
-from .functions import ABOUT_CATALOG, CALLABLE, CATALOG
 from .privileges import OpenNames
 
 # Its types say that anything may be missing anywhere, which the grammar knows better.
 ast: Any = _ast
 
+
+def _read_names(file: str) -> frozenset[str]:
+    """Groups follow a line that ends in a colon; where it names prefixes, each name stands behind each of them."""
+    found: set[str] = set()
+    prefixes = [""]
+    for line in files(__package__).joinpath(file).read_text(encoding="ascii").splitlines():
+        if line.endswith(":"):
+            prefixes = [one for one in line[:-1].split() if one.endswith("_")] or [""]
+        elif not line.startswith("#"):
+            found.update(f"{prefix}{name}" for prefix in prefixes for name in line.split())
+    return frozenset(found)
+
+
+CALLABLE: Final = _read_names("functions.txt")
+"""Privileges do not cover what other functions do: wait, lock, reach files or other servers, run a text as SQL."""
+ABOUT_TABLES: Final = _read_names("catalog.txt")
 MAX_LENGTH: Final = 100_000
 MAX_DEPTH: Final = 200
 """Levels of brackets, operators and subqueries: far more than people write, far less than a stack holds."""
-MAX_RUN: Final = 4000
-"""Words in a row without a comma. The grammar builds a tree as deep as that, and the stack ends at some 15,000."""
+MAX_WORDS: Final = 4000
+"""Without commas and values. The grammar may build a tree as deep as that, and the stack ends at some 15,000."""
+_LEAVES: Final = names("ASCII_44 FCONST ICONST PARAM SCONST")
 
 QUERIES_ONLY: Final = "Only queries are answered here: SELECT, WITH … SELECT, VALUES, TABLE, EXPLAIN, SHOW."
 QUERIES_AND_WRITES: Final = f"{QUERIES_ONLY.removesuffix('.')}; and INSERT, UPDATE and DELETE."
@@ -50,13 +67,6 @@ _SHOWN: Final = names(
 _EXPLAIN_OPTIONS: Final = frozenset({"costs", "format", "summary", "verbose"})
 _NAME_TYPES: Final = names("regproc regprocedure regoper regoperator regclass regnamespace regrole regtype aclitem")
 """Types that look a name up in the catalog."""
-_ELSEWHERE: Final = names(
-    "foreign_data_wrapper_options foreign_server_options foreign_table_options user_mapping_options user_mappings"
-)
-_ABOUT_TYPES: Final = names(
-    "attributes domain_constraints domain_udt_usage domains element_types udt_privileges user_defined_types"
-)
-"""Of information_schema, what names types: rows of something closed may lie in one."""
 _NO_CATALOG: Final = "Use search_schemas, or information_schema.tables and information_schema.columns."
 _TOO_DEEP: Final = Unreadable("The statement is nested too deeply to be read.", "Ask in simpler statements.")
 
@@ -78,6 +88,7 @@ class Name:
 class Statement:
     kind: str
     """select, explain, show, insert, update or delete."""
+    text: str
     tables: list[Name] = field(default_factory=list)
     columns: list[tuple[tuple[str, ...], int]] = field(default_factory=list)
     """References without their stars, each with its position."""
@@ -106,7 +117,7 @@ def read_statement(text: str, open_names: OpenNames | None, *, write: bool) -> S
         why = "The statement holds a character that no database takes (NUL or half a surrogate)."
         return Unreadable(why, "Leave it out.")
     try:
-        if len(text) > MAX_RUN and _longest_run(text) > MAX_RUN:
+        if len(text) > MAX_WORDS and sum(word.name not in _LEAVES for word in scan(text)) > MAX_WORDS:
             return _TOO_DEEP
         parsed = parse_sql(text)
     except ParseError as error:
@@ -115,7 +126,7 @@ def read_statement(text: str, open_names: OpenNames | None, *, write: bool) -> S
         why = "The text holds no statement." if not parsed else f"The text holds {len(parsed)} statements."
         return Unreadable(why, "Send one statement at a time.")
     try:
-        return _classify(parsed[0].stmt, open_names, write)
+        return _classify(text, parsed[0].stmt, open_names, write)
     except _RefusedError as refused:
         return refused.why
 
@@ -127,25 +138,6 @@ def _syntax_error(error: ParseError, text: str) -> Failed:
     if position is not None and named is not None and (found := text.find(named[1], position)) >= 0:
         position = found  # counted down once too often for each letter beyond ASCII that stands before it
     return Failed(words, position, Fault.SYNTAX)
-
-
-def _longest_run(text: str) -> int:
-    """How deep a tree may become: no list makes it deeper, whatever its length."""
-    longest, here = 0, 0
-    outer: list[int] = []
-    for token in scan(text):
-        match token.name:
-            case "ASCII_40" | "ASCII_91":
-                here += 1
-                outer.append(here)
-            case "ASCII_41" | "ASCII_93" if outer:
-                here = outer.pop()
-            case "ASCII_44":
-                here = outer[-1] if outer else 0
-            case _:
-                here += 1
-        longest = max(longest, here)
-    return longest
 
 
 class _RefusedError(Exception):
@@ -162,11 +154,11 @@ def _no_query(node: str, *, is_write: bool = False) -> _RefusedError:
     return _RefusedError(Unreadable(f"The statement holds {title}, which is not a query.", QUERIES_ONLY, is_write))
 
 
-def _classify(stmt: Any, open_names: OpenNames | None, write: bool) -> Statement:
+def _classify(text: str, stmt: Any, open_names: OpenNames | None, write: bool) -> Statement:
     node = type(stmt).__name__
     match stmt:
         case ast.SelectStmt():
-            found = Statement("select")
+            found = Statement("select", text)
         case ast.ExplainStmt():
             options = {option.defname.lower() for option in stmt.options or ()}
             if strange := sorted(options - _EXPLAIN_OPTIONS):
@@ -174,13 +166,13 @@ def _classify(stmt: Any, open_names: OpenNames | None, write: bool) -> Statement
                 raise _refused(f"EXPLAIN with {name} is not answered.", f"Leave {name} out.")
             if not isinstance(stmt.query, ast.SelectStmt):
                 raise _refused(NOT_EXPLAINED.why, NOT_EXPLAINED.mend)
-            found, stmt = Statement("explain"), stmt.query
+            found, stmt = Statement("explain", text), stmt.query
         case ast.VariableShowStmt():
             if stmt.name.lower() in _SHOWN:
-                return Statement("show")
+                return Statement("show", text)
             raise _refused(f"SHOW {stmt.name} is not answered.", f"These are: {', '.join(sorted(_SHOWN))}.")
         case _ if node in _WRITES and write:
-            found = Statement(_WRITES[node].lower())
+            found = Statement(_WRITES[node].lower(), text)
             table = stmt.relation.alias.aliasname if stmt.relation.alias else stmt.relation.relname
             targets = getattr(stmt, "cols", None) or (getattr(stmt, "targetList", None) if node == "UpdateStmt" else ())
             found.columns += [((table, target.name), target.location) for target in targets or ()]
@@ -201,6 +193,8 @@ class _Walk:
     def __init__(self, found: Statement, open_names: OpenNames | None) -> None:
         self._found = found
         self._open_names = open_names
+        self._as_text: Any = None
+        """What is taken to the caller, or into a text: there a name of a type is no more than that."""
 
     def node(self, node: Any, depth: int) -> None:
         kind = type(node).__name__
@@ -214,16 +208,12 @@ class _Walk:
                 self._table(node)
             case ast.FuncCall():
                 self._function(node)
-            case ast.TypeCast() if _is_typeof(node.arg) and node.typeName.names[-1].sval == "text":
-                self.children(node.arg, depth)
-                return
-            case ast.ResTarget() if depth == 1 and _is_typeof(node.val):
-                self.children(node.val, depth)
-                return
             case ast.RangeTableSample():
                 self._callable(_name(node.method, node.location))
             case ast.TypeName():
                 self._type(node)
+            case ast.TypeCast() if node.typeName.names[-1].sval == "text":
+                self._as_text = node.arg
             case ast.ColumnRef():
                 words = tuple(part.sval for part in node.fields if isinstance(part, ast.String))
                 if len(words) == len(node.fields):
@@ -235,8 +225,9 @@ class _Walk:
                 found.columns += [((part.sval,), -1) for part in node.usingClause or ()]
             case ast.RangeFunction() | ast.RangeTableFunc() | ast.JsonTable():
                 found.has_rows = True
-            case ast.ResTarget() if node.name:
-                found.defined.add(node.name)
+            case ast.ResTarget():
+                found.defined.add(node.name or "")
+                self._as_text = node.val if depth == 1 else self._as_text
             case ast.CommonTableExpr():
                 found.with_names.add(node.ctename)
                 found.defined.update(part.sval for part in node.aliascolnames or ())
@@ -255,17 +246,15 @@ class _Walk:
         self._found.tables.append(table)
         self._found.aliases[node.alias.aliasname if node.alias else node.relname] = table
         is_closed = self._open_names is not None
+        is_system = (table.schema or "pg_catalog").startswith("pg_") and table.name.startswith("pg_")
         if table.schema == "information_schema":
             self._found.has_rows = True
-            if table.name in _ELSEWHERE or (is_closed and table.name in _ABOUT_TYPES):
-                raise _refused(f"{table.written!r} describes more than tables.", _NO_CATALOG)
             if self._found.kind == "explain" and is_closed:
                 raise _refused("What is read of information_schema is not explained.", "Run the query itself.")
-        elif (
-            (table.schema or "pg_catalog").startswith("pg_")
-            and table.name.startswith("pg_")
-            and (is_closed or table.name not in CATALOG)
-        ):
+            is_system = table.name not in ABOUT_TABLES
+        elif table.name in ABOUT_TABLES:
+            is_system &= is_closed
+        if is_system:
             raise _refused(f"{table.written!r} describes the server rather than the tables.", _NO_CATALOG)
 
     def _type(self, node: Any) -> None:
@@ -282,7 +271,7 @@ class _Walk:
     def _function(self, node: Any) -> None:
         name = _name(node.funcname, node.location)
         self._found.defined.add(name.name)
-        if name.name == "pg_typeof" and self._open_names is not None:
+        if name.name == "pg_typeof" and self._open_names is not None and node is not self._as_text:
             why = "pg_typeof() gives a type, with which others could be looked up."
             raise _refused(why, "Write pg_typeof(…)::text.")
         if name.name != "current_setting":
@@ -295,14 +284,10 @@ class _Walk:
         raise _refused(why, f"These: {', '.join(sorted(_SHOWN))}.")
 
     def _callable(self, name: Name) -> None:
-        if name.name in CALLABLE or (self._open_names is None and name.name in ABOUT_CATALOG):
+        if name.name in CALLABLE or (self._open_names is None and name.name in ABOUT_TABLES):
             return
         words = f"function {name.written}() does not exist, or does more than compute and may not be called here"
         raise _RefusedError(Failed(words, name.position, Fault.NO_FUNCTION, name.written))
-
-
-def _is_typeof(node: Any) -> bool:
-    return isinstance(node, ast.FuncCall) and node.funcname[-1].sval == "pg_typeof"
 
 
 def _nodes(value: Any) -> Iterator[Any]:
