@@ -100,19 +100,8 @@ class MysqlEngine:
         """What the login saw at the last check."""
 
     async def check(self) -> Checked:
-        def check(job: _Job) -> Checked:
-            connection = job.connect(_CATALOG_TIMEOUT_S)
-            connection.query(QUOTED_GRANTS)
-            ask = partial(fetch, connection)
-            ((version, role),) = ask("SELECT VERSION(), CURRENT_USER()")
-            login = read_login(ask, self._access, self._address.database, writes=self._writes)
-            self._catalog = login.catalog
-            number, _, product = str(version).partition("-")
-            name = "MariaDB" if "MariaDB" in product else "MySQL"
-            return Checked(f"{name} {number}", str(role), tuple(login.findings()))
-
         try:
-            return await self._in_thread(check)
+            return await self._in_thread(self._check)
         except SourceAway as away:
             return Checked("", None, (Finding(str(away), FindingSeverity.REFUSED_UNLESS_FORCED),))
 
@@ -125,8 +114,7 @@ class MysqlEngine:
     async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
         begun = time.monotonic()
 
-        def work(job: _Job) -> Answer:
-            catalog = self._catalog or Catalog(self._access)
+        def work(job: _Job, catalog: Catalog) -> Answer:
             found = read_statement(statement, self._access, self._address.database, catalog.partial_tables)
             if isinstance(found, Refused):
                 return Refused(found.why, ONLY_AND_WRITES) if self._writes and found.mend == ONLY else found
@@ -149,10 +137,11 @@ class MysqlEngine:
                 return failure(error, found, text, catalog)
 
         with anyio.move_on_after(limits.seconds) as waiting:
-            if self._catalog is None:
-                await self.check()
             try:
-                return await self._in_thread(work)
+                if self._catalog is None:
+                    await self._in_thread(self._check)
+                assert self._catalog is not None
+                return await self._in_thread(partial(work, catalog=self._catalog))
             except SourceAway as away:
                 return Failed(str(away), None, Fault.AWAY)
         assert waiting.cancelled_caught
@@ -160,6 +149,17 @@ class MysqlEngine:
 
     async def aclose(self) -> None:
         """Nothing is kept between statements."""
+
+    def _check(self, job: _Job) -> Checked:
+        connection = job.connect(_CATALOG_TIMEOUT_S)
+        connection.query(QUOTED_GRANTS)
+        ask = partial(fetch, connection)
+        ((version, role),) = ask("SELECT VERSION(), CURRENT_USER()")
+        login = read_login(ask, self._access, self._address.database, writes=self._writes)
+        self._catalog = login.catalog
+        number, _, product = str(version).partition("-")
+        name = "MariaDB" if "MariaDB" in product else "MySQL"
+        return Checked(f"{name} {number}", str(role), tuple(login.findings()))
 
     async def _look(self, look: Callable[[Ask], T]) -> T:
         """Ask the catalog. Raises `SourceAway`."""
