@@ -146,8 +146,7 @@ def _tls(options: Mapping[str, str]) -> ssl.SSLContext | None:
     if not authority and mode not in {"required", "verify_ca", "verify_identity"}:
         return None
     context = ssl.create_default_context(cafile=authority)
-    if mode != "verify_identity":
-        context.check_hostname = False
+    context.check_hostname = mode == "verify_identity"
     if not authority and mode == "required":
         context.verify_mode = ssl.CERT_NONE
     if certificate := options.get("ssl_cert"):

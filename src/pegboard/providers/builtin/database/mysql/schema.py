@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from typing import Any, Final
+from typing import Final
 
 from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, narrowed
 
@@ -13,7 +13,7 @@ SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, {count} TABLE_COMMENT FROM informat
 WHERE {where} AND TABLE_TYPE IN ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED') ORDER BY TABLE_SCHEMA, TABLE_NAME
 """
 _COLUMNS: Final = """
-SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_COMMENT, COLUMN_KEY
+SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, CAST(COLUMN_TYPE AS CHAR), IS_NULLABLE, COLUMN_COMMENT, COLUMN_KEY
 FROM information_schema.COLUMNS WHERE {where} AND FIND_IN_SET('select', PRIVILEGES)
 ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION
 """
@@ -29,7 +29,7 @@ def read_schema(ask: Ask, access: Access, database: str) -> Schema:
     where = "TABLE_SCHEMA = DATABASE()" if database else NOT_SYSTEM
     columns: dict[TableName, dict[str, Column]] = defaultdict(dict)
     for schema, table, name, kind, nullable, comment, _ in ask(_COLUMNS.format(where=where)):
-        columns[TableName(schema, table)][name] = Column(name, _text(kind), nullable == "YES", comment or "")
+        columns[TableName(schema, table)][name] = Column(name, str(kind), nullable == "YES", comment or "")
     keys: dict[TableName, list[str]] = defaultdict(list)
     links: dict[tuple[TableName, str], list[tuple[str, TableName, str]]] = defaultdict(list)
     for schema, table, constraint, column, to_schema, to_table, to_column in ask(_KEYS.format(where=where)):
@@ -62,7 +62,3 @@ def read_stamp(ask: Ask, database: str) -> str:
     where = "TABLE_SCHEMA = DATABASE()" if database else NOT_SYSTEM
     rows = (*ask(_TABLES.format(where=where, count="")), *ask(_COLUMNS.format(where=where)))
     return hashlib.sha256(repr(rows).encode()).hexdigest()
-
-
-def _text(kind: Any) -> str:
-    return kind.decode() if isinstance(kind, bytes) else str(kind)
