@@ -28,7 +28,7 @@ from pegboard.providers.builtin.database.unreadable import DENIED, Unreadable
 
 from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, TooLargeError, connect, place
 from .errors import discreet_failure, names_closed, server_failure
-from .execution import execute, plan_change
+from .execution import execute
 from .privileges import OpenNames, Privileges, read_privileges
 from .schema import STAMP, read_schema
 from .statement import QUERIES_AND_WRITES, QUERIES_ONLY, Statement, read_statement
@@ -117,12 +117,9 @@ class PostgresEngine:
     ) -> Answer:
         state = ""
         try:
-            if read.has_closed_type:
-                answer: Answer = Failed(DENIED)
-            elif is_tried:
-                answer = await plan_change(connection, read.text, parameters)
-            else:
-                answer = await execute(connection, read.text, parameters, limits, writes=read.writes)
+            answer: Answer = Failed(DENIED)
+            if not read.has_closed_type:
+                answer = await execute(connection, read, parameters, limits, is_tried=is_tried)
         except TooLargeError:
             return Failed(f"A row of the answer is larger than {MAX_BATCH_BYTES // 2**20} MB.", None, Fault.MEMORY)
         except asyncpg.QueryCanceledError:

@@ -13,6 +13,7 @@ from pegboard.ports.databases import Parameters
 from pegboard.providers.builtin.database.unreadable import WAITS
 
 from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, TooLargeError
+from .statement import Statement
 from .values import bound, type_name
 
 _BATCH_BYTES: Final = 512 * 1024
@@ -30,29 +31,33 @@ class _Portal(Cursor):  # type: ignore[misc]  # the driver has no types
 
 
 async def execute(
-    connection: MeteredConnection, text: str, parameters: Parameters, limits: Limits, *, writes: bool
-) -> Rows | Failed:
-    """The first rows of a statement, or how many it changed, in an open transaction. Raises `TooLargeError`."""
+    connection: MeteredConnection, statement: Statement, parameters: Parameters, limits: Limits, *, is_tried: bool
+) -> Rows | Refused | Failed:
+    """The first rows of a statement, or how many it changed, in an open transaction; one that is only tried is planned.
+    Raises `TooLargeError`."""
     begun = time.monotonic()
     # Without a name it makes room for the next by itself.
-    prepared = await connection.prepare(text, name="")
+    prepared = await connection.prepare(statement.text, name="")
     arguments = bound(parameters, prepared.get_parameters())
     if isinstance(arguments, Failed):
         return arguments
+    if is_tried:
+        await connection.fetch(f"EXPLAIN {statement.text}", *arguments)
+        return WAITS
     attributes = prepared.get_attributes()
     types = [type_name(one.type) for one in attributes]
     catch = Catch(limits)
     connection.allow(MAX_BATCH_BYTES)
     affected = None
     try:
-        if writes:
+        if statement.writes:
             catch.take(await prepared.fetch(*arguments))
             affected = int(prepared.get_statusmsg().rsplit(" ", 1)[-1])
             # Once the server was asked to commit, not to wait would leave the caller without knowing what happened.
             with anyio.CancelScope(shield=True):
                 await connection.execute("COMMIT")
         else:
-            await _fetch(connection, _Portal(connection, text, prepared._state, arguments, None), catch)
+            await _fetch(connection, _Portal(connection, statement.text, prepared._state, arguments, None), catch)
     except DRIVER_ERRORS:
         if not connection.meter.is_overrun:
             raise
@@ -76,13 +81,3 @@ async def _fetch(connection: MeteredConnection, portal: _Portal, catch: Catch) -
         # One more than is kept shows whether there are more.
         asked = min(wanted, catch.limits.rows + 1 - len(catch.rows))
         rows = await portal.fetch(asked)
-
-
-async def plan_change(connection: MeteredConnection, text: str, parameters: Parameters) -> Refused | Failed:
-    """Whether a statement that writes could run."""
-    prepared = await connection.prepare(text, name="")
-    arguments = bound(parameters, prepared.get_parameters())
-    if isinstance(arguments, Failed):
-        return arguments
-    await connection.fetch(f"EXPLAIN {text}", *arguments)
-    return WAITS

@@ -5,10 +5,10 @@ keys do, columns that hold copies of rows, sequences, and who else may read.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Final
 
 from pegboard.core.database import Access, Finding, Severity
@@ -280,29 +280,20 @@ class Privileges:
             yield f"REVOKE {privilege} FROM PUBLIC, {role}"
         for function in () if self.access.is_whole else login["definers"]:
             yield f"REVOKE EXECUTE ON ROUTINE {function} FROM PUBLIC, {role}"
-        foreign = [each for each in self.relations if each.kind == "f" and each.readable]
         changed = [each for each in self.relations if self._excess(each)]
-        for what, tables in (
-            ("SELECT", self._read_too_much() + foreign),
-            ("INSERT, UPDATE, DELETE, TRUNCATE", changed),
-        ):
+        read = self._read_too_much() + [each for each in changed if each.kind == "f"]
+        for what, tables in (("SELECT", read), ("INSERT, UPDATE, DELETE, TRUNCATE", changed)):
             if tables:
                 yield f"REVOKE {what} ON {_list(tables)} FROM PUBLIC"
         yield f"GRANT CONNECT ON DATABASE {database} TO {role}"
         opened = [each for each in self.relations if each.oid in self.open_columns and self._opens(each)]
-        by_schema = defaultdict[str, list[PgRelation]](list)
-        for each in opened:
-            by_schema[each.schema].append(each)
-        for schema, tables in by_schema.items():
+        for schema, found in groupby(opened, lambda each: each.schema):
+            granted = list(found)
             yield f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {role}"
-            yield from self._grants(schema, [each for each in tables if each.kind != "f"])
-        for owner, schema in (
-            sorted({(each.owner, each.schema) for each in opened if each.owner != self.role})
-            if self.access.is_whole
-            else ()
-        ):
-            begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quoted(owner)} IN SCHEMA {quoted(schema)}"
-            yield f"{begin} GRANT SELECT ON TABLES TO {role}"
+            yield from self._grants(schema, [each for each in granted if each.kind != "f"])
+            for owner in sorted({each.owner for each in granted} - {self.role}) if self.access.is_whole else ():
+                begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quoted(owner)} IN SCHEMA {quoted(schema)}"
+                yield f"{begin} GRANT SELECT ON TABLES TO {role}"
 
     def _grants(self, schema: str, tables: list[PgRelation]) -> Iterator[str]:
         role = quoted(self.role)
