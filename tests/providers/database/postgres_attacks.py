@@ -178,6 +178,7 @@ ROADS = (
     "SELECT NULL::{0}",
     "SELECT (NULL::{0}).*",
     "SELECT NULL::{0}[]",
+    "SELECT 'a'::int, NULL::{0}",
     "SELECT NULL::_{0}",
     "SELECT * FROM json_populate_record(NULL::{0}, '{{}}')",
     "SELECT {0}(1)",

@@ -147,6 +147,8 @@ async def test_a_closed_column_is_answered_by_the_server_as_one_that_does_not_ex
         "SELECT $1::int, ssn FROM people",
         "SELECT ssn FROM people, orders o, orders q WHERE id = 1",
         "EXPLAIN SELECT ssn FROM people",
+        "SELECT ssn FROM people, generate_series(1, 2)",
+        "WITH people AS (SELECT ssn FROM people) SELECT * FROM people",
     ]
     other = [road.replace("ssn", "sns") for road in closed]
     there, nowhere = await asked(shop, closed, SHUT), await asked(shop, other, SHUT)

@@ -118,7 +118,7 @@ class PostgresEngine:
         state = ""
         try:
             answer: Answer = Failed(DENIED)
-            if not read.has_closed_type:
+            if not read.has_unknown_type:
                 answer = await execute(connection, read, parameters, limits, is_tried=is_tried)
         except TooLargeError:
             return Failed(f"A row of the answer is larger than {MAX_BATCH_BYTES // 2**20} MB.", None, Fault.MEMORY)

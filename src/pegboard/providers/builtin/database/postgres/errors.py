@@ -52,7 +52,7 @@ def discreet_failure(answer: Failed, state: str, statement: Statement, open_name
     """The same answer for what is closed as for what does not exist: made from the statement and what is open."""
     if answer.fault is Fault.AWAY:
         return answer
-    tables = [one for one in statement.tables if not _is_elsewhere(one, statement)]
+    tables = [one for one in statement.tables if not _is_elsewhere(one, statement, open_names)]
     columns = {table: open_names.columns(table.schema, table.name) for table in tables}
     for table, found in columns.items():
         if found is None:
@@ -67,7 +67,7 @@ def discreet_failure(answer: Failed, state: str, statement: Statement, open_name
         if state in ("42703", "42702") or (is_analysis and has_rows):
             return _absent(None, None, Fault.OTHER, columns)
     is_open = state == "42P01" and bool(statement.with_names)
-    if is_open or state in _DENIED_OR_ABSENT or statement.has_closed_type:
+    if is_open or state in _DENIED_OR_ABSENT or statement.has_unknown_type:
         return Failed(DENIED) if statement.writes else _absent(None, None, Fault.OTHER, columns)
     foreign = next((found for found in _QUOTED.finditer(answer.words) if found[1] not in statement.text), None)
     if foreign is None:
@@ -77,8 +77,10 @@ def discreet_failure(answer: Failed, state: str, statement: Statement, open_name
     return Failed(words, answer.position, answer.fault, answer.name)
 
 
-def _is_elsewhere(table: Name, statement: Statement) -> bool:
-    return table.schema == "information_schema" or (table.schema is None and table.name in statement.with_names)
+def _is_elsewhere(table: Name, statement: Statement, open_names: OpenNames) -> bool:
+    """A name that WITH gives may also be that of a table with closed columns."""
+    is_given = table.schema is None and table.name in statement.with_names
+    return table.schema == "information_schema" or (is_given and table.name not in open_names.partial)
 
 
 def _absent(

@@ -46,8 +46,7 @@ SELECT json_build_object(
     WHERE has_database_privilege(mine.oid, current_database(), 'CREATE')),
 'schemas', ARRAY(SELECT nspname FROM pg_namespace WHERE oid >= 16384 AND nspname NOT LIKE 'pg\\_%' OR nspname = 'public'
     ORDER BY nspname),
-'row_types', ARRAY(SELECT typname FROM pg_type WHERE oid >= 16384
-    AND (typtype = 'c' OR typbasetype >= 16384))
+'types', ARRAY(SELECT typname FROM pg_type WHERE oid < 16384 OR (typtype <> 'c' AND typbasetype < 16384))
 ) FROM login
 """  # noqa: S608 - put together from constants
 
@@ -136,8 +135,8 @@ class OpenNames:
     """Names of tables with closed columns."""
     closed: frozenset[str]
     """Names that only something closed has."""
-    row_types: frozenset[str]
-    """Types of rows that may hold something closed."""
+    types: frozenset[str]
+    """But for rows that may hold something closed."""
 
     def columns(self, schema: str | None, name: str) -> tuple[str, ...] | None:
         schemas = self.path if schema is None else (schema,)
@@ -210,7 +209,7 @@ class Privileges:
             self.path,
             frozenset(each.name for each in shut if each.oid in self.open_columns),
             frozenset(names.difference(*opened, *opened.values())),
-            frozenset(self.login["row_types"]) - whole,
+            frozenset(self.login["types"]) | whole,
         )
 
     def findings(self) -> tuple[Finding, ...]:

@@ -101,7 +101,7 @@ class Statement:
     """Whether columns of tables are joined or renamed by what there is: NATURAL JOIN, `t(a, b)`."""
     has_rows: bool = False
     """Whether it uses rows without naming their columns: a star, a function as a table."""
-    has_closed_type: bool = False
+    has_unknown_type: bool = False
 
     @property
     def writes(self) -> bool:
@@ -266,7 +266,7 @@ class _Walk:
                 raise _refused(
                     f"The type {name} looks names up in the catalog.", "Use search_schemas for what there is."
                 )
-            self._found.has_closed_type |= name in self._open_names.row_types
+            self._found.has_unknown_type |= name not in self._open_names.types
 
     def _function(self, node: Any) -> None:
         name = _name(node.funcname, node.location)
