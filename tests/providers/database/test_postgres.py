@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.providers.database.postgres_shop import Shop
 
-from pegboard.core.database import EVERYTHING, Cut, Failed, Fault, Field, Limits, Refused, Rows, Severity
+from pegboard.core.database import EVERYTHING, Cut, Failed, Fault, Field, FindingSeverity, Limits, Refused, Rows
 from pegboard.core.database.marks import Mark
 from pegboard.ports.databases import SourceAway
 from pegboard.providers.builtin.database.postgres import postgresql_engine
@@ -313,7 +313,7 @@ async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the
     assert told.words.startswith("PostgreSQL at 127.0.0.1:1/shop cannot be reached: ")
     assert "hidden" not in told.words
     checked = await engine.check()
-    assert [finding.severity for finding in checked.findings] == [Severity.REFUSED_UNLESS_FORCED]
+    assert [finding.severity for finding in checked.findings] == [FindingSeverity.REFUSED_UNLESS_FORCED]
     with pytest.raises(SourceAway):
         await engine.schema()
 

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from tests.providers.database.postgres_shop import SHUT, Shop, access, make_shop
 
-from pegboard.core.database import EVERYTHING, Access, Checked, Failed, Fault, Limits, Refused, Rows, Severity
+from pegboard.core.database import EVERYTHING, Access, Checked, Failed, Fault, FindingSeverity, Limits, Refused, Rows
 from pegboard.ports.databases import SourceAway
 from pegboard.providers.builtin.database.postgres import postgresql_engine, postgresql_role_manager
 from pegboard.providers.builtin.database.unreadable import WAITS
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 LIMITS = Limits(seconds=20)
 SOMETHING = "Something that the statement names does not exist or cannot be read, and * means every column"
-REFUSED, FORCED = Severity.REFUSED, Severity.REFUSED_UNLESS_FORCED
+REFUSED, FORCED = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Case:
     made: str
     """What an administrator runs before; `{0}` is the login."""
     rule: Access
-    severity: Severity
+    severity: FindingSeverity
     words: str
     statement: str = ""
     writes: bool = False

@@ -150,6 +150,7 @@ async def test_a_login_is_created_checked_refused_and_repaired_by_commands(owned
     await _run(owned, "DROP TABLE customers, staff")
     assert (missing.code, printed.code, applied.code, checked.code) == (1, 0, 0, 0), (printed.err, applied.err)
     assert "CREATE ROLE " in printed.out
+    assert ";;" not in printed.out + refused.out
     assert "known-to-nobody" not in printed.out + applied.out + applied.err
 
     assert "Ada" in answered.out

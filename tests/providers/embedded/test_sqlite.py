@@ -12,10 +12,10 @@ from pegboard.core.database import (
     EVERYTHING,
     Access,
     Column,
+    FindingSeverity,
     Limits,
     NamePattern,
     Relation,
-    Severity,
     Table,
     TableName,
     name_pattern,
@@ -292,7 +292,7 @@ async def test_a_file_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Pa
             with pytest.raises(SourceAway, match=r"db|folder"):
                 await engine.schema()
             checked = await engine.check()
-            assert [finding.severity for finding in checked.findings] == [Severity.REFUSED_UNLESS_FORCED]
+            assert [finding.severity for finding in checked.findings] == [FindingSeverity.REFUSED_UNLESS_FORCED]
 
 
 @pytest.mark.behaviour("databases.unopenable")

@@ -1,7 +1,7 @@
 """Databases as the core knows them: what a source is called, what of it may be read, and how much of an answer is."""
 
 from .access import EVERYTHING, Access, BadPattern, NamePattern, name_pattern
-from .answer import Answer, Checked, Failed, Fault, Field, Finding, FindingSeverity, Refused, Rows, Severity
+from .answer import Answer, Checked, Failed, Fault, Field, Finding, FindingSeverity, Refused, Rows
 from .catch import Catch, Cut, Row
 from .cell import cell
 from .limits import Limits
@@ -30,7 +30,6 @@ __all__ = [
     "Row",
     "Rows",
     "Schema",
-    "Severity",
     "SourceId",
     "Table",
     "TableName",

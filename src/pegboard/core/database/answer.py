@@ -98,9 +98,6 @@ class FindingSeverity(Enum):
                 assert_never(self)
 
 
-Severity = FindingSeverity
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something about a source that its operator should know. Agents never see it."""

@@ -17,11 +17,11 @@ from pegboard.core.database import (
     Failed,
     Fault,
     Finding,
+    FindingSeverity,
     Limits,
     Refused,
     Rows,
     Schema,
-    Severity,
 )
 from pegboard.ports.databases import Parameters, SourceAway
 from pegboard.providers.builtin.database.unreadable import DENIED, Unreadable
@@ -58,7 +58,7 @@ class PostgresEngine:
         try:
             privileges = await self._read_privileges()
         except SourceAway as away:
-            return Checked("", None, (Finding(str(away), Severity.REFUSED_UNLESS_FORCED),))
+            return Checked("", None, (Finding(str(away), FindingSeverity.REFUSED_UNLESS_FORCED),))
         findings = await anyio.to_thread.run_sync(privileges.findings)
         return Checked(f"PostgreSQL {privileges.login['version']}", privileges.role, findings)
 

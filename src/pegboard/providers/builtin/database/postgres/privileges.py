@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Final
 
-from pegboard.core.database import Access, Finding, Severity
+from pegboard.core.database import Access, Finding, FindingSeverity
 
 _MINE: Final = """
 WITH RECURSIVE login AS (SELECT coalesce(max(oid::bigint), 0)::oid AS oid FROM pg_roles WHERE rolname = $1),
@@ -221,9 +221,9 @@ class Privileges:
             for number, (words, names, severity) in enumerate(found)
         )
 
-    def _kinds(self) -> Iterator[tuple[str, list[str], Severity]]:
+    def _kinds(self) -> Iterator[tuple[str, list[str], FindingSeverity]]:
         login, is_whole = self.login, self.access.is_whole
-        refused, forced = Severity.REFUSED, Severity.REFUSED_UNLESS_FORCED
+        refused, forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
         worst = forced if is_whole else refused
         if "SUPERUSER" in login["attributes"]:
             words = "is a superuser and reads everything; write a login of its own into the URL of the source"

@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import asyncpg
 
-from pegboard.core.database import Access, Severity
+from pegboard.core.database import Access, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceAway
 
 from .connection import connect, place
@@ -60,7 +60,7 @@ class PostgresRoleManager:
                 statement = f"CREATE ROLE {quoted(role)} LOGIN{by_password}"
             await connection.execute(statement)
         for finding in (await self._privileges(connection, role)).findings():
-            if finding.severity is Severity.REFUSED:
+            if finding.severity is FindingSeverity.REFUSED:
                 raise SourceAway(f"The statements did not suffice, so nothing was changed: {finding.message}")
         await connection.execute("COMMIT")
 
