@@ -6,7 +6,7 @@ import pytest
 from tests.cli.terminal import Pegboard, peer
 
 from pegboard.core.status import REMEDIES, Status
-from pegboard.surfaces.cli.searching import _left_out
+from pegboard.surfaces.cli.searching import _WIDTH, _left_out, _start
 
 BOARD = {
     "servers": {"three": peer("many", "3", trust="open", disabled_tools=["tool_00002"])},
@@ -91,3 +91,9 @@ def test_what_filters_left_out_is_told_by_the_names_of_their_options() -> None:
     }
     counted = {"omitted_total": 6, "matched_before_filters": 9, "omitted_by_filter": by}
     assert _left_out("", counted) == ("The filters left out 6 of 9: --read-only 2, --exclude-open-world 1, --server 3.")
+
+
+def test_a_long_description_is_cut_at_the_width_of_its_column() -> None:
+    assert _start("x" * _WIDTH) == "x" * _WIDTH
+    assert _start("x" * (_WIDTH + 1)) == "x" * (_WIDTH - 1) + "…"
+    assert _start(" a line\nand another ") == "a line and another"

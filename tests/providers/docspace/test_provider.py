@@ -274,3 +274,14 @@ def test_what_is_listed_says_what_a_caller_may_choose_from() -> None:
         "default": 6,
     }
     assert schema["required"] == ["title", "filters"]
+
+
+def test_an_authorization_header_alone_does_not_replace_the_operators_credentials() -> None:
+    operator, key = ada("http://127.0.0.1:1"), b"a-key-of-the-caller"
+    hall = Hall(lambda: operator, clock, lends=Lends())
+    place = {b"x-mcp-base-url": b"http://127.0.0.1:1"}
+    assert hall.access(operator, {b"authorization": key}) is operator
+    assert hall.access(operator, {}) is operator
+    own = hall.access(operator, {**place, b"x-mcp-api-key": key})
+    assert isinstance(own, Access)
+    assert own.credential == ApiKey(key.decode())
