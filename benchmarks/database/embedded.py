@@ -16,7 +16,7 @@ from pegboard.core.database import EVERYTHING
 
 @asynccontextmanager
 async def sqlite(folder: Path) -> AsyncIterator[Measurable]:
-    from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+    from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
     path = folder / "sales.db"
     connection = sqlite3.connect(path, check_same_thread=False, cached_statements=0)
@@ -53,7 +53,7 @@ async def duckdb(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
     try:
         import duckdb as driver
 
-        from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
+        from pegboard.providers.builtin.database.worker.engine import duckdb_engine
     except ImportError as error:
         yield Unavailable(f"{error.name} is not installed")
         return

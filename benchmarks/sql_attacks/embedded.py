@@ -13,8 +13,7 @@ from benchmarks.sql_attacks.control import control
 from benchmarks.sql_attacks.stage import NotHereError
 from pegboard.core.database import Access
 from pegboard.ports.databases import Engine
-from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
-from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 _BESIDE = ("-shm", "-wal", "-journal", ".wal")
 """What an engine itself keeps beside a file while it is open."""

@@ -92,11 +92,11 @@ def _engine(database: "Database", found: "Located") -> "Engine":
 
     match found.dialect:
         case Dialect.SQLITE:
-            from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+            from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
             return sqlite_engine(found.where, database.access, writes=database.writes)
         case Dialect.DUCKDB:
-            from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
+            from pegboard.providers.builtin.database.worker.engine import duckdb_engine
 
             return duckdb_engine(found.where, database.access)
         case Dialect.POSTGRESQL:

@@ -20,8 +20,7 @@ from pegboard.gateway.database.schema_reader import Pace
 from pegboard.gateway.database.schema_search import SchemaFinder
 from pegboard.gateway.meanings import Meanings
 from pegboard.ports.databases import Engine, SourceAway
-from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
-from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,8 @@ import pytest
 from pegboard.core.database import EVERYTHING, Access, Column, Limits, Relation, Table, TableName
 from pegboard.core.database.marks import Mark
 from pegboard.ports.databases import Engine, Failed, Fault, Field, Parameters, Refused, Rows
-from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
 from pegboard.providers.builtin.database.unreadable import miscounted
+from pegboard.providers.builtin.database.worker.engine import duckdb_engine
 
 pytestmark = pytest.mark.anyio
 SHOP = """

@@ -10,9 +10,9 @@ import pytest
 
 from pegboard.core.database import EVERYTHING, Access, Failed, Fault, Limits, NamePattern, name_pattern
 from pegboard.ports.databases import Answer, Rows
-from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
-from pegboard.providers.builtin.database.sqlite.errors import WRITES_BEYOND
+from pegboard.providers.builtin.database.sqlite.authorizer import WRITES_BEYOND
 from pegboard.providers.builtin.database.unreadable import WAITS
+from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio
 MADE = """

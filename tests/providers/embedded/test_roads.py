@@ -12,8 +12,7 @@ from tests.support.roads import LIMITS, gone
 
 from pegboard.core.database import Access, NamePattern, name_pattern
 from pegboard.ports.databases import Engine, Failed, Fault, Rows
-from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
-from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
 

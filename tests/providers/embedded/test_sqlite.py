@@ -23,7 +23,7 @@ from pegboard.core.database import (
 from pegboard.core.database.marks import Mark
 from pegboard.core.folded import Json
 from pegboard.ports.databases import Engine, Failed, Fault, Field, Parameters, Refused, Rows, SourceAway
-from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio
 SHOP = """

@@ -9,8 +9,8 @@ import pytest
 
 from pegboard.core.database import EVERYTHING, Access, Limits, NamePattern, name_pattern
 from pegboard.ports.databases import Answer, Refused
-from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
 from pegboard.providers.builtin.database.unreadable import WAITS
+from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio
 SHOP = """

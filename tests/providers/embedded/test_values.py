@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from pegboard.core.database import EVERYTHING, Limits
 from pegboard.ports.databases import Engine, Failed, Fault, Refused, Rows
-from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
-from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
 

@@ -15,8 +15,7 @@ from benchmarks.sql_attacks.case import read
 
 from pegboard.core.database import EVERYTHING, Access, Limits, NamePattern, name_pattern
 from pegboard.ports.databases import Answer, Engine, Failed, Refused, Rows
-from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
-from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
 HERE = Path(__file__).parent

@@ -13,8 +13,7 @@ import pytest
 
 from pegboard.core.database import EVERYTHING, Access, Dialect, Limits, NamePattern, name_pattern
 from pegboard.ports.databases import Failed, Fault, Rows
-from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
-from pegboard.providers.builtin.database.worker.engine import WorkerEngine
+from pegboard.providers.builtin.database.worker.engine import WorkerEngine, sqlite_engine
 from pegboard.providers.builtin.database.worker.frames import Setup
 
 pytestmark = pytest.mark.anyio
@@ -148,8 +147,8 @@ async def test_what_needs_too_much_memory_ends_within_its_worker(tmp_path: Path)
 
 async def test_a_worker_that_nobody_uses_is_ended_and_a_closed_engine_has_none(tmp_path: Path) -> None:
     path = shop(tmp_path / "shop.db")
-    setup = Setup("sqlite", path, EVERYTHING, False, 768 * 1024 * 1024, 0)
-    engine = WorkerEngine(Dialect.SQLITE, setup, idle_seconds=0.05)
+    setup = Setup(Dialect.SQLITE, path, EVERYTHING, False, 768 * 1024 * 1024, 0)
+    engine = WorkerEngine(setup, idle_seconds=0.05)
     with anyio.fail_after(60):
         assert isinstance(await engine.run("SELECT 1", (), Limits()), Rows)
         await gone(workers())
@@ -178,7 +177,7 @@ def _worked(pid: int) -> float:
 GATEWAY = """
 import sys, anyio
 from pegboard.core.database import EVERYTHING, Limits
-from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
 async def main():
     engine = sqlite_engine(sys.argv[1], EVERYTHING, writes=True)

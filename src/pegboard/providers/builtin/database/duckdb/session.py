@@ -1,16 +1,25 @@
-"""One DuckDB file in a worker: opened on first use, opened again when it changes, and queried."""
+"""One DuckDB file in a worker: opened again when it changes, and queried."""
 
 import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Limits, Refused, Schema
+from pegboard.core.database import Answer, Catch, Failed, Fault, Limits, Refused, Rows
 from pegboard.core.folded import Json
-from pegboard.providers.builtin.database.files import schema_findings
+from pegboard.providers.builtin.database.tokens import find_position, tokenize
 from pegboard.providers.builtin.database.unreadable import miscounted
-from pegboard.providers.builtin.database.worker.errors import UnavailableError, out_of_time
-from pegboard.providers.builtin.database.worker.watch import Watch
+from pegboard.providers.builtin.database.worker.frames import Run
+from pegboard.providers.builtin.database.worker.session import (
+    Faults,
+    OpenFile,
+    Session,
+    UnavailableError,
+    bad_parameters,
+    failure,
+    mismatched_names,
+)
 
 try:
     import duckdb
@@ -19,133 +28,164 @@ except ImportError:
         "DuckDB is not installed beside Pegboard. Install it: pip install 'pegboard[databases]', or pip install duckdb."
     ) from None
 
-from .connection import connect, explain_failed_opening, lock
-from .execution import explain_error, fetch
-from .functions import computing_functions, own_macros
-from .schema import read_schema
-from .statement import Grammar, Statement, judge, safe_macros
-from .views import make_views
+from .connection import connect, lock
+from .statement import Grammar, Statement
+from .views import make_views, read_schema
 
 _NO_CATALOG: Final = Refused(
     "The catalog cannot be read where part of the source is closed.",
     "Use search_schemas, SHOW TABLES or DESCRIBE with the name of a table.",
 )
 _NO_PLAN: Final = Refused("Statements are not explained where part of the source is closed.", "Run the query itself.")
+_LOSSY_TYPE: Final = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\b(?P<type>INTERVAL|TIMESTAMP_NS|TIME_NS)(?=[,)\[]|$)"""
+)
+"""In the name of a type, not in that of a field or of an enum's value: the driver turns months into thirty days, and
+drops the last three digits of nanoseconds."""
+_END: Final = re.compile(r";(?:[\s;]|--[^\n]*|/\*.*?\*/)*\Z", re.DOTALL)
+_FAULTS: Final[Faults] = (
+    (re.compile(r"Table with name (.+?) does not exist"), Fault.NO_TABLE),
+    (re.compile(r'Referenced (?:column|table) "?(.+?)"? not found'), Fault.NO_COLUMN),
+    (re.compile(r'column "(.+?)" (?:does not exist|not found)', re.IGNORECASE), Fault.NO_COLUMN),
+    (re.compile(r"does not have a column named \"(.+?)\""), Fault.NO_COLUMN),
+    (re.compile(r"Function with name (.+?) does not exist"), Fault.NO_FUNCTION),
+    (re.compile(r'^Parser Error(?:.*?at or near "(.+?)")?', re.DOTALL), Fault.SYNTAX),
+    (re.compile(r"^Out of Memory Error|failed to allocate|maximum supported string size"), Fault.MEMORY),
+    (re.compile(r"^IO Error"), Fault.AWAY),
+)
+_SUGGESTIONS: Final = re.compile(r"\n+(?:LINE \d+:|Did you mean|Candidate).*", re.DOTALL)
+"""They may name what is closed; the gateway suggests names itself."""
+_MAX_ERROR_LENGTH: Final = 1_000
 
 
 @dataclass(frozen=True)
-class _OpenFile:
+class _OpenFile(OpenFile):
+    """A file that is open for reading."""
+
     connection: duckdb.DuckDBPyConnection
-    whole: Schema
-    schema: Schema
-    """All that is open."""
-    functions: frozenset[str]
-    stamp: str
+    grammar: Grammar
     secret: str | None = None
     """The name of the file's own database, where part of it is closed."""
 
+    def close(self) -> None:
+        self.connection.close()
+        self.grammar.close()
 
-class DuckdbSession:
-    def __init__(self, path: str, access: Access) -> None:
-        self._path = path
-        self._access = access
-        self._opened: _OpenFile | None = None
-        self._watch = Watch()
-        self._grammar = Grammar()
 
-    def check(self) -> Checked:
-        opened = self._open()
-        findings = schema_findings(self._access, opened.whole, opened.schema)
-        return Checked(f"DuckDB {duckdb.__version__}", None, findings)
+class DuckdbSession(Session[_OpenFile]):
+    """A session with one DuckDB file."""
 
-    def schema(self) -> Schema:
-        return self._open().schema
+    ERRORS = (duckdb.Error, RuntimeError, ValueError, OverflowError, TypeError)
+    VERSION = f"DuckDB {duckdb.__version__}"
+    HEADER = (8, b"DUCK")
 
-    def stamp(self) -> str:
-        return self._open().stamp
-
-    def interrupt(self) -> None:
-        self._watch.stop()
-
-    def run(self, statement: str, parameters: list[Json] | dict[str, Json], limits: Limits, *, write: bool) -> Answer:
-        if write:
+    def _run(self, run: Run) -> Answer:
+        if run.write:
             return Refused("DuckDB sources are read-only.", "Write with the program that owns the file.")
-        opened = self._open()
-        self._watch.start()
-        judged = self._judge(opened, statement, parameters)
+        opened, parameters = self._open(), run.parameters
+        judged = _judge(opened, run)
         if not isinstance(judged, Statement):
             return judged
-        names, given = judged.parameters, _given_names(parameters)
-        if isinstance(parameters, list) and len(given) != len(names):
-            return Failed(miscounted(len(names), len(given), "?"), fault=Fault.PARAMETERS)
-        for name in sorted(names - given):
-            return Failed(f"No value was given for the parameter {name!r}.", fault=Fault.PARAMETERS)
-        for name in sorted(given - names):
-            return Failed(f"The statement has no parameter {name!r}.", fault=Fault.PARAMETERS)
         if isinstance(parameters, dict):
             parameters = {name.removeprefix("$"): value for name, value in parameters.items()}
-        if self._watch.is_stopped():
-            return out_of_time(limits.seconds)
-        try:
-            with self._watch.over(opened.connection):
-                return fetch(opened.connection, statement, parameters, limits, self._watch)
-        except (duckdb.Error, RuntimeError, ValueError, OverflowError, TypeError) as error:
-            if self._watch.is_stopped():
-                return out_of_time(limits.seconds)
-            return explain_error(error, statement)
+            problem = mismatched_names(judged.parameters, parameters)
+        elif len(parameters) != len(judged.parameters):
+            problem = bad_parameters(miscounted(len(judged.parameters), len(parameters), "?"))
+        else:
+            problem = mismatched_names(judged.parameters, [str(place) for place in range(1, len(parameters) + 1)])
+        if problem is not None:
+            return problem
+        return self._attempt(
+            opened.connection,
+            run.limits.seconds,
+            lambda: self._fetch(opened.connection, run.statement, parameters, run.limits),
+            lambda error: _explain(error, run.statement),
+        )
 
-    def _judge(self, opened: _OpenFile, statement: str, parameters: list[Json] | dict[str, Json]) -> Statement | Answer:
-        try:
-            judged = judge(self._grammar, statement, opened.functions)
-        except (duckdb.Error, RuntimeError) as error:
-            failed = explain_error(error, statement)
-            if failed.fault is not Fault.SYNTAX or not parameters:
-                return failed
-            mark = "?" if isinstance(parameters, list) else "$name"
-            return replace(failed, words=f"{failed.words.rstrip('.')}. Write {mark} in it where a value belongs.")
-        if isinstance(judged, Statement) and opened.secret is not None:
-            if judged.reads_catalog or opened.secret in judged.names:
-                return _NO_CATALOG
-            if judged.is_explain:
-                return _NO_PLAN
-        return judged
-
-    def _open(self) -> _OpenFile:
-        """Raises `UnavailableError`."""
-        try:
-            found = os.stat(self._path)
-            stamp = f"{found.st_dev}-{found.st_ino}-{found.st_mtime_ns}-{found.st_size}"
-        except OSError:
-            stamp = ""
-        if self._opened is None or self._opened.stamp != stamp:
-            opened, self._opened = self._opened, None
-            if opened is not None:
-                opened.connection.close()
+    def _fetch(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        statement: str,
+        values: list[Json] | dict[str, Json],
+        limits: Limits,
+    ) -> Rows:
+        connection.execute(statement, values)
+        described = connection.description or ()
+        names, types = [str(each[0]) for each in described], [str(each[1]) for each in described]
+        exact = _with_exact_values(statement, types)
+        if exact is not None:
             try:
-                self._opened = self._open_anew(stamp)
-            except duckdb.Error as error:
-                raise UnavailableError(explain_failed_opening(self._path, error)) from None
-        return self._opened
+                connection.execute(exact, values)
+            except duckdb.Error:  # it cannot be part of another statement: its values are as exact as the driver's
+                connection.execute(statement, values)
+        catch = Catch(limits)
+        while (wanted := catch.wanted) and (rows := connection.fetchmany(wanted)):
+            catch.take(rows)
+        return self._rows(names, types, catch)
 
-    def _open_anew(self, stamp: str) -> _OpenFile:
-        database = Path(self._path).stem
+    def _stamp(self, opened: _OpenFile | None = None) -> str:
+        found = os.stat(self._path)
+        return f"{found.st_dev}-{found.st_ino}-{found.st_mtime_ns}-{found.st_size}"
+
+    def _open_anew(self) -> _OpenFile:
+        stamp, database, grammar = self._stamp(), Path(self._path).stem, Grammar()
         if not self._access.is_whole:
-            views = make_views(self._path, database, self._access, self._grammar)
-            return _OpenFile(views.connection, views.whole, views.schema, views.functions, stamp, views.secret)
+            views = make_views(self._path, database, self._access, grammar)
+            return _OpenFile(views.whole, views.schema, stamp, views.connection, grammar, views.secret)
         connection = connect(self._path)
         try:
             name = str((connection.execute("SELECT current_database()").fetchone() or (database,))[0])
-            schema = read_schema(connection, name)
+            schema, _ = read_schema(connection, name)
             lock(connection)
-            functions = computing_functions(connection)
-            functions |= safe_macros(self._grammar, functions, own_macros(connection))
-            return _OpenFile(connection, schema, schema, functions, stamp)
+            grammar.admit_macros(connection)
         except BaseException:
             connection.close()
             raise
+        return _OpenFile(schema, schema, stamp, connection, grammar)
+
+    def _explain_opening(self, words: str) -> str:
+        words = words.partition("\n")[0]
+        if "set lock" in words.lower():
+            return (
+                f"{self._path!r} is open in a process that writes it, and DuckDB lets nobody else read it. "
+                "Close it there."
+            )
+        if "version" in words.lower():
+            return f"{self._path!r} was written by another version of DuckDB: {words}"
+        return f"{self._path!r} cannot be opened: {words}"
 
 
-def _given_names(parameters: list[Json] | dict[str, Json]) -> set[str]:
-    if isinstance(parameters, list):
-        return {str(place) for place in range(1, len(parameters) + 1)}
-    return {name.removeprefix("$") for name in parameters}
+def _judge(opened: _OpenFile, run: Run) -> Statement | Answer:
+    try:
+        judged = opened.grammar.judge(run.statement)
+    except (duckdb.Error, RuntimeError) as error:
+        failed = _explain(error, run.statement)
+        if failed.fault is not Fault.SYNTAX or not run.parameters:
+            return failed
+        mark = "?" if isinstance(run.parameters, list) else "$name"
+        return replace(failed, words=f"{failed.words.rstrip('.')}. Write {mark} in it where a value belongs.")
+    if isinstance(judged, Statement) and opened.secret is not None:
+        if judged.reads_catalog or opened.secret in judged.names:
+            return _NO_CATALOG
+        if judged.is_explain:
+            return _NO_PLAN
+    return judged
+
+
+def _with_exact_values(statement: str, types: list[str]) -> str | None:
+    """The same rows with values of lossy types as text; `None` where there are none."""
+    as_text = [_LOSSY_TYPE.sub(lambda found: "VARCHAR" if found["type"] else found.group(), each) for each in types]
+    if as_text == types:
+        return None
+    columns = ", ".join(
+        f"#{place}" if type == given else f"CAST(#{place} AS {type})"
+        for place, (type, given) in enumerate(zip(as_text, types, strict=True), 1)
+    )
+    return f"SELECT {columns} FROM ({_END.sub('', statement)}\n)"  # noqa: S608 - the statement has been judged
+
+
+def _explain(error: Exception, statement: str) -> Failed:
+    words = _SUGGESTIONS.sub("", str(error)).strip()[:_MAX_ERROR_LENGTH]
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return Failed(words, fault=Fault.MEMORY)
+    return failure(words, _FAULTS, lambda name: find_position(tokenize(statement), name))

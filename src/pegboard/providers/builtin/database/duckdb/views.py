@@ -1,45 +1,85 @@
-"""What is open of a file, as views of a database in memory. The file itself is attached under a name that is secret.
+"""The schema of a DuckDB file, and what is open of it as views of a database in memory. The file itself is attached
+under a name that is secret.
 
 DuckDB has no privileges: a statement can name these views, and nothing else finds its way into the search path.
 """
 
 import secrets
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 import duckdb
 
-from pegboard.core.database import Access, Schema, Table, TableName, narrowed
-from pegboard.providers.builtin.database.generated_columns import generated_from_closed
-from pegboard.providers.builtin.database.sqlite.statement import names_in, tokenize
+from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, narrowed
+from pegboard.providers.builtin.database.tokens import generated_from_closed, names_in, quote_name, tokenize
 
-from .connection import attach, connect_to_memory, lock, quote_name
-from .functions import computing_functions
-from .schema import read_definitions, read_schema
-from .statement import Grammar, is_safe_query
+from .connection import attach, connect, lock
+from .statement import Grammar
 
+_TABLES: Final = """
+    SELECT schema_name, table_name, comment, estimated_size, false, sql FROM duckdb_tables() WHERE database_name = $1
+    UNION ALL
+    SELECT schema_name, view_name, comment, NULL, true, sql FROM duckdb_views()
+    WHERE database_name = $1 AND NOT internal ORDER BY ALL
+"""
+_COLUMNS: Final = """
+    SELECT schema_name, table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
+    WHERE database_name = ? AND NOT internal ORDER BY schema_name, table_name, column_index
+"""
+_KEYS: Final = """
+    SELECT schema_name, table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names
+    FROM duckdb_constraints() WHERE database_name = ? AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
+    ORDER BY schema_name, table_name, constraint_index
+"""
 _TAKEN_NAMES: Final = frozenset({"memory", "system", "temp", "main"})
+
+Definitions = Mapping[TableName, str]
+"""The statements that make tables and views."""
 
 
 @dataclass(frozen=True)
 class OpenViews:
+    """A database in memory that has what is open of a file."""
+
     connection: duckdb.DuckDBPyConnection
     secret: str
     """The name that the file is attached under."""
     whole: Schema
     schema: Schema
     """All that is open."""
-    functions: frozenset[str]
-    """Those that statements may call."""
+
+
+def read_schema(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[Schema, Definitions]:
+    """All of it, open or not."""
+    columns: dict[TableName, list[Column]] = defaultdict(list)
+    for schema, table, column, kind, nullable, comment in connection.execute(_COLUMNS, [database]).fetchall():
+        columns[TableName(schema, table)].append(Column(column, kind, bool(nullable), comment or ""))
+    keys: dict[TableName, tuple[str, ...]] = {}
+    relations: list[Relation] = []
+    for schema, table, kind, own, other, others in connection.execute(_KEYS, [database]).fetchall():
+        name = TableName(schema, table)
+        if kind == "PRIMARY KEY":
+            keys[name] = tuple(own)
+        else:
+            # A foreign key reaches no further than its own schema.
+            relations.append(Relation(name, tuple(own), TableName(schema, other), tuple(others)))
+    tables: list[Table] = []
+    definitions: dict[TableName, str] = {}
+    for schema, table, comment, rows, is_view, statement in connection.execute(_TABLES, [database]).fetchall():
+        if columns[name := TableName(schema, table)]:
+            tables.append(Table(name, tuple(columns[name]), keys.get(name, ()), comment or "", bool(is_view), rows))
+            definitions[name] = str(statement)
+    return Schema(Dialect.DUCKDB, tuple(tables), tuple(relations), "main"), definitions
 
 
 def make_views(path: str, database: str, access: Access, grammar: Grammar) -> OpenViews:
-    """Raises `UnavailableError`."""
-    connection, secret = connect_to_memory(), f"h{secrets.token_hex(16)}"
+    """Raises as `duckdb` does."""
+    connection, secret = connect(), f"h{secrets.token_hex(16)}"
     try:
         attach(connection, path, secret)
-        whole, definitions = read_schema(connection, secret), read_definitions(connection, secret)
+        whole, definitions = read_schema(connection, secret)
         schema = narrowed(whole, _close_derived(whole, definitions, access))
         if database.lower() not in _TAKEN_NAMES:
             # Under the file's own name, so that full names work.
@@ -47,45 +87,47 @@ def make_views(path: str, database: str, access: Access, grammar: Grammar) -> Op
             connection.execute(f"USE {quote_name(database)}")
         for name in sorted({table.name.schema for table in schema.tables}):
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quote_name(name)}")
-        functions = computing_functions(connection)
         column_counts = {table.name: len(table.columns) for table in whole.tables}
-        views = dict[TableName, Table]()
-        made = set[TableName]()
+        is_partly_closed = any(len(table.columns) < column_counts[table.name] for table in schema.tables)
+        made, views = set[TableName](), list[Table]()
         for table in schema.tables:
+            statement = definitions[table.name]
             if not table.is_view or access.allows_by_name(*table.name):
                 columns = ", ".join(quote_name(column.name) for column in table.columns)
                 source = quote_name(secret, *table.name)
                 connection.execute(f"CREATE VIEW {quote_name(*table.name)} AS SELECT {columns} FROM {source}")  # noqa: S608 - names are quoted
                 made.add(table.name)
-            # A view with a closed column is closed: without the column it would be another view.
-            elif len(table.columns) == column_counts[table.name] and is_safe_query(
-                grammar, _query_of(definitions[table.name]), functions
+            # A view with a closed column is closed: without the column it would be another view. And a `NATURAL JOIN`
+            # would pair other rows without the closed columns.
+            elif (
+                len(table.columns) == column_counts[table.name]
+                and not (is_partly_closed and "natural" in names_in(tokenize(statement)))
+                and grammar.is_safe_query(_query_of(statement))
             ):
-                views[table.name] = table
-        is_partly_closed = any(len(table.columns) < column_counts[table.name] for table in schema.tables)
-        made |= _make_own_views(connection, views, definitions, may_join_naturally=not is_partly_closed)
+                views.append(table)
+        # The file's own views, as far as they work with what is open. One may need another.
+        while more := {view.name for view in views if view.name not in made and _make(connection, view, definitions)}:
+            made |= more
         lock(connection)
     except BaseException:
         connection.close()
         raise
     tables = tuple(table for table in schema.tables if table.name in made)
     relations = tuple(each for each in schema.relations if each.table in made and each.to in made)
-    return OpenViews(connection, secret, whole, replace(schema, tables=tables, relations=relations), functions)
+    return OpenViews(connection, secret, whole, replace(schema, tables=tables, relations=relations))
 
 
-def _close_derived(found: Schema, definitions: Mapping[TableName, str], access: Access) -> Access:
+def _close_derived(whole: Schema, definitions: Definitions, access: Access) -> Access:
     """Columns that are computed from closed ones are closed too, and so are full-text indexes over them."""
     closed: list[tuple[str, ...]] = []
     closed_indexes: set[str] = set()
-    for table in found.tables:
-        schema, name = table.name
-        if not table.is_view and access.opens(schema, name):
-            closed += [
-                (schema, name, column) for column in generated_from_closed(table, definitions[table.name], access)
-            ]
-        if not all(access.opens_column(schema, name, column.name) for column in table.columns):
-            closed_indexes.add(f"fts_{schema}_{name}".casefold())
-    closed += [tuple(table.name) for table in found.tables if table.name.schema.casefold() in closed_indexes]
+    for table in whole.tables:
+        if not table.is_view and access.opens(*table.name):
+            generated = generated_from_closed(table, definitions[table.name], access)
+            closed += [(*table.name, column) for column in generated]
+        if not all(access.opens_column(*table.name, column.name) for column in table.columns):
+            closed_indexes.add(f"fts_{table.name.schema}_{table.name.table}".casefold())
+    closed += [tuple(table.name) for table in whole.tables if table.name.schema.casefold() in closed_indexes]
     return access.closing(*closed)
 
 
@@ -99,35 +141,15 @@ def _query_of(view: str) -> str:
     return ""
 
 
-def _make_own_views(
-    connection: duckdb.DuckDBPyConnection,
-    views: Mapping[TableName, Table],
-    definitions: Mapping[TableName, str],
-    *,
-    may_join_naturally: bool,
-) -> set[TableName]:
-    """The file's own views that work with what is open, by their own statements. One may need another, so they are
-    tried until none is added. A `NATURAL JOIN` would pair other rows without the closed columns."""
-    made = set[TableName]()
-    while True:
-        before = len(made)
-        for name, view in views.items():
-            statement = definitions[name]
-            if name in made or ("natural" in names_in(tokenize(statement)) and not may_join_naturally):
-                continue
-            if _make_own_view(connection, view, statement):
-                made.add(name)
-        if len(made) == before:
-            return made
-
-
-def _make_own_view(connection: duckdb.DuckDBPyConnection, view: Table, statement: str) -> bool:
+def _make(connection: duckdb.DuckDBPyConnection, view: Table, definitions: Definitions) -> bool:
+    """Whether it can be made by its own statement, and has the same columns."""
+    name = quote_name(*view.name)
     try:
-        connection.execute(statement)
-        described = connection.execute(f"DESCRIBE {quote_name(*view.name)}").fetchall()
+        connection.execute(definitions[view.name])
+        described = connection.execute(f"DESCRIBE {name}").fetchall()
         if [row[0] for row in described] == [column.name for column in view.columns]:
             return True
-        connection.execute(f"DROP VIEW {quote_name(*view.name)}")
     except duckdb.Error:
-        connection.execute(f"DROP VIEW IF EXISTS {quote_name(*view.name)}")
+        pass
+    connection.execute(f"DROP VIEW IF EXISTS {name}")
     return False

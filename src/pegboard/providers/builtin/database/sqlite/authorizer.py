@@ -2,7 +2,7 @@
 
 SQLite asks for every column read, also within views, subqueries and triggers. It does not ask for the columns that
 `NATURAL JOIN` and `JOIN … USING` compare. Statements cannot reach closed ones that way, because each compiles on the
-shadow first (`shadow.py`); views and triggers are closed by their text (`closing.py`).
+shadow first; views and triggers are closed by their text (`shadow.py`).
 """
 
 import re
@@ -10,33 +10,57 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from typing import Final
 
-from pegboard.core.database import Access, Schema
+from pegboard.core.database import Access, Answer, Failed, Fault, Refused, Schema
+from pegboard.providers.builtin.database.unreadable import OTHERS
 
-from .functions import CATALOG, FUNCTIONS, PRAGMAS, READ_PRAGMAS, TABLE_FUNCTIONS
+from .statement import READ_ONLY
 
 MAIN: Final = "main"
+_FUNCTIONS: Final = frozenset(
+    """
+    -> ->> abs acos acosh asin asinh atan atan2 atanh avg bm25 ceil ceiling changes char coalesce concat concat_ws cos
+    cosh count cume_dist current_date current_time current_timestamp date datetime degrees dense_rank exp first_value
+    floor format glob group_concat hex highlight if ifnull iif instr json json_array json_array_insert
+    json_array_length json_error_position json_extract json_group_array json_group_object json_insert json_object
+    json_patch json_pretty json_quote json_remove json_replace json_set json_type json_valid jsonb jsonb_array
+    jsonb_array_insert jsonb_extract jsonb_group_array jsonb_group_object jsonb_insert jsonb_object jsonb_patch
+    jsonb_remove jsonb_replace jsonb_set julianday lag last_insert_rowid last_value lead length like likelihood likely
+    ln log log10 log2 lower ltrim match max median min mod nth_value ntile nullif octet_length offsets percent_rank
+    percentile percentile_cont percentile_disc pi pow power printf quote radians random randomblob rank replace round
+    row_number rtrim sign sin sinh snippet soundex sqlite_version sqrt strftime string_agg substr substring subtype sum
+    tan tanh time timediff total total_changes trim trunc typeof unhex unicode unistr unistr_quote unixepoch unlikely
+    upper zeroblob
+    """.split()  # noqa: SIM905 - a list of one word a line would be pages long
+)
+"""Those that compute from their arguments alone."""
+_PRAGMAS: Final = frozenset(
+    {"collation_list", "compile_options", "foreign_key_list", "function_list", "index_info", "index_list"}
+    | {"index_xinfo", "table_info", "table_list", "table_xinfo"}
+)
+"""Those that describe the schema. `database_list` is not among them: it shows where the file is."""
+_READ_PRAGMAS: Final = frozenset(
+    {"application_id", "data_version", "encoding", "page_count", "page_size", "schema_version", "user_version"}
+)
+"""Those that return a number of the file, and set it when they are given one."""
 _INTERNAL_PRAGMA: Final = "data_version"
 """A full-text index asks for it by itself, to see whether its cache is still valid."""
+TABLE_FUNCTIONS: Final = frozenset({"json_each", "json_tree"})
+CATALOG: Final = frozenset({"sqlite_master", "sqlite_schema", *(f"pragma_{name}" for name in _PRAGMAS)})
+"""Tables that describe the schema."""
 
-
-class Reason(Enum):
-    """Why something was denied."""
-
-    READ = auto()
-    WRITE = auto()
-    SCHEMA_CHANGE = auto()
-    FUNCTION = auto()
-    PRAGMA = auto()
-    OTHER = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Denial:
-    reason: Reason
-    name: str = ""
+_USE_KNOWN_TABLES: Final = "Read tables and views that search_schemas tells."
+_SCHEMA_CHANGE: Final = Refused(
+    "The statement changes the schema, the connection or its transaction.", "Write one SELECT statement."
+)
+WRITES_BEYOND: Final = Refused(
+    "The statement would read or write, by a trigger, a foreign key or a virtual table, more than this source shows.",
+    OTHERS,
+)
+_READS_BEYOND: Final = Refused(
+    "The statement would read, by a virtual table, more than this source shows.", _USE_KNOWN_TABLES
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +101,10 @@ def _mentions(words: str, name: str) -> bool:
 
 
 @dataclass(slots=True)
-class Authorizer:
-    """All names in lower case."""
+class GuardedConnection:
+    """A connection with the authorizer that judges its statements. All names are in lower case."""
 
+    connection: sqlite3.Connection
     known: frozenset[str]
     """All tables and views of the file."""
     closed: Closed = field(default_factory=Closed)
@@ -98,7 +123,8 @@ class Authorizer:
     may_write: bool = False
     writable_indexes: frozenset[str] = frozenset()
     """Virtual tables that the statement writes: they write the tables of their content themselves."""
-    denials: list[Denial] = field(default_factory=list[Denial])
+    denial: Answer | None = None
+    """Why the last statement was not compiled."""
     read: set[str] = field(default_factory=set[str])
     """Tables that the last statement names."""
     written: set[str] = field(default_factory=set[str])
@@ -127,9 +153,14 @@ class Authorizer:
         finally:
             self.may_write = False
 
+    def execute_own(self, *statements: str) -> None:
+        with self.paused():
+            for statement in statements:
+                self.connection.execute(statement).close()
+
     def begin(self) -> None:
         """Before each statement."""
-        self.denials, self.read, self.written, self.within, self.unread = [], set(), set(), set(), set()
+        self.denial, self.read, self.written, self.within, self.unread = None, set(), set(), set(), set()
         self.reads_catalog = False
 
     def reaches_closed(self, statement_names: frozenset[str]) -> bool:
@@ -144,33 +175,36 @@ class Authorizer:
         denial = self._judge(action, first or "", second or "", schema or MAIN, (via or "").lower())
         if denial is None:
             return sqlite3.SQLITE_OK
-        self.denials.append(denial)
+        self.denial = self.denial or denial
         return sqlite3.SQLITE_DENY
 
-    def _judge(self, action: int, first: str, second: str, schema: str, via: str) -> Denial | None:
+    def _judge(self, action: int, first: str, second: str, schema: str, via: str) -> Answer | None:
         self.within.add(via)
         if via in self.unheard_triggers:
-            return Denial(Reason.READ, first)
+            return self._unknown(first)
         match action:
             case sqlite3.SQLITE_SELECT | sqlite3.SQLITE_RECURSIVE:
                 return None
             case sqlite3.SQLITE_READ:
-                return None if self._may_read(first.lower(), second, schema, via) else Denial(Reason.READ, first)
+                return None if self._may_read(first.lower(), second, schema, via) else self._unknown(first)
+            case sqlite3.SQLITE_FUNCTION if second.lower() in _FUNCTIONS:
+                return None
             case sqlite3.SQLITE_FUNCTION:
-                return None if second.lower() in FUNCTIONS else Denial(Reason.FUNCTION, second)
+                why = f"The function {second}() is not among those that a statement may use."
+                return Refused(why, "Use functions that compute from their arguments alone.")
             case sqlite3.SQLITE_PRAGMA:
                 name = first.lower()
                 self.reads_catalog |= name != _INTERNAL_PRAGMA
-                is_open = name in PRAGMAS or (name in READ_PRAGMAS and not second)
-                return None if is_open else Denial(Reason.PRAGMA, first)
+                if name in _PRAGMAS or (name in _READ_PRAGMAS and not second):
+                    return None
+                mend = "Use table_list, table_info, index_list or foreign_key_list, or read sqlite_schema."
+                return Refused(f"PRAGMA {first} is not among those that may be used, or not with a value.", mend)
             case sqlite3.SQLITE_INSERT | sqlite3.SQLITE_DELETE | sqlite3.SQLITE_UPDATE:
                 self.written.add(first.lower())
                 column = second if action == sqlite3.SQLITE_UPDATE else ""
-                return None if self._may_write(first.lower(), column, schema) else Denial(Reason.WRITE, first)
-            case sqlite3.SQLITE_TRANSACTION | sqlite3.SQLITE_SAVEPOINT | sqlite3.SQLITE_ATTACH | sqlite3.SQLITE_DETACH:
-                return Denial(Reason.OTHER, first)
+                return None if self._may_write(first.lower(), column, schema) else self._unwritable(first)
             case _:
-                return Denial(Reason.SCHEMA_CHANGE, first)
+                return _SCHEMA_CHANGE
 
     def _may_read(self, table: str, column: str, schema: str, via: str) -> bool:
         self.read.add(table)
@@ -201,3 +235,21 @@ class Authorizer:
         if column:
             return not self.closed.has_column(table, column)
         return table not in self.closed.tables
+
+    def _unknown(self, name: str) -> Answer:
+        if self.are_names_checked:
+            # The statement compiled where nothing closed exists, so something else reads this.
+            return WRITES_BEYOND if self.may_write else _READS_BEYOND
+        return Failed(f"no such table: {name}", None, Fault.NO_TABLE, name)
+
+    def _unwritable(self, name: str) -> Answer:
+        if self.may_write and (owner := self.owners.get(name.lower())) is not None:
+            return Refused(f"{name!r} is kept by {owner!r}, which alone writes it.", f"Write to {owner}.")
+        if name.lower().startswith("sqlite_"):
+            # SQLite registers a virtual table of its own in the schema when a statement first names it.
+            return Refused("The statement reads what is not among the tables of the source.", _USE_KNOWN_TABLES)
+        if not self.may_write:
+            return READ_ONLY
+        if self.are_names_checked:
+            return WRITES_BEYOND
+        return Refused(f"{name!r} can only be read here.", "Write to a table all of whose columns are open.")

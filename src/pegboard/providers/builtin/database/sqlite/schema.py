@@ -1,15 +1,16 @@
 """The schema of a SQLite file, read from its own catalog in a few statements however many tables it has."""
 
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from pegboard.core.database import Column, Dialect, Relation, Schema, Table, TableName
+from pegboard.providers.builtin.database.tokens import quote_name
 
 from .authorizer import MAIN
-from .statement import quote_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +28,10 @@ class FileSchema:
     """All of a file, open or not."""
 
     schema: Schema
-    tables: dict[str, Definition]
+    tables: Mapping[str, Definition]
     """By name; also those that SQLite and virtual tables keep for themselves."""
-    indexes: dict[str, Definition]
-    triggers: dict[str, Definition]
-
-    @property
-    def known(self) -> frozenset[str]:
-        return frozenset(map(str.lower, self.tables))
+    indexes: Mapping[str, Definition]
+    triggers: Mapping[str, Definition]
 
     @property
     def virtual_tables(self) -> frozenset[str]:
@@ -54,75 +51,62 @@ class FileSchema:
 _TABLES = """
     SELECT l.name, l.type, l.wr, m.sql FROM pragma_table_list AS l
     LEFT JOIN main.sqlite_master AS m ON m.name = l.name AND m.type IN ('table', 'view')
-    WHERE l.schema = 'main' ORDER BY l.name
+    WHERE l.schema = 'main' AND l.name NOT IN ('sqlite_schema', 'sqlite_master') ORDER BY l.name
 """
-_COLUMNS = "SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid"
-_KEYS = 'SELECT id, seq, "table", "from", "to" FROM pragma_foreign_key_list(?, \'main\') ORDER BY id, seq'
-_OTHERS = "SELECT type, name, sql FROM main.sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL"
+_COLUMNS = "SELECT name, type, \"notnull\", pk FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1 ORDER BY cid"
+_KEYS = """
+    SELECT l.name, k.id, k."table", k."from", k."to" FROM pragma_table_list AS l
+    JOIN pragma_foreign_key_list(l.name, 'main') AS k WHERE l.schema = 'main' AND l.type = 'table'
+    ORDER BY l.name, k.id, k.seq
+"""
+_OTHERS = "SELECT name, sql FROM main.sqlite_master WHERE type = ? AND sql IS NOT NULL"
+_STATISTICS = "SELECT tbl, stat FROM main.sqlite_stat1 WHERE stat IS NOT NULL"
 
 
 def read_schema(connection: sqlite3.Connection) -> FileSchema:
-    definitions: dict[str, Definition] = {}
-    tables: list[Table] = []
-    relations: list[Relation] = []
+    definitions = {
+        name: Definition(kind, statement or "", has_rowid=not is_without_rowid)
+        for name, kind, is_without_rowid, statement in connection.execute(_TABLES).fetchall()
+    }
     counts = _row_counts(connection)
-    for name, kind, is_without_rowid, statement in connection.execute(_TABLES).fetchall():
-        if name in ("sqlite_schema", "sqlite_master"):
+    tables = dict[str, Table]()
+    for name, definition in definitions.items():
+        if name.startswith("sqlite_") or definition.kind == "shadow":
             continue
-        definitions[name] = Definition(kind, statement or "", has_rowid=not is_without_rowid)
-        if name.startswith("sqlite_") or kind == "shadow":
-            continue
-        columns, key = _columns(connection, name)
-        if not columns:
-            continue
-        tables.append(Table(TableName(MAIN, name), columns, key, "", kind == "view", counts.get(name)))
-        if kind == "table":
-            relations.extend(_relations(connection, name))
-    others: dict[str, dict[str, Definition]] = {"index": {}, "trigger": {}}
-    for kind, name, statement in connection.execute(_OTHERS):
-        others[kind][name] = Definition(kind, statement)
-    schema = Schema(Dialect.SQLITE, tuple(tables), tuple(_resolved(relations, tables)), MAIN)
-    return FileSchema(schema, definitions, others["index"], others["trigger"])
+        # A view whose tables are gone cannot be read.
+        with suppress(sqlite3.OperationalError):
+            if rows := connection.execute(_COLUMNS, (name,)).fetchall():
+                columns = tuple(Column(column, type, not (notnull or pk)) for column, type, notnull, pk in rows)
+                key = tuple(column for _, column in sorted((pk, column) for column, _, _, pk in rows if pk))
+                is_view = definition.kind == "view"
+                tables[name.casefold()] = Table(TableName(MAIN, name), columns, key, "", is_view, counts.get(name))
+    relations = tuple(_relations(connection, tables))
+    indexes, triggers = (
+        {name: Definition(kind, statement) for name, statement in connection.execute(_OTHERS, (kind,)).fetchall()}
+        for kind in ("index", "trigger")
+    )
+    schema = Schema(Dialect.SQLITE, tuple(tables.values()), relations, MAIN)
+    return FileSchema(schema, definitions, indexes, triggers)
 
 
-def _columns(connection: sqlite3.Connection, table: str) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """None for a view whose tables are gone: it cannot be read."""
-    try:
-        rows = connection.execute(_COLUMNS, (table,)).fetchall()
-    except sqlite3.OperationalError:
-        return (), ()
-    shown = [row for row in rows if row[4] != 1]
-    key = sorted((pk, name) for name, _, _, pk, _ in shown if pk)
-    columns = tuple(Column(name, kind, is_nullable=not (notnull or pk)) for name, kind, notnull, pk, _ in shown)
-    return columns, tuple(name for _, name in key)
-
-
-def _relations(connection: sqlite3.Connection, table: str) -> Iterator[Relation]:
-    pairs: dict[int, list[tuple[str, str, str | None]]] = defaultdict(list)
-    for number, _, to, column, to_column in connection.execute(_KEYS, (table,)):
-        pairs[number].append((to, column, to_column))
-    for each in pairs.values():
-        to_columns = tuple(to_column for _, _, to_column in each if to_column is not None)
-        yield Relation(
-            TableName(MAIN, table), tuple(column for _, column, _ in each), TableName(MAIN, each[0][0]), to_columns
-        )
-
-
-def _resolved(relations: Iterable[Relation], tables: Iterable[Table]) -> Iterator[Relation]:
+def _relations(connection: sqlite3.Connection, tables: Mapping[str, Table]) -> Iterator[Relation]:
     """A foreign key without columns means the other table's primary key; one to an unknown table means nothing."""
-    by_name = {table.name.table.casefold(): table for table in tables}
-    for each in relations:
-        to = by_name.get(each.to.table.casefold())
-        if to is not None and len(to_columns := each.to_columns or to.key) == len(each.columns):
-            yield Relation(each.table, each.columns, to.name, to_columns)
+    for (name, _, other), rows in groupby(connection.execute(_KEYS).fetchall(), itemgetter(0, 1, 2)):
+        pairs = [row[3:] for row in rows]
+        table, to = tables.get(name.casefold()), tables.get(other.casefold())
+        if table is None or to is None:
+            continue
+        to_columns = tuple(column for _, column in pairs if column is not None) or to.key
+        if len(to_columns) == len(pairs):
+            yield Relation(table.name, tuple(column for column, _ in pairs), to.name, to_columns)
 
 
 def _row_counts(connection: sqlite3.Connection) -> dict[str, int]:
     """As ANALYZE has stored them, if it was run."""
     counts: dict[str, int] = {}
     with suppress(sqlite3.OperationalError):
-        for table, statistics in connection.execute("SELECT tbl, stat FROM main.sqlite_stat1"):
-            first = str(statistics or "").partition(" ")[0]
+        for table, statistics in connection.execute(_STATISTICS):
+            first = str(statistics).partition(" ")[0]
             if first.isdigit():
                 counts[str(table)] = max(int(first), counts.get(str(table), 0))
     return counts

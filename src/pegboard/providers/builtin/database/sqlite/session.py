@@ -1,298 +1,297 @@
-"""One SQLite file in a worker: opened on first use, read again when its schema changes, and queried."""
+"""One SQLite file in a worker: read again when its schema changes, queried, and written."""
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
+import msgspec
+
 from pegboard.core.database import (
     Access,
     Answer,
+    Catch,
     Checked,
     Failed,
     Fault,
     Finding,
     FindingSeverity,
-    Limits,
     Refused,
-    Schema,
+    Rows,
 )
-from pegboard.core.folded import Json
-from pegboard.providers.builtin.database.files import schema_findings
+from pegboard.providers.builtin.database.tokens import Token, find_position, names_in, tokenize
 from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED, WAITS
-from pegboard.providers.builtin.database.worker.errors import UnavailableError, out_of_time
-from pegboard.providers.builtin.database.worker.watch import Watch
+from pegboard.providers.builtin.database.worker.frames import Run
+from pegboard.providers.builtin.database.worker.session import Faults, OpenFile, Session, UnavailableError, failure
 
-from .authorizer import MAIN, Authorizer
-from .closing import close_derived
-from .connection import connect, explain_failed_opening, register_virtual_tables, restrict
-from .errors import WRITES_BEYOND, explain_denial, explain_error
-from .execution import decode_leniently, fetch
-from .functions import CATALOG, TABLE_FUNCTIONS
+from .authorizer import CATALOG, TABLE_FUNCTIONS, WRITES_BEYOND, GuardedConnection
+from .connection import connect, register_virtual_tables, restrict
 from .schema import FileSchema, read_schema
 from .shadow import Shadow, make_shadow
-from .statement import (
-    Bound,
-    StatementKind,
-    Token,
-    bind,
-    classify,
-    names_in,
-    tokenize,
-    with_strict_names,
-)
+from .statement import SEVERAL_STATEMENTS, Bound, StatementKind, bind, classify, with_strict_names
 
 _T = TypeVar("_T")
 
 _OLDEST_VERSION: Final = (3, 37, 0)
+_TYPES: Final = {int: "integer", float: "real", str: "text", bytes: "blob"}
 _MIXED: Final = Refused(
     "The statement reads the schema and rows at once.", "Ask for the schema in one statement and for rows in another."
 )
+_FAULTS: Final[Faults] = (
+    (re.compile(r"no such table: (.+)", re.DOTALL), Fault.NO_TABLE),
+    (re.compile(r"no such column: (.+)", re.DOTALL), Fault.NO_COLUMN),
+    (re.compile(r"cannot join using column (.+) - column not present in both tables", re.DOTALL), Fault.NO_COLUMN),
+    (re.compile(r"table .+ has no column named (.+)", re.DOTALL), Fault.NO_COLUMN),
+    (re.compile(r"no such function: (.+)", re.DOTALL), Fault.NO_FUNCTION),
+    (re.compile(r'(?:unrecognized token: |near )"(.+)"', re.DOTALL), Fault.SYNTAX),
+    (re.compile(r"incomplete input"), Fault.SYNTAX),
+    (re.compile(r"database (?:table )?is locked"), Fault.BUSY),
+    (re.compile(r"string or blob too big|out of memory"), Fault.MEMORY),
+    (re.compile(r"database disk image is malformed|file is not a database|disk I/O error|unable to open"), Fault.AWAY),
+)
+_NESTED_TOO_DEEPLY: Final = ("Expression tree is too large", "parser stack overflow")
+_ABOUT_CLOSED: Final = Failed("The statement fails on something that this source does not show.")
+_WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
 class _Request:
-    statement: str
+    """A statement that may be run as far as its text tells."""
+
+    run: Run
     tokens: Sequence[Token]
     kind: StatementKind
     values: Bound
-    limits: Limits
 
 
 @dataclass(frozen=True)
-class _OpenFile:
-    connection: sqlite3.Connection
-    guard: Authorizer
+class _OpenFile(OpenFile):
+    """A file that is open for reading."""
+
+    guard: GuardedConnection
     found: FileSchema
     shadow: Shadow | None
     """None where nothing is closed."""
-    stamp: str
-
-    @property
-    def schema(self) -> Schema:
-        return self.found.schema if self.shadow is None else self.shadow.schema
 
     def close(self) -> None:
-        self.connection.close()
+        self.guard.connection.close()
         if self.shadow is not None:
-            self.shadow.connection.close()
+            self.shadow.guard.connection.close()
 
 
-class SqliteSession:
+class SqliteSession(Session[_OpenFile]):
+    """A session with one SQLite file."""
+
+    ERRORS = (sqlite3.Error, sqlite3.Warning)
+    VERSION = f"SQLite {sqlite3.sqlite_version}"
+    HEADER = (0, b"SQLite format 3\x00")
+    MAY_BE_EMPTY = True
+
     def __init__(self, path: str, access: Access, *, writes: bool) -> None:
         if sqlite3.sqlite_version_info < _OLDEST_VERSION:
-            raise UnavailableError(f"SQLite {sqlite3.sqlite_version} is too old: Pegboard needs 3.37 or newer.")
-        self._path = path
-        self._access = access
+            raise UnavailableError(f"{self.VERSION} is too old: Pegboard needs 3.37 or newer.")
+        super().__init__(path, access)
         self._writes = writes
-        self._opened: _OpenFile | None = None
-        self._watch = Watch()
 
     def check(self) -> Checked:
-        opened = self._open()
-        findings = schema_findings(self._access, opened.found.schema, opened.schema)
-        if self._writes and not os.access(self._path, os.W_OK):
-            words = "Writes are on, but the gateway's user may not write the file."
-            findings += (Finding(words, FindingSeverity.REFUSED_UNLESS_FORCED),)
-        return Checked(f"SQLite {sqlite3.sqlite_version}", None, findings)
+        checked = super().check()
+        if not self._writes or os.access(self._path, os.W_OK):
+            return checked
+        words = "Writes are on, but the gateway's user may not write the file."
+        return replace(checked, findings=(*checked.findings, Finding(words, FindingSeverity.REFUSED_UNLESS_FORCED)))
 
-    def schema(self) -> Schema:
-        return self._open().schema
-
-    def stamp(self) -> str:
-        return self._open().stamp
-
-    def interrupt(self) -> None:
-        self._watch.stop()
-
-    def run(self, statement: str, parameters: list[Json] | dict[str, Json], limits: Limits, *, write: bool) -> Answer:
-        tokens = tokenize(statement)
+    def _run(self, run: Run) -> Answer:
+        tokens = tokenize(run.statement)
         kind = classify(tokens, writes=self._writes)
         if not isinstance(kind, StatementKind):
             return kind
-        values = bind(tokens, parameters)
+        values = bind(tokens, run.parameters)
         if isinstance(values, Failed):
             return values
-        self._watch.start()
-        request, opened = _Request(statement, tokens, kind, values, limits), self._open()
-        if (misnamed := self._misnamed(opened, request)) is not None:
-            return misnamed
+        request, opened = _Request(run, tokens, kind, values), self._open()
+        if (problem := self._problem_with_names(opened, request)) is not None:
+            return problem
         if kind is StatementKind.WRITE:
-            return self._write(opened, request, is_confirmed=write)
+            return self._write(opened, request)
         answer = self._read(opened, request)
         if isinstance(answer, Refused) and answer.is_write:
             if kind is StatementKind.EXPLAIN:
                 return NOT_EXPLAINED
             if kind is StatementKind.WITH and self._writes:
-                return self._write(opened, request, is_confirmed=write)
+                return self._write(opened, request)
         return answer
 
-    def _misnamed(self, opened: _OpenFile, request: _Request) -> Answer | None:
+    def _problem_with_names(self, opened: _OpenFile, request: _Request) -> Answer | None:
         """What is wrong with names in double quotes, which SQLite itself would take for strings."""
         if request.kind in (StatementKind.EXPLAIN, StatementKind.PRAGMA):
             return None
-        if (strict := with_strict_names(request.statement, request.tokens)) is None:
+        if (strict := with_strict_names(request.run.statement, request.tokens)) is None:
             return None
-        place = opened if opened.shadow is None else opened.shadow
-        with place.guard.paused():
-            answer = self._attempt(place.connection, place.guard, replace(request, statement=strict), self._compile)
+        guard = (opened.shadow or opened).guard
+        with guard.paused():
+            answer = self._compile(guard, replace(request, run=msgspec.structs.replace(request.run, statement=strict)))
         return answer if isinstance(answer, Failed) and answer.fault is Fault.NO_COLUMN else None
 
     def _read(self, opened: _OpenFile, request: _Request) -> Answer:
-        if opened.shadow is not None:
+        shadow = opened.shadow
+        if shadow is not None:
             if request.kind in (StatementKind.EXPLAIN, StatementKind.PRAGMA):
-                return self._attempt(opened.shadow.connection, opened.shadow.guard, request, self._fetch)
-            if (answer := self._ask_shadow(opened.shadow, request)) is not None:
+                return self._fetch(shadow.guard, request)
+            if (answer := self._ask_shadow(shadow, request)) is not None:
                 return answer
-        return self._attempt(opened.connection, opened.guard, request, self._fetch)
+        return self._fetch(opened.guard, request)
 
-    def _write(self, opened: _OpenFile, request: _Request, *, is_confirmed: bool) -> Answer:
+    def _write(self, opened: _OpenFile, request: _Request) -> Answer:
         """Without a yes, what would come of it, as far as that can be known without running it."""
         if opened.shadow is not None:
             with opened.shadow.guard.writing():
                 answer = self._ask_shadow(opened.shadow, request)
             if answer is not None:
                 return answer
-        if is_confirmed:
+        if request.run.write:
             return self._change(opened, request)
         with opened.guard.writing():
-            return self._compile_write(opened.connection, opened.guard, request) or WAITS
+            return self._compile_write(opened.guard, request) or WAITS
 
     def _ask_shadow(self, shadow: Shadow, request: _Request) -> Answer | None:
         """The answer, where the shadow has it: what is wrong with the names of a statement, or the catalog."""
-        answer = self._attempt(shadow.connection, shadow.guard, request, self._compile)
-        if answer is not None:
+        guard = shadow.guard
+        if (answer := self._compile(guard, request)) is not None:
             return answer
-        if not shadow.guard.reads_catalog:
-            return _refuse_unmasked(request.tokens, shadow)
-        if shadow.guard.written or shadow.guard.read - CATALOG - {*TABLE_FUNCTIONS}:
+        if not guard.reads_catalog:
+            return shadow.refuse_unmasked(request.tokens)
+        if guard.written or guard.read - CATALOG - TABLE_FUNCTIONS:
             return _MIXED
-        return self._attempt(shadow.connection, shadow.guard, request, self._fetch)
+        return self._fetch(guard, request)
 
-    def _compile_write(self, connection: sqlite3.Connection, guard: Authorizer, request: _Request) -> Answer | None:
+    def _compile_write(self, guard: GuardedConnection, request: _Request) -> Answer | None:
         """Why it is not run."""
-        answer = self._attempt(connection, guard, request, self._compile)
+        answer = self._compile(guard, request)
         if answer is None and guard.reaches_closed(names_in(request.tokens)):
             return WRITES_BEYOND
         return answer
 
     def _change(self, opened: _OpenFile, request: _Request) -> Answer:
-        """On a connection of its own, in one transaction, all of it or nothing. Raises `UnavailableError`."""
-        connection = connect(self._path, writable=True)
-        guard = replace(opened.guard, may_write=True)
+        """On a connection of its own, in one transaction, all of it or nothing."""
         try:
-            _prepare(connection, guard, opened.shadow)
-            # Text that is not UTF-8 must not undo a change because it is returned.
-            connection.text_factory = decode_leniently
-            with guard.paused():
-                connection.execute("BEGIN IMMEDIATE").close()
-                register_virtual_tables(connection, opened.found.virtual_tables)
-            if (answer := self._compile_write(connection, guard, request)) is not None:
+            connection = connect(self._path, writable=True)
+        except sqlite3.Error as error:
+            raise UnavailableError(self._explain_opening(str(error))) from None
+        guard = replace(opened.guard, connection=connection, may_write=True)
+        try:
+            restrict(guard)
+            _hide_closed(guard, opened.shadow)
+            guard.execute_own("BEGIN IMMEDIATE")
+            register_virtual_tables(guard, opened.found.virtual_tables)
+            if (answer := self._compile_write(guard, request)) is not None:
                 return answer
             # What the statement writes is known once it is compiled; the rest is a virtual table's own doing.
             guard.writable_indexes = frozenset(guard.written)
-            return self._attempt(connection, guard, request, self._fetch_and_commit)
+            return self._judge(guard, request, lambda: self._commit(guard, self._rows_of(guard, request)))
         except sqlite3.Error as error:
-            return explain_error(error, request.tokens, guard)
+            return _explain(error, request.tokens, guard)
         finally:
             # This undoes what was not committed.
             connection.close()
 
-    def _compile(self, connection: sqlite3.Connection, guard: Authorizer, request: _Request) -> None:
-        connection.execute(f"EXPLAIN {request.statement}", request.values).close()
-
-    def _fetch(self, connection: sqlite3.Connection, guard: Authorizer, request: _Request) -> Answer:
-        return fetch(connection, request.statement, request.values, request.limits, self._watch)
-
-    def _fetch_and_commit(self, connection: sqlite3.Connection, guard: Authorizer, request: _Request) -> Answer:
-        rows = fetch(connection, request.statement, request.values, request.limits, self._watch)
+    def _commit(self, guard: GuardedConnection, rows: Rows) -> Rows:
         with guard.paused():
-            affected = connection.execute("SELECT changes()").fetchone()[0] if guard.written else 0
-            connection.execute("COMMIT").close()
-        return replace(rows, affected=affected, seconds=self._watch.seconds)
+            affected = guard.connection.execute("SELECT changes()").fetchone()[0] if guard.written else 0
+            guard.connection.execute("COMMIT").close()
+        return replace(rows, affected=affected)
 
-    def _attempt(
-        self,
-        connection: sqlite3.Connection,
-        guard: Authorizer,
-        request: _Request,
-        work: Callable[[sqlite3.Connection, Authorizer, _Request], _T],
-    ) -> _T | Answer:
-        """What the work returns, or why it failed."""
-        if self._watch.is_stopped():
-            return out_of_time(request.limits.seconds)
+    def _compile(self, guard: GuardedConnection, request: _Request) -> Answer | None:
+        statement = f"EXPLAIN {request.run.statement}"
+        return self._judge(guard, request, lambda: guard.connection.execute(statement, request.values).close())
+
+    def _fetch(self, guard: GuardedConnection, request: _Request) -> Answer:
+        return self._judge(guard, request, lambda: self._rows_of(guard, request))
+
+    def _rows_of(self, guard: GuardedConnection, request: _Request) -> Rows:
+        cursor = guard.connection.execute(request.run.statement, request.values)
+        names = [described[0] for described in cursor.description or ()]
+        types, catch = [""] * len(names), Catch(request.run.limits)
+        while (wanted := catch.wanted) and (rows := cursor.fetchmany(wanted)):
+            for row in rows if "" in types else ():
+                types = [known or _TYPES.get(type(value), "") for known, value in zip(types, row, strict=True)]
+            catch.take(rows)
+        cursor.close()
+        return self._rows(names, types, catch)
+
+    def _judge(self, guard: GuardedConnection, request: _Request, work: Callable[[], _T]) -> _T | Answer:
+        """What the work on a statement returns, or why it failed."""
+
+        def explain(error: Exception) -> Answer:
+            match guard.denial:
+                case None:
+                    return _explain(error, request.tokens, guard)
+                case Failed(name=str(name)) as failed:
+                    return replace(failed, position=find_position(request.tokens, name))
+                case denial:
+                    return denial
+
         guard.begin()
-        try:
-            with self._watch.over(connection):
-                return work(connection, guard, request)
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            if guard.denials:
-                return explain_denial(guard.denials[0], request.tokens, guard)
-            if self._watch.is_stopped():
-                return out_of_time(request.limits.seconds)
-            return explain_error(error, request.tokens, guard)
-
-    def _open(self) -> _OpenFile:
-        """Raises `UnavailableError`."""
-        try:
-            if self._opened is None or self._opened.stamp != self._stamp(self._opened):
-                self._close()
-                self._opened = self._open_anew()
-        except (sqlite3.Error, OSError) as error:
-            self._close()
-            raise UnavailableError(explain_failed_opening(self._path, error)) from None
-        return self._opened
-
-    def _stamp(self, opened: _OpenFile) -> str:
-        """It changes with the schema, and with another file at the same path."""
-        with opened.guard.paused():
-            return _stamp(opened.connection, self._path)
+        return self._attempt(guard.connection, request.run.limits.seconds, work, explain)
 
     def _open_anew(self) -> _OpenFile:
         connection = self._connect()
         try:
-            stamp, found, is_whole = _stamp(connection, self._path), read_schema(connection), self._access.is_whole
-            triggers = frozenset(map(str.lower, found.triggers))
-            guard = Authorizer(found.known, owners=found.owners, triggers=triggers, hides_catalog=not is_whole)
-            restrict(connection, guard)
-            shadow = None
-            if not is_whole:
-                shadow = make_shadow(guard, found, close_derived(connection, guard, found, self._access))
-            _prepare(connection, guard, shadow)
-            with guard.paused():
-                connection.execute("PRAGMA query_only = ON").close()
+            stamp, found, shadow = _stamp(connection, self._path), read_schema(connection), None
+            guard = GuardedConnection(
+                connection,
+                frozenset(map(str.lower, found.tables)),
+                owners=found.owners,
+                triggers=frozenset(map(str.lower, found.triggers)),
+                hides_catalog=not self._access.is_whole,
+            )
+            restrict(guard)
+            if not self._access.is_whole:
+                shadow = make_shadow(guard, found, self._access)
+            _hide_closed(guard, shadow)
+            guard.execute_own("PRAGMA query_only = ON")
         except BaseException:
             connection.close()
             raise
-        return _OpenFile(connection, guard, found, shadow, stamp)
+        schema = found.schema if shadow is None else shadow.schema
+        return _OpenFile(found.schema, schema, stamp, guard, found, shadow)
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            return connect(self._path, writable=False)
-        except UnavailableError:
+            return connect(self._path)
+        except sqlite3.Error:
             if not self._writes:
                 raise
-            # To open the file for writing undoes what a killed writer left behind.
-            connect(self._path, writable=True).close()
-            return connect(self._path, writable=False)
+        # To open the file for writing undoes what a killed writer left behind.
+        connect(self._path, writable=True).close()
+        return connect(self._path)
 
-    def _close(self) -> None:
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.close()
+    def _stamp(self, opened: _OpenFile) -> str:
+        with opened.guard.paused():
+            return _stamp(opened.guard.connection, self._path)
+
+    def _explain_opening(self, words: str) -> str:
+        path = self._path
+        if "locked" in words or "busy" in words:
+            return f"{path!r} is locked: another program is writing it. Try again when it has finished."
+        if "not a database" in words:
+            return f"{path!r} is not a SQLite database. Check the path, or decrypt it."
+        if "malformed" in words or "corrupt" in words:
+            return f"{path!r} is damaged ({words}). Restore it, or save what is left with sqlite3's .recover."
+        if "readonly" in words or "unable to open" in words:
+            return (
+                f"{path!r} was left by a program that was cut off while it wrote, or its log cannot be read ({words}). "
+                "Open it once with the program that writes it, or let the gateway's user write into its folder."
+            )
+        return f"{path!r} cannot be opened: {words}."
 
 
-def _prepare(connection: sqlite3.Connection, guard: Authorizer, shadow: Shadow | None) -> None:
-    """Restrict a connection to the file, and hide closed columns behind temporary views."""
-    restrict(connection, guard)
-    if shadow is None:
-        return
-    with guard.paused():
-        for mask in shadow.masks:
-            connection.execute(mask).close()
-    guard.masks = shadow.guard.masks
-    guard.are_names_checked = True
+def _hide_closed(guard: GuardedConnection, shadow: Shadow | None) -> None:
+    """Behind temporary views."""
+    if shadow is not None:
+        guard.execute_own(*shadow.masks)
+        guard.masks, guard.are_names_checked = shadow.guard.masks, True
 
 
 def _stamp(connection: sqlite3.Connection, path: str) -> str:
@@ -301,19 +300,14 @@ def _stamp(connection: sqlite3.Connection, path: str) -> str:
     return f"{version}-{found.st_dev}-{found.st_ino}"
 
 
-def _refuse_unmasked(tokens: Sequence[Token], shadow: Shadow) -> Refused | None:
-    """A table with closed columns is read through a temporary view. Its full name would bypass that, and a view has no
-    rowid."""
-    masks = shadow.guard.masks
-    for schema, dot, table in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if dot.value == "." and table.value.lower() in masks and schema.is_name and schema.value.lower() == MAIN:
-            return Refused(
-                f"{table.value!r} cannot be named with its schema here.",
-                f"Write {table.value} without {MAIN} before it.",
-            )
-    if masks.isdisjoint(shadow.guard.read):
-        return None
-    for token in tokens:
-        if token.is_name and token.value.lower() in shadow.rowids:
-            return Refused(f"{token.value} cannot be read here.", "Read the columns that search_schemas tells.")
-    return None
+def _explain(error: Exception, tokens: Sequence[Token], guard: GuardedConnection) -> Answer:
+    """An error whose text names something closed that the statement does not name is not repeated."""
+    words = str(error)
+    if isinstance(error, sqlite3.Warning | sqlite3.ProgrammingError) and "one statement" in words:
+        return SEVERAL_STATEMENTS
+    if words.startswith(_NESTED_TOO_DEEPLY):
+        return Failed(f"{words}. The statement is nested too deeply. Ask in simpler statements.", None, Fault.SYNTAX)
+    own_words = {*_WORD.findall(" ".join(names_in(tokens)))}
+    if guard.closed.is_mentioned_in(" ".join(word for word in _WORD.findall(words.lower()) if word not in own_words)):
+        return _ABOUT_CLOSED
+    return failure(words, _FAULTS, lambda name: find_position(tokens, name))

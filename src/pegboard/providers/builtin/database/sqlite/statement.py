@@ -1,98 +1,17 @@
-"""A statement as SQLite splits it into tokens: its kind, its parameters, and where a name stands in it.
+"""A statement of SQLite by its tokens: its kind, its parameters, and its names in double quotes.
 
 Nothing here decides what may be read: the authorizer does.
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from typing import Final, TypeAlias
 
 from pegboard.core.database import Failed, Fault, Refused
 from pegboard.core.folded import Json
+from pegboard.providers.builtin.database.tokens import Token, TokenKind
 from pegboard.providers.builtin.database.unreadable import miscounted
-
-
-class TokenKind(Enum):
-    WORD = "word"
-    """A keyword or an unquoted name."""
-    QUOTED = "quoted"
-    """A name in quotes of any kind, or a string: SQLite takes one for the other where only one makes sense."""
-    PARAMETER = "parameter"
-    OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    kind: TokenKind
-    value: str
-    """Without quotes."""
-    start: int
-    end: int
-
-    @property
-    def is_name(self) -> bool:
-        return self.kind in (TokenKind.WORD, TokenKind.QUOTED)
-
-    def is_keyword(self, *words: str) -> bool:
-        return self.kind is TokenKind.WORD and self.value.upper() in words
-
-
-_TOKEN: Final = re.compile(
-    r"""
-      (?P<blank>[ \t\n\f\r\ufeff]+|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
-    | (?P<quoted>'(?:[^']|'')*+(?:'|\Z)|"(?:[^"]|"")*+(?:"|\Z)|`(?:[^`]|``)*+(?:`|\Z)|\[[^\]]*+(?:\]|\Z))
-    | (?P<parameter>\?\d*+|[:@$\#][A-Za-z0-9_$\x80-\U0010ffff:]++(?:\([^)\s]*+\))?)
-    | (?P<number>\d[\w.]*+)
-    | (?P<word>[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*+)
-    | (?P<other>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_TOKEN_KINDS: Final = {"quoted": TokenKind.QUOTED, "parameter": TokenKind.PARAMETER, "word": TokenKind.WORD}
-
-
-def tokenize(statement: str) -> Sequence[Token]:
-    """Without blanks and comments."""
-    return tuple(
-        Token(
-            kind := _TOKEN_KINDS.get(found.lastgroup or "", TokenKind.OTHER),
-            _unquote(found.group()) if kind is TokenKind.QUOTED else found.group(),
-            found.start(),
-            found.end(),
-        )
-        for found in _TOKEN.finditer(statement)
-        if found.lastgroup != "blank"
-    )
-
-
-def _unquote(text: str) -> str:
-    quote = text[0]
-    closing = "]" if quote == "[" else quote
-    inner = text[1:-1] if len(text) > 1 and text.endswith(closing) else text[1:]
-    return inner if quote == "[" else inner.replace(quote * 2, quote)
-
-
-def quote_name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def names_in(tokens: Iterable[Token]) -> frozenset[str]:
-    """Every word and every quoted text in lower case, so also the table in an option such as `content='…'`."""
-    return frozenset(token.value.lower() for token in tokens if token.is_name)
-
-
-def find_position(tokens: Sequence[Token], name: str) -> int | None:
-    """Where a name stands that SQLite complains about, by its last part; `None` if it stands in several places."""
-    last = name.rpartition(".")[2]
-    found = [
-        token.start
-        for token in tokens
-        if (token.is_name and token.value.casefold() == last.casefold())
-        or (token.kind is TokenKind.OTHER and token.value == last)
-    ]
-    return found[0] if len(found) == 1 else None
+from pegboard.providers.builtin.database.worker.session import bad_parameters, mismatched_names
 
 
 def with_strict_names(statement: str, tokens: Sequence[Token]) -> str | None:
@@ -160,9 +79,8 @@ def classify(tokens: Sequence[Token], *, writes: bool) -> StatementKind | Refuse
     return READ_ONLY if kind is StatementKind.WRITE and not writes else kind
 
 
-Value: TypeAlias = str | int | float | None
-Bound: TypeAlias = Sequence[Value] | Mapping[str, Value]
-
+Bound: TypeAlias = Sequence[Json] | Mapping[str, Json]
+"""Texts, numbers and nothing."""
 _PREFIXES: Final = ":@$"
 
 
@@ -172,46 +90,33 @@ def bind(tokens: Sequence[Token], parameters: list[Json] | dict[str, Json]) -> B
     named = [mark for mark in marks if mark[0] in _PREFIXES]
     names = dict.fromkeys(mark[1:] for mark in named)
     if isinstance(parameters, list):
-        if names and all(name.isdecimal() for name in names):
-            # `$1` is a name to SQLite, and a position everywhere else.
-            parameters = {str(place): value for place, value in enumerate(parameters, 1)}
-        elif names:
-            return _failed(
-                f"The statement calls its parameters by name ({named[0]}). Give an object with their values."
+        values = {str(place): value for place, value in enumerate(parameters, 1)}
+        # `$1` is a name to SQLite, and a position everywhere else.
+        is_by_place = not all(name.isdecimal() for name in names) or not names
+        if is_by_place and names:
+            words = f"The statement calls its parameters by name ({named[0]}). Give an object with their values."
+            return bad_parameters(words)
+    else:
+        values, is_by_place = (
+            {key[1:] if key[:1] in _PREFIXES and key not in names else key: each for key, each in parameters.items()},
+            False,
+        )
+        if len(named) < len(marks):
+            return bad_parameters("The statement has parameters by place (?). Give a list with their values.")
+    problem = _miscounted(marks, values) if is_by_place else mismatched_names(names, values)
+    if problem is not None:
+        return problem
+    for name, value in values.items():
+        if isinstance(value, list | dict):
+            kind = "a list" if isinstance(value, list) else "an object"
+            return bad_parameters(
+                f"Parameter {name} is {kind}. Give a text, a number, true, false or null, or JSON as text."
             )
-        else:
-            return _bind_by_position(marks, parameters)
-    if len(named) < len(marks):
-        return _failed("The statement has parameters by place (?). Give a list with their values.")
-    values = {key[1:] if key[:1] in _PREFIXES and key not in names else key: each for key, each in parameters.items()}
-    for name in names:
-        if name not in values:
-            return _failed(f"No value was given for the parameter {name!r}.")
-    for name in values:
-        if name not in names:
-            return _failed(f"The statement has no parameter {name!r}.")
-    return _checked(values)
+    return tuple(values.values()) if is_by_place else values
 
 
-def _bind_by_position(marks: Sequence[str], parameters: Sequence[Json]) -> Bound | Failed:
+def _miscounted(marks: Sequence[str], values: Mapping[str, Json]) -> Failed | None:
     largest = 0
     for mark in marks:
         largest = max(largest, int(mark[1:])) if mark[1:].isdecimal() and len(mark) < 8 else largest + 1
-    if largest != len(parameters):
-        return _failed(miscounted(largest, len(parameters), "?"))
-    values = _checked({str(place): value for place, value in enumerate(parameters, 1)})
-    return values if isinstance(values, Failed) else tuple(values.values())
-
-
-def _checked(values: Mapping[str, Json]) -> Mapping[str, Value] | Failed:
-    bound = dict[str, Value]()
-    for name, value in values.items():
-        if not isinstance(value, str | int | float | None):
-            kind = "a list" if isinstance(value, list) else "an object"
-            return _failed(f"Parameter {name} is {kind}. Give a text, a number, true, false or null, or JSON as text.")
-        bound[name] = value
-    return bound
-
-
-def _failed(words: str) -> Failed:
-    return Failed(words, fault=Fault.PARAMETERS)
+    return None if largest == len(values) else bad_parameters(miscounted(largest, len(values), "?"))

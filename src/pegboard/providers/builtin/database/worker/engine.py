@@ -1,11 +1,14 @@
-"""An engine that runs in worker processes: requests are handed over, and a lost worker becomes an answer."""
+"""The engines of SQLite and DuckDB: requests are handed to worker processes, and a lost worker becomes an answer."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
 import anyio
 
 from pegboard.core.database import (
+    Access,
     Answer,
     Checked,
     Dialect,
@@ -20,15 +23,13 @@ from pegboard.core.database import (
 )
 from pegboard.ports.databases import Parameters, SourceAway
 
-from .errors import out_of_time
-from .frames import RequestKind, Run, Setup, Unavailable
-from .pool import MAX_WORKERS, Pool
-from .process import WorkerGoneError
+from .frames import Request, Run, Setup
+from .process import WorkerGoneError, WorkerProcess, start_worker
+from .session import bad_parameters, out_of_time
 
-T = TypeVar("T")
-
+MAX_WORKERS: Final = 4
+"""Of one source at once: more statements wait for their turn."""
 _MAX_STATEMENT_LENGTH: Final = 100_000
-_MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
 _GRACE_S: Final = 2.0
 """For a worker to end a statement by itself; then it is killed."""
 _SCHEMA_TIMEOUT_S: Final = 60.0
@@ -37,44 +38,45 @@ _NO_WORKER: Final = Failed(
     "Read fewer rows or shorter values.",
     fault=Fault.MEMORY,
 )
-_BROKEN: Final = Failed(
-    "The worker that ran the statement failed. The gateway's log says how; the statement may be at fault."
-)
+_MIB: Final = 1024 * 1024
+_READER_FILE_BYTES: Final = 16 * _MIB
+"""The index of a write-ahead log is the one file that a reader of SQLite may have to write."""
+
+T = TypeVar("T")
 
 
 class WorkerEngine:
-    def __init__(self, dialect: Dialect, setup: Setup, idle_seconds: float) -> None:
-        """Opens nothing until the first request."""
-        self._dialect = dialect
-        self._pool = Pool(setup, idle_seconds)
+    """An engine that opens nothing until the first request."""
+
+    def __init__(self, setup: Setup, idle_seconds: float) -> None:
+        self._setup = setup
+        self._pool = _Pool(setup, idle_seconds)
 
     @property
     def dialect(self) -> Dialect:
-        return self._dialect
+        return self._setup.dialect
 
     async def check(self) -> Checked:
         try:
-            return await self._request(RequestKind.CHECK, Checked)
+            return await self._request(Request.CHECK, Checked)
         except SourceAway as error:
             return Checked("", None, (Finding(str(error), FindingSeverity.REFUSED_UNLESS_FORCED),))
 
     async def schema(self) -> Schema:
-        return await self._request(RequestKind.SCHEMA, Schema)
+        return await self._request(Request.SCHEMA, Schema)
 
     async def stamp(self) -> str:
-        return await self._request(RequestKind.STAMP, str)
+        return await self._request(Request.STAMP, str)
 
-    async def _request(self, kind: RequestKind, expected: type[T]) -> T:
+    async def _request(self, request: Request, expected: type[T]) -> T:
         try:
             async with self._pool.worker() as worker:
-                response = await worker.request(kind, timeout=_SCHEMA_TIMEOUT_S)
+                response = await worker.request(request, timeout=_SCHEMA_TIMEOUT_S)
         except TimeoutError:
-            words = f"{self._dialect.title} did not return its schema within {_SCHEMA_TIMEOUT_S:g} s."
+            words = f"{self.dialect.title} did not return its schema within {_SCHEMA_TIMEOUT_S:g} s."
             raise SourceAway(words) from None
         except WorkerGoneError:
-            raise SourceAway(f"The worker of {self._dialect.title} ended before it answered.") from None
-        if isinstance(response, Unavailable):
-            raise SourceAway(response.why)
+            raise SourceAway(f"The worker of {self.dialect.title} ended before it answered.") from None
         if isinstance(response, Failed):
             raise SourceAway(response.words)
         assert isinstance(response, expected)
@@ -84,30 +86,37 @@ class WorkerEngine:
         problem = _problem_with_statement(statement) or _problem_with_value(parameters)
         if problem is not None:
             return problem
-        values = None if isinstance(parameters, Mapping) else [*parameters]
-        run = Run(statement, values, dict(parameters) if isinstance(parameters, Mapping) else None, limits, write)
+        values = dict(parameters) if isinstance(parameters, Mapping) else [*parameters]
+        run = Run(statement, values, limits, write)
         try:
             with anyio.fail_after(limits.seconds + _SCHEMA_TIMEOUT_S) as waiting:
                 async with self._pool.worker() as worker:
                     waiting.deadline = float("inf")
-                    response = await worker.request(
-                        RequestKind.RUN, run, timeout=limits.seconds, grace=_GRACE_S, undoes=write
-                    )
+                    response = await worker.request(run, timeout=limits.seconds, grace=_GRACE_S, undoes=write)
         except TimeoutError:
             if waiting.cancel_called:
                 return Failed(f"{MAX_WORKERS} other statements run on this source. Try again.", fault=Fault.BUSY)
             return out_of_time(limits.seconds)
-        except WorkerGoneError as error:
-            return _BROKEN if error.is_crash else _NO_WORKER
+        except WorkerGoneError:
+            return _NO_WORKER
         except SourceAway as error:
             return Failed(str(error), fault=Fault.AWAY)
-        if isinstance(response, Unavailable):
-            return Failed(response.why, fault=Fault.AWAY)
         assert isinstance(response, Rows | Refused | Failed)
         return response
 
     async def aclose(self) -> None:
         await self._pool.aclose()
+
+
+def sqlite_engine(path: str, access: Access, *, writes: bool = False) -> WorkerEngine:
+    file_bytes = 1 << 50 if writes else _READER_FILE_BYTES
+    return WorkerEngine(Setup(Dialect.SQLITE, path, access, writes, 768 * _MIB, file_bytes), idle_seconds=60.0)
+
+
+def duckdb_engine(path: str, access: Access) -> WorkerEngine:
+    """It only reads: DuckDB has one process write a file, and while a file is open here, no other can open it to write.
+    Its memory is addresses; what it can fill of them is less by half."""
+    return WorkerEngine(Setup(Dialect.DUCKDB, path, access, False, 1536 * _MIB, 0), idle_seconds=5.0)
 
 
 def _problem_with_statement(statement: str) -> Refused | None:
@@ -127,16 +136,16 @@ def _problem_with_value(value: object) -> Failed | None:
     """Of one parameter, or of all that a collection holds."""
     match value:
         case str() if not _is_text(value):
-            words = "A parameter holds half of a surrogate pair, which is no text."
-        case int() if not _MIN_INTEGER <= value <= _MAX_INTEGER:
+            return bad_parameters("A parameter holds half of a surrogate pair, which is no text.")
+        case int() if not -(2**63) <= value < 2**63:
             words = "A parameter is an integer of more than 64 bits. Send it as text, and cast it in the statement."
+            return bad_parameters(words)
         case Mapping():
-            return _problem_with_value([each for pair in value.items() for each in pair])
+            return _problem_with_value([*value, *value.values()])
         case list() | tuple():
             return next((problem for each in value if (problem := _problem_with_value(each)) is not None), None)
         case _:
             return None
-    return Failed(words, fault=Fault.PARAMETERS)
 
 
 def _is_text(value: str) -> bool:
@@ -145,3 +154,62 @@ def _is_text(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+class _Pool:
+    """The workers of one source: started on demand, a few at a time, and ended after a while without use, which closes
+    the database."""
+
+    def __init__(self, setup: Setup, idle_seconds: float) -> None:
+        self._setup = setup
+        self._idle_seconds = idle_seconds
+        self._slots = anyio.Semaphore(MAX_WORKERS)
+        self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}
+        self._busy: set[WorkerProcess] = set()
+        self._is_closed = False
+
+    @asynccontextmanager
+    async def worker(self) -> AsyncIterator[WorkerProcess]:
+        """It returns to the pool unless it is gone. Raises `SourceAway`."""
+        async with self._slots:
+            if self._is_closed:
+                raise SourceAway("The source was closed.")
+            worker = await self._take()
+            self._busy.add(worker)
+            try:
+                yield worker
+            finally:
+                self._put_back(worker)
+
+    async def _take(self) -> WorkerProcess:
+        # The one that was used last, so that the others can end.
+        while self._idle:
+            worker, timer = self._idle.popitem()
+            timer.cancel()
+            if not worker.is_gone:
+                return worker
+        worker = await start_worker(self._setup)
+        # This opens the database: the time for a large schema is not taken from the first statement.
+        await worker.request(Request.STAMP, timeout=_SCHEMA_TIMEOUT_S)
+        return worker
+
+    def _put_back(self, worker: WorkerProcess) -> None:
+        self._busy.discard(worker)
+        if self._is_closed:
+            worker.kill()
+        elif not worker.is_gone:
+            loop = asyncio.get_running_loop()
+            self._idle[worker] = loop.call_later(self._idle_seconds, self._end_idle, worker)
+
+    def _end_idle(self, worker: WorkerProcess) -> None:
+        del self._idle[worker]
+        worker.kill()
+
+    async def aclose(self) -> None:
+        self._is_closed = True
+        idle, self._idle = self._idle, {}
+        for timer in idle.values():
+            timer.cancel()
+        with anyio.CancelScope(shield=True):
+            for worker in (*idle, *self._busy):
+                await worker.end()
