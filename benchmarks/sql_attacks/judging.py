@@ -187,10 +187,10 @@ def _text(answer: Answer) -> str:
     match answer:
         case Rows(columns, rows):
             return json.dumps([[column.name for column in columns], rows], ensure_ascii=False)
-        case Refused(why, mend):
-            return f"{why} {mend}"
-        case Failed(words):
-            return words
+        case Refused(why, fix):
+            return f"{why} {fix}"
+        case Failed(message):
+            return message
 
 
 def _outcome(case: Case, answer: Answer | None) -> tuple[str, str]:

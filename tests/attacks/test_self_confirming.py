@@ -30,8 +30,7 @@ from tests.surfaces.mcp.workshop import BENCH, DECLARED, HERE, Workshop, open_wo
 from pegboard.compose.databases import DeclaredEngines
 from pegboard.core.code import CodeSettings
 from pegboard.core.confirmation import ConfirmationLevel, ConfirmationMode, ConfirmationSetting, PrincipalConfirmation
-from pegboard.core.database.declaration import Database
-from pegboard.core.database.source import SourceId
+from pegboard.core.database.source import Database, SourceId
 from pegboard.core.ids import LOCAL, PrincipalId, ToolId
 from pegboard.core.override import Override
 from pegboard.core.policy import Declared

@@ -9,7 +9,7 @@ from tests.config.loading import FOLDER, problems, settings
 from pegboard.config.databases import Located, dialect_of, located, shown_url
 from pegboard.config.references import expander
 from pegboard.core.database import Access, Dialect, Limits, NamePattern, SourceId, name_pattern
-from pegboard.core.database.declaration import USUAL_ROWS, Database, in_use
+from pegboard.core.database.source import DEFAULT_CALL_ROWS, Database, enabled_databases
 from pegboard.core.policy import Declared
 from pegboard.core.redeclared import redeclared
 from pegboard.core.server import DeclaredAt
@@ -70,11 +70,11 @@ def test_a_url_is_enough_and_then_nothing_is_written_sampled_or_forced() -> None
     (plain,) = settings("databases: {shop: {url: 'sqlite:///shop.db'}}").declared.databases.values()
     assert plain == Database(SHOP, "sqlite:///shop.db", DeclaredAt("pegboard.yaml", 1))
     assert (plain.enabled, plain.samples, plain.writes, plain.force) == (True, False, False, False)
-    assert plain.limited(None) == Limits(rows=USUAL_ROWS)
-    assert plain.limited(7) == Limits(rows=7)
-    assert plain.limited(10**9) == Limits(rows=1000)
+    assert plain.limits_of_call(None) == Limits(rows=DEFAULT_CALL_ROWS)
+    assert plain.limits_of_call(7) == Limits(rows=7)
+    assert plain.limits_of_call(10**9) == Limits(rows=1000)
     few = replace(plain, limits=Limits(rows=5))
-    assert [few.limited(asked).rows for asked in (None, 3, 50)] == [5, 3, 5]
+    assert [few.limits_of_call(asked).rows for asked in (None, 3, 50)] == [5, 3, 5]
 
 
 @pytest.mark.behaviour("databases.declared")
@@ -196,7 +196,7 @@ def test_what_is_in_use_is_what_is_on_in_the_order_of_ids() -> None:
     loaded = settings(
         "databases: {b: {url: 'sqlite:///b.db'}, c: {url: 'sqlite:///c', enabled: false}, a: {url: 'sqlite:///a'}}"
     )
-    assert [*in_use(loaded.declared.databases)] == ["a", "b"]
+    assert [*enabled_databases(loaded.declared.databases)] == ["a", "b"]
 
 
 @pytest.mark.behaviour("databases.follow_the_file")

@@ -9,7 +9,7 @@ from tests.gateway.database.test_callers import limited
 from tests.rest.desk import Desk, desk_over
 
 from pegboard.core.database import Checked, Finding, FindingSeverity
-from pegboard.ports.databases import RoleScript, SourceAway
+from pegboard.ports.databases import RoleScript, SourceError
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +38,7 @@ class ScriptedRoles:
 
     async def script(self, admin_url: str | None) -> RoleScript:
         if self.outage is not None:
-            raise SourceAway(self.outage)
+            raise SourceError(self.outage)
         return RoleScript("reader", ("CREATE ROLE reader LOGIN PASSWORD '…'", "GRANT SELECT ON orders TO reader"))
 
     async def apply(self, admin_url: str) -> RoleScript:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.core.database.shop import CUSTOMERS, LINES, ORDERS, SECRETS, SHOP, refers, table
 from tests.core.database.test_telling import denied
 
-from pegboard.core.database import Column, Dialect, Schema, SourceId, Table, TableName, narrowed
+from pegboard.core.database import Column, Dialect, Schema, SourceId, Table, TableName, narrow_schema
 from pegboard.search.abbreviations import USUAL, is_bare, meant, short_for
 from pegboard.search.part import Part
 from pegboard.search.schemas import Held, Schemas
@@ -116,7 +116,7 @@ def test_with_denied_tables_the_answer_is_that_of_a_database_without_them(
         for each in hidden
     )
     whole = replace(open_one, tables=(*hidden, *open_one.tables), relations=(*linking, *open_one.relations))
-    shown = narrowed(whole, denied(*(f"public.{each.name.table}" for each in hidden))) if hidden else whole
+    shown = narrow_schema(whole, denied(*(f"public.{each.name.table}" for each in hidden))) if hidden else whole
     query = " ".join(data.draw(st.lists(st.one_of(names, st.sampled_from(["a", "cab"])), max_size=4)))
     one, other = index({"x": shown}), index({"x": open_one})
     assert found(one, query) == found(other, query)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pegboard.config.databases import Located
     from pegboard.config.settings import Settings
     from pegboard.core.database import Dialect
-    from pegboard.core.database.declaration import Database
+    from pegboard.core.database.source import Database
     from pegboard.gateway.gateway import Gateway
     from pegboard.ports import Unresolved
     from pegboard.ports.databases import Engine, RoleManager
@@ -29,25 +29,25 @@ class DeclaredEngines:
 
     def opened(self, database: "Database") -> "Engine":
         from pegboard.ports import Unresolved
-        from pegboard.ports.databases import SourceAway
+        from pegboard.ports.databases import SourceError
 
         found = self._located(database)
         if isinstance(found, Unresolved):
-            raise SourceAway(found.why)
+            raise SourceError(found.why)
         try:
             return _engine(database, found)
         except ImportError as error:
             missing = f"the driver for {found.dialect.title} is not installed ({error.name or error})"
-            raise SourceAway(f"{missing}. Install it: pip install 'pegboard[databases]'") from error
+            raise SourceError(f"{missing}. Install it: pip install 'pegboard[databases]'") from error
 
     def role_manager(self, database: "Database") -> "RoleManager | None":
         from pegboard.core.database import Dialect
         from pegboard.ports import Unresolved
-        from pegboard.ports.databases import SourceAway
+        from pegboard.ports.databases import SourceError
 
         found = self._located(database)
         if isinstance(found, Unresolved):
-            raise SourceAway(found.why)
+            raise SourceError(found.why)
         match found.dialect:
             case Dialect.POSTGRESQL:
                 from pegboard.providers.builtin.database.postgres import postgresql_role_manager

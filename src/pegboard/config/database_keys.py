@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pegboard.core.database.declaration import USUAL, USUAL_ROWS
+from pegboard.core.database.source import DEFAULT_CALL_ROWS, DEFAULT_LIMITS
 from pegboard.core.ids import ID_RULE
 
 from .section import Key, Section
@@ -52,13 +52,18 @@ DENY: Final = Key(
 ROWS: Final = Key(
     "max_rows",
     Whole(1, MOST_ROWS),
-    f"The most rows that one call may ask for; who does not ask gets {USUAL_ROWS}.",
-    USUAL.rows,
+    f"The most rows that one call may ask for; who does not ask gets {DEFAULT_CALL_ROWS}.",
+    DEFAULT_LIMITS.rows,
 )
-BYTES: Final = Key("max_bytes", Whole(1_000, MOST_BYTES), "The most bytes of one answer.", USUAL.bytes)
-CELL: Final = Key("max_cell", Whole(16, 1_000_000), "The most bytes of one value; longer ones are cut.", USUAL.cell)
+BYTES: Final = Key("max_bytes", Whole(1_000, MOST_BYTES), "The most bytes of one answer.", DEFAULT_LIMITS.bytes)
+CELL: Final = Key(
+    "max_cell", Whole(16, 1_000_000), "The most bytes of one value; longer ones are cut.", DEFAULT_LIMITS.cell
+)
 TIME: Final = Key(
-    "timeout", Seconds(), "How long one statement may run: seconds, or a text such as 500ms, 10s or 1m.", USUAL.seconds
+    "timeout",
+    Seconds(),
+    "How long one statement may run: seconds, or a text such as 500ms, 10s or 1m.",
+    DEFAULT_LIMITS.seconds,
 )
 SAMPLES: Final = Key(
     "samples",

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 from pegboard.core.database import Access, BadPattern, Dialect, Limits, NamePattern, SourceId, name_pattern
-from pegboard.core.database.declaration import USUAL, Database
+from pegboard.core.database.source import DEFAULT_LIMITS, Database
 from pegboard.ports import Expand, Unresolved
 
 from . import database_keys as keys
@@ -162,8 +162,8 @@ def _patterns(written: Iterable[Placed[str]], tell: Telling) -> Iterator[NamePat
 
 def _limits(values: Values) -> Limits:
     return Limits(
-        rows=values.value(keys.ROWS, USUAL.rows),
-        bytes=values.value(keys.BYTES, USUAL.bytes),
-        cell=values.value(keys.CELL, USUAL.cell),
-        seconds=values.value(keys.TIME, USUAL.seconds),
+        rows=values.value(keys.ROWS, DEFAULT_LIMITS.rows),
+        bytes=values.value(keys.BYTES, DEFAULT_LIMITS.bytes),
+        cell=values.value(keys.CELL, DEFAULT_LIMITS.cell),
+        seconds=values.value(keys.TIME, DEFAULT_LIMITS.seconds),
     )

@@ -9,7 +9,7 @@ from typing import Final
 from .catalogue import Catalogue
 from .confirmation import route_text
 from .consent import Consent, call_fingerprint
-from .database.sourced import OverSources
+from .database.tool import DatabaseTool
 from .effects import Effect, effects
 from .ids import ToolId, WireName
 from .naming import is_legal
@@ -112,7 +112,7 @@ def explain(
 def seen_by(tool: Tool, policy: Policy, view: View) -> Tool:
     """The tool as this caller would see it: over the databases that it may ask."""
     asked = policy.asks(view.principal)
-    return tool.within(asked) if asked is not None and isinstance(tool, OverSources) else tool
+    return tool.within(asked) if asked is not None and isinstance(tool, DatabaseTool) else tool
 
 
 def is_current(consent: Consent, tool: Tool, policy: Policy) -> bool:
@@ -160,7 +160,7 @@ def _rule_step(rule: Rule, verdict: Verdict) -> Step:
 def _confirmation_steps(policy: Policy, view: View, tool: Tool, permissions: Sequence[str]) -> Sequence[Step]:
     """Only of a tool whose calls, or some of them, must be confirmed. It stays open: each such call is asked about."""
     confirms = policy.overrides.confirms(tool.id)
-    if not confirms and not (isinstance(tool, OverSources) and not tool.spec.hints.read_only):
+    if not confirms and not (isinstance(tool, DatabaseTool) and not tool.spec.hints.read_only):
         return ()
     said = ["no: requires_confirmation is set"] if confirms else ["no, where a statement changes data"]
     if confirms:
@@ -216,7 +216,7 @@ def _view_steps(way: Passage, tool: Tool) -> Iterator[Step]:
     scope = "everything" if granted is None else ", ".join(sorted(granted)) or "nothing"
     ungranted = any(isinstance(each, NotGranted) for each in removals)
     yield Step(f"Is {view.principal} granted it?", not ungranted, f"granted: {scope}")
-    if isinstance(tool, OverSources) and (asked := policy.asks(view.principal)) is not None:
+    if isinstance(tool, DatabaseTool) and (asked := policy.asks(view.principal)) is not None:
         some = ", ".join(sorted(asked)) or "nothing"
         without = any(isinstance(each, NoDatabase) for each in removals)
         none = "none that is on: " if without else ""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from .database.sourced import OverSources
+from .database.tool import DatabaseTool
 from .ids import BuiltinKey
 from .policy import Policy
 from .ticket import State, Ticket
@@ -22,7 +22,7 @@ def is_for_itself(ticket: Ticket, policy: Policy, tool: Tool | None) -> bool:
     if not isinstance(ticket.tool.source, BuiltinKey):
         return False
     tool = _seen_by_caller(ticket, policy, tool)
-    may_change = isinstance(tool, OverSources) and not tool.spec.hints.read_only
+    may_change = isinstance(tool, DatabaseTool) and not tool.spec.hints.read_only
     return may_change or not policy.overrides.confirms(ticket.tool)
 
 
@@ -35,7 +35,7 @@ def needs_second_step(ticket: Ticket, policy: Policy, tool: Tool | None) -> bool
 
 def _seen_by_caller(ticket: Ticket, policy: Policy, tool: Tool | None) -> Tool | None:
     databases = policy.asks(ticket.principal)
-    return tool.within(databases) if isinstance(tool, OverSources) and databases is not None else tool
+    return tool.within(databases) if isinstance(tool, DatabaseTool) and databases is not None else tool
 
 
 def as_it_stands(ticket: Ticket, policy: Policy) -> Ticket:

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from .database.declaration import in_use
-from .database.source import SourceId
-from .database.sourced import OverSources
+from .database.source import SourceId, enabled_databases
+from .database.tool import DatabaseTool
 from .ids import PrincipalId, ToolId, ToolsetId
 from .launch import Barred, barring
 from .policy import Limit, Policy
@@ -70,7 +69,7 @@ class Passage:
     everyone: Directory
     chosen: Selected
     limit: Limit | None
-    limited: Mapping[ToolId, OverSources]
+    limited: Mapping[ToolId, DatabaseTool]
     """The tools over databases, as this caller sees them."""
     reach: frozenset[ToolId]
     """What a narrowing may choose from."""
@@ -111,7 +110,7 @@ class Passage:
         return self._ungranted(id.toolset)
 
     def _is_sourceless(self, id: ToolId) -> bool:
-        return (tool := self.limited.get(id)) is not None and not tool.sources
+        return (tool := self.limited.get(id)) is not None and not tool.databases
 
     def _ungranted(self, toolset: ToolsetId) -> NotGranted:
         assert self.limit is not None, "without a limit everything is granted"
@@ -130,7 +129,7 @@ class Passage:
         principal = self.view.principal
         declared = self.policy.declared.principals.get(principal)
         asked = self.policy.asks(principal) or frozenset()
-        on = tuple(in_use(self.policy.declared.databases))
+        on = tuple(enabled_databases(self.policy.declared.databases))
         return NoDatabase(principal, asked, None if declared is None else declared.at, on)
 
     @cached_property

@@ -21,8 +21,7 @@ from .confirmation import (
     confirmation_route,
 )
 from .consent import DEFAULT_STANDING_DAYS, Consent
-from .database.declaration import Database
-from .database.source import SourceId
+from .database.source import Database, SourceId
 from .ids import LOCAL, BadId, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId
 from .override import Override, OverrideIndex
 from .pattern import Pattern, Patterns, is_pattern, pattern

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from .database.declaration import Database
+from .database.source import Database
 from .override import Override
 from .policy import Declared
 from .principal import Principal

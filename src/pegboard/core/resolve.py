@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from .catalogue import Catalogue, Health, Listing
 from .database.source import SourceId
-from .database.sourced import OverSources
+from .database.tool import DatabaseTool
 from .ids import BUILTIN, BuiltinKey, LegacyToolId, PrincipalId, ServerKey, ToolId, ToolsetId, WireName, tool_id
 from .launch import barring
 from .naming import RESERVED, is_hashed, wire_names
@@ -204,7 +204,7 @@ def passage(catalogue: Catalogue, policy: Policy, view: View) -> Passage:
     reach = chosen.tools if granted is None else frozenset(id for id in chosen.tools if id.toolset in granted)
     asked = policy.asks(view.principal)
     limited = {} if asked is None else _limited(catalogue, asked)
-    reach -= frozenset(id for id, tool in limited.items() if not tool.sources)
+    reach -= frozenset(id for id, tool in limited.items() if not tool.databases)
     offered = _offered(everyone, reach, chosen.toolsets if granted is None else chosen.toolsets & granted)
     narrowed = tuple((narrowing, select(narrowing, offered)) for narrowing in view.narrowings)
     return Passage(view, policy, everyone, chosen, limit, limited, reach, offered, narrowed)
@@ -268,11 +268,11 @@ def _is_unknown(entry: Unknown) -> bool:
     return isinstance(found, Unknown) or not found
 
 
-def _limited(catalogue: Catalogue, asked: frozenset[SourceId]) -> Mapping[ToolId, OverSources]:
+def _limited(catalogue: Catalogue, asked: frozenset[SourceId]) -> Mapping[ToolId, DatabaseTool]:
     """The tools over databases, as somebody sees them who may ask these alone."""
     listing = catalogue.listings.get(BuiltinKey())
     tools = () if listing is None else listing.tools
-    return {tool.id: tool.within(asked) for tool in tools if isinstance(tool, OverSources)}
+    return {tool.id: tool.within(asked) for tool in tools if isinstance(tool, DatabaseTool)}
 
 
 def _known(policy: Policy, view: View, verdicts: Mapping[ToolId, Verdict], everyone: Directory) -> Vouched:

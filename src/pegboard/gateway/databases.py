@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from anyio import create_task_group
 
-from pegboard.core.database.declaration import in_use
+from pegboard.core.database.source import enabled_databases
 from pegboard.ports import Clock
 
 from .board import Board
@@ -37,7 +37,7 @@ class Databases:
 
     def follow(self) -> None:
         """Bring what is open, and the tools over it, in line with what the policy says."""
-        wanted = in_use(self._board.policy.declared.databases)
+        wanted = enabled_databases(self._board.policy.declared.databases)
         if self.toolbox is None:
             if not wanted or self._engines is None:
                 return

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pegboard.core.builtin_verdict import closed_clause
-from pegboard.core.database.declaration import in_use
+from pegboard.core.database.source import enabled_databases
 from pegboard.core.deferral import Materialised
 from pegboard.core.launch import NO_FILTER, LaunchFilter
 from pegboard.core.presentations import Presented
@@ -54,7 +54,7 @@ def capable(
 ) -> Capabilities:
     """`view` as `launched` made it: its filters are asked about built-ins as well."""
     board = gateway.board
-    sources = tuple(in_use(board.policy.declared.databases))
+    sources = tuple(enabled_databases(board.policy.declared.databases))
     resolution = board.resolution(view)
     always = kept(resolution, board.policy.declared.presenting, ()).values()
     return capabilities(

@@ -32,14 +32,14 @@ __all__ = [
     "RoleManager",
     "RoleScript",
     "Rows",
-    "SourceAway",
+    "SourceError",
 ]
 
 Parameters: TypeAlias = Sequence[Json] | Mapping[str, Json]
 """By place or by name; an empty sequence for none."""
 
 
-class SourceAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+class SourceError(Exception):
     """Why a source cannot be reached or opened, and what to do."""
 
 
@@ -58,12 +58,12 @@ class RoleManager(Protocol):
 
     async def script(self, admin_url: str | None) -> RoleScript:
         """What is to be run. Reads the catalog as the administrator, or else as the login itself; changes nothing.
-        Raises `SourceAway`, in words without a password."""
+        Raises `SourceError`, in words without a password."""
         ...
 
     async def apply(self, admin_url: str) -> RoleScript:
         """Run the script as the administrator, with the password of the source's URL: all of it or, where the server
-        can undo, nothing. Raises `SourceAway`."""
+        can undo, nothing. Raises `SourceError`."""
         ...
 
 
@@ -82,11 +82,11 @@ class Engine(Protocol):
         ...
 
     async def schema(self) -> Schema:
-        """All that is open. Raises `SourceAway`."""
+        """All that is open. Raises `SourceError`."""
         ...
 
     async def stamp(self) -> str:
-        """Another text after each change of the schema, and cheap. Raises `SourceAway`."""
+        """Another text after each change of the schema, and cheap. Raises `SourceError`."""
         ...
 
     async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:

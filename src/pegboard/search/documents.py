@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from pegboard.core.database.sourced import OverSources
+from pegboard.core.database.tool import DatabaseTool
 from pegboard.core.folded import Folded
 from pegboard.core.ids import ServerKey, Source, ToolId
 from pegboard.core.policy import Policy
@@ -56,7 +56,7 @@ class Telling:
     @classmethod
     def of(cls, tool: Tool, policy: Policy) -> "Telling":
         """Of what is withheld the name alone: that a search finds it by a word would tell that the word is in it."""
-        if isinstance(tool, OverSources) and policy.asked_by_all is not None:
+        if isinstance(tool, DatabaseTool) and policy.asked_by_all is not None:
             # One index is for all callers: none of them finds it by the words of a database that another may ask.
             tool = tool.within(policy.asked_by_all)
         spec = told(tool, policy)

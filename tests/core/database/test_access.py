@@ -16,7 +16,7 @@ from pegboard.core.database import (
     Table,
     TableName,
     name_pattern,
-    narrowed,
+    narrow_schema,
 )
 
 
@@ -100,7 +100,9 @@ def test_access_to_everything_is_known_without_a_look_at_the_source() -> None:
 
 def test_patterns_that_fit_nothing_are_found() -> None:
     patterns = access("main.users orders", "usres users.password main.users.pasword")
-    assert [str(each) for each in patterns.vain([("main", "users", "password"), ("main", "orders", "id")])] == [
+    assert [
+        str(each) for each in patterns.unmatched_patterns([("main", "users", "password"), ("main", "orders", "id")])
+    ] == [
         "usres",
         "main.users.pasword",
     ]
@@ -121,7 +123,7 @@ SHOP = Schema(
 
 @pytest.mark.behaviour("databases.withheld")
 def test_a_narrowed_schema_has_no_word_of_what_is_closed() -> None:
-    assert narrowed(SHOP, access("", "secrets users.password")) == Schema(
+    assert narrow_schema(SHOP, access("", "secrets users.password")) == Schema(
         Dialect.SQLITE,
         (
             Table(USERS, (Column("id", "integer"), Column("name", "text")), ("id",)),
@@ -133,13 +135,13 @@ def test_a_narrowed_schema_has_no_word_of_what_is_closed() -> None:
 
 
 def test_a_key_and_a_relation_go_with_any_of_their_columns() -> None:
-    found = narrowed(SHOP, access("", "main.users.id"))
+    found = narrow_schema(SHOP, access("", "main.users.id"))
     assert [table.key for table in found.tables] == [(), ("id",), ("user",)]
     assert found.relations == ()
 
 
 def test_a_table_without_an_open_column_is_not_there() -> None:
-    found = narrowed(SHOP, access("", "main.secrets.user main.secrets.value"))
+    found = narrow_schema(SHOP, access("", "main.secrets.user main.secrets.value"))
     assert [table.name for table in found.tables] == [USERS, ORDERS]
 
 

@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from tests.core.database.shop import CUSTOMERS, SECRETS, SHOP, refers, table
 from tests.core.database.test_telling import denied
 
-from pegboard.core.database import Column, Fault, Schema, narrowed
+from pegboard.core.database import Column, Fault, Schema, narrow_schema
 from pegboard.core.database.hints import MAX_COLUMNS, MAX_TABLES, Hints, hints_for, near
 from pegboard.core.database.joins import Plan
 
@@ -155,7 +155,7 @@ def test_a_closed_name_gets_the_hints_of_one_that_does_not_exist(statement: str,
         tables=(*SHOP.tables, SECRETS),
         relations=(*SHOP.relations, refers("secrets", "customer_id", "customers")),
     )
-    closed = Plan.of(narrowed(whole, denied("public.secrets", "public.orders.customer_id")))
+    closed = Plan.of(narrow_schema(whole, denied("public.secrets", "public.orders.customer_id")))
     orders = replace(SHOP.tables[1], columns=tuple(c for c in SHOP.tables[1].columns if c.name != "customer_id"))
     absent = Plan.of(replace(SHOP, tables=(CUSTOMERS, orders, SHOP.tables[2]), relations=SHOP.relations[1:]))
     hints = hints_for(closed, statement, fault, name)

@@ -9,9 +9,9 @@ from inline_snapshot import snapshot
 
 from pegboard.core.database import Cut, Limits, Row
 from pegboard.core.database.found_text import found_text
-from pegboard.core.database.limits import for_plan, is_plan
 from pegboard.core.database.table_text import plan_text, table_text
 from pegboard.core.folded import Json
+from pegboard.gateway.database.execute_sql import is_explain
 
 
 @pytest.mark.behaviour("databases.table_text")
@@ -130,10 +130,10 @@ def test_a_plan_is_told_whole_and_in_its_own_lines() -> None:
 def test_a_plan_is_known_by_its_first_word_and_may_be_longer_than_another_value() -> None:
     plans = ("EXPLAIN SELECT 1", " -- why\n explain query plan select 1", "/* a */ Explain (format json) select 1")
     others = ("SELECT 'EXPLAIN'", "WITH explain AS (SELECT 1) SELECT 1", "explained", "")
-    assert [is_plan(text) for text in (*plans, *others)] == [True] * 3 + [False] * 4
-    assert for_plan(Limits(cell=2_000, bytes=1_000_000)) == Limits(cell=64_000, bytes=1_000_000)
-    assert for_plan(Limits(cell=2_000, bytes=5_000)).cell == 5_000
-    assert for_plan(Limits(cell=100_000)).cell == 100_000
+    assert [is_explain(text) for text in (*plans, *others)] == [True] * 3 + [False] * 4
+    assert Limits(cell=2_000, bytes=1_000_000).for_plan() == Limits(cell=64_000, bytes=1_000_000)
+    assert Limits(cell=2_000, bytes=5_000).for_plan().cell == 5_000
+    assert Limits(cell=100_000).for_plan().cell == 100_000
 
 
 @pytest.mark.behaviour("databases.plans", "databases.table_text")

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from tests.core.database.shop import CUSTOMERS, LINES, ORDERS, SECRETS, SHOP, name, refers, table
 
-from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, name_pattern, narrowed
+from pegboard.core.database import (
+    Access,
+    Column,
+    Dialect,
+    Relation,
+    Schema,
+    Table,
+    TableName,
+    name_pattern,
+    narrow_schema,
+)
 from pegboard.core.database.access import NamePattern
 from pegboard.core.database.example import example
 from pegboard.core.database.joins import Plan
@@ -145,7 +155,7 @@ def test_a_denied_table_or_column_is_in_no_outline_join_or_example() -> None:
             refers("customers", "id", "secrets"),
         ),
     )
-    shown = Plan.of(narrowed(whole, denied("public.secrets", "public.orders.customer_id")))
+    shown = Plan.of(narrow_schema(whole, denied("public.secrets", "public.orders.customer_id")))
     plain = replace(ORDERS, columns=tuple(column for column in ORDERS.columns if column.name != "customer_id"))
     without = Plan.of(replace(SHOP, tables=(CUSTOMERS, plain, LINES), relations=SHOP.relations[1:]))
     for each in without.tables:

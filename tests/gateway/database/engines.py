@@ -25,12 +25,12 @@ from pegboard.core.database import (
     Table,
     TableName,
 )
-from pegboard.core.database.declaration import Database
+from pegboard.core.database.source import Database
 from pegboard.core.policy import Declared
 from pegboard.core.server import DeclaredAt
 from pegboard.core.tool import Json
 from pegboard.ports import TicketStore
-from pegboard.ports.databases import Engine, Parameters, RoleManager, SourceAway
+from pegboard.ports.databases import Engine, Parameters, RoleManager, SourceError
 
 GITHUB = key("dev~github")
 AT = DeclaredAt("pegboard.yaml", 3)
@@ -107,7 +107,7 @@ class ScriptedEngines:
 
     def opened(self, database: Database) -> Engine:
         if self.away is not None:
-            raise SourceAway(self.away)
+            raise SourceError(self.away)
         engine = ScriptedEngine(database, **self.changes)
         self.made.append(engine)
         anyio.from_thread.run_sync(self.first.set)

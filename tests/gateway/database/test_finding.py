@@ -19,7 +19,7 @@ from pegboard.core.tool import JsonObject
 from pegboard.gateway.database.schema_reader import Pace
 from pegboard.gateway.database.schema_search import SchemaFinder
 from pegboard.gateway.meanings import Meanings
-from pegboard.ports.databases import Engine, SourceAway
+from pegboard.ports.databases import Engine, SourceError
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +59,7 @@ class Source:
         if self.may_answer is not None:
             await self.may_answer.wait()
         if self.why:
-            raise SourceAway(self.why)
+            raise SourceError(self.why)
         return await work(self.engine)
 
 

@@ -232,7 +232,7 @@ async def test_names_are_hinted_at_only_where_one_is_wrong() -> None:
     engines = ScriptedEngines(answers={"SELECT city FROM orders": kept, "SELECT cty FROM orders": wrong})
     async with housing(declaring(SHOP), engines) as house:
         assert text_of(await sql(house, "SELECT city FROM orders")).splitlines() == [
-            f"shop answers: {kept.words}",
+            f"shop answers: {kept.message}",
             "orders has id INTEGER, city TEXT",
         ]
         assert "Did you mean orders.city?" in text_of(await sql(house, "SELECT cty FROM orders"))
@@ -308,7 +308,7 @@ async def test_a_source_that_cannot_be_opened_is_told_and_tried_again_by_the_nex
         assert text_of(await sql(house, "read")) == f"Database 'shop' cannot be asked: {engines.away}"
         engines.away = None
         assert isinstance(await sql(house, "read"), Noted)
-        engines.made[0].answers["gone"] = Failed("the server closed the connection", fault=Fault.AWAY)
+        engines.made[0].answers["gone"] = Failed("the server closed the connection", fault=Fault.UNAVAILABLE)
         assert isinstance(await sql(house, "gone"), ToolFailed)
         assert isinstance(await sql(house, "read"), Noted)
         assert len(engines.made) == 2

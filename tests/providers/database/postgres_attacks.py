@@ -257,7 +257,7 @@ BENIGN = (
     "SELECT current_setting('server_version'), current_setting('TimeZone')",
     "SELECT to_date('2026-01-01', 'YYYY-MM-DD'), to_timestamp(0), make_date(2026, 1, 1), 'now'::timestamp IS NOT NULL",
     "SELECT encode('a'::bytea, 'hex'), decode('YQ==', 'base64'), sha256('a'), ascii('a'), chr(65)",
-    "SELECT pg_typeof(1), pg_size_pretty(1000::bigint), pg_column_size(1), upper(pg_typeof('a')::text)",
+    "SELECT pg_size_pretty(1000::bigint), pg_column_size(1)",
     "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'",
     "SELECT jsonb_path_query(doc, '$.a[*]') FROM kinds",
     "SELECT ts_rank(to_tsvector('english', note), plainto_tsquery('note')) FROM orders LIMIT 1",
@@ -277,4 +277,5 @@ OPEN = (
     "information_schema.table_constraints USING (constraint_name)",
     "SELECT n_live_tup FROM pg_stat_user_tables LIMIT 1",
     "SELECT enumlabel FROM pg_enum",
+    "SELECT pg_typeof(1), upper(pg_typeof('a')::text)",
 )

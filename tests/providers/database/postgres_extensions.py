@@ -385,7 +385,7 @@ class ExtendedShop:
 
 def _is_away(answer: Answer) -> bool:
     """The statement ended the server."""
-    return isinstance(answer, Failed) and answer.fault is Fault.AWAY
+    return isinstance(answer, Failed) and answer.fault is Fault.UNAVAILABLE
 
 
 def _plain(answer: Answer) -> str:

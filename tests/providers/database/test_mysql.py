@@ -15,7 +15,8 @@ from tests.support.collect_failures import each_case
 
 from pegboard.core.database import EVERYTHING, Failed, Fault, FindingSeverity, Limits, Refused, Rows
 from pegboard.providers.builtin.database.mysql import mysql_engine
-from pegboard.providers.builtin.database.mysql.statement import ONLY, Statement, read_statement
+from pegboard.providers.builtin.database.mysql.statement import Statement, read_statement
+from pegboard.providers.builtin.database.server import QUERIES_ONLY
 from pegboard.providers.builtin.database.unreadable import miscounted
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -70,7 +71,7 @@ async def test_parameters_are_bound_and_no_text_gets_out_of_its_place(mysql: Sho
         Failed(miscounted(1, 0, "?"), None, Fault.PARAMETERS),
     ]
     assert isinstance(named, Failed)
-    assert (named.fault, "write ? in the statement" in named.words) == (Fault.PARAMETERS, True)
+    assert (named.fault, "write ? in the statement" in named.message) == (Fault.PARAMETERS, True)
 
 
 @pytest.mark.behaviour("databases.engines_words")
@@ -84,7 +85,7 @@ async def test_a_failure_keeps_the_engines_words(mysql: Shop) -> None:
     assert table == Failed(f"Table '{mysql.name}.custmers' doesn't exist", None, Fault.NO_TABLE, "custmers")
     assert isinstance(syntax, Failed)
     assert (syntax.position, syntax.fault) == (22, Fault.SYNTAX)
-    assert syntax.words.endswith("near 'GROUP x' at line 1")
+    assert syntax.message.endswith("near 'GROUP x' at line 1")
 
 
 @pytest.mark.behaviour("databases.capped")
@@ -107,7 +108,7 @@ async def test_a_row_larger_than_anyone_can_want_is_not_taken_in(mysql: Shop) ->
     cells = ", ".join(["repeat('x', 15000000)"] * 4)
     told = await engine.run(f"SELECT {cells}", (), LIMITS)
     assert isinstance(told, Failed)
-    assert (told.fault, "larger than 32 MB" in told.words) == (Fault.MEMORY, True)
+    assert (told.fault, "larger than 32 MB" in told.message) == (Fault.MEMORY, True)
     assert isinstance(await engine.run("SELECT 1", (), LIMITS), Rows)
 
 
@@ -195,7 +196,7 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(mysq
     assert isinstance(changed, Rows)
     assert changed.affected == 2
     assert isinstance(clash, Failed)
-    assert "Duplicate entry" in clash.words
+    assert "Duplicate entry" in clash.message
     assert [told for told in others if isinstance(told, Rows)] == []
     assert left == [(1, "z"), (2, "z")]
     assert [[finding.severity for finding in findings] for findings in checks] == [
@@ -227,7 +228,10 @@ async def test_of_many_at_once_each_has_its_own_answer_and_the_rights_of_its_use
         mysql.outside(change)
         after.append(await engine.run("SELECT count(*) FROM orders", (), LIMITS))
     assert answers == {number: ((number + 1000,),) for number in range(1, 101)}
-    assert [answer.fault if isinstance(answer, Failed) else answer for answer in after] == [Fault.AWAY, Fault.AWAY]
+    assert [answer.fault if isinstance(answer, Failed) else answer for answer in after] == [
+        Fault.UNAVAILABLE,
+        Fault.UNAVAILABLE,
+    ]
 
 
 @pytest.mark.behaviour("databases.schema_is_read_whole")
@@ -257,9 +261,9 @@ async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the
     engine = mysql_engine("mysql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
     told = await engine.run("SELECT 1", (), LIMITS)
     assert isinstance(told, Failed)
-    assert told.fault is Fault.AWAY
-    assert told.words.startswith("MySQL at 127.0.0.1:1/shop cannot be reached: ")
-    assert "hidden" not in told.words
+    assert told.fault is Fault.UNAVAILABLE
+    assert told.message.startswith("MySQL at 127.0.0.1:1/shop cannot be reached: ")
+    assert "hidden" not in told.message
     assert [finding.severity for finding in (await engine.check()).findings] == [FindingSeverity.REFUSED_UNLESS_FORCED]
 
 
@@ -273,7 +277,7 @@ async def test_any_text_is_read_or_refused_and_breaks_nothing(text: str, start: 
 @pytest.mark.behaviour("databases.hostile_texts")
 @each_case("text", ["", " ", "\n", ";", " ; ", "-- x", "# x", "/* */", "/* */ ; -- x"])
 async def test_a_text_without_a_statement_is_refused(text: str) -> None:
-    assert read_statement(text, EVERYTHING, "shop") == Refused("The text holds no statement.", ONLY)
+    assert read_statement(text, EVERYTHING, "shop") == Refused("The text holds no statement.", QUERIES_ONLY)
 
 
 @pytest.mark.behaviour("databases.hostile_texts")
@@ -285,10 +289,11 @@ async def test_words_are_taken_apart_as_the_server_does() -> None:
         "SELECT @a",
         "SELECT @a := 1",
         "SELECT 1; SELECT 2",
-        "SELECT '\0'",
-        "SELECT 1" + " " * 100_000,
     ):
         assert isinstance(read_statement(text, EVERYTHING, "shop"), Refused), text
+    engine = mysql_engine("mysql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
+    for text in ("SELECT '\0'", "SELECT 1" + " " * 100_000):
+        assert isinstance(await engine.run(text, (), LIMITS), Refused), text
     found = read_statement("SELECT 'it''s \\'; -- ', `a``b` -- gone\n /* ; */ FROM t # too\n;", EVERYTHING, "shop")
     assert isinstance(found, Statement)
     assert [word.text for word in found.words] == ["SELECT", "'it''s \\'; -- '", ",", "`a``b`", "FROM", "t"]

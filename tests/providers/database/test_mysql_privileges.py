@@ -9,7 +9,7 @@ from tests.providers.database import mysql_shop
 from tests.providers.database.mysql_shop import Shop, access
 
 from pegboard.core.database import EVERYTHING, Access, Finding, FindingSeverity, Limits, Refused, Rows
-from pegboard.ports.databases import SourceAway
+from pegboard.ports.databases import SourceError
 from pegboard.providers.builtin.database.mysql import mysql_engine, mysql_role_manager
 from pegboard.providers.builtin.database.mysql.privileges import Grant, parse_grants
 
@@ -244,7 +244,7 @@ async def test_an_administrator_is_refused_and_nothing_is_taken_from_it(shop: Sh
     url = shop.root.replace("/?", f"/{shop.name}?")
     findings = [*await found(url, access(*CLOSED)), *await found(url)]
     assert [(finding.severity, finding.statements) for finding in findings] == [(REFUSED, ()), (UNLESS_FORCED, ())]
-    with pytest.raises(SourceAway, match="administers the server: nothing is taken from it"):
+    with pytest.raises(SourceError, match="administers the server: nothing is taken from it"):
         await mysql_role_manager(url, EVERYTHING).apply(shop.root)
 
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from tests.providers.database.postgres_shop import Shop
 
 from pegboard.core.database import EVERYTHING, Cut, Failed, Fault, Field, FindingSeverity, Limits, Refused, Rows
-from pegboard.core.database.marks import Mark
-from pegboard.ports.databases import SourceAway
+from pegboard.core.database.values import ValueFormat
+from pegboard.ports.databases import SourceError
 from pegboard.providers.builtin.database.postgres import postgresql_engine
-from pegboard.providers.builtin.database.postgres.statement import MAX_LENGTH, read_statement
+from pegboard.providers.builtin.database.postgres.statement import read_statement
 from pegboard.providers.builtin.database.postgres.values import WHOLE_AS_TEXT
+from pegboard.providers.builtin.database.server import MAX_STATEMENT_LENGTH
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -39,11 +40,11 @@ async def test_values_of_every_kind_come_as_json_and_lose_nothing(shop: Shop) ->
         Field("doc", "jsonb"),
         Field("seen", "timestamp with time zone"),
         Field("span", "int4range"),
-        Field("raw", "bytea", (Mark.BINARY,)),
+        Field("raw", "bytea", (ValueFormat.BINARY_AS_HEX,)),
         Field("key", "uuid"),
         Field("addr", "inet"),
-        Field("big", "bigint", (Mark.NUMBER,)),
-        Field("f", "double precision", (Mark.NUMBER,)),
+        Field("big", "bigint", (ValueFormat.NUMBER_AS_TEXT,)),
+        Field("f", "double precision", (ValueFormat.NUMBER_AS_TEXT,)),
     )
     assert told.rows == (
         (
@@ -98,7 +99,7 @@ async def test_a_value_of_another_type_is_no_function_that_is_missing(shop: Shop
     absent = await engine.run("SELECT totall(note) FROM orders", (), LIMITS)
     await engine.aclose()
     assert isinstance(told, Failed)
-    assert told.words.startswith(said)
+    assert told.message.startswith(said)
     assert (told.fault, told.name) == (Fault.OTHER, None)
     assert absent == Failed(f"function totall() {NOT_CALLED}", 7, Fault.NO_FUNCTION, "totall")
 
@@ -275,7 +276,7 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(shop
     assert isinstance(changed, Rows)
     assert changed.affected == 2
     assert isinstance(clash, Failed)
-    assert "duplicate key" in clash.words
+    assert "duplicate key" in clash.message
     assert [told for told in others if isinstance(told, Rows)] == []
     assert [tuple(row) for row in left] == [(1, "z"), (2, "z")]
     assert ["INSERT ON public.basket, " in finding.message for finding in too_much] == [True]
@@ -309,12 +310,12 @@ async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the
     engine = postgresql_engine("postgresql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
     told = await engine.run("SELECT 1", (), LIMITS)
     assert isinstance(told, Failed)
-    assert told.fault is Fault.AWAY
-    assert told.words.startswith("PostgreSQL at 127.0.0.1:1/shop cannot be reached: ")
-    assert "hidden" not in told.words
+    assert told.fault is Fault.UNAVAILABLE
+    assert told.message.startswith("PostgreSQL at 127.0.0.1:1/shop cannot be reached: ")
+    assert "hidden" not in told.message
     checked = await engine.check()
     assert [finding.severity for finding in checked.findings] == [FindingSeverity.REFUSED_UNLESS_FORCED]
-    with pytest.raises(SourceAway):
+    with pytest.raises(SourceError):
         await engine.schema()
 
 
@@ -322,7 +323,7 @@ async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the
 @given(st.text(max_size=60), st.sampled_from(["SELECT ", "SELECT 1 FROM ", "WITH x AS (", "(((", "'", '"', "/*", "$$"]))
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 async def test_any_text_is_read_or_refused_and_breaks_nothing(text: str, start: str) -> None:
-    read_statement(start + text, None, write=False)
+    read_statement(start + text, None)
 
 
 @pytest.mark.behaviour("databases.hostile_texts")
@@ -332,12 +333,12 @@ async def test_a_tree_too_deep_for_a_stack_is_refused_before_it_is_built() -> No
         "SELECT 1" + "::int" * 18_000,
         "SELECT 1 " + "union all select 1 " * 5000,
     )
-    assert {type(read_statement(text, None, write=False)).__name__ for text in chains} == {"Unreadable"}
+    assert {type(read_statement(text, None)).__name__ for text in chains} == {"Refused"}
     long = "SELECT 1 IN (" + ",".join(map(str, range(15_000))) + ")"
-    assert type(read_statement(long, None, write=False)).__name__ == "Statement"
-    assert type(read_statement("SELECT 1" + " " * MAX_LENGTH, None, write=False)).__name__ == "Unreadable"
-    assert type(read_statement("SELECT '\0'", None, write=False)).__name__ == "Unreadable"
-    assert type(read_statement("SELECT '\ud800'", None, write=False)).__name__ == "Unreadable"
+    assert type(read_statement(long, None)).__name__ == "Statement"
+    engine = postgresql_engine("postgresql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
+    for text in ("SELECT 1" + " " * MAX_STATEMENT_LENGTH, "SELECT '\0'", "SELECT '\ud800'"):
+        assert isinstance(await engine.run(text, (), LIMITS), Refused)
 
 
 @pytest.mark.behaviour("databases.engines_words")
@@ -351,11 +352,11 @@ async def test_words_say_what_to_write_instead(shop: Shop, monkeypatch: pytest.M
         for sign, said in (("?", "end of input"), (":id", 'or near ":"'), ("%s", 'or near "%"')):
             told = await engine.run(f"SELECT * FROM orders WHERE id = {sign}", (1,), LIMITS)
             assert isinstance(told, Failed)
-            assert told.words == f"syntax error at {said}. Write parameters as $1, $2, … in the statement."
+            assert told.message == f"syntax error at {said}. Write parameters as $1, $2, … in the statement."
     finally:
         await engine.aclose()
     words = "A column of the answer is of a type that cannot be read here. Cast it to text."
     assert unread == Failed(words)
     assert isinstance(character, Failed)
-    assert character.words.startswith("null character not permitted. chr() makes characters that a text can hold")
+    assert (character.message, character.fault) == ("null character not permitted", Fault.OTHER)
     assert defined == Failed(f"function leak_of() {NOT_CALLED}", 7, Fault.NO_FUNCTION, "leak_of")

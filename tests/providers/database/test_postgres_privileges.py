@@ -9,7 +9,7 @@ import pytest
 from tests.providers.database.postgres_shop import SHUT, Shop, access, make_shop
 
 from pegboard.core.database import EVERYTHING, Access, Checked, Failed, Fault, FindingSeverity, Limits, Refused, Rows
-from pegboard.ports.databases import SourceAway
+from pegboard.ports.databases import SourceError
 from pegboard.providers.builtin.database.postgres import postgresql_engine, postgresql_role_manager
 from pegboard.providers.builtin.database.unreadable import WAITS
 
@@ -59,14 +59,14 @@ CASES = {
         "GRANT SELECT ON secret TO {0}",
         access("secret"),
         REFUSED,
-        "can read what the board closes: public.secret.",
+        "or what shows it: public.secret.",
         'REVOKE ALL ON ALL TABLES IN SCHEMA "hr", "public" FROM "{0}"',
     ),
     "reads a closed column": Case(
         "GRANT SELECT ON people TO {0}",
         access("people.ssn"),
         REFUSED,
-        "can read what the board closes: public.people.ssn.",
+        "or what shows it: public.people.ssn.",
         'GRANT SELECT ("id", "name", "city") ON "public"."people" TO "{0}"',
     ),
     "reads what is closed to all but some": Case(
@@ -98,7 +98,7 @@ CASES = {
         "GRANT SELECT ON secret_far TO {0}",
         access("public.secret"),
         REFUSED,
-        "can read public.secret_far, which show",
+        "or what shows it: public.secret_far.",
         'REVOKE SELECT ON "public"."secret_far" FROM PUBLIC',
     ),
     "reads a view of whole rows": Case(
@@ -273,7 +273,7 @@ async def test_a_login_that_reads_too_much_is_repaired_and_the_password_is_shown
     manager = postgresql_role_manager(url, rule)
     script = await manager.script(own.admin)
     assert script.statements[0] == f"CREATE ROLE \"{script.role}\" LOGIN PASSWORD 'choose-a-long-one'"
-    with pytest.raises(SourceAway):
+    with pytest.raises(SourceError):
         await manager.script(None)
     assert (await manager.apply(own.admin)).statements == script.statements
     assert (await checked(url, rule)).findings == ()
@@ -284,7 +284,7 @@ async def test_a_login_that_reads_too_much_is_repaired_and_the_password_is_shown
     assert (await checked(url, rule)).findings == ()
     # Without a host and a database, the administrator is one of the source's own.
     assert (await manager.script("postgresql://postgres@")).statements[0] == fixed.statements[0]
-    with pytest.raises(SourceAway, match="the server's own superuser"):
+    with pytest.raises(SourceError, match="the server's own superuser"):
         await postgresql_role_manager(own.admin, rule).script(own.admin)
     assert (await checked(own.admin, rule)).findings[0].severity is REFUSED
 
@@ -337,7 +337,7 @@ async def test_errors_name_and_show_nothing_that_the_statement_does_not(own: Sho
     finally:
         await engine.aclose()
         await _run(own, "DROP VIEW big; DROP TABLE referring")
-    said = [answer.words if isinstance(answer, Failed) else answer for answer in answers]
+    said = [answer.message if isinstance(answer, Failed) else answer for answer in answers]
     assert said == [
         'insert or update on table "referring" violates foreign key constraint "…"',
         'invalid input syntax for type integer: "…"',
@@ -346,7 +346,7 @@ async def test_errors_name_and_show_nothing_that_the_statement_does_not(own: Sho
         "'secret' does not exist or cannot be read",
         "'secret' does not exist or cannot be read",
         "function hr.f() does not exist, or does more than compute and may not be called here",
-        SOMETHING,
+        "type 'pay' does not exist or cannot be used here",
         SOMETHING,
         "'secret' does not exist or cannot be read",
         "'people_fine' does not exist or cannot be read",

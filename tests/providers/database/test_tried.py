@@ -50,7 +50,7 @@ def assert_only_what_can_run_waits(answers: list[Answer]) -> None:
     assert [each.is_write for each in failed if isinstance(each, Refused)] == [False, False]
     denied = failed[len(FAULTS)]
     assert isinstance(denied, Failed)
-    assert denied.words == "The user of this source may not do that there. Its operator can grant it."
+    assert denied.message == "The user of this source may not do that there. Its operator can grant it."
 
 
 @pytest.mark.behaviour("databases.writes_confirmed")

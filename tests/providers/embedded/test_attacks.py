@@ -13,7 +13,7 @@ from benchmarks.sql_attacks.embedded import DuckdbStage, SqliteStage
 from benchmarks.sql_attacks.judging import Judge
 from benchmarks.sql_attacks.stage import Stage
 
-from pegboard.core.database import Access, Catch, Checked, Dialect, Field, Limits, Schema
+from pegboard.core.database import Access, Checked, Dialect, Field, Limits, RowCollector, Schema
 from pegboard.ports.databases import Answer, Engine, Failed, Parameters, Rows
 from pegboard.providers.builtin.database.duckdb.connection import provide_time_zones
 
@@ -60,10 +60,10 @@ class Bare:
 
 
 def told(columns: list[str], rows: list[tuple[object, ...]]) -> Rows:
-    catch = Catch(Limits(rows=1000))
+    collector = RowCollector(Limits(rows=1000))
     for row in rows:
-        catch.add(row)
-    return Rows(tuple(Field(name, "") for name in columns), tuple(catch.rows), catch.cut, 0.0)
+        collector.add((row,))
+    return Rows(tuple(Field(name, "") for name in columns), tuple(collector.rows), collector.cut, 0.0)
 
 
 def bare_sqlite(path: Path) -> Engine:

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from pegboard.core.database import EVERYTHING, Access, Column, Limits, Relation, Table, TableName
-from pegboard.core.database.marks import Mark
+from pegboard.core.database.values import ValueFormat
 from pegboard.ports.databases import Engine, Failed, Fault, Field, Parameters, Refused, Rows
 from pegboard.providers.builtin.database.unreadable import miscounted
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine
@@ -134,7 +134,7 @@ async def test_values_and_parameters_of_every_kind(tmp_path: Path) -> None:
             "2 days",
         ]
         assert told.columns[:2] == (
-            Field("170141183460469231731687303715884105727", "HUGEINT", (Mark.NUMBER,)),
+            Field("170141183460469231731687303715884105727", "HUGEINT", (ValueFormat.NUMBER_AS_TEXT,)),
             Field("CAST(1.50 AS DECIMAL(5, 2))", "DECIMAL(5,2)"),
         )
         assert (await rows(engine, "SELECT ?, ?", ["x", None])).rows == (("x", None),)
@@ -189,7 +189,7 @@ async def test_a_file_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Pa
         async with opened(str(tmp_path / name)) as engine:
             answer = await engine.run("SELECT 1", (), Limits())
             assert isinstance(answer, Failed)
-            assert (answer.fault, words in answer.words) == (Fault.AWAY, True), answer
+            assert (answer.fault, words in answer.message) == (Fault.UNAVAILABLE, True), answer
 
 
 @pytest.mark.behaviour("databases.unopenable")
@@ -203,7 +203,7 @@ async def test_a_file_that_another_process_writes_is_told_as_such(tmp_path: Path
         async with opened(path) as engine:
             answer = await engine.run("SELECT 1", (), Limits())
             assert isinstance(answer, Failed)
-            assert (answer.fault, "open in a process that writes it" in answer.words) == (Fault.AWAY, True)
+            assert (answer.fault, "open in a process that writes it" in answer.message) == (Fault.UNAVAILABLE, True)
             await other.stdin.aclose()
             await other.wait()
             assert (await rows(engine, "SELECT count(*) FROM orders")).rows == ((2,),)

@@ -20,9 +20,9 @@ from pegboard.core.database import (
     TableName,
     name_pattern,
 )
-from pegboard.core.database.marks import Mark
+from pegboard.core.database.values import ValueFormat
 from pegboard.core.folded import Json
-from pegboard.ports.databases import Engine, Failed, Fault, Field, Parameters, Refused, Rows, SourceAway
+from pegboard.ports.databases import Engine, Failed, Fault, Field, Parameters, Refused, Rows, SourceError
 from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio
@@ -110,7 +110,7 @@ async def test_values_of_every_kind_are_told_with_their_types(tmp_path: Path) ->
         assert customers.columns == (
             Field("id", "integer"),
             Field("name", "text"),
-            Field("photo", "blob", (Mark.BINARY,)),
+            Field("photo", "blob", (ValueFormat.BINARY_AS_HEX,)),
         )
         assert customers.rows == ((1, "Ada", "0x00ff"), (2, "Zoë 😀", None))
         totals = await rows(engine, "SELECT total FROM orders ORDER BY id")
@@ -288,8 +288,8 @@ async def test_a_file_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Pa
     for name, words in begins.items():
         async with opened(str(tmp_path / name)) as engine:
             answer = await failed(engine, "SELECT * FROM sqlite_master")
-            assert (answer.fault, words in answer.words) == (Fault.AWAY, True), answer
-            with pytest.raises(SourceAway, match=r"db|folder"):
+            assert (answer.fault, words in answer.message) == (Fault.UNAVAILABLE, True), answer
+            with pytest.raises(SourceError, match=r"db|folder"):
                 await engine.schema()
             checked = await engine.check()
             assert [finding.severity for finding in checked.findings] == [FindingSeverity.REFUSED_UNLESS_FORCED]
@@ -307,8 +307,8 @@ async def test_an_empty_file_is_an_empty_database_and_a_locked_one_is_busy(tmp_p
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
             answer = await failed(engine, "SELECT count(*) FROM orders")
-            assert answer.fault in (Fault.BUSY, Fault.AWAY)
-            assert "locked" in answer.words
+            assert answer.fault in (Fault.BUSY, Fault.UNAVAILABLE)
+            assert "locked" in answer.message
             other.execute("ROLLBACK")
         assert (await rows(engine, "SELECT count(*) FROM orders")).rows == ((3,),)
 

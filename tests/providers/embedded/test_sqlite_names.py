@@ -18,7 +18,7 @@ async def test_a_name_in_double_quotes_that_no_column_has_is_no_text(tmp_path: P
         async with opened(path, access) as engine:
             for statement in ('SELECT "nme" FROM notes', "SELECT id FROM notes WHERE \"nme\" = 'x'"):
                 told = await failed(engine, statement)
-                assert (told.words, told.fault) == ("no such column: nme", Fault.NO_COLUMN)
+                assert (told.message, told.fault) == ("no such column: nme", Fault.NO_COLUMN)
             fine = await rows(engine, 'SELECT "id" AS "x y", "a`b", \'"nme"\' FROM "notes" ORDER BY "x y"')
             assert fine.rows == ((1, 2, '"nme"'),)
 
@@ -50,4 +50,4 @@ async def test_nobody_is_asked_about_a_statement_that_could_not_run(tmp_path: Pa
         assert (await rows(engine, "SELECT count(*) FROM plain")).rows == ((0,),)
         dropped = await engine.run("DROP TABLE plain", (), Limits())
         assert isinstance(dropped, Refused)
-        assert dropped.mend == "Write one SELECT, VALUES, WITH, INSERT, UPDATE or DELETE statement."
+        assert dropped.fix == "Write one SELECT, VALUES, WITH, INSERT, UPDATE or DELETE statement."

@@ -143,7 +143,7 @@ async def test_a_pivot_that_has_to_look_for_its_columns_is_refused_with_the_way_
             unquoted = await engine.run("SELECT 1 FROM t QUALIFY row_number() OVER (ORDER BY nn) = 1", (), Limits())
     finally:
         await engine.aclose()
-    assert [each.mend for each in open_ended if isinstance(each, Refused)] == [
+    assert [each.fix for each in open_ended if isinstance(each, Refused)] == [
         "List them: PIVOT t ON c IN ('a', 'b') USING count(*). SELECT DISTINCT c FROM t tells which there are."
     ] * 2
     assert isinstance(listed, Rows)

@@ -228,7 +228,7 @@ async def test_a_column_that_is_computed_from_a_closed_one_is_closed_too(dialect
             assert isinstance(told, Failed)
             assert isinstance(absent, Failed)
             # Which open column is nearest hangs on the name itself.
-            words = [each.words.partition("\nCandidate")[0].partition("Candidate")[0] for each in (told, absent)]
+            words = [each.message.partition("\nCandidate")[0].partition("Candidate")[0] for each in (told, absent)]
             assert words[0].replace(column, "nothing") == words[1]
             assert (told.fault, str(told.name).removeprefix("gen.")) == (absent.fault, column)
         assert isinstance(await engine.run("SELECT * FROM v", (), Limits()), Failed)

@@ -156,7 +156,7 @@ async def test_a_worker_that_nobody_uses_is_ended_and_a_closed_engine_has_none(t
         await engine.aclose()
         assert workers() == set()
         closed = await engine.run("SELECT 1", (), Limits())
-        assert closed == Failed("The source was closed.", fault=Fault.AWAY)
+        assert closed == Failed("The source was closed.", fault=Fault.UNAVAILABLE)
 
 
 async def test_statements_that_are_no_text_or_too_long_reach_no_worker() -> None:

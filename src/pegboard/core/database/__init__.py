@@ -1,22 +1,23 @@
 """Databases as the core knows them: what a source is called, what of it may be read, and how much of an answer is."""
 
 from .access import EVERYTHING, Access, BadPattern, NamePattern, name_pattern
-from .answer import Answer, Checked, Failed, Fault, Field, Finding, FindingSeverity, Refused, Rows
-from .catch import Catch, Cut, Row
-from .cell import cell
-from .limits import Limits
-from .schema import Column, Relation, Schema, Table, TableName, narrowed
-from .source import Dialect, SourceId, source_id
+from .answer import Answer, Checked, Cut, Failed, Fault, Field, Finding, FindingSeverity, Refused, Row, Rows
+from .row_collector import RowCollector
+from .schema import Column, Relation, Schema, Table, TableName, narrow_schema
+from .source import Database, Dialect, Limits, SourceId, enabled_databases
+from .tool import DatabaseTool, ToolDatabase, database_tool
+from .values import ValueFormat, json_value
 
 __all__ = [
     "EVERYTHING",
     "Access",
     "Answer",
     "BadPattern",
-    "Catch",
     "Checked",
     "Column",
     "Cut",
+    "Database",
+    "DatabaseTool",
     "Dialect",
     "Failed",
     "Fault",
@@ -28,13 +29,17 @@ __all__ = [
     "Refused",
     "Relation",
     "Row",
+    "RowCollector",
     "Rows",
     "Schema",
     "SourceId",
     "Table",
     "TableName",
-    "cell",
+    "ToolDatabase",
+    "ValueFormat",
+    "database_tool",
+    "enabled_databases",
+    "json_value",
     "name_pattern",
-    "narrowed",
-    "source_id",
+    "narrow_schema",
 ]

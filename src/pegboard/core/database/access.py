@@ -94,13 +94,13 @@ class Access:
             for each in self.allow
         )
 
-    def closing(self, *names: tuple[str, ...]) -> "Access":
+    def with_closed(self, *names: tuple[str, ...]) -> "Access":
         """With these closed too, each a schema, a table and maybe a column, by its very name."""
         if not names:
             return self
         return Access(self.allow, (*self.deny, *map(_exactly, names)))
 
-    def vain(self, names: Iterable[tuple[str, str, str]]) -> tuple[NamePattern, ...]:
+    def unmatched_patterns(self, names: Iterable[tuple[str, str, str]]) -> tuple[NamePattern, ...]:
         """The patterns that fit none of these columns, each a schema, a table and a name: most likely misspelt."""
         known = tuple(names)
         return tuple(

@@ -1,11 +1,14 @@
-"""What a source answers: rows, why a statement was refused, why it failed; and what was found when it was looked at."""
+"""What a source answers: rows, why a statement was refused, why it failed; and what a check of it found."""
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
-from .catch import Cut, Row
-from .marks import Mark
+from pegboard.core.folded import Json
+
+from .values import ValueFormat
+
+Row: TypeAlias = tuple[Json, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +18,20 @@ class Field:
     name: str
     type: str
     """As the database names it; empty where it cannot say."""
-    marks: tuple[Mark, ...] = ()
-    """How its values are written that are not written as what they are."""
+    formats: tuple[ValueFormat, ...] = ()
+    """Of values that JSON has no type for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What of an answer was left out."""
+
+    rows: bool
+    """There are more rows than these."""
+    by: str = ""
+    """`rows` or `bytes`: the limit that ended them."""
+    cells: tuple[tuple[int, int, int], ...] = ()
+    """Values that were cut: row and column, from 0, and the bytes of the whole value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +39,7 @@ class Rows:
     columns: tuple[Field, ...]
     rows: tuple[Row, ...]
     cut: Cut | None
-    """What was left out; nothing where this is all."""
+    """`None` where this is all."""
     seconds: float
     affected: int | None = None
     """How many rows a statement that writes has changed."""
@@ -35,14 +50,14 @@ class Refused:
     """The statement was not run, because of what it is."""
 
     why: str
-    mend: str
+    fix: str
     """What to write instead."""
     is_write: bool = False
     """It would change rows, and was asked without `write`: where the source may be written, a person can be asked."""
 
 
 class Fault(Enum):
-    """What went wrong, so far as whoever asked can mend it."""
+    """What went wrong, as far as the caller can fix it."""
 
     SYNTAX = "syntax"
     NO_TABLE = "no_table"
@@ -52,19 +67,19 @@ class Fault(Enum):
     TIME = "time"
     MEMORY = "memory"
     BUSY = "busy"
-    """Somebody else holds what is needed: to try again may help."""
-    AWAY = "away"
+    """Another connection holds what is needed: to try again may help."""
+    UNAVAILABLE = "unavailable"
     """The database cannot be reached or opened."""
     OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The statement was run, or begun, and there is no answer. A closed table or column fails as one that is not there
-    does: with the same words, fault, name and position."""
+    """The statement was run, or begun, and there are no rows. A closed table or column fails like one that does not
+    exist: with the same message, fault, name and position."""
 
-    words: str
-    """The engine's own, but for what they may not tell."""
+    message: str
+    """The engine's own, without what is closed."""
     position: int | None = None
     """Characters before the place that is meant, in the statement as it was given."""
     fault: Fault = Fault.OTHER
@@ -77,7 +92,7 @@ Answer: TypeAlias = Rows | Refused | Failed
 
 
 class FindingSeverity(Enum):
-    """What a finding about a source means for those who ask it."""
+    """What a finding about a source means for its callers."""
 
     WARNING = "warning"
     """The source is served."""
@@ -87,15 +102,7 @@ class FindingSeverity(Enum):
     """The source is not served. Nothing overrides it: something that the board denies could be read."""
 
     def refuses(self, *, is_forced: bool) -> bool:
-        match self:
-            case FindingSeverity.WARNING:
-                return False
-            case FindingSeverity.REFUSED_UNLESS_FORCED:
-                return not is_forced
-            case FindingSeverity.REFUSED:
-                return True
-            case _:
-                assert_never(self)
+        return self is FindingSeverity.REFUSED or (self is FindingSeverity.REFUSED_UNLESS_FORCED and not is_forced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +120,5 @@ class Checked:
     version: str
     """The engine's, with its name; empty when it was not reached."""
     role: str | None
-    """Who we are to it, where it has roles."""
+    """The login that the source uses, where it has logins."""
     findings: tuple[Finding, ...] = ()

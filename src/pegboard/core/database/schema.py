@@ -1,7 +1,8 @@
-"""What a source holds: tables with their columns, and how they refer to each other."""
+"""What a source holds: tables with their columns, and the foreign keys between them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from .access import Access
@@ -47,7 +48,7 @@ class Relation:
     to_columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Schema:
     """All that may be read of one source, in a steady order."""
 
@@ -62,8 +63,31 @@ class Schema:
             for column in table.columns:
                 yield (*table.name, column.name)
 
+    @cached_property
+    def by_name(self) -> Mapping[TableName, Table]:
+        return {table.name: table for table in self.tables}
 
-def narrowed(schema: Schema, access: Access) -> Schema:
+    def relations_from(self, name: TableName) -> Sequence[Relation]:
+        """What a table refers to."""
+        return self._ends[0].get(name, ())
+
+    def relations_to(self, name: TableName) -> Sequence[Relation]:
+        """What refers to a table, itself aside."""
+        return self._ends[1].get(name, ())
+
+    @cached_property
+    def _ends(self) -> tuple[Mapping[TableName, Sequence[Relation]], Mapping[TableName, Sequence[Relation]]]:
+        out: dict[TableName, list[Relation]] = {}
+        back: dict[TableName, list[Relation]] = {}
+        for each in self.relations:
+            if each.table in self.by_name and each.to in self.by_name:
+                out.setdefault(each.table, []).append(each)
+                if each.to != each.table:
+                    back.setdefault(each.to, []).append(each)
+        return out, back
+
+
+def narrow_schema(schema: Schema, access: Access) -> Schema:
     """Without what is closed, and without a word of it: a relation or key goes with any of its columns."""
     if access.is_whole:
         return schema
@@ -71,14 +95,13 @@ def narrowed(schema: Schema, access: Access) -> Schema:
         narrow for table in schema.tables if access.opens(*table.name) and (narrow := _narrow(table, access)).columns
     )
     columns = {table.name: frozenset(column.name for column in table.columns) for table in tables}
-    none: frozenset[str] = frozenset()
     relations = tuple(
         each
         for each in schema.relations
-        if columns.get(each.table, none).issuperset(each.columns)
-        and columns.get(each.to, none).issuperset(each.to_columns)
-        and each.table in columns
+        if each.table in columns
         and each.to in columns
+        and columns[each.table].issuperset(each.columns)
+        and columns[each.to].issuperset(each.to_columns)
     )
     return replace(schema, tables=tables, relations=relations)
 

@@ -1,11 +1,21 @@
-"""What a database source is called, and which language it speaks."""
+"""A database source as the operator declares it: its id and dialect, what of it may be read, and how much at once."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import NewType
+from typing import Final, NewType
 
-from pegboard.core.ids import ID_RULE, BadId, is_id
+from pegboard.core.server import DeclaredAt
+
+from .access import Access
 
 SourceId = NewType("SourceId", str)
+
+MAX_CALL_ROWS: Final = 1000
+"""What a caller may ask for, unless the source declares another limit."""
+DEFAULT_CALL_ROWS: Final = 100
+"""For a caller that does not say how many."""
+_PLAN_BYTES: Final = 64_000
 
 
 class Dialect(Enum):
@@ -21,7 +31,52 @@ class Dialect(Enum):
         return {"sqlite": "SQLite", "duckdb": "DuckDB", "postgresql": "PostgreSQL", "mysql": "MySQL"}[self.value]
 
 
-def source_id(text: str) -> SourceId | BadId:
-    if is_id(text):
-        return SourceId(text)
-    return BadId(text, f"{text!r} cannot name a database source: use {ID_RULE}")
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of an answer a source gives, and how long it may take. All are kept while rows are fetched; none by
+    writing into a statement."""
+
+    rows: int = DEFAULT_CALL_ROWS
+    bytes: int = 1_000_000
+    """Of all rows together, as JSON text has them, give or take punctuation."""
+    cell: int = 2_000
+    """Bytes of one value; longer ones are cut."""
+    seconds: float = 10.0
+
+    def for_plan(self) -> "Limits":
+        """A plan is one value in some engines, and of no use when it is cut."""
+        return replace(self, cell=max(self.cell, min(self.bytes, _PLAN_BYTES)))
+
+
+DEFAULT_LIMITS: Final = Limits(rows=MAX_CALL_ROWS)
+
+
+@dataclass(frozen=True)
+class Database:
+    id: SourceId
+    url: str = field(repr=False)
+    """As it was written: references are followed when it is opened."""
+    origin: DeclaredAt
+    enabled: bool = True
+    description: str = ""
+    access: Access = field(default_factory=Access)
+    limits: Limits = DEFAULT_LIMITS
+    """Its rows are the most that one call may ask for."""
+    samples: bool = False
+    """Whether values of it may be read for the search, and shown by it."""
+    writes: bool = False
+    """Whether statements may change it, each after a person's yes."""
+    force: bool = False
+    """Whether it is served though its login may do more than it should."""
+
+    def limits_of_call(self, rows: int | None) -> Limits:
+        """For a call that asks for so many rows."""
+        return replace(self.limits, rows=min(DEFAULT_CALL_ROWS if rows is None else rows, self.limits.rows))
+
+    def without_origin(self) -> "Database":
+        """All that an open source is made from: another line of the file changes nothing."""
+        return replace(self, origin=DeclaredAt("", 0))
+
+
+def enabled_databases(databases: Mapping[SourceId, Database]) -> Mapping[SourceId, Database]:
+    return {id: databases[id] for id in sorted(databases) if databases[id].enabled}

@@ -11,7 +11,7 @@ from typing import Final
 
 from pegboard.core.folded import Json
 
-from .catch import Cut, Row
+from .answer import Cut, Row
 
 MOST_LETTERS: Final = 8_000
 MOST_OF_CELL: Final = 120

@@ -7,7 +7,7 @@ from typing import Final
 import anyio
 
 from pegboard.core.database import Checked, Finding, Schema
-from pegboard.ports.databases import SourceAway
+from pegboard.ports.databases import SourceError
 
 from .source import Source
 
@@ -37,7 +37,7 @@ class SourceCheck:
         if self.schema is None:
             return
         access = self.source.database.access
-        vain = [str(pattern) for pattern in access.vain(self.schema.names()) if pattern in access.allow]
+        vain = [str(pattern) for pattern in access.unmatched_patterns(self.schema.names()) if pattern in access.allow]
         if vain:
             told = ", ".join(vain[:_MAX_UNMATCHED])
             yield Finding(
@@ -65,7 +65,7 @@ async def _check(source: Source) -> SourceCheck:
         try:
             checked = await source.check()
             schema = await source.asked(lambda engine: engine.schema())
-        except SourceAway as error:
+        except SourceError as error:
             return SourceCheck(source, checked, away=str(error))
         return SourceCheck(source, checked, schema)
     return SourceCheck(source, checked, away=f"it did not tell what it has within {LOOK_SECONDS:g} seconds.")

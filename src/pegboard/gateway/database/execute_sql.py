@@ -3,6 +3,7 @@
 Whether a statement changes anything is what the engine finds, and never what a caller says.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
@@ -13,15 +14,14 @@ import anyio.to_thread
 from pegboard.core.call import Admitted, Outcome
 from pegboard.core.database import Limits, SourceId
 from pegboard.core.database.hints import Hints, hints_for
-from pegboard.core.database.limits import for_plan, is_plan
-from pegboard.core.database.sourced import over
 from pegboard.core.database.table_text import one_line
+from pegboard.core.database.tool import database_tool
 from pegboard.core.database.valueless import valueless
 from pegboard.core.tool import Json, JsonObject, Tool
 from pegboard.core.view import View
 from pegboard.gateway.builtins import MustConfirm
 from pegboard.ports import Peer, Progress
-from pegboard.ports.databases import Answer, Engine, Failed, Fault, Parameters, Refused, Rows, SourceAway
+from pegboard.ports.databases import Answer, Engine, Failed, Fault, Parameters, Refused, Rows, SourceError
 
 from .results import FailureKind, failure_result, refused_text, rows_result, run_aside, without_folders
 from .schema_search import SchemaFinder
@@ -42,6 +42,7 @@ _NEXT: Final = {
     Fault.NO_FUNCTION: "Use one that the database has, and that may be used here.",
 }
 
+_EXPLAIN: Final = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
 GRACE: Final = 90.0
 """Seconds beyond those of a statement, in which it may wait for its turn and be stopped."""
 
@@ -49,7 +50,7 @@ GRACE: Final = 90.0
 class ExecuteSql:
     def __init__(self, toolbox: "Toolbox", sources: Sequence[Source]) -> None:
         self._toolbox = toolbox
-        self.tool: Tool = over(EXECUTE, execute_spec, [source.told for source in sources])
+        self.tool: Tool = database_tool(EXECUTE, execute_spec, [source.told for source in sources])
 
     def told(self, sent: Mapping[str, Json], whole: Mapping[str, Json]) -> JsonObject | None:
         """The statement without its values, and not its parameters: what was asked, and not what was looked for."""
@@ -67,14 +68,14 @@ class ExecuteSql:
         id, sql, most = str(given["source"]), str(given["sql"]), given.get("max_rows")
         try:
             source = self._toolbox.source(id, admitted)
-            limits = source.database.limited(most if isinstance(most, int) else None)
-            explains = is_plan(sql)
-            limits = for_plan(limits) if explains else limits
+            limits = source.database.limits_of_call(most if isinstance(most, int) else None)
+            explains = is_explain(sql)
+            limits = limits.for_plan() if explains else limits
             ran = partial(
                 execute, sql, parameters_of(given), limits, writes=source.database.writes, said_yes=admitted.confirm
             )
             answer = await source.asked(ran)
-        except SourceAway as error:
+        except SourceError as error:
             return failure_result(
                 f"Database {id[:64]!r} cannot be asked: {without_folders(str(error))}", FailureKind.AWAY
             )
@@ -91,7 +92,7 @@ class ExecuteSql:
                 )
             case Failed():
                 told = self._toolbox.worded(await failure_text(self._toolbox.finder, source, sql, answer), view)
-                if answer.fault is not Fault.AWAY:
+                if answer.fault is not Fault.UNAVAILABLE:
                     return failure_result(told)
                 source.away()
                 return failure_result(told, FailureKind.AWAY)
@@ -113,7 +114,12 @@ async def _run(engine: Engine, sql: str, parameters: Parameters, limits: Limits,
     """The engine keeps the time itself. Should it not, nobody waits for it without end."""
     with anyio.move_on_after(limits.seconds + GRACE):
         return await engine.run(sql, parameters, limits, write=write)
-    return Failed(f"The database did not answer within {limits.seconds + GRACE:g} seconds.", fault=Fault.AWAY)
+    return Failed(f"The database did not answer within {limits.seconds + GRACE:g} seconds.", fault=Fault.UNAVAILABLE)
+
+
+def is_explain(statement: str) -> bool:
+    """Whether the answer is a plan; by the first word, which every engine has alike."""
+    return _EXPLAIN.match(statement) is not None
 
 
 def parameters_of(given: Mapping[str, object]) -> Parameters:
@@ -129,7 +135,7 @@ async def failure_text(finder: SchemaFinder, source: Source, statement: str, fai
 
 
 def _lines(source: Source, statement: str, failed: Failed, found: Hints | None) -> Iterator[str]:
-    words = without_folders(failed.words) if failed.fault is Fault.AWAY else failed.words
+    words = without_folders(failed.message) if failed.fault is Fault.UNAVAILABLE else failed.message
     words = words if len(words) <= _LONGEST else words[:_LONGEST] + "…"
     yield f"{source.database.id} answers: {words}{_place(statement, failed.position)}"
     if (following := _NEXT.get(failed.fault)) is not None:

@@ -10,7 +10,7 @@ import msgspec
 
 from pegboard.core.call import Noted, ToolFailed
 from pegboard.core.database import Field, Refused, Rows
-from pegboard.core.database.declaration import Database
+from pegboard.core.database.source import Database
 from pegboard.core.database.table_text import plan_text, table_text
 from pegboard.core.tool import Json, JsonObject
 
@@ -73,12 +73,12 @@ def refused_text(database: Database, answer: Refused) -> str:
     if answer.is_write and not database.writes:
         why = f"{database.id} may only be read, and this statement would change it."
         return f"Refused: {why} It has not run. Ask for what is there instead, or tell the user."
-    return f"Refused by {database.id}: {_sentence(answer.why)} {answer.mend}".rstrip()
+    return f"Refused by {database.id}: {_sentence(answer.why)} {answer.fix}".rstrip()
 
 
 def _column(column: Field) -> JsonObject:
     told: JsonObject = {"name": column.name, "type": column.type}
-    return {**told, "written": [mark.value for mark in column.marks]} if column.marks else told
+    return {**told, "written": [each.value for each in column.formats]} if column.formats else told
 
 
 def _truncated(answer: Rows, names: list[str]) -> Json:

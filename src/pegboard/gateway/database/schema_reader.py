@@ -20,7 +20,7 @@ from pegboard.core.database.schema import Schema
 from pegboard.gateway.bell import Bell
 from pegboard.gateway.cancellation import contained
 from pegboard.memory import undisturbed
-from pegboard.ports.databases import Engine, SourceAway
+from pegboard.ports.databases import Engine, SourceError
 
 from .samples import kept_of, samples_of
 
@@ -61,7 +61,7 @@ class Opened(Protocol):
     def database(self) -> Declared: ...
 
     async def asked(self, work: Callable[[Engine], Awaitable[T]]) -> T:
-        """Raises `SourceAway`."""
+        """Raises `SourceError`."""
         ...
 
 
@@ -148,7 +148,7 @@ class Reader:
             with contained():
                 await self._read(id, known)
             known.trouble = None
-        except SourceAway as error:
+        except SourceError as error:
             known.trouble = str(error)
         except Exception:  # a supervised task: one database must not end the search in the others
             log.exception("Reading the schema of database %s failed", id)

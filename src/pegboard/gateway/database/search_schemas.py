@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from pegboard.core.call import Admitted, BadArguments, Outcome
 from pegboard.core.database.found_text import found_text
-from pegboard.core.database.sourced import over
+from pegboard.core.database.tool import database_tool
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
 from pegboard.ports import Peer, Progress
-from pegboard.ports.databases import SourceAway
+from pegboard.ports.databases import SourceError
 
 from .results import FailureKind, failure_result, success_result
 from .source import Source
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class SearchSchemas:
     def __init__(self, toolbox: "Toolbox", sources: Sequence[Source]) -> None:
         self._toolbox = toolbox
-        self.tool: Tool = over(SEARCH, search_spec, [source.told for source in sources])
+        self.tool: Tool = database_tool(SEARCH, search_spec, [source.told for source in sources])
 
     async def call(
         self, admitted: Admitted, view: View, progress: Progress | None, peer: Peer | None
@@ -35,7 +35,7 @@ class SearchSchemas:
         try:
             known = self._toolbox.among(admitted)
             asked = [*known] if id is None else [self._toolbox.source(str(id), admitted).database.id]
-        except SourceAway as error:
+        except SourceError as error:
             return failure_result(f"Nothing was searched: {error}", FailureKind.AWAY)
         answer = await self._toolbox.finder.search(query, asked, int(limit))
         tables = answer["tables"]

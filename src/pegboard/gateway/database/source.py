@@ -9,9 +9,9 @@ import anyio
 import anyio.to_thread
 
 from pegboard.core.database import Dialect
-from pegboard.core.database.declaration import Database
-from pegboard.core.database.sourced import SourceTold
-from pegboard.ports.databases import Checked, Engine, RoleManager, SourceAway
+from pegboard.core.database.source import Database
+from pegboard.core.database.tool import ToolDatabase
+from pegboard.ports.databases import Checked, Engine, RoleManager, SourceError
 from pegboard.ports.opening import Engines
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ MOST_AT_ONCE: Final = 16
 
 
 class Source:
-    """Whatever runs in it ends when it is left: with `SourceAway`, whose words go to whoever asked."""
+    """Whatever runs in it ends when it is left: with `SourceError`, whose words go to whoever asked."""
 
     def __init__(self, database: Database, engines: Engines) -> None:
         self.database: Final = database
@@ -44,21 +44,21 @@ class Source:
         self._left = ""
 
     @property
-    def told(self) -> SourceTold:
+    def told(self) -> ToolDatabase:
         """What callers are told of it."""
         known, dialect = self.database, "unknown" if self.dialect is None else self.dialect.title
-        return SourceTold(known.id, dialect, known.description, known.writes, known.limits.rows)
+        return ToolDatabase(known.id, dialect, known.description, known.writes, known.limits.rows)
 
     async def asked(self, work: Callable[[Engine], Awaitable[T]]) -> T:
-        """What comes of it. Raises `SourceAway` where the source cannot be opened, is not served, or is left."""
+        """What comes of it. Raises `SourceError` where the source cannot be opened, is not served, or is left."""
         return await self._while_here(lambda: self._served(work))
 
     async def check(self) -> Checked:
-        """What an operator should know of it now. Raises `SourceAway` where it cannot be opened."""
+        """What an operator should know of it now. Raises `SourceError` where it cannot be opened."""
         return await self._while_here(self._looked_at)
 
     async def role_manager(self) -> RoleManager | None:
-        """`None` for a file, which has no logins. Raises `SourceAway`."""
+        """`None` for a file, which has no logins. Raises `SourceError`."""
         return await anyio.to_thread.run_sync(self._engines.role_manager, self.database)
 
     def away(self) -> None:
@@ -84,14 +84,14 @@ class Source:
 
     async def _while_here(self, work: Callable[[], Awaitable[T]]) -> T:
         if self._left:
-            raise SourceAway(self._left)
+            raise SourceError(self._left)
         with anyio.CancelScope() as scope:
             self._running.add(scope)
             try:
                 return await work()
             finally:
                 self._running.discard(scope)
-        raise SourceAway(self._left)
+        raise SourceError(self._left)
 
     async def _served(self, work: Callable[[Engine], Awaitable[T]]) -> T:
         async with self._turns:
@@ -101,7 +101,7 @@ class Source:
                     refusal = self._refusal(await self._checked(engine))
                     if refusal is not None:
                         self.away()
-                        raise SourceAway(refusal)
+                        raise SourceError(refusal)
                     self._checked_at = monotonic()
             return await work(engine)
 
@@ -136,7 +136,7 @@ class Source:
         with anyio.move_on_after(CHECK_SECONDS):
             return await engine.check()
         self.away()
-        raise SourceAway(f"it did not answer within {CHECK_SECONDS:g} seconds. See whether it runs, and try again.")
+        raise SourceError(f"it did not answer within {CHECK_SECONDS:g} seconds. See whether it runs, and try again.")
 
     async def _closed(self, engine: Engine) -> None:
         try:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pegboard.core.database.declaration import USUAL_ROWS
-from pegboard.core.database.sourced import SourceTold
+from pegboard.core.database.source import DEFAULT_CALL_ROWS
+from pegboard.core.database.tool import ToolDatabase
 from pegboard.core.tool import Json, JsonObject, ToolSpec
 
 SEARCH: Final = "search_schemas"
@@ -99,7 +99,7 @@ _TABLES: Final = _object(
 )
 
 
-def execute_spec(sources: Sequence[SourceTold]) -> ToolSpec:
+def execute_spec(sources: Sequence[ToolDatabase]) -> ToolSpec:
     is_writable = any(source.writes for source in sources)
     about_writes = " A statement that changes a database that may be changed waits for a person's yes."
     description = (
@@ -114,20 +114,20 @@ def execute_spec(sources: Sequence[SourceTold]) -> ToolSpec:
             _value("object", maxProperties=_MOST_PARAMETERS),
         ],
     }
-    most_rows = max((source.rows for source in sources), default=USUAL_ROWS)
+    most_rows = max((source.rows for source in sources), default=DEFAULT_CALL_ROWS)
     arguments = _object(
         ("source", "sql"),
         source=_value("string", "Which database.", enum=_ids(sources)),
         sql=_value("string", "One statement, in the dialect of the database.", minLength=1, maxLength=LONGEST_SQL),
         parameters=parameters,
         max_rows=_value(
-            "integer", f"The most rows to answer with. By default {USUAL_ROWS}.", minimum=1, maximum=most_rows
+            "integer", f"The most rows to answer with. By default {DEFAULT_CALL_ROWS}.", minimum=1, maximum=most_rows
         ),
     )
     return ToolSpec(EXECUTE, "Run SQL", description, _closed(arguments), _ROWS, _annotations(is_writable=is_writable))
 
 
-def search_spec(sources: Sequence[SourceTold]) -> ToolSpec:
+def search_spec(sources: Sequence[ToolDatabase]) -> ToolSpec:
     description = (
         "Finds tables and columns of databases by what they mean: names, comments, keys and relations. Answers with "
         "columns and their types, relations and an example query for each table.\nDatabases:\n"
@@ -147,7 +147,7 @@ def _closed(arguments: JsonObject) -> JsonObject:
     return {**arguments, "additionalProperties": False}
 
 
-def _ids(sources: Sequence[SourceTold]) -> list[Json]:
+def _ids(sources: Sequence[ToolDatabase]) -> list[Json]:
     return [str(source.id) for source in sources]
 
 
@@ -160,7 +160,7 @@ def _annotations(*, is_writable: bool = False) -> JsonObject:
     }
 
 
-def _lines(sources: Sequence[SourceTold]) -> Iterator[str]:
+def _lines(sources: Sequence[ToolDatabase]) -> Iterator[str]:
     for source in sources:
         may = ", may be changed" if source.writes else ""
         about = f": {source.description}" if source.description else ""

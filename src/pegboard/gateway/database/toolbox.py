@@ -9,14 +9,14 @@ from anyio.abc import TaskGroup
 
 from pegboard.core.call import Admitted
 from pegboard.core.database import SourceId
-from pegboard.core.database.declaration import Database
-from pegboard.core.database.sourced import OverSources
+from pegboard.core.database.source import Database
+from pegboard.core.database.tool import DatabaseTool
 from pegboard.core.ids import BuiltinKey, ToolId, WireName
 from pegboard.core.reference import closest
 from pegboard.core.view import View
 from pegboard.gateway.builtins import Builtins
 from pegboard.gateway.meanings import Meanings
-from pegboard.ports.databases import SourceAway
+from pegboard.ports.databases import SourceError
 from pegboard.ports.opening import Engines
 
 from .execute_sql import ExecuteSql
@@ -54,7 +54,7 @@ class Toolbox:
     def among(self, admitted: Admitted) -> Mapping[SourceId, Source]:
         """Those in use that the tool is over, as its caller sees it. To this caller there are no others."""
         tool = admitted.tool
-        ids = tool.ids if isinstance(tool, OverSources) else ()
+        ids = tool.ids if isinstance(tool, DatabaseTool) else ()
         return {id: self._sources[id] for id in ids if id in self._sources}
 
     def worded(self, text: str, view: View) -> str:
@@ -63,7 +63,7 @@ class Toolbox:
         return text if name == SEARCH else _ADVISED.sub(rf"\1 {name}", text)
 
     def source(self, id: str, admitted: Admitted) -> Source:
-        """Raises `SourceAway` for one that is not in use."""
+        """Raises `SourceError` for one that is not in use."""
         known = self.among(admitted)
         found = known.get(SourceId(id))
         if found is not None:
@@ -71,7 +71,7 @@ class Toolbox:
         near = closest(id, known)
         there = ", ".join(known) or "none"
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {there}."
-        raise SourceAway(f"there is no database {id[:64]!r} here. {hint}")
+        raise SourceError(f"there is no database {id[:64]!r} here. {hint}")
 
     def follow(self, wanted: Mapping[SourceId, Database]) -> None:
         """Take up what is new, and leave what is gone or changed: whoever asks those is told so at once."""
@@ -106,5 +106,5 @@ class Toolbox:
                     tasks.start_soon(source.close_lost, name=f"closing database {source.database.id}")
 
     def _kept(self, former: Source | None, database: Database) -> Source:
-        same = former is not None and former.database.reach() == database.reach()
+        same = former is not None and former.database.without_origin() == database.without_origin()
         return former if former is not None and same else Source(database, self._engines)

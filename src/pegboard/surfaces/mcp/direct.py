@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from pegboard.core.database.sourced import OverSources
+from pegboard.core.database.tool import DatabaseTool
 from pegboard.core.folded import Folded
 from pegboard.core.ids import ToolId, WireName
 from pegboard.core.resolve import Open, Resolution
@@ -164,7 +164,7 @@ class Direct:
     def _document(self, tool: Tool, name: WireName) -> _Document:
         look = self._board.policy.overrides.for_tool(tool.id)
         # To each of its callers a tool over databases is over those that it may ask.
-        key = tool.id, name, tool.ids if isinstance(tool, OverSources) else ()
+        key = tool.id, name, tool.ids if isinstance(tool, DatabaseTool) else ()
         known = self._documents.get(key)
         said = look.name_override, look.description_override
         if known is not None and known.tool is tool and (known.title, known.description) == said:

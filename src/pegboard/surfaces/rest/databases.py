@@ -11,14 +11,13 @@ from typing_extensions import TypedDict
 from pegboard.config.databases import dialect_of, shown_url
 from pegboard.core.database import Finding as DatabaseFinding
 from pegboard.core.database import FindingSeverity
-from pegboard.core.database.declaration import Database, in_use
-from pegboard.core.database.source import SourceId
+from pegboard.core.database.source import Database, SourceId, enabled_databases
 from pegboard.core.reference import closest
 from pegboard.core.scope import Scope
 from pegboard.gateway.doctor import Finding
 from pegboard.gateway.file_watch import CONFIG
 from pegboard.gateway.gateway import Gateway
-from pegboard.ports.databases import SourceAway
+from pegboard.ports.databases import SourceError
 
 from .access import needs, whoever
 from .answers import routes_about
@@ -109,7 +108,7 @@ def database_routes(gateway: Gateway) -> APIRouter:
     async def list_databases() -> DatabasesShape:
         """Every database of pegboard.yaml, as it is declared."""
         declared = gateway.board.policy.declared.databases
-        used = in_use(declared)
+        used = enabled_databases(declared)
         return {"databases": [_shape(declared[id], id in used) for id in sorted(declared)]}
 
     @routes.get("/databases/check")
@@ -135,7 +134,7 @@ def database_routes(gateway: Gateway) -> APIRouter:
                 script = await manager.apply(body.adminUrl)
             else:
                 script = await manager.script(body.adminUrl)
-        except SourceAway as error:
+        except SourceError as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"Database {database!r}: {error}") from None
         if body.apply:
             source.away()

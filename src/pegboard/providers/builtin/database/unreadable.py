@@ -11,7 +11,7 @@ class Unreadable:
     """Why a statement is not run, and how to write it instead."""
 
     why: str
-    mend: str
+    fix: str
     is_write: bool = False
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.database import Answer, Catch, Failed, Fault, Limits, Refused, Rows
+from pegboard.core.database import Answer, Failed, Fault, Limits, Refused, RowCollector, Rows
 from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.tokens import find_position, tokenize
 from pegboard.providers.builtin.database.unreadable import miscounted
@@ -51,7 +51,7 @@ _FAULTS: Final[Faults] = (
     (re.compile(r"Function with name (.+?) does not exist"), Fault.NO_FUNCTION),
     (re.compile(r'^Parser Error(?:.*?at or near "(.+?)")?', re.DOTALL), Fault.SYNTAX),
     (re.compile(r"^Out of Memory Error|failed to allocate|maximum supported string size"), Fault.MEMORY),
-    (re.compile(r"^IO Error"), Fault.AWAY),
+    (re.compile(r"^IO Error"), Fault.UNAVAILABLE),
 )
 _SUGGESTIONS: Final = re.compile(r"\n+(?:LINE \d+:|Did you mean|Candidate).*", re.DOTALL)
 """They may name what is closed; the gateway suggests names itself."""
@@ -118,10 +118,10 @@ class DuckdbSession(Session[_OpenFile]):
                 connection.execute(exact, values)
             except duckdb.Error:  # it cannot be part of another statement: its values are as exact as the driver's
                 connection.execute(statement, values)
-        catch = Catch(limits)
-        while (wanted := catch.wanted) and (rows := connection.fetchmany(wanted)):
-            catch.take(rows)
-        return self._rows(names, types, catch)
+        collector = RowCollector(limits)
+        while (wanted := collector.next_fetch) and (rows := connection.fetchmany(wanted)):
+            collector.add(rows)
+        return self._rows(names, types, collector)
 
     def _stamp(self, opened: _OpenFile | None = None) -> str:
         found = os.stat(self._path)
@@ -163,7 +163,7 @@ def _judge(opened: _OpenFile, run: Run) -> Statement | Answer:
         if failed.fault is not Fault.SYNTAX or not run.parameters:
             return failed
         mark = "?" if isinstance(run.parameters, list) else "$name"
-        return replace(failed, words=f"{failed.words.rstrip('.')}. Write {mark} in it where a value belongs.")
+        return replace(failed, message=f"{failed.message.rstrip('.')}. Write {mark} in it where a value belongs.")
     if isinstance(judged, Statement) and opened.secret is not None:
         if judged.reads_catalog or opened.secret in judged.names:
             return _NO_CATALOG

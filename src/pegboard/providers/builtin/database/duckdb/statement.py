@@ -199,8 +199,8 @@ class Grammar:
         if name in self._functions or name in _TABLE_FUNCTIONS or name in self._macros:
             return False
         why = f"The function {name}() is not among those that a statement may use."
-        mend = "Use functions that compute from their arguments, and tables of the source."
-        raise _RefusedError(Refused(why, mend))
+        fix = "Use functions that compute from their arguments, and tables of the source."
+        raise _RefusedError(Refused(why, fix))
 
 
 def _kind(statement: duckdb.Statement) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 
 import duckdb
 
-from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, narrowed
+from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, narrow_schema
 from pegboard.providers.builtin.database.tokens import generated_from_closed, names_in, quote_name, tokenize
 
 from .connection import attach, connect, lock
@@ -80,7 +80,7 @@ def make_views(path: str, database: str, access: Access, grammar: Grammar) -> Op
     try:
         attach(connection, path, secret)
         whole, definitions = read_schema(connection, secret)
-        schema = narrowed(whole, _close_derived(whole, definitions, access))
+        schema = narrow_schema(whole, _close_derived(whole, definitions, access))
         if database.lower() not in _TAKEN_NAMES:
             # Under the file's own name, so that full names work.
             connection.execute(f"ATTACH ':memory:' AS {quote_name(database)}")
@@ -128,7 +128,7 @@ def _close_derived(whole: Schema, definitions: Definitions, access: Access) -> A
         if not all(access.opens_column(*table.name, column.name) for column in table.columns):
             closed_indexes.add(f"fts_{table.name.schema}_{table.name.table}".casefold())
     closed += [tuple(table.name) for table in whole.tables if table.name.schema.casefold() in closed_indexes]
-    return access.closing(*closed)
+    return access.with_closed(*closed)
 
 
 def _query_of(view: str) -> str:

@@ -13,7 +13,7 @@ from pymysql.connections import Connection
 from pymysql.constants import COMMAND
 from pymysql.cursors import Cursor, SSCursor
 
-from pegboard.ports.databases import SourceAway
+from pegboard.ports.databases import SourceError
 
 from .values import DECODERS, type_name
 
@@ -104,7 +104,7 @@ def parse_address(url: str) -> Address:
 
 
 def connect(address: Address, seconds: float) -> MeteredConnection:
-    """Raises `SourceAway`, in words without the password. Nothing is set up yet."""
+    """Raises `SourceError`, in words without the password. Nothing is set up yet."""
     try:
         return MeteredConnection(
             host=address.host,
@@ -124,19 +124,9 @@ def connect(address: Address, seconds: float) -> MeteredConnection:
             conv=DECODERS,
         )
     except (*DRIVER_ERRORS, RuntimeError) as error:
-        raise SourceAway(_connect_problem(address.title, error)) from error
-
-
-def _connect_problem(title: str, error: BaseException) -> str:
-    details = str(error.args[1] if len(error.args) > 1 else error).rstrip(".") or type(error).__name__
-    match error.args[0] if error.args else None:
-        case 1044 | 1045 | 1698:
-            return f"{title} does not let us in: {details}. Check the user, the password and from where it may come."
-        case 1049:
-            return f"{title} is not there: {details}. Correct the database's name in the URL."
-        case 1040 | 1203:
-            return f"{title} takes no more connections: {details}. Close some, or raise max_connections."
-    return f"{title} cannot be reached: {details}. Check that the server runs and that the address is right."
+        words = str(error.args[1] if len(error.args) > 1 else error).rstrip(".") or type(error).__name__
+        fix = "Check that the server runs, and the address, user, password and database in the URL."
+        raise SourceError(f"{address.title} cannot be reached: {words}. {fix}") from error
 
 
 def _tls(options: Mapping[str, str]) -> ssl.SSLContext | None:

@@ -1,7 +1,8 @@
-"""MySQL and MariaDB as a source: one statement in a transaction of its own on a connection of its own. A statement that
-nobody waits for any more is stopped on the server.
+"""MySQL and MariaDB as a source: one statement in a transaction of its own on a connection of its own, stopped on the
+server when its caller is gone.
 """
 
+import hashlib
 import logging
 import threading
 import time
@@ -13,9 +14,15 @@ from typing import Final, TypeVar
 import anyio
 import anyio.to_thread
 
-from pegboard.core.database import Access, Catch, Dialect, FindingSeverity, Limits, Schema
-from pegboard.core.database.answered import answered
-from pegboard.ports.databases import Answer, Checked, Failed, Fault, Finding, Parameters, Refused, Rows, SourceAway
+from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Limits, RowCollector, Rows, Schema
+from pegboard.ports.databases import Parameters, SourceError
+from pegboard.providers.builtin.database.server import (
+    CATALOG_TIMEOUT_S,
+    ServerEngine,
+    schema_of_rows,
+    too_large,
+    writes_refused,
+)
 from pegboard.providers.builtin.database.unreadable import WAITS
 
 from .connection import (
@@ -30,16 +37,30 @@ from .connection import (
     start_transaction,
 )
 from .errors import failure
-from .privileges import QUOTED_GRANTS, Ask, Catalog, read_login
-from .schema import read_schema, read_stamp
-from .statement import ONLY, ONLY_AND_WRITES, read_statement
+from .privileges import NOT_SYSTEM, QUOTED_GRANTS, Ask, Catalog, read_login
+from .statement import Statement, read_statement
 from .values import bind
 
 _MAX_CONNECTIONS: Final = 8
 _GRACE_S: Final = 5.0
 _BATCH_BYTES: Final = 8 * 2**20
-_CATALOG_TIMEOUT_S: Final = 60.0
 _NO_THREAD: Final = 1094
+_TABLES: Final = """
+SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE = 'VIEW', {count}, IF(TABLE_TYPE = 'VIEW', '', TABLE_COMMENT)
+FROM information_schema.TABLES
+WHERE {where} AND TABLE_TYPE IN ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED') ORDER BY TABLE_SCHEMA, TABLE_NAME
+"""
+_COLUMNS: Final = """
+SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, CAST(COLUMN_TYPE AS CHAR), IS_NULLABLE = 'YES', COLUMN_COMMENT
+FROM information_schema.COLUMNS WHERE {where} AND FIND_IN_SET('select', PRIVILEGES)
+ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION
+"""
+_KEYS: Final = """
+SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME,
+    REFERENCED_COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE
+WHERE {where} AND (CONSTRAINT_NAME = 'PRIMARY' OR REFERENCED_TABLE_NAME IS NOT NULL)
+ORDER BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION
+"""
 
 T = TypeVar("T")
 
@@ -56,10 +77,10 @@ class _Job:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def connect(self, seconds: float) -> MeteredConnection:
-        """Raises `SourceAway`."""
+        """Raises `SourceError`."""
         self.connection = connect(self.address, seconds)
         if self.is_stopped:
-            raise SourceAway("Nobody waits for it any more.")
+            raise SourceError("The caller is gone.")
         return self.connection
 
     def end(self) -> None:
@@ -78,7 +99,7 @@ class _Job:
                 killer.query(f"KILL QUERY {int(self.connection.thread_id())}")
             finally:
                 killer.end()
-        except (*DRIVER_ERRORS, SourceAway) as error:
+        except (*DRIVER_ERRORS, SourceError) as error:
             if error.args[:1] != (_NO_THREAD,):  # it ended meanwhile
                 log.warning("%s: a statement could not be stopped: %s", self.address.title, error)
         if not self.ended.wait(_GRACE_S):
@@ -86,41 +107,51 @@ class _Job:
             self.ended.wait(_GRACE_S)
 
 
-class MysqlEngine:
-    """The privileges of its login are the boundary: `check` verifies them, and is asked by whoever serves it."""
-
+class MysqlEngine(ServerEngine):
     dialect: Final = Dialect.MYSQL
 
-    def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
+    def __init__(self, url: str, access: Access, *, writes: bool = False, forced: bool = False) -> None:
+        super().__init__(url, access, writes=writes, forced=forced)
         self._address = parse_address(url)
-        self._access = access
-        self._writes = writes
         self._threads = anyio.CapacityLimiter(_MAX_CONNECTIONS)
-        self._catalog: Catalog | None = Catalog(access) if access.is_whole else None
+        self._catalog = Catalog(access)
         """What the login saw at the last check."""
-
-    async def check(self) -> Checked:
-        try:
-            return await self._in_thread(self._check)
-        except SourceAway as away:
-            return Checked("", None, (Finding(str(away), FindingSeverity.REFUSED_UNLESS_FORCED),))
+        self._where = "TABLE_SCHEMA = DATABASE()" if self._address.database else NOT_SYSTEM
 
     async def schema(self) -> Schema:
-        return await self._look(lambda ask: read_schema(ask, self._access, self._address.database))
+        queries = [query.format(where=self._where, count="TABLE_ROWS") for query in (_TABLES, _COLUMNS, _KEYS)]
+        tables, columns, keys = await self._in_catalog(lambda ask: [ask(query) for query in queries])
+        return schema_of_rows(self.dialect, tables, columns, keys, self._address.database, self._access)
 
     async def stamp(self) -> str:
-        return await self._look(lambda ask: read_stamp(ask, self._address.database))
+        queries = [query.format(where=self._where, count="0") for query in (_TABLES, _COLUMNS)]
+        rows = await self._in_catalog(lambda ask: [ask(query) for query in queries])
+        return hashlib.sha256(repr(rows).encode()).hexdigest()
 
-    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
-        begun = time.monotonic()
+    async def aclose(self) -> None:
+        """Nothing is kept between statements."""
 
-        def work(job: _Job, catalog: Catalog) -> Answer:
+    async def _verify(self) -> Checked:
+        def work(ask: Ask) -> Checked:
+            ((version, role),) = ask("SELECT VERSION(), CURRENT_USER()")
+            login = read_login(ask, self._access, self._address.database, writes=self._writes)
+            self._catalog = login.catalog
+            number, _, product = str(version).partition("-")
+            name = "MariaDB" if "MariaDB" in product else "MySQL"
+            return Checked(f"{name} {number}", str(role), tuple(login.findings()))
+
+        return await self._in_catalog(work)
+
+    async def _run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool) -> Answer:
+        begun, catalog = time.monotonic(), self._catalog
+
+        def work(job: _Job) -> Answer:
             found = read_statement(statement, self._access, self._address.database, catalog.partial_tables)
-            if isinstance(found, Refused):
-                return Refused(found.why, ONLY_AND_WRITES) if self._writes and found.mend == ONLY else found
+            if not isinstance(found, Statement):
+                return found
             if found.is_write and not self._writes:
-                return Refused(f"{found.words[0].upper} changes rows.", ONLY, is_write=True)
-            text = bind(found.text, found.words, parameters)
+                return writes_refused(found.words[0].text)
+            text = bind(found, parameters)
             if isinstance(text, Failed):
                 return text
             connection = job.connect(limits.seconds)
@@ -132,54 +163,32 @@ class MysqlEngine:
                     return WAITS
                 return _fetch_rows(connection, text, limits, begun, is_write=found.is_write)
             except TooManyBytesError:
-                return Failed(f"A row of the answer is larger than {MAX_ROW_BYTES // 2**20} MB.", None, Fault.MEMORY)
+                return too_large(MAX_ROW_BYTES)
             except DRIVER_ERRORS as error:
                 return failure(error, found, text, catalog)
 
-        with anyio.move_on_after(limits.seconds) as waiting:
-            try:
-                if self._catalog is None:
-                    await self._in_thread(self._check)
-                assert self._catalog is not None
-                return await self._in_thread(partial(work, catalog=self._catalog))
-            except SourceAway as away:
-                return Failed(str(away), None, Fault.AWAY)
-        assert waiting.cancelled_caught
-        return Failed(f"The statement was stopped after {limits.seconds:g} s.", None, Fault.TIME)
-
-    async def aclose(self) -> None:
-        """Nothing is kept between statements."""
-
-    def _check(self, job: _Job) -> Checked:
-        connection = job.connect(_CATALOG_TIMEOUT_S)
-        connection.query(QUOTED_GRANTS)
-        ask = partial(fetch, connection)
-        ((version, role),) = ask("SELECT VERSION(), CURRENT_USER()")
-        login = read_login(ask, self._access, self._address.database, writes=self._writes)
-        self._catalog = login.catalog
-        number, _, product = str(version).partition("-")
-        name = "MariaDB" if "MariaDB" in product else "MySQL"
-        return Checked(f"{name} {number}", str(role), tuple(login.findings()))
-
-    async def _look(self, look: Callable[[Ask], T]) -> T:
-        """Ask the catalog. Raises `SourceAway`."""
-
-        def work(job: _Job) -> T:
-            connection = job.connect(_CATALOG_TIMEOUT_S)
-            start_transaction(connection, _CATALOG_TIMEOUT_S, write=False)
-            return look(partial(fetch, connection))
-
         return await self._in_thread(work)
 
+    async def _in_catalog(self, work: Callable[[Ask], T]) -> T:
+        """Work that asks the catalog. Raises `SourceError`."""
+
+        def connected(job: _Job) -> T:
+            connection = job.connect(CATALOG_TIMEOUT_S)
+            start_transaction(connection, CATALOG_TIMEOUT_S, write=False)
+            connection.query(QUOTED_GRANTS)
+            return work(partial(fetch, connection))
+
+        return await self._in_thread(connected)
+
     async def _in_thread(self, work: Callable[[_Job], T]) -> T:
-        """Raises `SourceAway`."""
+        """Raises `SourceError`."""
         job = _Job(self._address)
 
         def run() -> T:
             try:
                 return work(job)
             except DRIVER_ERRORS as error:
-                raise SourceAway(f"{self._address.title}: {error.args[-1] if error.args else error}") from error
+                raise SourceError(f"{self._address.title}: {error.args[-1] if error.args else error}") from error
             finally:
                 job.end()
 
@@ -193,7 +202,7 @@ class MysqlEngine:
 
 def _fetch_rows(connection: MeteredConnection, text: str, limits: Limits, begun: float, *, is_write: bool) -> Rows:
     """What a change returns is read to its end, whatever is kept of it: before that it is not done."""
-    catch = Catch(limits)
+    collector = RowCollector(limits)
     connection.room = MAX_ROW_BYTES
     cursor = connection.cursor()
     cursor.execute(text)
@@ -202,15 +211,13 @@ def _fetch_rows(connection: MeteredConnection, text: str, limits: Limits, begun:
     while not has_ended and (is_write or not is_full):
         batch: list[Sequence[object]] = []
         connection.room = MAX_ROW_BYTES + _BATCH_BYTES
-        while len(batch) < (catch.wanted or 1) and connection.room > MAX_ROW_BYTES and not has_ended:
+        while len(batch) < (collector.next_fetch or 1) and connection.room > MAX_ROW_BYTES and not has_ended:
             row = cursor.fetchone()
             has_ended = row is None
             batch += [] if row is None else [row]
         count += len(batch)
-        is_full = is_full or not catch.take(batch) or not catch.wanted
-    affected = (count if names else cursor.rowcount) if is_write else None
+        is_full = is_full or not collector.add(batch) or not collector.next_fetch
+    affected = (count if names else cursor.rowcount) if is_write or not names else None
     if is_write:
         connection.commit()
-    if not names:
-        return Rows((), (), None, time.monotonic() - begun, cursor.rowcount)
-    return answered(names, types, catch, time.monotonic() - begun, affected)
+    return collector.to_rows(names, types, time.monotonic() - begun, affected)

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from pegboard.core.database import Failed, Fault
-from pegboard.providers.builtin.database.unreadable import DENIED, REFERRED, REFERS, TWICE
+from pegboard.providers.builtin.database.unreadable import DENIED
 
 from .privileges import Catalog
 from .statement import Statement
@@ -13,7 +13,7 @@ _FAULTS: Final = {
     **dict.fromkeys((1317, 1969, 3024), Fault.TIME),
     **dict.fromkeys((1205, 1213), Fault.BUSY),
     **dict.fromkeys((1037, 1038, 1041), Fault.MEMORY),
-    **dict.fromkeys((2006, 2013), Fault.AWAY),
+    **dict.fromkeys((2006, 2013), Fault.UNAVAILABLE),
     **dict.fromkeys((1044, 1049, 1142, 1146), Fault.NO_TABLE),
     **dict.fromkeys((1052, 1054, 1143), Fault.NO_COLUMN),
     **dict.fromkeys((1305, 1370), Fault.NO_FUNCTION),
@@ -24,13 +24,8 @@ _NAME: Final = re.compile(
     re.DOTALL,
 )
 """What was not found, behind the name of the login."""
-_DISCREET: Final = {
-    1062: TWICE,
-    **dict.fromkeys((1216, 1452), REFERS),
-    **dict.fromkeys((1217, 1451), REFERRED),
-    **dict.fromkeys((1345, 1356), "A view of the statement reads what the user of this source may not."),
-}
-"""Where something is closed: the server names keys, constraints and tables that the statement does not."""
+_NAMES_OTHERS: Final = frozenset({1062, 1216, 1217, 1345, 1356, 1451, 1452})
+"""A key, a foreign key or a view: the server names keys, constraints and tables that the statement does not."""
 
 
 def failure(error: BaseException, statement: Statement, text: str, catalog: Catalog) -> Failed:
@@ -43,12 +38,12 @@ def failure(error: BaseException, statement: Statement, text: str, catalog: Cata
         position = text.find(near["text"]) if near and text.count(near["text"]) == 1 else -1
         return Failed(words, None if position < 0 else position, Fault.SYNTAX)
     if number == 1227:
-        return Failed(DENIED, None, Fault.OTHER)
+        return Failed(DENIED)
     if fault in _BY_NAME and (found := _NAME.match(words)):
         name = re.split(r"[`.]+", found["name"])[-1]
         return _unknown(number, fault, name, words, statement, catalog)
-    if not catalog.access.is_whole and number in _DISCREET:
-        return Failed(_DISCREET[number], None, Fault.OTHER)
+    if not catalog.access.is_whole and number in _NAMES_OTHERS:
+        return Failed("A key, a foreign key or a view of what the statement names does not allow it.")
     return Failed(words, None, fault)
 
 
@@ -58,7 +53,7 @@ def _unknown(number: int, fault: Fault, name: str, words: str, statement: Statem
     columns = catalog.readable_columns({name.casefold()})
     is_readable = name.casefold() in catalog.readable_columns(mentioned)
     if not words.startswith("SELECT") and ((number == 1142 and columns) or (number == 1143 and is_readable)):
-        return Failed(DENIED, None, Fault.OTHER)
+        return Failed(DENIED)
     if number == 1142 and columns:
         advice = f"Not all columns of {name!r} can be read here. Name those that can: {', '.join(columns)}."
         return Failed(advice, None, Fault.NO_COLUMN)

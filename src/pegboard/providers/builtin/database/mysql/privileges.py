@@ -6,16 +6,20 @@ Decided by tables, and on the safe side: a view that reads a closed table, or on
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
 from typing import Any, Final, TypeAlias
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from pegboard.core.database import Access, Finding, FindingSeverity
+from pegboard.providers.builtin.database.catalog_relations import CatalogRelation, open_columns
 from pegboard.providers.builtin.database.names import names
+from pegboard.providers.builtin.database.server import first_names
 
 from .statement import PartialTables
 
@@ -23,6 +27,8 @@ Ask: TypeAlias = Callable[[str], Sequence[tuple[Any, ...]]]
 Pair: TypeAlias = tuple[str, str]
 """Schema and name of a table or view."""
 
+_UNKNOWN: Final[Collection[Pair]] = (("", ""),)
+"""No table: what a view or table shows cannot be known."""
 _SYSTEM: Final = ("mysql", "sys")
 NOT_SYSTEM: Final = "TABLE_SCHEMA NOT IN ('mysql', 'performance_schema', 'sys', 'information_schema')"
 _SEEN: Final = "TABLE_SCHEMA NOT IN ('performance_schema', 'information_schema')"
@@ -55,10 +61,6 @@ _STORED_CALL: Final = re.compile(rf"{_NAME}\s*\(")
 
 def quote(*parts: str) -> str:
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
-
-
-def _folded(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(map(str.casefold, names))
 
 
 @dataclass(frozen=True)
@@ -99,14 +101,14 @@ def parse_grants(lines: Iterable[str]) -> list[Grant]:
 
 
 @lru_cache(maxsize=10_000)
-def _sources(definition: str) -> frozenset[Pair] | None:
-    """What a view reads. None where that cannot be known, or a stored function may read more."""
+def _sources(definition: str) -> Collection[Pair]:
+    """What a view reads, as far as that can be known: a stored function may read more."""
     try:
         tree = parse_one(definition, dialect="mysql")
     except (SqlglotError, RecursionError, ValueError):
-        return None
+        return _UNKNOWN
     tables = frozenset((each.db, each.name) for each in tree.find_all(exp.Table) if each.db)
-    return None if _STORED_CALL.search(definition) else tables
+    return _UNKNOWN if _STORED_CALL.search(definition) else tables
 
 
 @dataclass(frozen=True)
@@ -114,18 +116,24 @@ class Catalog:
     """Tables and views that somebody sees, and what of them is open. Empty where nothing is closed."""
 
     access: Access
-    kinds: Mapping[Pair, str] = field(default_factory=dict)
-    """The storage engine, or VIEW."""
-    columns: Mapping[Pair, Sequence[str]] = field(default_factory=dict)
-    opened: Mapping[Pair, Sequence[str]] = field(default_factory=dict)
-    """The open columns; none where the whole table is closed."""
-    whole: Collection[Pair] = frozenset()
-    """Tables and views that have no closed column, and show nothing of one."""
-    partial_tables: PartialTables = ()
+    relations: Sequence[CatalogRelation] = ()
+
+    @cached_property
+    def opened(self) -> Mapping[Hashable, tuple[str, ...]]:
+        return open_columns(self.relations, self.access)
+
+    @cached_property
+    def whole(self) -> Collection[Hashable]:
+        return {each.id for each in self.relations if each.is_whole(self.opened)}
+
+    @cached_property
+    def partial_tables(self) -> PartialTables:
+        some = [each for each in self.relations if each.has_more_columns and each.columns]
+        return [(each.name.casefold(), frozenset(map(str.casefold, each.columns))) for each in some]
 
     def readable_columns(self, tables: Collection[str]) -> list[str]:
         """Of all tables and views with one of these names, in small letters."""
-        found = (columns for (_, table), columns in self.columns.items() if table.casefold() in tables)
+        found = (each.columns for each in self.relations if each.name.casefold() in tables)
         return [column.casefold() for columns in found for column in columns]
 
 
@@ -133,31 +141,25 @@ def read_catalog(ask: Ask, access: Access, grants: Iterable[Grant] = ()) -> Cata
     """`grants`: those of the login that asks, unless it is an administrator."""
     if access.is_whole:
         return Catalog(access)
-    kinds = {(schema, name): kind for schema, name, kind in ask(_TABLES)}
-    columns: dict[Pair, list[str]] = {table: [] for table in kinds}
-    generated = set[tuple[str, ...]]()
+    columns, generated = defaultdict[Pair, list[str]](list), defaultdict[Pair, list[str]](list)
     for schema, table, name, extra in ask(_COLUMNS):
-        columns.setdefault((schema, table), []).append(name)
-        generated |= {(schema, table, name)} if _GENERATED.search(extra or "") else set()
+        columns[schema, table].append(name)
+        generated[schema, table] += [name] if _GENERATED.search(extra or "") else []
     # A login does not see the columns that it was not granted.
     granted = {".".join(each.table).casefold() for each in grants if each.is_of_columns}
-    partial = {table for table in kinds if ".".join(table).casefold() in granted}
-    opened = {table: [name for name in every if access.opens_column(*table, name)] for table, every in columns.items()}
-    full = {table for table, every in columns.items() if every and len(opened[table]) == len(every)} - partial
-    for table in opened.keys() - full:
-        opened[table] = [name for name in opened[table] if (*table, name) not in generated]
-    # What has rows of its own, then views over that, then views over those.
-    elsewhere = (*_ROWS_ELSEWHERE, "VIEW")
-    shown = {each for each, kind in kinds.items() if kind.upper() not in elsewhere and each[0] not in _SYSTEM}
     views = {(schema, name): _sources(definition or "") for schema, name, definition in ask(_VIEWS)}
-    while more := {view for view, read in views.items() if read is not None and read <= shown & full} - shown:
-        shown |= more
-    for table in opened.keys() - shown:
-        if not access.allows_by_name(*table):
-            opened[table] = []
-    whole = {table for table in full if opened[table]}
-    partial_tables = [(table[1].casefold(), _folded(columns[table])) for table in partial]
-    return Catalog(access, kinds, columns, opened, whole, partial_tables)
+    relations = list[CatalogRelation]()
+    for schema, name, kind in sorted(ask(_TABLES)):
+        id = (schema, name)
+        is_view, is_elsewhere = kind.upper() == "VIEW", kind.upper() in _ROWS_ELSEWHERE or schema in _SYSTEM
+        sources = views.get(id, _UNKNOWN) if is_view and not is_elsewhere else _UNKNOWN if is_elsewhere else ()
+        # Which columns a generated one is computed from is not looked at.
+        computed = tuple(product(generated[id], columns[id]))
+        has_more = not columns[id] or ".".join(id).casefold() in granted
+        is_derived = is_view or is_elsewhere
+        of_table = (is_view, False, is_derived, tuple(sources), tuple(columns[id]), computed, has_more)
+        relations.append(CatalogRelation(id, schema, name, *of_table))
+    return Catalog(access, relations)
 
 
 @dataclass(frozen=True)
@@ -204,12 +206,13 @@ class Login:
         if self.catalog.access.is_whole and self.database:
             place = quote(re.sub(r"([_%\\])", r"\\\1", self.database))
             yield ", ".join(self._needed), f"{place}.*"
-        for table, opened in sorted(self.catalog.opened.items()):
-            if opened and self.database in ("", table[0]):
-                left_out = _WRITES if self.catalog.kinds[table] == "VIEW" else ("SHOW VIEW",)
+        for table in self.catalog.relations:
+            opened = self.catalog.opened.get(table.id)
+            if opened and self.database in ("", table.schema):
+                left_out = _WRITES if table.is_view else ("SHOW VIEW",)
                 every = ", ".join(name for name in self._needed if name not in left_out)
                 some = f"SELECT ({', '.join(map(quote, opened))})"
-                yield every if table in self.catalog.whole else some, quote(*table)
+                yield every if table.id in self.catalog.whole else some, quote(table.schema, table.name)
 
     def findings(self) -> Iterator[Finding]:
         refused, unless_forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
@@ -221,25 +224,22 @@ class Login:
             return
         statements = self.script()
         if not is_whole and (reached := [*self._reached()]):
-            words = f"The login {self.account} can reach what this board closes: {_some(reached)}."
+            words = f"The login {self.account} can reach what this board closes: {first_names(reached)}."
             yield Finding(words, refused, statements)
             statements = ()
         if powers := [power for each in self.grants for power in self._powers(each)]:
             is_only_of_rows = all(power.split(" on ")[0] in _WRITES for power in powers)
             severity = unless_forced if is_whole or is_only_of_rows else refused
-            words = f"The login {self.account} may do more than this source needs: {_some(powers)}."
+            words = f"The login {self.account} may do more than this source needs: {first_names(powers)}."
             yield Finding(words, severity, statements)
 
     def _reached(self) -> Iterator[str]:
         """A server lists what a login has any privilege on, by whatever way."""
-        for table, opened in sorted(self.catalog.opened.items()):
-            parts = [(*table, name) for name in self.catalog.columns[table] if name not in opened]
-            yield from map(".".join, parts if opened else [table])
-
-
-def _some(things: Sequence[str]) -> str:
-    every = [*dict.fromkeys(things)]
-    return ", ".join(every[:3]) + (f" and {len(every) - 3} more" if len(every) > 3 else "")
+        for table in self.catalog.relations:
+            opened = self.catalog.opened.get(table.id)
+            yield from (
+                [f"{table.title}.{name}" for name in table.columns if name not in opened] if opened else [table.title]
+            )
 
 
 def account_of(ask: Ask) -> str:

@@ -18,13 +18,9 @@ from sqlglot.errors import SqlglotError
 
 from pegboard.core.database import Access, Refused
 from pegboard.providers.builtin.database.names import names
+from pegboard.providers.builtin.database.server import QUERIES_ONLY
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it logs what it cannot read
-
-MAX_LETTERS: Final = 100_000
-ONLY: Final = "Only queries are answered here: SELECT, WITH … SELECT, EXPLAIN, DESCRIBE, SHOW TABLES, SHOW COLUMNS."
-ONLY_AND_WRITES: Final = f"{ONLY.removesuffix('.')}; and INSERT, UPDATE and DELETE."
-"""For a source that may be changed."""
 
 PartialTables: TypeAlias = Collection[tuple[str, frozenset[str]]]
 """Tables of which the login may read these columns and no others, in small letters."""
@@ -73,16 +69,10 @@ class Statement:
 
 def read_statement(text: str, access: Access, database: str, partial: PartialTables = ()) -> Statement | Refused:
     """`database` is the one that bare names are looked up in."""
-    if len(text) > MAX_LETTERS:
-        why = f"The statement has {len(text):,} characters; {MAX_LETTERS:,} are taken."
-        return Refused(why, "Bind long values as parameters, and ask in several statements.")
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        why = "The statement holds a character that no database takes (NUL or half a surrogate)."
-        return Refused(why, "Leave it out.")
     statement = _split(text)
     words = statement.words
     if not words:
-        return Refused("The text holds no statement.", ONLY)
+        return Refused("The text holds no statement.", QUERIES_ONLY)
     if refusal := _unreadable(words) or _system_tables(words, database) or _unchecked_clause(words, partial):
         return refusal
     if words[0].upper in ("EXPLAIN", "DESCRIBE", "DESC"):
@@ -170,13 +160,13 @@ def _query(statement: Statement, words: Sequence[Word]) -> Statement | Refused:
     """`words` are those of the query itself: behind EXPLAIN."""
     verb = _verb(words)
     if verb not in _WRITES | _QUERIES:
-        return Refused(f"{words[0].upper or 'This'} is not a query.", ONLY)
+        return Refused(f"{words[0].upper or 'This'} is not a query.", QUERIES_ONLY)
     upper = [word.upper for word in words]
     found = sorted(
         _NOT_IN_A_QUERY & {*upper, *map(" ".join, pairwise(upper))} - ({"INTO"} if verb in _WRITES else set())
     )
     if found or (verb in _QUERIES and _seems_to_write(statement.text[words[0].start :])):
-        return Refused(f"The statement holds {[*found, 'another'][0]}, which is not part of a query.", ONLY)
+        return Refused(f"The statement holds {[*found, 'another'][0]}, which is not part of a query.", QUERIES_ONLY)
     return replace(statement, is_write=verb in _WRITES)
 
 

@@ -2,8 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pymysql.constants import FIELD_TYPE, FLAG
 from pymysql.converters import conversions
@@ -11,10 +10,9 @@ from pymysql.converters import conversions
 from pegboard.core.database import Failed, Fault
 from pegboard.ports.databases import Parameters
 from pegboard.providers.builtin.database.names import names
-from pegboard.providers.builtin.database.unreadable import miscounted
+from pegboard.providers.builtin.database.server import values_in_order
 
-if TYPE_CHECKING:
-    from .statement import Word
+from .statement import Statement
 
 _KEPT_AS_TEXT: Final = {getattr(FIELD_TYPE, name) for name in names("DATE DATETIME NEWDATE TIME TIMESTAMP")}
 """The driver makes durations of times of day, and drops dates that the calendar does not have."""
@@ -24,18 +22,15 @@ DECODERS: Final = {code: decode for code, decode in conversions.items() if code 
 """For the driver."""
 
 _BINARY_CHARSET: Final = 63
-_OTHER_NAMES: Final = {
-    "INT24": "mediumint",
-    "LONG": "int",
-    "LONGLONG": "bigint",
-    "NEWDATE": "date",
-    "NEWDECIMAL": "decimal",
-    "SHORT": "smallint",
-    "TINY": "tinyint",
-}
 _SAME_NAMES: Final = names("BIT DATE DATETIME DECIMAL DOUBLE ENUM FLOAT GEOMETRY JSON NULL SET TIME TIMESTAMP YEAR")
 _NAMES: Final = {getattr(FIELD_TYPE, name): name.lower() for name in _SAME_NAMES} | {
-    getattr(FIELD_TYPE, code): name for code, name in _OTHER_NAMES.items()
+    FIELD_TYPE.INT24: "mediumint",
+    FIELD_TYPE.LONG: "int",
+    FIELD_TYPE.LONGLONG: "bigint",
+    FIELD_TYPE.NEWDATE: "date",
+    FIELD_TYPE.NEWDECIMAL: "decimal",
+    FIELD_TYPE.SHORT: "smallint",
+    FIELD_TYPE.TINY: "tinyint",
 }
 _TEXTS: Final = {FIELD_TYPE.STRING: "char", FIELD_TYPE.VARCHAR: "varchar", FIELD_TYPE.VAR_STRING: "varchar"}
 _BLOBS: Final = (FIELD_TYPE.TINY_BLOB, FIELD_TYPE.BLOB, FIELD_TYPE.MEDIUM_BLOB, FIELD_TYPE.LONG_BLOB)
@@ -57,21 +52,20 @@ def type_name(column: Any) -> str:
     return _NAMES.get(column.type_code, "")
 
 
-def bind(text: str, words: Sequence["Word"], parameters: Parameters) -> str | Failed:
+def bind(statement: Statement, parameters: Parameters) -> str | Failed:
     """The statement with a literal in each `?`. Texts are written in digits, which cannot be read in two ways."""
-    if parameters and not isinstance(parameters, list | tuple):
-        return _wrong("Parameters have no names here. Give them as a list, and write ? in the statement.")
-    places, values = [word for word in words if word.text == "?"], [*parameters]
-    if len(places) != len(values):
-        return _wrong(miscounted(len(places), len(values), "?"))
+    places = [word.start for word in statement.words if word.text == "?"]
+    values = values_in_order(parameters, len(places), "?")
+    if isinstance(values, Failed):
+        return values
     parts, last = list[str](), 0
     for number, (place, value) in enumerate(zip(places, values, strict=True), 1):
         written = _literal(value)
         if written is None:
-            return _wrong(f"Parameter {number} is not a value that SQL can hold.")
-        parts += [text[last : place.start], written]
-        last = place.start + 1
-    return "".join((*parts, text[last:]))
+            return Failed(f"Parameter {number} is not a value that SQL can hold.", None, Fault.PARAMETERS)
+        parts += [statement.text[last:place], written]
+        last = place + 1
+    return "".join((*parts, statement.text[last:]))
 
 
 def _literal(value: Any) -> str | None:
@@ -93,7 +87,3 @@ def _literal(value: Any) -> str | None:
                 return None
             return f"_utf8mb4 0x{digits}" if digits else "''"
     return None
-
-
-def _wrong(words: str) -> Failed:
-    return Failed(words, None, Fault.PARAMETERS)

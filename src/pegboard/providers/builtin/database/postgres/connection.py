@@ -3,13 +3,12 @@
 import asyncio
 import ssl
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import asyncpg
 from asyncpg.connection import Connection
 
-from pegboard.ports.databases import SourceAway
-from pegboard.providers.builtin.database.names import names
+from pegboard.ports.databases import SourceError
 
 from .values import AS_TEXT, WHOLE_AS_TEXT, iso_moment
 
@@ -18,13 +17,6 @@ MAX_BATCH_BYTES: Final = 32 * 2**20
 """In answer to one request for rows. A server sends a value of a gigabyte if it is asked for one."""
 DRIVER_ERRORS: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
 
-_URL_OPTIONS: Final = names(
-    """
-    application_name database dbname host passfile password port search_path sslcert sslcrl sslkey sslmode
-    sslpassword sslrootcert target_session_attrs user
-    """
-)
-"""The driver would send any other to the server as a setting."""
 _SETTINGS: Final = {
     "application_name": "pegboard",
     "default_transaction_read_only": "on",
@@ -39,12 +31,6 @@ _SETTINGS: Final = {
     "intervalstyle": "iso_8601",
     "extra_float_digits": "1",
     "bytea_output": "hex",
-}
-_FIXES: Final = {
-    "28P01": "Check the user, the password and pg_hba.conf.",
-    "28000": "Check the user, the password and pg_hba.conf.",
-    "3D000": "Correct the database's name in the URL.",
-    "53300": "Close some connections, or raise max_connections.",
 }
 
 
@@ -102,20 +88,17 @@ class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no 
 
 
 async def connect(url: str) -> MeteredConnection:
-    """Raises `SourceAway`, in words without the password."""
-    parts = urlsplit(url)
-    options = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name in _URL_OPTIONS]
-    address = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(options), ""))
+    """Raises `SourceError`, in words without the password."""
     try:
         connection: MeteredConnection = await asyncpg.connect(
-            address,
+            url,
             timeout=CONNECT_TIMEOUT_S,
             server_settings=_SETTINGS,
             connection_class=MeteredConnection,
             statement_cache_size=40,
         )
     except (*DRIVER_ERRORS, ValueError, ssl.SSLError, TimeoutError) as error:
-        raise SourceAway(_unreachable(url, error)) from error
+        raise SourceError(_unreachable(url, error)) from error
     try:
         for name in sorted(AS_TEXT):
             await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=str, format="text")
@@ -125,7 +108,7 @@ async def connect(url: str) -> MeteredConnection:
             connection.read_as_text(number, name, "pg_catalog")
     except DRIVER_ERRORS as error:
         connection.terminate()
-        raise SourceAway(_unreachable(url, error)) from error
+        raise SourceError(_unreachable(url, error)) from error
     return connection
 
 
@@ -140,5 +123,5 @@ def _unreachable(url: str, error: BaseException) -> str:
     words = str(getattr(error, "message", None) or error).strip().split("\n")[0].rstrip(".") or type(error).__name__
     if isinstance(error, TimeoutError):
         words = f"no answer within {CONNECT_TIMEOUT_S:g} s"
-    fix = _FIXES.get(str(getattr(error, "sqlstate", "")), "Check that the server runs and that the address is right.")
+    fix = "Check that the server runs, and the address, user, password and database in the URL."
     return f"{place(url)} cannot be reached: {words}. {fix}"

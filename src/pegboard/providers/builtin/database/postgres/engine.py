@@ -1,9 +1,10 @@
-"""PostgreSQL as a source: one statement in a transaction of its own, and stopped on the server when nobody waits."""
+"""PostgreSQL as a source: one statement in a transaction of its own, stopped on the server when its caller is gone."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 import anyio
 import anyio.to_thread
@@ -13,118 +14,137 @@ from pegboard.core.database import (
     Access,
     Answer,
     Checked,
+    Cut,
     Dialect,
     Failed,
     Fault,
-    Finding,
-    FindingSeverity,
     Limits,
     Refused,
+    RowCollector,
     Rows,
     Schema,
 )
-from pegboard.ports.databases import Parameters, SourceAway
-from pegboard.providers.builtin.database.unreadable import DENIED, Unreadable
+from pegboard.ports.databases import Parameters, SourceError
+from pegboard.providers.builtin.database.server import (
+    CATALOG_TIMEOUT_S,
+    ServerEngine,
+    schema_of_rows,
+    stopped,
+    too_large,
+    writes_refused,
+)
+from pegboard.providers.builtin.database.unreadable import DENIED, WAITS
 
 from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, TooLargeError, connect, place
 from .errors import discreet_failure, names_closed, server_failure
-from .execution import execute
-from .privileges import OpenNames, Privileges, read_privileges
-from .schema import STAMP, read_schema
-from .statement import QUERIES_AND_WRITES, QUERIES_ONLY, Statement, read_statement
+from .privileges import OpenNames, read_privileges
+from .statement import Statement, read_statement
+from .values import bind, type_name
 
 _MAX_CONNECTIONS: Final = 8
 _MAX_IDLE: Final = 4
 _GRACE_S: Final = 5.0
 """For a server to take a cancel and a rollback; after them the connection is cut."""
-_OWN_LIMITS: Final = Limits(seconds=60)
-"""Of questions about the catalog."""
+_CATALOG_LIMITS: Final = Limits(seconds=CATALOG_TIMEOUT_S)
+
+_READABLE: Final = """
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace {0}
+    WHERE c.oid >= 16384 AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_t%'
+    AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+    AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')
+    ORDER BY n.nspname, c.relname
+"""
+_TABLES: Final = f"""
+SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'), c.reltuples::bigint,
+    pg_catalog.obj_description(c.oid, 'pg_class') {_READABLE.format("")}
+"""
+_COLUMNS: Final = f"""
+SELECT n.nspname, c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), NOT a.attnotnull,
+    pg_catalog.col_description(c.oid, a.attnum) {
+    _READABLE.format('''JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    AND (pg_catalog.has_table_privilege(c.oid, 'SELECT') OR pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT'))
+    ''')
+}, a.attnum
+"""
+_KEYS: Final = """
+SELECT n.nspname, c.relname, k.conname, a.attname, tn.nspname, t.relname, ta.attname
+FROM pg_catalog.pg_constraint k
+CROSS JOIN LATERAL unnest(k.conkey, k.confkey) WITH ORDINALITY part(own, other, place)
+JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = part.own
+LEFT JOIN pg_catalog.pg_class t ON t.oid = k.confrelid LEFT JOIN pg_catalog.pg_namespace tn ON tn.oid = t.relnamespace
+LEFT JOIN pg_catalog.pg_attribute ta ON ta.attrelid = k.confrelid AND ta.attnum = part.other
+WHERE k.contype IN ('p', 'f') AND k.conrelid >= 16384 ORDER BY k.conrelid, k.conname, part.place
+"""
+_STAMP: Final = """
+SELECT pg_catalog.concat_ws('.', (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class WHERE oid >= 16384),
+    (SELECT pg_catalog.sum(xmin::text::bigint) FROM pg_catalog.pg_class WHERE oid >= 16384),
+    (SELECT pg_catalog.sum(xmin::text::bigint) FROM pg_catalog.pg_attribute WHERE attrelid >= 16384 AND attnum > 0),
+    (SELECT pg_catalog.sum(xmin::text::bigint) FROM pg_catalog.pg_constraint),
+    (SELECT pg_catalog.count(*) || '.' || coalesce(pg_catalog.sum(xmin::text::bigint), 0) FROM pg_catalog.pg_description
+      WHERE objoid >= 16384),
+    (SELECT pg_catalog.sum(xmin::text::bigint) FROM pg_catalog.pg_rewrite WHERE oid >= 16384),
+    (SELECT pg_catalog.sum(xmin::text::bigint) FROM pg_catalog.pg_namespace))
+"""
 
 
-class PostgresEngine:
+class PostgresEngine(ServerEngine):
     dialect: Final = Dialect.POSTGRESQL
 
-    def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
-        self._url = url
-        self._access = access
-        self._writes = writes
+    def __init__(self, url: str, access: Access, *, writes: bool = False, forced: bool = False) -> None:
+        super().__init__(url, access, writes=writes, forced=forced)
         self._places = anyio.Semaphore(_MAX_CONNECTIONS)
         self._idle: list[MeteredConnection] = []
         self._open_names: OpenNames | None = None
         """As of the last check. None where nothing can be closed, or before the first."""
         self._is_shut = False
 
-    async def check(self) -> Checked:
-        try:
-            privileges = await self._read_privileges()
-        except SourceAway as away:
-            return Checked("", None, (Finding(str(away), FindingSeverity.REFUSED_UNLESS_FORCED),))
-        findings = await anyio.to_thread.run_sync(privileges.findings)
-        return Checked(f"PostgreSQL {privileges.login['version']}", privileges.role, findings)
-
     async def schema(self) -> Schema:
         async with self._connection() as connection:
-            return await read_schema(connection, self._access)
+            tables, columns, keys = [await connection.fetch(query) for query in (_TABLES, _COLUMNS, _KEYS)]
+            default = await connection.fetchval("SELECT coalesce(pg_catalog.current_schema(), '')")
+        return schema_of_rows(self.dialect, tables, columns, keys, default, self._access)
 
     async def stamp(self) -> str:
         async with self._connection() as connection:
-            return str(await connection.fetchval(STAMP))
+            return str(await connection.fetchval(_STAMP))
 
     async def aclose(self) -> None:
         self._is_shut = True
         while self._idle:
             await _close(self._idle.pop())
 
-    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
-        try:
-            with anyio.move_on_after(limits.seconds):
-                if self._open_names is None and not self._access.is_whole:
-                    # The gateway checks before it asks; whoever does not is served as well.
-                    await self._read_privileges()
-                read = await self._read(statement, write=write and self._writes)
-                if isinstance(read, Unreadable) and read.is_write and self._writes and not write:
-                    # A person is asked about what would run, and about nothing else.
-                    read = await self._read(statement, write=True)
-                match read:
-                    case Unreadable(why, fix, is_write):
-                        fix = QUERIES_AND_WRITES if self._writes and fix == QUERIES_ONLY else fix
-                        return Refused(why, fix, is_write)
-                    case Failed(words, position, Fault.SYNTAX) if parameters:
-                        words += ". Write parameters as $1, $2, … in the statement."
-                        return Failed(words, position, Fault.SYNTAX)
-                    case Failed():
-                        return read
-                async with self._connection(limits, writes=read.writes and write) as connection:
-                    return await self._answer(connection, read, parameters, limits, is_tried=read.writes and not write)
-        except SourceAway as away:
-            return Failed(str(away), None, Fault.AWAY)
-        return _late(limits)
-
-    async def _read(self, statement: str, *, write: bool) -> Statement | Unreadable | Failed:
-        """In a thread, because a long one takes longer than others may wait."""
-        return await anyio.to_thread.run_sync(partial(read_statement, statement, self._open_names, write=write))
-
-    async def _read_privileges(self) -> Privileges:
-        """Also keeps what statements may name. Raises `SourceAway`."""
+    async def _verify(self) -> Checked:
         async with self._connection() as connection:
             privileges = await read_privileges(connection, self._access, writes=self._writes)
-        # Tens of thousands of columns are held against patterns.
+        # In a thread, because tens of thousands of columns are held against patterns.
         self._open_names = await anyio.to_thread.run_sync(lambda: privileges.open_names)
-        return privileges
+        findings = await anyio.to_thread.run_sync(privileges.findings)
+        return Checked(f"PostgreSQL {privileges.login['version']}", privileges.role, findings)
+
+    async def _run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool) -> Answer:
+        # In a thread, because a long one takes longer than others may wait.
+        read = await anyio.to_thread.run_sync(read_statement, statement, self._open_names)
+        if isinstance(read, Failed) and read.fault is Fault.SYNTAX and parameters:
+            return replace(read, message=f"{read.message}. Write parameters as $1, $2, … in the statement.")
+        if not isinstance(read, Statement):
+            return read
+        if read.writes and not self._writes:
+            return writes_refused(read.kind)
+        async with self._connection(limits, writes=read.writes and write) as connection:
+            return await self._answer(connection, read, parameters, limits, write=write)
 
     async def _answer(
-        self, connection: MeteredConnection, read: Statement, parameters: Parameters, limits: Limits, *, is_tried: bool
+        self, connection: MeteredConnection, read: Statement, parameters: Parameters, limits: Limits, *, write: bool
     ) -> Answer:
         state = ""
         try:
-            answer: Answer = Failed(DENIED)
-            if not read.has_unknown_type:
-                answer = await execute(connection, read, parameters, limits, is_tried=is_tried)
+            answer = await _execute(connection, read, parameters, limits, write=write)
         except TooLargeError:
-            return Failed(f"A row of the answer is larger than {MAX_BATCH_BYTES // 2**20} MB.", None, Fault.MEMORY)
+            return too_large(MAX_BATCH_BYTES)
         except asyncpg.QueryCanceledError:
             # The server keeps the same time, and may be the first to say so.
-            return _late(limits)
+            return stopped(limits)
         except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
             # The driver takes apart what it fetches, and a server may have types that are newer than it.
             answer = Failed("A column of the answer is of a type that cannot be read here. Cast it to text.")
@@ -141,10 +161,10 @@ class PostgresEngine:
 
     @asynccontextmanager
     async def _connection(
-        self, limits: Limits = _OWN_LIMITS, *, writes: bool = False
+        self, limits: Limits = _CATALOG_LIMITS, *, writes: bool = False
     ) -> AsyncIterator[MeteredConnection]:
-        """One that nobody else uses, in a transaction that has begun; rolled back and reset afterwards, or closed where
-        that does not work. Raises `SourceAway`."""
+        """A connection with a transaction that has begun; rolled back and reset afterwards, or closed where that does
+        not work. Raises `SourceError`."""
         async with self._places:
             while self._idle and self._idle[-1].is_closed():
                 self._idle.pop()
@@ -156,7 +176,7 @@ class PostgresEngine:
                 yield connection
                 is_whole = not connection.meter.is_overrun and not self._is_shut
             except DRIVER_ERRORS as error:
-                raise SourceAway(f"{place(self._url)}: {error}") from error
+                raise SourceError(f"{place(self._url)}: {error}") from error
             finally:
                 # Also when cancelled: the server is to have stopped before anyone goes on.
                 with anyio.CancelScope(shield=True):
@@ -186,11 +206,54 @@ async def _close(connection: MeteredConnection) -> None:
 def _begin(connection: MeteredConnection, limits: Limits, *, writes: bool) -> str:
     """A first query pins the snapshot, after which no command can make the transaction write. A server that is busy for
     a client that is gone notices only where it is asked to; since PostgreSQL 14 it can be."""
-    kind, late = "WRITE" if writes else "ONLY", max(1, int(limits.seconds * 1000))
     is_old = connection.get_server_version().major < 14
     looks = "" if is_old else "SET LOCAL client_connection_check_interval = '1s'; "
-    return f"BEGIN TRANSACTION READ {kind}; SET LOCAL statement_timeout = {late}; {looks}SELECT 1"
+    late = f"SET LOCAL statement_timeout = {max(1, int(limits.seconds * 1000))}"
+    return f"BEGIN TRANSACTION READ {'WRITE' if writes else 'ONLY'}; {late}; {looks}SELECT 1"
 
 
-def _late(limits: Limits) -> Failed:
-    return Failed(f"The statement was stopped after {limits.seconds:g} s.", None, Fault.TIME)
+async def _execute(
+    connection: MeteredConnection, statement: Statement, parameters: Parameters, limits: Limits, *, write: bool
+) -> Answer:
+    """The first rows of a statement, or how many it changed; one that writes is only planned without `write`.
+    Raises `TooLargeError`."""
+    begun = time.monotonic()
+    # Without a name it makes room for the next by itself.
+    prepared = await connection.prepare(statement.text, name="")
+    arguments = bind(parameters, prepared.get_parameters())
+    if isinstance(arguments, Failed):
+        return arguments
+    if statement.writes and not write:
+        # A person is asked about what would run, and about nothing else.
+        await connection.fetch(f"EXPLAIN {statement.text}", *arguments)
+        return WAITS
+    attributes = prepared.get_attributes()
+    types = [type_name(one.type) for one in attributes]
+    collector, affected = RowCollector(limits), None
+    connection.allow(MAX_BATCH_BYTES)
+    try:
+        if statement.writes:
+            collector.add(await prepared.fetch(*arguments))
+            affected = int(prepared.get_statusmsg().rsplit(" ", 1)[-1])
+            # Once the server was asked to commit, not to wait would leave the caller without knowing what happened.
+            with anyio.CancelScope(shield=True):
+                await connection.execute("COMMIT")
+        else:
+            await _fetch(connection, await prepared.cursor(*arguments), collector)
+    except DRIVER_ERRORS:
+        if not connection.meter.is_overrun:
+            raise
+        if not collector.rows:
+            raise TooLargeError from None
+    rows = collector.to_rows((one.name for one in attributes), types, time.monotonic() - begun, affected)
+    if connection.meter.is_overrun:
+        return replace(rows, cut=Cut(True, "bytes", collector.cut.cells if collector.cut else ()))
+    return rows
+
+
+async def _fetch(connection: MeteredConnection, cursor: Any, collector: RowCollector) -> None:
+    while wanted := collector.next_fetch:
+        connection.allow(MAX_BATCH_BYTES)
+        rows = await cursor.fetch(wanted)
+        if not collector.add(rows) or len(rows) < wanted:
+            return

@@ -5,13 +5,15 @@ keys do, columns that hold copies of rows, sequences, and who else may read.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Final
 
 from pegboard.core.database import Access, Finding, FindingSeverity
+from pegboard.providers.builtin.database.catalog_relations import CatalogRelation, open_columns
+from pegboard.providers.builtin.database.server import NEW_LOGIN_PHRASE, first_names
 
 _MINE: Final = """
 WITH RECURSIVE login AS (SELECT coalesce(max(oid::bigint), 0)::oid AS oid FROM pg_roles WHERE rolname = $1),
@@ -46,7 +48,8 @@ SELECT json_build_object(
     WHERE has_database_privilege(mine.oid, current_database(), 'CREATE')),
 'schemas', ARRAY(SELECT nspname FROM pg_namespace WHERE oid >= 16384 AND nspname NOT LIKE 'pg\\_%' OR nspname = 'public'
     ORDER BY nspname),
-'types', ARRAY(SELECT typname FROM pg_type WHERE oid < 16384 OR (typtype <> 'c' AND typbasetype < 16384))
+'types', ARRAY(SELECT typname FROM pg_type WHERE (oid < 16384 AND typname !~ '^(reg|aclitem)')
+    OR (oid >= 16384 AND typtype <> 'c' AND typbasetype < 16384))
 ) FROM login
 """  # noqa: S608 - put together from constants
 
@@ -67,11 +70,11 @@ computed AS (SELECT a.attrelid AS oid, array_agg(ARRAY[a.attname::text, s.attnam
         AND d.objsubid = a.attnum))
     JOIN pg_attribute s ON s.attrelid = a.attrelid AND s.attnum = d.refobjsubid
     WHERE a.attnum > 0 AND a.attgenerated <> '' GROUP BY a.attrelid)
-SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, o.rolname,
+SELECT c.oid::bigint, n.nspname, c.relname, c.relkind IN ('v', 'm'),
     EXISTS (SELECT FROM pg_depend d WHERE d.classid = 1259 AND d.objid = c.oid AND d.deptype = 'e'),
     c.relispartition OR c.relkind = 'm' OR (c.relkind = 'v'
         AND NOT coalesce(c.reloptions::text ~ 'security_invoker=(true|on|yes|1)', false)),
-    coalesce(sources.all, '{{}}'), k.columns, coalesce(computed.all, '{{}}'),
+    coalesce(sources.all, '{{}}'), k.columns, coalesce(computed.all, '{{}}'), false, c.relkind::text, o.rolname,
     CASE WHEN p.reads THEN k.columns WHEN p.some THEN ARRAY(SELECT a.attname::text FROM pg_attribute a
         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND EXISTS (SELECT FROM mine
         WHERE has_schema_privilege(mine.oid, n.oid, 'USAGE')
@@ -92,32 +95,17 @@ WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NO
 
 _HARMLESS: Final = frozenset({"pg_read_all_data", "pg_monitor", "pg_read_all_stats", "pg_read_all_settings"})
 """Of the server's own roles, where nothing is closed."""
-_PLACEHOLDER: Final = "choose-a-long-one"
 
 
 @dataclass(frozen=True)
-class PgRelation:
-    """A table, view or foreign table, with what the login may do with it."""
+class PgRelation(CatalogRelation):
+    """A table, view or foreign table, with what the login may do with it. Its id is its oid; 0 is the system catalog.
+    It is derived if it is a view that reads with its owner's rights, a materialized view or a partition."""
 
-    oid: int
-    schema: str
-    name: str
-    kind: str
-    owner: str
-    is_of_extension: bool
-    is_derived: bool
-    """A view that reads with its owner's rights, a materialized view or a partition."""
-    sources: tuple[int, ...]
-    """What a view reads, or the parents and children of a table; 0 is the system catalog."""
-    columns: tuple[str, ...]
-    computed: tuple[tuple[str, str], ...]
-    """Generated columns, each with one that it is computed from."""
-    readable: tuple[str, ...]
-    changes: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        return f"{self.schema}.{self.name}"
+    kind: str = ""
+    owner: str = ""
+    readable: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
 
     @property
     def sql(self) -> str:
@@ -156,58 +144,28 @@ class Privileges:
     writes: bool
 
     @cached_property
-    def open_columns(self) -> Mapping[int, tuple[str, ...]]:
+    def open_columns(self) -> Mapping[Hashable, tuple[str, ...]]:
         """Of each relation of which something is open."""
-        known = {each.oid: each for each in self.relations}
-        if self.access.is_whole:
-            return {oid: each.columns for oid, each in known.items()}
-        # What extensions bring, as PostGIS its systems of reference, is closed where a pattern denies it.
-        rules = {False: self.access, True: Access(deny=self.access.deny)}
-        named = {oid for oid, each in known.items() if self.access.allows_by_name(each.schema, each.name)}
-        found: dict[int, tuple[str, ...]] = {}
-        for oid, each in known.items():
-            rule = rules[each.is_of_extension]
-            family = [each]
-            if each.kind not in "vm" and oid not in named:
-                family += [known[one] for one in each.sources if one in known]
-            if all(rule.opens(one.schema, one.name) for one in family):
-                shut = {
-                    name for name in each.columns for one in family if not rule.opens_column(one.schema, one.name, name)
-                }
-                shut |= {name for name, source in each.computed if source in shut}
-                found[oid] = tuple(name for name in each.columns if name not in shut)
-        derived = [
-            each for oid, each in known.items() if each.is_derived and not (oid in named or each.is_of_extension)
-        ]
-        size = -1
-        while size != (size := len(found)):
-            whole = {oid for oid, columns in found.items() if columns == known[oid].columns}
-            for each in derived:
-                if not whole.issuperset(each.sources):
-                    found.pop(each.oid, None)
-        return {oid: columns for oid, columns in found.items() if columns or not known[oid].columns}
+        return open_columns(self.relations, self.access)
 
     def is_open(self, each: PgRelation) -> bool:
         """The whole of it."""
-        return self.open_columns.get(each.oid) == each.columns
+        return each.is_whole(self.open_columns)
 
     @cached_property
-    def open_names(self) -> "OpenNames | None":
+    def open_names(self) -> OpenNames | None:
         """None where nothing is closed."""
         if self.access.is_whole:
             return None
-        opened = {
-            (each.schema, each.name): self.open_columns[each.oid]
-            for each in self.relations
-            if each.oid in self.open_columns
-        }
+        some = [each for each in self.relations if each.id in self.open_columns]
+        opened = {(each.schema, each.name): self.open_columns[each.id] for each in some}
         shut = [each for each in self.relations if not self.is_open(each)]
         names = {word for each in shut for word in (each.name, each.schema, *each.columns)}
         whole = {each.name for each in self.relations if self.is_open(each)} - {each.name for each in shut}
         return OpenNames(
             opened,
             self.path,
-            frozenset(each.name for each in shut if each.oid in self.open_columns),
+            frozenset(each.name for each in shut if each.id in self.open_columns),
             frozenset(names.difference(*opened, *opened.values())),
             frozenset(self.login["types"]) | whole,
         )
@@ -217,7 +175,9 @@ class Privileges:
         found = [one for one in self._kinds() if one[1]]
         script = tuple(self.script()) if found and not self.login["is_first"] else ()
         return tuple(
-            Finding(f"The login {self.role!r} {words.format(_some(names))}.", severity, script if number == 0 else ())
+            Finding(
+                f"The login {self.role!r} {words.format(first_names(names))}.", severity, script if number == 0 else ()
+            )
             for number, (words, names, severity) in enumerate(found)
         )
 
@@ -233,15 +193,8 @@ class Privileges:
         powers = [*login["attributes"], *(one for one in login["inherited"] if one not in harmless)]
         yield "has powers that a source does not need, of its own or as a member: {0}", powers, worst
         yield "owns what it asks, and so may do everything with it: {0}", login["owned"], worst
-        shut = [each for each in self._read_too_much() if each.oid not in self.open_columns]
-        views = [each.title for each in shut if self._opens(each)]
-        names = [each.title for each in shut if not self._opens(each)]
-        for each in self._read_too_much():
-            closed = set(each.readable).difference(self.open_columns.get(each.oid, each.readable))
-            names += [f"{each.title}.{name}" for name in each.columns if name in closed]
-        yield "can read what the board closes: {0}", names, refused
-        words = "can read {0}, which show what the board closes. Name one in `allow` if that is meant"
-        yield words, views, refused
+        words = "can read what the board closes, or what shows it: {0}. Name a view in `allow` if that is meant"
+        yield words, [*self._closed_but_readable()], refused
         functions = [] if is_whole else login["definers"]
         yield "may call functions that read with other rights than its own: {0}", functions, refused
         more = [f"{what} ON {each.title}" for each in self.relations for what in self._excess(each)]
@@ -249,10 +202,13 @@ class Privileges:
         yield words, [*more, *login["more"]], forced
 
     def _read_too_much(self) -> list[PgRelation]:
-        return [each for each in self.relations if set(each.readable).difference(self.open_columns.get(each.oid, ()))]
+        return [each for each in self.relations if set(each.readable).difference(self.open_columns.get(each.id, ()))]
 
-    def _opens(self, each: PgRelation) -> bool:
-        return self.access.opens(each.schema, each.name)
+    def _closed_but_readable(self) -> Iterator[str]:
+        for each in self._read_too_much():
+            opened = self.open_columns.get(each.id)
+            closed = [] if opened is None else [name for name in each.readable if name not in opened]
+            yield from [each.title] if opened is None else [f"{each.title}.{name}" for name in closed]
 
     def _excess(self, each: PgRelation) -> tuple[str, ...]:
         if each.kind == "f":
@@ -265,7 +221,7 @@ class Privileges:
         login, role = self.login, quoted(self.role)
         schemas, database = ", ".join(map(quoted, login["schemas"])), quoted(login["database"])
         if not login["exists"]:
-            yield f"CREATE ROLE {role} LOGIN PASSWORD '{_PLACEHOLDER}'"
+            yield f"CREATE ROLE {role} LOGIN PASSWORD '{NEW_LOGIN_PHRASE}'"
         if login["attributes"]:
             yield f"ALTER ROLE {role} {' '.join(f'NO{one}' for one in login['attributes'])}"
         for group in login["groups"]:
@@ -285,7 +241,9 @@ class Privileges:
             if tables:
                 yield f"REVOKE {what} ON {_list(tables)} FROM PUBLIC"
         yield f"GRANT CONNECT ON DATABASE {database} TO {role}"
-        opened = [each for each in self.relations if each.oid in self.open_columns and self._opens(each)]
+        opened = [each for each in self.relations if each.id in self.open_columns]
+        # What extensions bring is open without a grant.
+        opened = [each for each in opened if self.access.opens(each.schema, each.name)]
         for schema, found in groupby(opened, lambda each: each.schema):
             granted = list(found)
             yield f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {role}"
@@ -297,13 +255,11 @@ class Privileges:
     def _grants(self, schema: str, tables: list[PgRelation]) -> Iterator[str]:
         role = quoted(self.role)
         whole = [each for each in tables if self.is_open(each)]
-        if len(whole) == sum(each.schema == schema for each in self.relations):
-            yield f"GRANT SELECT ON ALL TABLES IN SCHEMA {quoted(schema)} TO {role}"
-        elif whole:
+        if whole:
             yield f"GRANT SELECT ON {_list(whole)} TO {role}"
         for each in tables:
             if not self.is_open(each):
-                yield f"GRANT SELECT ({', '.join(map(quoted, self.open_columns[each.oid]))}) ON {each.sql} TO {role}"
+                yield f"GRANT SELECT ({', '.join(map(quoted, self.open_columns[each.id]))}) ON {each.sql} TO {role}"
         if self.writes and (changed := [each for each in whole if each.kind in "rp"]):
             yield f"GRANT INSERT, UPDATE, DELETE ON {_list(changed)} TO {role}"
             yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {quoted(schema)} TO {role}"
@@ -330,7 +286,3 @@ def quoted(name: str) -> str:
 
 def _list(tables: Iterable[PgRelation]) -> str:
     return ", ".join(each.sql for each in tables)
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

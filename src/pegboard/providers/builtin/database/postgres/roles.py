@@ -3,65 +3,51 @@
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-import asyncpg
+from pegboard.core.database import FindingSeverity
+from pegboard.ports.databases import RoleScript, SourceError
+from pegboard.providers.builtin.database.server import ServerRoleManager
 
-from pegboard.core.database import Access, FindingSeverity
-from pegboard.ports.databases import RoleScript, SourceAway
-
-from .connection import connect, place
-from .privileges import Privileges, quoted, read_privileges
+from .connection import DRIVER_ERRORS, connect, place
+from .privileges import quoted, read_privileges
 
 
-class PostgresRoleManager:
-    def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
-        self._url = url
-        self._access = access
-        self._writes = writes
-
-    async def script(self, admin_url: str | None) -> RoleScript:
-        return await self._run(admin_url, applies=False)
-
-    async def apply(self, admin_url: str) -> RoleScript:
-        return await self._run(admin_url, applies=True)
-
-    async def _run(self, admin_url: str | None, *, applies: bool) -> RoleScript:
+class PostgresRoleManager(ServerRoleManager):
+    async def _script(self, admin_url: str | None, *, applies: bool) -> RoleScript:
         url = self._url if admin_url is None else _in_database(admin_url, self._url)
+        parts = urlsplit(self._url)
+        options = dict(parse_qsl(parts.query))
+        role = unquote(parts.username or "") or options.get("user")
+        password = unquote(parts.password or "") or options.get("password", "")
+        if admin_url is not None and not role:
+            words = "names no user. Write the login that the source uses into it."
+            raise SourceError(f"The URL of {place(self._url)} {words}")
         connection = await connect(url)
         try:
             await connection.execute(f"BEGIN READ {'WRITE' if applies else 'ONLY'}")
             connection.allow(1 << 40)
-            parts = urlsplit(self._url)
-            role = unquote(parts.username or dict(parse_qsl(parts.query)).get("user", ""))
-            if admin_url is not None and not role:
-                words = "names no user. Write the login that the source uses into it."
-                raise SourceAway(f"The URL of {place(self._url)} {words}")
-            before = await self._privileges(connection, role or None)
+            before = await read_privileges(connection, self._access, role, writes=self._writes)
             if before.login["is_first"]:
                 words = "Write another user into the URL, for example pegboard_reader."
-                raise SourceAway(f"The login {before.role!r} is the server's own superuser. {words}")
+                raise SourceError(f"The login {before.role!r} is the server's own superuser. {words}")
             statements = tuple(before.script())
             if applies:
-                await self._apply(connection, before.role, statements)
+                await self._apply(connection, before.role, password, statements)
             return RoleScript(before.role, statements)
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-            raise SourceAway(f"{place(url)}: {error}. Nothing was changed.") from error
+        except DRIVER_ERRORS as error:
+            raise SourceError(f"{place(url)}: {error}. Nothing was changed.") from error
         finally:
             connection.terminate()
 
-    async def _privileges(self, connection: Any, role: str | None) -> Privileges:
-        return await read_privileges(connection, self._access, role, writes=self._writes)
-
-    async def _apply(self, connection: Any, role: str, statements: tuple[str, ...]) -> None:
-        parts = urlsplit(self._url)
-        password = unquote(parts.password or "") or dict(parse_qsl(parts.query)).get("password", "")
+    async def _apply(self, connection: Any, role: str, password: str, statements: tuple[str, ...]) -> None:
         for statement in statements:
             if statement.startswith("CREATE ROLE"):
                 by_password = f" PASSWORD '{password.replace(chr(39), chr(39) * 2)}'" if password else ""
                 statement = f"CREATE ROLE {quoted(role)} LOGIN{by_password}"
             await connection.execute(statement)
-        for finding in (await self._privileges(connection, role)).findings():
+        after = await read_privileges(connection, self._access, role, writes=self._writes)
+        for finding in after.findings():
             if finding.severity is FindingSeverity.REFUSED:
-                raise SourceAway(f"The statements did not suffice, so nothing was changed: {finding.message}")
+                raise SourceError(f"The statements did not suffice, so nothing was changed: {finding.message}")
         await connection.execute("COMMIT")
 
 

@@ -13,9 +13,10 @@ from pglast import ast as _ast
 from pglast import parse_sql
 from pglast.parser import ParseError, scan
 
-from pegboard.core.database import Failed, Fault
+from pegboard.core.database import Failed, Fault, Refused
 from pegboard.providers.builtin.database.names import names
-from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED, Unreadable
+from pegboard.providers.builtin.database.server import QUERIES_ONLY
+from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED
 
 from .privileges import OpenNames
 
@@ -38,37 +39,18 @@ def _read_names(file: str) -> frozenset[str]:
 CALLABLE: Final = _read_names("functions.txt")
 """Privileges do not cover what other functions do: wait, lock, reach files or other servers, run a text as SQL."""
 ABOUT_TABLES: Final = _read_names("catalog.txt")
-MAX_LENGTH: Final = 100_000
 MAX_DEPTH: Final = 200
 """Levels of brackets, operators and subqueries: far more than people write, far less than a stack holds."""
 MAX_WORDS: Final = 4000
 """Without commas and values. The grammar may build a tree as deep as that, and the stack ends at some 15,000."""
 _LEAVES: Final = names("ASCII_44 FCONST ICONST PARAM SCONST")
-
-QUERIES_ONLY: Final = "Only queries are answered here: SELECT, WITH … SELECT, VALUES, TABLE, EXPLAIN, SHOW."
-QUERIES_AND_WRITES: Final = f"{QUERIES_ONLY.removesuffix('.')}; and INSERT, UPDATE and DELETE."
-
-_WRITES: Final = {"InsertStmt": "INSERT", "UpdateStmt": "UPDATE", "DeleteStmt": "DELETE"}
-_REFUSED: Final = _WRITES | {
-    "IntoClause": "SELECT INTO",
-    "LockingClause": "a row lock (FOR UPDATE, FOR SHARE)",
-    "MergeStmt": "MERGE",
-}
-"""Parts of the grammar that no query is made of, with their names."""
-_SHOWN: Final = names(
-    """
-    bytea_output client_encoding datestyle default_text_search_config extra_float_digits integer_datetimes
-    intervalstyle is_superuser lc_collate lc_ctype lc_messages lc_monetary lc_numeric lc_time lock_timeout
-    max_identifier_length search_path server_encoding server_version server_version_num standard_conforming_strings
-    statement_timeout timezone transaction_isolation transaction_read_only work_mem
-    """
-)
+_WRITES: Final = {"InsertStmt": "insert", "UpdateStmt": "update", "DeleteStmt": "delete"}
+_NOT_IN_QUERIES: Final = names("IntoClause LockingClause")
+_SHOWN: Final = _read_names("settings.txt")
 """Settings that matter for a query. Others may hold paths, addresses and an application's own secrets."""
 _EXPLAIN_OPTIONS: Final = frozenset({"costs", "format", "summary", "verbose"})
-_NAME_TYPES: Final = names("regproc regprocedure regoper regoperator regclass regnamespace regrole regtype aclitem")
-"""Types that look a name up in the catalog."""
 _NO_CATALOG: Final = "Use search_schemas, or information_schema.tables and information_schema.columns."
-_TOO_DEEP: Final = Unreadable("The statement is nested too deeply to be read.", "Ask in simpler statements.")
+_TOO_DEEP: Final = Refused("The statement is nested too deeply to be read.", "Ask in simpler statements.")
 
 
 @dataclass(frozen=True)
@@ -90,32 +72,23 @@ class Statement:
     """select, explain, show, insert, update or delete."""
     text: str
     tables: list[Name] = field(default_factory=list)
-    columns: list[tuple[tuple[str, ...], int]] = field(default_factory=list)
-    """References without their stars, each with its position."""
-    aliases: dict[str, Name] = field(default_factory=dict)
+    columns: list[tuple[str, int]] = field(default_factory=list)
+    """References without their tables, each with its position."""
+    aliases: set[str] = field(default_factory=set)
     """Of tables."""
     with_names: set[str] = field(default_factory=set)
     defined: set[str] = field(default_factory=set)
     """Names that the statement itself gives to columns."""
-    is_by_position: bool = False
-    """Whether columns of tables are joined or renamed by what there is: NATURAL JOIN, `t(a, b)`."""
     has_rows: bool = False
-    """Whether it uses rows without naming their columns: a star, a function as a table."""
-    has_unknown_type: bool = False
+    """Whether it uses rows without naming their columns: a star, a table as a value, a function as a table."""
 
     @property
     def writes(self) -> bool:
-        return self.kind in {"insert", "update", "delete"}
+        return self.kind in _WRITES.values()
 
 
-def read_statement(text: str, open_names: OpenNames | None, *, write: bool) -> Statement | Unreadable | Failed:
+def read_statement(text: str, open_names: OpenNames | None) -> Statement | Refused | Failed:
     """The one statement of a text, if it may be run."""
-    if len(text) > MAX_LENGTH:
-        why = f"The statement has {len(text):,} characters; {MAX_LENGTH:,} are taken."
-        return Unreadable(why, "Bind long values as parameters, and ask in several statements.")
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        why = "The statement holds a character that no database takes (NUL or half a surrogate)."
-        return Unreadable(why, "Leave it out.")
     try:
         if len(text) > MAX_WORDS and sum(word.name not in _LEAVES for word in scan(text)) > MAX_WORDS:
             return _TOO_DEEP
@@ -124,9 +97,9 @@ def read_statement(text: str, open_names: OpenNames | None, *, write: bool) -> S
         return _syntax_error(error, text)
     if len(parsed) != 1:
         why = "The text holds no statement." if not parsed else f"The text holds {len(parsed)} statements."
-        return Unreadable(why, "Send one statement at a time.")
+        return Refused(why, "Send one statement at a time.")
     try:
-        return _classify(text, parsed[0].stmt, open_names, write)
+        return _classify(text, parsed[0].stmt, open_names)
     except _RefusedError as refused:
         return refused.why
 
@@ -141,21 +114,21 @@ def _syntax_error(error: ParseError, text: str) -> Failed:
 
 
 class _RefusedError(Exception):
-    def __init__(self, why: Unreadable | Failed) -> None:
+    def __init__(self, why: Refused | Failed) -> None:
         self.why = why
 
 
 def _refused(why: str, fix: str) -> _RefusedError:
-    return _RefusedError(Unreadable(why, fix))
+    return _RefusedError(Refused(why, fix))
 
 
-def _no_query(node: str, *, is_write: bool = False) -> _RefusedError:
-    title = _REFUSED.get(node) or re.sub(r"(?<!^)(?=[A-Z])", " ", node.removesuffix("Stmt")).upper()
-    return _RefusedError(Unreadable(f"The statement holds {title}, which is not a query.", QUERIES_ONLY, is_write))
+def _no_query(node: str) -> _RefusedError:
+    title = re.sub(r"(?<!^)(?=[A-Z])", " ", node.removesuffix("Stmt")).upper()
+    return _refused(f"The statement holds {title}, which is not a query.", QUERIES_ONLY)
 
 
-def _classify(text: str, stmt: Any, open_names: OpenNames | None, write: bool) -> Statement:
-    node = type(stmt).__name__
+def _classify(text: str, stmt: Any, open_names: OpenNames | None) -> Statement:
+    node, targets = type(stmt).__name__, list[Any]()
     match stmt:
         case ast.SelectStmt():
             found = Statement("select", text)
@@ -165,25 +138,21 @@ def _classify(text: str, stmt: Any, open_names: OpenNames | None, write: bool) -
                 name = strange[0].upper()
                 raise _refused(f"EXPLAIN with {name} is not answered.", f"Leave {name} out.")
             if not isinstance(stmt.query, ast.SelectStmt):
-                raise _refused(NOT_EXPLAINED.why, NOT_EXPLAINED.mend)
+                raise _RefusedError(NOT_EXPLAINED)
             found, stmt = Statement("explain", text), stmt.query
+        case ast.VariableShowStmt() if stmt.name.lower() in _SHOWN:
+            return Statement("show", text)
         case ast.VariableShowStmt():
-            if stmt.name.lower() in _SHOWN:
-                return Statement("show", text)
             raise _refused(f"SHOW {stmt.name} is not answered.", f"These are: {', '.join(sorted(_SHOWN))}.")
-        case _ if node in _WRITES and write:
-            found = Statement(_WRITES[node].lower(), text)
-            table = stmt.relation.alias.aliasname if stmt.relation.alias else stmt.relation.relname
-            targets = getattr(stmt, "cols", None) or (getattr(stmt, "targetList", None) if node == "UpdateStmt" else ())
-            found.columns += [((table, target.name), target.location) for target in targets or ()]
+        case _ if node in _WRITES:
+            found = Statement(_WRITES[node], text)
+            targets = [*(getattr(stmt, "cols", None) or (node == "UpdateStmt" and stmt.targetList) or ())]
         case _:
-            raise _no_query(node, is_write=node in _WRITES)
+            raise _no_query(node)
     _Walk(found, open_names).children(stmt, 0)
-    if found.is_by_position and open_names is not None:
-        for table in found.tables:
-            if table.name in open_names.partial:
-                why = f"Columns of {table.written!r} are joined or renamed by their places, and not all can be read."
-                raise _refused(why, "Name the columns: JOIN … USING (…), SELECT a AS b.")
+    found.columns += [(target.name, target.location) for target in targets]
+    found.defined.difference_update(target.name for target in targets)
+    found.has_rows |= any(name in found.aliases for name, _ in found.columns)
     return found
 
 
@@ -193,12 +162,10 @@ class _Walk:
     def __init__(self, found: Statement, open_names: OpenNames | None) -> None:
         self._found = found
         self._open_names = open_names
-        self._as_text: Any = None
-        """What is taken to the caller, or into a text: there a name of a type is no more than that."""
 
     def node(self, node: Any, depth: int) -> None:
         kind = type(node).__name__
-        if kind in _REFUSED or (kind.endswith("Stmt") and kind != "SelectStmt"):
+        if kind in _NOT_IN_QUERIES or (kind.endswith("Stmt") and kind != "SelectStmt"):
             raise _no_query(kind)
         if depth > MAX_DEPTH:
             raise _RefusedError(_TOO_DEEP)
@@ -212,22 +179,14 @@ class _Walk:
                 self._callable(_name(node.method, node.location))
             case ast.TypeName():
                 self._type(node)
-            case ast.TypeCast() if node.typeName.names[-1].sval == "text":
-                self._as_text = node.arg
-            case ast.ColumnRef():
-                words = tuple(part.sval for part in node.fields if isinstance(part, ast.String))
-                if len(words) == len(node.fields):
-                    found.columns.append((words, node.location))
-                else:
-                    found.has_rows = True
-            case ast.JoinExpr():
-                found.is_by_position |= bool(node.isNatural)
-                found.columns += [((part.sval,), -1) for part in node.usingClause or ()]
-            case ast.RangeFunction() | ast.RangeTableFunc() | ast.JsonTable():
+            case ast.ColumnRef(fields=[*_, ast.String(sval=name)]):
+                found.columns.append((name, node.location))
+            case ast.ColumnRef() | ast.RangeFunction() | ast.RangeTableFunc() | ast.JsonTable():
                 found.has_rows = True
+            case ast.JoinExpr():
+                found.columns += [(part.sval, -1) for part in node.usingClause or ()]
             case ast.ResTarget():
                 found.defined.add(node.name or "")
-                self._as_text = node.val if depth == 1 else self._as_text
             case ast.CommonTableExpr():
                 found.with_names.add(node.ctename)
                 found.defined.update(part.sval for part in node.aliascolnames or ())
@@ -242,9 +201,8 @@ class _Walk:
 
     def _table(self, node: Any) -> None:
         table = Name(node.schemaname, node.relname, node.location)
-        self._found.is_by_position |= node.alias is not None and bool(node.alias.colnames)
         self._found.tables.append(table)
-        self._found.aliases[node.alias.aliasname if node.alias else node.relname] = table
+        self._found.aliases.add(node.alias.aliasname if node.alias else node.relname)
         is_closed = self._open_names is not None
         is_system = (table.schema or "pg_catalog").startswith("pg_") and table.name.startswith("pg_")
         if table.schema == "information_schema":
@@ -261,19 +219,12 @@ class _Walk:
         if node.pct_type or not node.names:
             raise _refused("A type copied from a column (%TYPE) is not read here.", "Name the type itself.")
         name = node.names[-1].sval.lstrip("_")
-        if self._open_names is not None:
-            if name in _NAME_TYPES:
-                raise _refused(
-                    f"The type {name} looks names up in the catalog.", "Use search_schemas for what there is."
-                )
-            self._found.has_unknown_type |= name not in self._open_names.types
+        if self._open_names is not None and name not in self._open_names.types:
+            raise _RefusedError(Failed(f"type {name!r} does not exist or cannot be used here"))
 
     def _function(self, node: Any) -> None:
         name = _name(node.funcname, node.location)
         self._found.defined.add(name.name)
-        if name.name == "pg_typeof" and self._open_names is not None and node is not self._as_text:
-            why = "pg_typeof() gives a type, with which others could be looked up."
-            raise _refused(why, "Write pg_typeof(…)::text.")
         if name.name != "current_setting":
             self._callable(name)
             return

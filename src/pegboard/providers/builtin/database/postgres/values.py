@@ -1,13 +1,12 @@
 """Values between the server and callers: types that stay text, and parameters that are bound."""
 
 import json
-from collections.abc import Mapping
 from typing import Any, Final
 
 from pegboard.core.database import Failed, Fault
 from pegboard.ports.databases import Parameters
 from pegboard.providers.builtin.database.names import names
-from pegboard.providers.builtin.database.unreadable import miscounted
+from pegboard.providers.builtin.database.server import values_in_order
 
 AS_TEXT: Final = names(
     """
@@ -46,20 +45,17 @@ def type_name(kind: Any) -> str:
     return f"{_TYPES.get(name[:-2], name[:-2])}[]" if name.endswith("[]") else _TYPES.get(name, name)
 
 
-def bound(parameters: Parameters, wanted: Any) -> list[object] | Failed:
+def bind(parameters: Parameters, wanted: Any) -> list[object] | Failed:
     """One value for each `$1`, `$2`, …"""
-    if isinstance(parameters, Mapping):
-        if parameters:
-            return _wrong("Parameters have no names here. Give them as a list, and write $1, $2, … in the statement.")
-        parameters = ()
-    if len(parameters) != len(wanted):
-        return _wrong(miscounted(len(wanted), len(parameters), "$1, $2, …"))
-    values: list[object] = []
-    for number, (value, kind) in enumerate(zip(parameters, wanted, strict=True), 1):
+    values = values_in_order(parameters, len(wanted), "$1, $2, …")
+    if isinstance(values, Failed):
+        return values
+    for number, (value, kind) in enumerate(zip(values, wanted, strict=True), 1):
         try:
-            values.append(_argument(value, kind.name))
+            values[number - 1] = _argument(value, kind.name)
         except (ValueError, TypeError, KeyError):
-            return _wrong(f"Parameter ${number} is {json.dumps(value)[:100]}, and the statement wants {kind.name}.")
+            why = f"Parameter ${number} is {json.dumps(value)[:100]}, and the statement wants {kind.name}."
+            return Failed(why, None, Fault.PARAMETERS)
     return values
 
 
@@ -84,9 +80,7 @@ def _argument(value: Any, kind: str) -> object:
         case "bytea":
             text = str(value)
             return bytes.fromhex(text[2:]) if text.startswith(("0x", "\\x")) else text.encode()
-    return (
-        value if isinstance(value, str) else json.dumps(value) if isinstance(value, bool | list | dict) else str(value)
-    )
+    return json.dumps(value) if isinstance(value, bool | list | dict) else str(value)
 
 
 def _is_json(text: str) -> bool:
@@ -95,7 +89,3 @@ def _is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _wrong(words: str) -> Failed:
-    return Failed(words, None, Fault.PARAMETERS)

@@ -197,8 +197,8 @@ class GuardedConnection:
                 self.reads_catalog |= name != _INTERNAL_PRAGMA
                 if name in _PRAGMAS or (name in _READ_PRAGMAS and not second):
                     return None
-                mend = "Use table_list, table_info, index_list or foreign_key_list, or read sqlite_schema."
-                return Refused(f"PRAGMA {first} is not among those that may be used, or not with a value.", mend)
+                fix = "Use table_list, table_info, index_list or foreign_key_list, or read sqlite_schema."
+                return Refused(f"PRAGMA {first} is not among those that may be used, or not with a value.", fix)
             case sqlite3.SQLITE_INSERT | sqlite3.SQLITE_DELETE | sqlite3.SQLITE_UPDATE:
                 self.written.add(first.lower())
                 column = second if action == sqlite3.SQLITE_UPDATE else ""

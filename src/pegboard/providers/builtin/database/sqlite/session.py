@@ -12,13 +12,13 @@ import msgspec
 from pegboard.core.database import (
     Access,
     Answer,
-    Catch,
     Checked,
     Failed,
     Fault,
     Finding,
     FindingSeverity,
     Refused,
+    RowCollector,
     Rows,
 )
 from pegboard.providers.builtin.database.tokens import Token, find_position, names_in, tokenize
@@ -49,7 +49,10 @@ _FAULTS: Final[Faults] = (
     (re.compile(r"incomplete input"), Fault.SYNTAX),
     (re.compile(r"database (?:table )?is locked"), Fault.BUSY),
     (re.compile(r"string or blob too big|out of memory"), Fault.MEMORY),
-    (re.compile(r"database disk image is malformed|file is not a database|disk I/O error|unable to open"), Fault.AWAY),
+    (
+        re.compile(r"database disk image is malformed|file is not a database|disk I/O error|unable to open"),
+        Fault.UNAVAILABLE,
+    ),
 )
 _NESTED_TOO_DEEPLY: Final = ("Expression tree is too large", "parser stack overflow")
 _ABOUT_CLOSED: Final = Failed("The statement fails on something that this source does not show.")
@@ -212,13 +215,13 @@ class SqliteSession(Session[_OpenFile]):
     def _rows_of(self, guard: GuardedConnection, request: _Request) -> Rows:
         cursor = guard.connection.execute(request.run.statement, request.values)
         names = [described[0] for described in cursor.description or ()]
-        types, catch = [""] * len(names), Catch(request.run.limits)
-        while (wanted := catch.wanted) and (rows := cursor.fetchmany(wanted)):
+        types, collector = [""] * len(names), RowCollector(request.run.limits)
+        while (wanted := collector.next_fetch) and (rows := cursor.fetchmany(wanted)):
             for row in rows if "" in types else ():
                 types = [known or _TYPES.get(type(value), "") for known, value in zip(types, row, strict=True)]
-            catch.take(rows)
+            collector.add(rows)
         cursor.close()
-        return self._rows(names, types, catch)
+        return self._rows(names, types, collector)
 
     def _judge(self, guard: GuardedConnection, request: _Request, work: Callable[[], _T]) -> _T | Answer:
         """What the work on a statement returns, or why it failed."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from pegboard.core.database import Access, Refused, Schema, Table, narrowed
+from pegboard.core.database import Access, Refused, Schema, Table, narrow_schema
 from pegboard.providers.builtin.database.tokens import (
     Token,
     generated_from_closed,
@@ -63,7 +63,7 @@ class Shadow:
 
 def make_shadow(guard: GuardedConnection, found: FileSchema, access: Access) -> Shadow:
     """`guard` is that of the file; afterwards it knows what is closed."""
-    schema = narrowed(found.schema, _close_derived(guard, found, access))
+    schema = narrow_schema(found.schema, _close_derived(guard, found, access))
     known = frozenset(table.name.table.lower() for table in schema.tables)
     masked = known & guard.closed.columns.keys()
     shadow = GuardedConnection(connect(None), known, replace(guard.closed, tables=frozenset()), masks=masked)
@@ -94,7 +94,7 @@ def _make(connection: sqlite3.Connection, definition: Definition, closed: Closed
 
 
 def _close_derived(guard: GuardedConnection, found: FileSchema, access: Access) -> Access:
-    access = access.closing(
+    access = access.with_closed(
         *(
             (MAIN, table.name.table, column)
             for table in found.schema.tables
@@ -116,7 +116,7 @@ def _close_derived(guard: GuardedConnection, found: FileSchema, access: Access) 
                 more.append((MAIN, table.name.table))
         if not more:
             break
-        access = access.closing(*more)
+        access = access.with_closed(*more)
     guard.trusted_views = trusted
     guard.unheard_triggers = frozenset(
         name.lower() for name, each in found.triggers.items() if _may_join_closed(each.statement, guard.closed)

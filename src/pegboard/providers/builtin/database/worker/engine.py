@@ -21,7 +21,7 @@ from pegboard.core.database import (
     Rows,
     Schema,
 )
-from pegboard.ports.databases import Parameters, SourceAway
+from pegboard.ports.databases import Parameters, SourceError
 
 from .frames import Request, Run, Setup
 from .process import WorkerGoneError, WorkerProcess, start_worker
@@ -59,7 +59,7 @@ class WorkerEngine:
     async def check(self) -> Checked:
         try:
             return await self._request(Request.CHECK, Checked)
-        except SourceAway as error:
+        except SourceError as error:
             return Checked("", None, (Finding(str(error), FindingSeverity.REFUSED_UNLESS_FORCED),))
 
     async def schema(self) -> Schema:
@@ -74,11 +74,11 @@ class WorkerEngine:
                 response = await worker.request(request, timeout=_SCHEMA_TIMEOUT_S)
         except TimeoutError:
             words = f"{self.dialect.title} did not return its schema within {_SCHEMA_TIMEOUT_S:g} s."
-            raise SourceAway(words) from None
+            raise SourceError(words) from None
         except WorkerGoneError:
-            raise SourceAway(f"The worker of {self.dialect.title} ended before it answered.") from None
+            raise SourceError(f"The worker of {self.dialect.title} ended before it answered.") from None
         if isinstance(response, Failed):
-            raise SourceAway(response.words)
+            raise SourceError(response.message)
         assert isinstance(response, expected)
         return response
 
@@ -99,8 +99,8 @@ class WorkerEngine:
             return out_of_time(limits.seconds)
         except WorkerGoneError:
             return _NO_WORKER
-        except SourceAway as error:
-            return Failed(str(error), fault=Fault.AWAY)
+        except SourceError as error:
+            return Failed(str(error), fault=Fault.UNAVAILABLE)
         assert isinstance(response, Rows | Refused | Failed)
         return response
 
@@ -170,10 +170,10 @@ class _Pool:
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[WorkerProcess]:
-        """It returns to the pool unless it is gone. Raises `SourceAway`."""
+        """It returns to the pool unless it is gone. Raises `SourceError`."""
         async with self._slots:
             if self._is_closed:
-                raise SourceAway("The source was closed.")
+                raise SourceError("The source was closed.")
             worker = await self._take()
             self._busy.add(worker)
             try:

@@ -74,7 +74,7 @@ def _session(setup: Setup) -> Session[Any]:
 
 
 def _unavailable(error: UnavailableError) -> bytes:
-    return encode(Failed(str(error), fault=Fault.AWAY))
+    return encode(Failed(str(error), fault=Fault.UNAVAILABLE))
 
 
 def _read(source: BinaryIO) -> Message | None:

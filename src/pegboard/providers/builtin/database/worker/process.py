@@ -14,7 +14,7 @@ from pegboard.children import child, groups, orphans
 from pegboard.children.environment import inherited
 from pegboard.children.programs import program_arguments
 from pegboard.core.database import Failed
-from pegboard.ports.databases import SourceAway
+from pegboard.ports.databases import SourceError
 
 from .frames import HEADER, MAX_BYTES, Message, Request, Setup, decode, encode
 
@@ -113,7 +113,7 @@ class WorkerProcess:
 
 
 async def start_worker(setup: Setup) -> WorkerProcess:
-    """Raises `SourceAway`; then no process is left."""
+    """Raises `SourceError`; then no process is left."""
     groups.keep_descriptors()
     program = program_arguments("pegboard.providers.builtin.database.worker.main", "pegboard", "msgspec")
     try:
@@ -122,12 +122,12 @@ async def start_worker(setup: Setup) -> WorkerProcess:
             worker = WorkerProcess(await child.born((sys.executable, *program), inherited(), None))
         response = await worker.request(setup, timeout=_START_TIMEOUT_S)
     except OSError as error:
-        raise SourceAway(f"Cannot start a worker for the database: {error.strerror or error}") from None
+        raise SourceError(f"Cannot start a worker for the database: {error.strerror or error}") from None
     except TimeoutError:
-        raise SourceAway(f"The database's worker did not start within {_START_TIMEOUT_S:g} s. Try again.") from None
+        raise SourceError(f"The database's worker did not start within {_START_TIMEOUT_S:g} s. Try again.") from None
     except WorkerGoneError:
-        raise SourceAway("The database's worker ended while it started. The gateway's log may say why.") from None
+        raise SourceError("The database's worker ended while it started. The gateway's log may say why.") from None
     if isinstance(response, Failed):
         await worker.end()
-        raise SourceAway(response.words)
+        raise SourceError(response.message)
     return worker

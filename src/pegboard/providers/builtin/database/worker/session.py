@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
-from pegboard.core.database import Access, Answer, Catch, Checked, Failed, Fault, Finding, Rows, Schema
-from pegboard.core.database.answered import answered
+from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Finding, RowCollector, Rows, Schema
 
 from .frames import Run
 
@@ -75,7 +74,9 @@ class Session(ABC, Generic[_Opened]):
 
     def check(self) -> Checked:
         opened = self._open()
-        unmatched = (each for each in self._access.vain(opened.whole.names()) if each in self._access.deny)
+        unmatched = (
+            each for each in self._access.unmatched_patterns(opened.whole.names()) if each in self._access.deny
+        )
         findings = [
             f"The pattern {str(each)!r} fits no table and no column. Check how it is spelt." for each in unmatched
         ]
@@ -167,8 +168,10 @@ class Session(ABC, Generic[_Opened]):
             with self._lock:
                 self._running = None
 
-    def _rows(self, names: Iterable[str], types: Sequence[str], catch: Catch, affected: int | None = None) -> Rows:
-        return answered(names, types, catch, time.monotonic() - self._started, affected)
+    def _rows(
+        self, names: Iterable[str], types: Sequence[str], collector: RowCollector, affected: int | None = None
+    ) -> Rows:
+        return collector.to_rows(names, types, time.monotonic() - self._started, affected)
 
 
 def out_of_time(seconds: float) -> Failed:

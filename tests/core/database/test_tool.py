@@ -9,7 +9,7 @@ from tests.core.boards import FILE, GITHUB, NOW, board, tool
 from pegboard.core.call import BadArguments, Call, admit
 from pegboard.core.catalogue import Catalogue, Listing, Up, catalogue
 from pegboard.core.database import SourceId
-from pegboard.core.database.sourced import OverSources, SourceTold, over
+from pegboard.core.database.tool import DatabaseTool, ToolDatabase, database_tool
 from pegboard.core.explain import Step, explain
 from pegboard.core.ids import LOCAL, BuiltinKey, CallId, PrincipalId, ToolId, WireName
 from pegboard.core.passage import NoDatabase
@@ -24,11 +24,11 @@ from pegboard.search.documents import Telling
 
 ALICE, BOB, CAROL, MALLORY = map(PrincipalId, ("alice", "bob", "carol", "mallory"))
 SHOP, PAYROLL = SourceId("shop"), SourceId("payroll")
-TOLD = (SourceTold(PAYROLL, "SQLite", "Salaries."), SourceTold(SHOP, "SQLite", "Orders."))
+TOLD = (ToolDatabase(PAYROLL, "SQLite", "Salaries."), ToolDatabase(SHOP, "SQLite", "Orders."))
 SQL = ToolId(BuiltinKey(), "execute_sql")
 
 
-def written(sources: Sequence[SourceTold]) -> ToolSpec:
+def written(sources: Sequence[ToolDatabase]) -> ToolSpec:
     said = "; ".join(f"{each.id}: {each.description}" for each in sources)
     ids: list[Json] = [str(each.id) for each in sources]
     schema: JsonObject = {"type": "object", "properties": {"source": {"enum": ids}}}
@@ -38,7 +38,7 @@ def written(sources: Sequence[SourceTold]) -> ToolSpec:
 def over_databases(**limits: frozenset[SourceId] | None) -> tuple[Catalogue, Policy]:
     """A wall with a tool over two databases, and callers who may ask some of them."""
     wall = board([tool(GITHUB, "read")])
-    listing = Listing(BuiltinKey(), Up(NOW), (over("execute_sql", written, TOLD),))
+    listing = Listing(BuiltinKey(), Up(NOW), (database_tool("execute_sql", written, TOLD),))
     callers = {
         PrincipalId(name): Principal(PrincipalId(name), FILE, (name.encode(),), databases)
         for name, databases in limits.items()
@@ -56,7 +56,7 @@ def shown(found: tuple[Catalogue, Policy], who: PrincipalId) -> Tool | None:
 def test_a_caller_sees_the_tool_as_if_there_were_only_the_databases_that_it_may_ask() -> None:
     found = over_databases(alice=frozenset({SHOP}), bob=None)
     tool = shown(found, ALICE)
-    assert isinstance(tool, OverSources)
+    assert isinstance(tool, DatabaseTool)
     assert (tool.ids, tool.spec) == ((SHOP,), written(TOLD[1:]))
     for who in (BOB, LOCAL):
         everything = shown(found, who)
@@ -139,6 +139,6 @@ def test_nobody_finds_the_tool_by_words_about_a_database_of_others() -> None:
 
 
 def test_one_choice_of_databases_is_one_value() -> None:
-    whole = over("execute_sql", written, TOLD)
+    whole = database_tool("execute_sql", written, TOLD)
     assert whole.within({SHOP}) is whole.within([SHOP, SourceId("nowhere")])
     assert whole.within({SHOP, PAYROLL}) is whole

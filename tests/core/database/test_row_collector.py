@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.core.database import Catch, Cut, Field, Limits, Rows, cell
-from pegboard.core.database.answered import answered, distinct
-from pegboard.core.database.marks import Mark
+from pegboard.core.database import Cut, Field, Limits, RowCollector, Rows, json_value
+from pegboard.core.database.row_collector import unique_names
+from pegboard.core.database.values import ValueFormat
 from pegboard.core.folded import Json
 
 
@@ -67,15 +67,15 @@ class Colour(Enum):
     ],
 )
 def test_a_value_is_told_as_json_carries_it(value: object, told: Json) -> None:
-    assert cell(value) == told
+    assert json_value(value) == told
 
 
 def test_a_number_of_very_many_digits_and_a_deep_nest_are_told_too() -> None:
-    assert cell(10**5000) == hex(10**5000)
+    assert json_value(10**5000) == hex(10**5000)
     nest: object = 1
     for _ in range(100):
         nest = [nest]
-    assert json.dumps(cell(nest)).startswith("[" * 32)
+    assert json.dumps(json_value(nest)).startswith("[" * 32)
 
 
 values = st.recursive(
@@ -98,17 +98,17 @@ rows = st.integers(0, 4).flatmap(
 )
 
 
-def caught(given: Sequence[Sequence[object]], limits: Limits) -> Catch:
-    catch = Catch(limits)
+def caught(given: Sequence[Sequence[object]], limits: Limits) -> RowCollector:
+    collector = RowCollector(limits)
     for row in given:
-        if not catch.add(row):
+        if not collector.add((row,)):
             break
-    return catch
+    return collector
 
 
 @given(values)
 def test_whatever_the_value_it_is_json_in_utf_8(value: object) -> None:
-    told = cell(value)
+    told = json_value(value)
     assert json.loads(json.dumps(told, allow_nan=False, ensure_ascii=False).encode()) == told
 
 
@@ -118,10 +118,10 @@ def test_whatever_the_value_it_is_json_in_utf_8(value: object) -> None:
 def test_what_is_capped_is_a_prefix_of_the_whole(
     given: Sequence[Sequence[object]], most: int, room: int, width: int
 ) -> None:
-    whole = [tuple(map(cell, row)) for row in given]
-    catch = caught(given, Limits(most, room, width))
-    cells = {(row, column): size for row, column, size in catch.cut.cells} if catch.cut is not None else {}
-    for place, row in enumerate(catch.rows):
+    whole = [tuple(map(json_value, row)) for row in given]
+    collector = caught(given, Limits(most, room, width))
+    cells = {(row, column): size for row, column, size in collector.cut.cells} if collector.cut is not None else {}
+    for place, row in enumerate(collector.rows):
         for column, told in enumerate(row):
             full = whole[place][column]
             if (place, column) in cells:
@@ -132,8 +132,8 @@ def test_what_is_capped_is_a_prefix_of_the_whole(
                 assert cells[place, column] == len(text.encode()) > width
             else:
                 assert told == full
-    assert len(catch.rows) <= most
-    assert (len(catch.rows) < len(whole)) is (catch.cut is not None and catch.cut.rows)
+    assert len(collector.rows) <= most
+    assert (len(collector.rows) < len(whole)) is (collector.cut is not None and collector.cut.rows)
 
 
 def test_a_row_too_many_and_a_byte_too_many_end_the_rows_and_say_which_it_was() -> None:
@@ -145,8 +145,8 @@ def test_a_row_too_many_and_a_byte_too_many_end_the_rows_and_say_which_it_was() 
 
 
 def test_after_the_first_row_that_was_not_taken_none_is() -> None:
-    catch = Catch(Limits(bytes=60))
-    assert [catch.add(("x" * 50,)), catch.add(("y" * 50,)), catch.add((1,))] == [True, False, False]
+    collector = RowCollector(Limits(bytes=60))
+    assert [collector.add([("x" * 50,)]), collector.add([("y" * 50,)]), collector.add([(1,)])] == [True, False, False]
 
 
 @pytest.mark.slow
@@ -155,9 +155,9 @@ def test_rows_are_caught_alike_one_by_one_and_many_at_once(
     given: Sequence[Sequence[object]], most: int, room: int, width: int, at_once: int
 ) -> None:
     limits = Limits(most, room, width)
-    one, many = caught(given, limits), Catch(limits)
+    one, many = caught(given, limits), RowCollector(limits)
     for start in range(0, len(given), at_once):
-        if not many.take(given[start : start + at_once]):
+        if not many.add(given[start : start + at_once]):
             break
     assert (many.rows, many.cut) == (one.rows, one.cut)
 
@@ -165,29 +165,29 @@ def test_rows_are_caught_alike_one_by_one_and_many_at_once(
 @pytest.mark.behaviour("databases.capped")
 @given(st.integers(0, 3000), st.integers(1, 2000), st.integers(1, 100_000))
 def test_as_many_rows_are_asked_for_as_there_is_room_for_and_one_more(count: int, most: int, room: int) -> None:
-    catch, rest = Catch(Limits(most, room)), [(number, "x" * 20) for number in range(count)]
+    collector, rest = RowCollector(Limits(most, room)), [(number, "x" * 20) for number in range(count)]
     fetched = 0
-    while wanted := catch.wanted:
+    while wanted := collector.next_fetch:
         some, rest = rest[:wanted], rest[wanted:]
         fetched += len(some)
-        if not catch.take(some) or len(some) < wanted:
+        if not collector.add(some) or len(some) < wanted:
             break
     assert fetched <= most + 1
-    assert rest == [] or fetched <= len(catch.rows) + 1_000
-    assert len(catch.rows) == min(count, most, room // 31)
-    assert (catch.cut is None) is (len(catch.rows) == count)
+    assert rest == [] or fetched <= len(collector.rows) + 1_000
+    assert len(collector.rows) == min(count, most, room // 31)
+    assert (collector.cut is None) is (len(collector.rows) == count)
 
 
 @pytest.mark.behaviour("databases.columns_apart")
 def test_columns_of_one_name_are_told_apart_and_say_how_their_values_are_written() -> None:
-    catch = Catch(Limits())
-    assert catch.take([(1, 2**60, b"x", decimal.Decimal("1.5")), (None, 2, None, decimal.Decimal("NaN"))])
-    assert answered(["id", "id", "", "id_2"], ["a", "b", "c", "d"], catch, 0.5) == Rows(
+    collector = RowCollector(Limits())
+    assert collector.add([(1, 2**60, b"x", decimal.Decimal("1.5")), (None, 2, None, decimal.Decimal("NaN"))])
+    assert collector.to_rows(["id", "id", "", "id_2"], ["a", "b", "c", "d"], 0.5) == Rows(
         (
             Field("id", "a"),
-            Field("id_3", "b", (Mark.NUMBER,)),
-            Field("column_3", "c", (Mark.BINARY,)),
-            Field("id_2", "d", (Mark.NUMBER,)),
+            Field("id_3", "b", (ValueFormat.NUMBER_AS_TEXT,)),
+            Field("column_3", "c", (ValueFormat.BINARY_AS_HEX,)),
+            Field("id_2", "d", (ValueFormat.NUMBER_AS_TEXT,)),
         ),
         ((1, "1152921504606846976", "0x78", 1.5), (None, 2, None, "NaN")),
         None,
@@ -197,20 +197,20 @@ def test_columns_of_one_name_are_told_apart_and_say_how_their_values_are_written
 
 @given(st.lists(st.sampled_from(["a", "a_2", "a_3", "", "column_1", "\ud800"])))
 def test_however_columns_are_called_each_is_told_by_a_name_of_its_own(given: list[str]) -> None:
-    told = distinct(given)
+    told = unique_names(given)
     assert len({*told}) == len(given)
     assert all(name.encode() for name in told)
     assert [name for name in told if name in given] == [*dict.fromkeys(name for name in told if name in given)]
 
 
 def test_few_rows_are_asked_for_while_their_values_are_large_though_these_are_cut() -> None:
-    catch, asked = Catch(Limits(rows=1000)), []
+    collector, asked = RowCollector(Limits(rows=1000)), []
     for _ in range(4):
-        asked.append(catch.wanted)
-        catch.take([("x" * 3_000_000,)] * catch.wanted)
+        asked.append(collector.next_fetch)
+        collector.add([("x" * 3_000_000,)] * collector.next_fetch)
     assert asked == [1, 1, 1, 1]
-    small, grown = Catch(Limits(rows=5000)), []
-    while wanted := small.wanted:
+    small, grown = RowCollector(Limits(rows=5000)), []
+    while wanted := small.next_fetch:
         grown.append(wanted)
-        small.take([(1,)] * wanted)
+        small.add([(1,)] * wanted)
     assert grown == [1, 8, 64, 512, 1000, 1000, 1000, 1000, 416]

@@ -1,0 +1,183 @@
+"""What sources behind a server share: engines and role managers of PostgreSQL, MySQL and MariaDB build on it.
+
+The privileges of the login decide what can be read (ADR 18). Nothing here knows the SQL of one server.
+"""
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+import anyio
+
+from pegboard.core.database import (
+    Access,
+    Answer,
+    Checked,
+    Column,
+    Dialect,
+    Failed,
+    Fault,
+    Finding,
+    FindingSeverity,
+    Limits,
+    Refused,
+    Relation,
+    Schema,
+    Table,
+    TableName,
+    narrow_schema,
+)
+from pegboard.ports.databases import Parameters, RoleScript, SourceError
+
+from .unreadable import miscounted
+
+MAX_STATEMENT_LENGTH: Final = 100_000
+CATALOG_TIMEOUT_S: Final = 60.0
+QUERIES_ONLY: Final = "Only queries are answered here: SELECT, WITH … SELECT, VALUES, TABLE, EXPLAIN, SHOW."
+QUERIES_AND_WRITES: Final = f"{QUERIES_ONLY.removesuffix('.')}; and INSERT, UPDATE and DELETE."
+NEW_LOGIN_PHRASE: Final = "choose-a-long-one"
+"""In place of the password of a login that is to be created."""
+
+
+class ServerEngine(ABC):
+    """One source. What `check` finds is acted on by the caller."""
+
+    def __init__(self, url: str, access: Access, *, writes: bool = False, forced: bool = False) -> None:
+        self._url = url
+        self._access = access
+        self._writes = writes
+        self._is_verified = access.is_whole
+        """Whether it is known what the login may name. Where nothing is closed, nothing needs to be known."""
+
+    async def check(self) -> Checked:
+        try:
+            checked = await self._verify()
+        except SourceError as away:
+            return Checked("", None, (Finding(str(away), FindingSeverity.REFUSED_UNLESS_FORCED),))
+        self._is_verified = True
+        return checked
+
+    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
+        if refusal := unreadable_text(statement):
+            return refusal
+        with anyio.move_on_after(limits.seconds):
+            try:
+                if not self._is_verified:
+                    # The gateway checks before it asks; other callers are served as well.
+                    await self._verify()
+                    self._is_verified = True
+                answer = await self._run(statement, parameters, limits, write=write)
+            except SourceError as away:
+                return Failed(str(away), None, Fault.UNAVAILABLE)
+            if isinstance(answer, Refused) and answer.fix == QUERIES_ONLY and self._writes:
+                return replace(answer, fix=QUERIES_AND_WRITES)
+            return answer
+        return stopped(limits)
+
+    @abstractmethod
+    async def _verify(self) -> Checked:
+        """Compares what the login may do with what the board allows. Raises `SourceError`."""
+
+    @abstractmethod
+    async def _run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool) -> Answer:
+        """Runs one statement; one that writes only with `write`. Raises `SourceError`."""
+
+
+class ServerRoleManager(ABC):
+    """Prints or runs the statements that create and repair the login of a source."""
+
+    def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
+        self._url = url
+        self._access = access
+        self._writes = writes
+
+    async def script(self, admin_url: str | None) -> RoleScript:
+        return await self._script(admin_url, applies=False)
+
+    async def apply(self, admin_url: str) -> RoleScript:
+        return await self._script(admin_url, applies=True)
+
+    @abstractmethod
+    async def _script(self, admin_url: str | None, *, applies: bool) -> RoleScript: ...
+
+
+def unreadable_text(statement: str) -> Refused | None:
+    if len(statement) > MAX_STATEMENT_LENGTH:
+        why = f"The statement has {len(statement):,} characters; {MAX_STATEMENT_LENGTH:,} are taken."
+        return Refused(why, "Bind long values as parameters, and ask in several statements.")
+    if "\0" in statement or any("\ud800" <= character <= "\udfff" for character in statement):
+        why = "The statement holds a character that no database takes (NUL or half a surrogate)."
+        return Refused(why, "Leave it out.")
+    return None
+
+
+def writes_refused(verb: str) -> Refused:
+    return Refused(f"{verb.upper()} changes rows.", QUERIES_ONLY, is_write=True)
+
+
+def stopped(limits: Limits) -> Failed:
+    return Failed(f"The statement was stopped after {limits.seconds:g} s.", None, Fault.TIME)
+
+
+def too_large(size: int) -> Failed:
+    return Failed(f"A row of the answer is larger than {size // 2**20} MB.", None, Fault.MEMORY)
+
+
+def values_in_order(parameters: Parameters, count: int, marks: str) -> list[Any] | Failed:
+    """One value for each mark of a statement, which are for example `$1, $2, …`."""
+    if isinstance(parameters, Mapping) and parameters:
+        why = f"Parameters have no names here. Give them as a list, and write {marks} in the statement."
+        return Failed(why, None, Fault.PARAMETERS)
+    if len(parameters) != count:
+        return Failed(miscounted(count, len(parameters), marks), None, Fault.PARAMETERS)
+    return list(parameters)
+
+
+def first_names(names: Iterable[str]) -> str:
+    """Three of them, and how many more there are."""
+    every = [*dict.fromkeys(names)]
+    return ", ".join(every[:3]) + (f" and {len(every) - 3} more" if len(every) > 3 else "")
+
+
+CatalogRows: TypeAlias = Iterable[Sequence[Any]]
+
+
+def schema_of_rows(
+    dialect: Dialect, tables: CatalogRows, columns: CatalogRows, keys: CatalogRows, default: str, access: Access
+) -> Schema:
+    """Rows of a catalog as a schema. Each begins with a schema and a table; then there are
+
+    - of a table: whether it is a view, an estimate of its rows, its comment;
+    - of a column: its name, type, whether it can be null, its comment;
+    - of a key: its name, a column, and schema, table and column that it refers to, or nothing for a primary key.
+    """
+    known: dict[TableName, dict[str, Column]] = defaultdict(dict)
+    for schema, table, name, kind, nullable, comment in columns:
+        known[TableName(schema, table)][name] = Column(name, str(kind), bool(nullable), comment or "")
+    primary: dict[TableName, list[str]] = defaultdict(list)
+    links: dict[tuple[TableName, str], list[tuple[str, TableName, str]]] = defaultdict(list)
+    for schema, table, constraint, column, to_schema, to_table, to_column in keys:
+        if to_table is None:
+            primary[TableName(schema, table)].append(column)
+        else:
+            links[TableName(schema, table), constraint].append((column, TableName(to_schema, to_table), to_column))
+    found = tuple(
+        Table(
+            name,
+            tuple(known[name].values()),
+            tuple(primary[name]) if known[name].keys() >= {*primary[name]} else (),
+            comment or "",
+            bool(is_view),
+            None if is_view or count is None or count < 0 else int(count),
+        )
+        for schema, table, is_view, count, comment in tables
+        if (name := TableName(schema, table)) in known
+    )
+    relations = tuple(
+        Relation(own, tuple(one[0] for one in parts), parts[0][1], tuple(one[2] for one in parts))
+        for (own, _), parts in links.items()
+        if all(one[0] in known.get(own, {}) and one[2] in known.get(one[1], {}) for one in parts)
+    )
+    return narrow_schema(Schema(dialect, found, relations, default), access)
