@@ -14,9 +14,9 @@ from tests.providers.database.postgres_shop import Shop
 from pegboard.core.database import EVERYTHING, Cut, Failed, Fault, Field, FindingSeverity, Limits, Refused, Rows
 from pegboard.core.database.values import ValueFormat
 from pegboard.ports.databases import SourceError
-from pegboard.providers.builtin.database.postgres import postgresql_engine
+from pegboard.providers.builtin.database.postgres import connection, postgresql_engine
 from pegboard.providers.builtin.database.postgres.statement import read_statement
-from pegboard.providers.builtin.database.postgres.values import WHOLE_AS_TEXT
+from pegboard.providers.builtin.database.postgres.values import AS_TEXT
 from pegboard.providers.builtin.database.server import MAX_STATEMENT_LENGTH
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -343,7 +343,7 @@ async def test_a_tree_too_deep_for_a_stack_is_refused_before_it_is_built() -> No
 
 @pytest.mark.behaviour("databases.engines_words")
 async def test_words_say_what_to_write_instead(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(WHOLE_AS_TEXT, "anyarray")
+    monkeypatch.setattr(connection, "AS_TEXT", AS_TEXT - {"anyarray"})
     engine = postgresql_engine(shop.reader, EVERYTHING)
     try:
         unread = await engine.run("SELECT * FROM pg_stats LIMIT 1", (), LIMITS)

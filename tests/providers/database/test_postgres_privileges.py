@@ -341,15 +341,15 @@ async def test_errors_name_and_show_nothing_that_the_statement_does_not(own: Sho
     assert said == [
         'insert or update on table "referring" violates foreign key constraint "…"',
         'invalid input syntax for type integer: "…"',
-        "'nme' does not exist or cannot be read; people has id, name, city",
-        "'sss' does not exist or cannot be read; people has id, name, city",
-        "'secret' does not exist or cannot be read",
-        "'secret' does not exist or cannot be read",
+        'column "nme" does not exist (or cannot be read); people has id, name, city',
+        'column "sss" does not exist (or cannot be read); people has id, name, city',
+        'relation "secret" does not exist (or cannot be read)',
+        'relation "secret" does not exist (or cannot be read)',
         "function hr.f() does not exist, or does more than compute and may not be called here",
         "type 'pay' does not exist or cannot be used here",
         SOMETHING,
-        "'secret' does not exist or cannot be read",
-        "'people_fine' does not exist or cannot be read",
+        'relation "secret" does not exist (or cannot be read)',
+        'relation "people_fine" does not exist (or cannot be read)',
     ]
 
 

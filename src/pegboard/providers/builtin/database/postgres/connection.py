@@ -2,15 +2,17 @@
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 import asyncpg
 from asyncpg.connection import Connection
+from asyncpg.protocol.protocol import BUILTIN_TYPE_NAME_MAP
 
 from pegboard.ports.databases import SourceError
 
-from .values import AS_TEXT, WHOLE_AS_TEXT, iso_moment
+from .values import AS_TEXT, iso_moment
 
 CONNECT_TIMEOUT_S: Final = 10.0
 MAX_BATCH_BYTES: Final = 32 * 2**20
@@ -38,26 +40,25 @@ class TooLargeError(Exception):
     """More bytes came than were allowed."""
 
 
-class _Meter(asyncio.Protocol):
+class _Meter:
     """Between the transport and the driver: counts what comes, and hangs up when it is too much."""
 
-    def __init__(self, inner: Any, transport: asyncio.Transport) -> None:
+    def __init__(self, driver: Any, transport: asyncio.Transport) -> None:
+        self._driver = driver
         self._transport = transport
-        self._receive = inner.data_received
-        self.connection_lost, self.eof_received = inner.connection_lost, inner.eof_received  # type: ignore[method-assign]
-        self.pause_writing, self.resume_writing = inner.pause_writing, inner.resume_writing  # type: ignore[method-assign]
         self.room = MAX_BATCH_BYTES
-        self.received = 0
         self.is_overrun = False
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._driver, name)
+
     def data_received(self, data: bytes) -> None:
-        self.received += len(data)
         self.room -= len(data)
         if self.room < 0:
             self.is_overrun = True
             self._transport.abort()
         else:
-            self._receive(data)
+            self._driver.data_received(data)
 
 
 class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no types
@@ -68,27 +69,26 @@ class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no 
         self.meter = _Meter(protocol, transport)
         transport.set_protocol(self.meter)
 
-    def allow(self, size: int) -> int:
-        """So many bytes from here on; returns what was received until now."""
+    def allow(self, size: int) -> None:
+        """So many bytes from here on."""
         self.meter.room = size
-        return self.meter.received
 
     async def _introspect_types(self, typeoids: Any, timeout: Any) -> Any:
         """Rows and ranges come as the server writes them. The driver would refuse those that hold a date, as text."""
         types, statement = await super()._introspect_types(typeoids, timeout)
         for one in types:
-            if one["kind"] in (b"c", b"r", b"m") and one["oid"] not in WHOLE_AS_TEXT.values():
+            if one["kind"] in (b"c", b"r", b"m"):
                 self.read_as_text(one["oid"], one["name"], one["ns"])
         return types, statement
 
-    def read_as_text(self, number: int, name: str, schema: str) -> None:
-        """The driver's own way asks the server first, and takes no type that holds others."""
+    def read_as_text(self, number: int, name: str, schema: str, decode: Callable[[str], str] = str) -> None:
+        """The driver's own way takes no type that holds others."""
         settings = self._protocol.get_settings()
-        settings.add_python_codec(number, name, schema, (), "scalar", str, str, "text")
+        settings.add_python_codec(number, name, schema, (), "scalar", str, decode, "text")
 
 
-async def connect(url: str) -> MeteredConnection:
-    """Raises `SourceError`, in words without the password."""
+async def connect(url: str, **_: object) -> MeteredConnection:
+    """Raises `SourceError`, in words without the password. What else a pool gives is known here."""
     try:
         connection: MeteredConnection = await asyncpg.connect(
             url,
@@ -99,16 +99,9 @@ async def connect(url: str) -> MeteredConnection:
         )
     except (*DRIVER_ERRORS, ValueError, ssl.SSLError, TimeoutError) as error:
         raise SourceError(_unreachable(url, error)) from error
-    try:
-        for name in sorted(AS_TEXT):
-            await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=str, format="text")
-        for name in ("timestamp", "timestamptz"):
-            await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=iso_moment, format="text")
-        for name, number in WHOLE_AS_TEXT.items():
-            connection.read_as_text(number, name, "pg_catalog")
-    except DRIVER_ERRORS as error:
-        connection.terminate()
-        raise SourceError(_unreachable(url, error)) from error
+    for name in AS_TEXT:
+        decode = iso_moment if name.startswith("timestamp") else str
+        connection.read_as_text(BUILTIN_TYPE_NAME_MAP[name], name, "pg_catalog", decode)
     return connection
 
 

@@ -36,13 +36,20 @@ from pegboard.providers.builtin.database.server import (
 from pegboard.providers.builtin.database.unreadable import DENIED, WAITS
 
 from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, TooLargeError, connect, place
-from .errors import discreet_failure, names_closed, server_failure
+from .errors import (
+    ABSENT_STATES,
+    DENIED_STATE,
+    discreet_failure,
+    names_closed,
+    rename_closed,
+    server_failure,
+    written_again,
+)
 from .privileges import OpenNames, read_privileges
 from .statement import Statement, read_statement
 from .values import bind, type_name
 
 _MAX_CONNECTIONS: Final = 8
-_MAX_IDLE: Final = 4
 _GRACE_S: Final = 5.0
 """For a server to take a cancel and a rollback; after them the connection is cut."""
 _CATALOG_LIMITS: Final = Limits(seconds=CATALOG_TIMEOUT_S)
@@ -93,11 +100,9 @@ class PostgresEngine(ServerEngine):
 
     def __init__(self, url: str, access: Access, *, writes: bool = False, forced: bool = False) -> None:
         super().__init__(url, access, writes=writes, forced=forced)
-        self._places = anyio.Semaphore(_MAX_CONNECTIONS)
-        self._idle: list[MeteredConnection] = []
+        self._pool: asyncpg.Pool | None = None
         self._open_names: OpenNames | None = None
         """As of the last check. None where nothing can be closed, or before the first."""
-        self._is_shut = False
 
     async def schema(self) -> Schema:
         async with self._connection() as connection:
@@ -110,9 +115,9 @@ class PostgresEngine(ServerEngine):
             return str(await connection.fetchval(_STAMP))
 
     async def aclose(self) -> None:
-        self._is_shut = True
-        while self._idle:
-            await _close(self._idle.pop())
+        if self._pool is not None:
+            with anyio.move_on_after(_GRACE_S):
+                await self._pool.close()
 
     async def _verify(self) -> Checked:
         async with self._connection() as connection:
@@ -131,33 +136,45 @@ class PostgresEngine(ServerEngine):
             return read
         if read.writes and not self._writes:
             return writes_refused(read.kind)
-        async with self._connection(limits, writes=read.writes and write) as connection:
-            return await self._answer(connection, read, parameters, limits, write=write)
-
-    async def _answer(
-        self, connection: MeteredConnection, read: Statement, parameters: Parameters, limits: Limits, *, write: bool
-    ) -> Answer:
         state = ""
-        try:
-            answer = await _execute(connection, read, parameters, limits, write=write)
-        except TooLargeError:
-            return too_large(MAX_BATCH_BYTES)
-        except asyncpg.QueryCanceledError:
-            # The server keeps the same time, and may be the first to say so.
-            return stopped(limits)
-        except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
-            # The driver takes apart what it fetches, and a server may have types that are newer than it.
-            answer = Failed("A column of the answer is of a type that cannot be read here. Cast it to text.")
-        except DRIVER_ERRORS as error:
-            state = getattr(error, "sqlstate", None) or ""
-            answer = server_failure(error)
-        if isinstance(answer, Failed) and self._open_names is not None:
-            return discreet_failure(answer, state, read, self._open_names)
-        if isinstance(answer, Failed) and state == "42501" and read.writes:
-            return Failed(DENIED)
+        async with self._connection(limits, writes=read.writes and write) as connection:
+            try:
+                answer = await _execute(connection, read, parameters, limits, write=write)
+            except TooLargeError:
+                return too_large(MAX_BATCH_BYTES)
+            except asyncpg.QueryCanceledError:
+                # The server keeps the same time, and may be the first to say so.
+                return stopped(limits)
+            except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
+                # The driver takes apart what it fetches, and a server may have types that are newer than it.
+                answer = Failed("A column of the answer is of a type that cannot be read here. Cast it to text.")
+            except DRIVER_ERRORS as error:
+                state = getattr(error, "sqlstate", None) or ""
+                answer = server_failure(error, hints=self._open_names is None)
+        if isinstance(answer, Failed):
+            return await self._discreet_failure(answer, state, read)
         if isinstance(answer, Rows) and read.kind == "explain" and names_closed(answer, read, self._open_names):
             return Refused("The plan of this statement names what is closed.", "Run the query itself.")
         return answer
+
+    async def _discreet_failure(self, failed: Failed, state: str, read: Statement) -> Failed:
+        """What the server says where something is closed depends on it; so it is asked what it says of other names."""
+        if self._open_names is None:
+            return Failed(DENIED) if state == DENIED_STATE and read.writes else failed
+        if failed.fault is Fault.UNAVAILABLE:
+            return failed
+        (text, names), other = rename_closed(read, self._open_names), ""
+        if names:
+            async with self._connection() as connection:
+                try:
+                    await connection.prepare(text, name="")
+                except asyncpg.PostgresError as error:
+                    other = error.sqlstate or ""
+                    if other in ABSENT_STATES:
+                        failed, state = written_again(server_failure(error, hints=False), names), other
+            if state.startswith("42") and state != other:
+                state = DENIED_STATE
+        return discreet_failure(failed, state, read, self._open_names)
 
     @asynccontextmanager
     async def _connection(
@@ -165,42 +182,32 @@ class PostgresEngine(ServerEngine):
     ) -> AsyncIterator[MeteredConnection]:
         """A connection with a transaction that has begun; rolled back and reset afterwards, or closed where that does
         not work. Raises `SourceError`."""
-        async with self._places:
-            while self._idle and self._idle[-1].is_closed():
-                self._idle.pop()
-            connection = self._idle.pop() if self._idle else await connect(self._url)
-            is_whole = False
-            try:
-                connection.allow(1 << 40)
-                await connection.execute(_begin(connection, limits, writes=writes))
-                yield connection
-                is_whole = not connection.meter.is_overrun and not self._is_shut
-            except DRIVER_ERRORS as error:
-                raise SourceError(f"{place(self._url)}: {error}") from error
-            finally:
+        if self._pool is None:
+            # Not before, because it belongs to the loop that is running then.
+            kinds = {"connect": connect, "connection_class": MeteredConnection}
+            self._pool = asyncpg.create_pool(self._url, min_size=0, max_size=_MAX_CONNECTIONS, **kinds)
+        connection = None
+        try:
+            connection = await (await self._pool).acquire()
+            connection.allow(1 << 40)
+            await connection.execute(_begin(connection, limits, writes=writes))
+            yield connection
+        except DRIVER_ERRORS as error:
+            raise SourceError(f"{place(self._url)}: {error}") from error
+        finally:
+            if connection is not None:
                 # Also when cancelled: the server is to have stopped before anyone goes on.
                 with anyio.CancelScope(shield=True):
-                    if not (is_whole and await _reset(connection) and len(self._idle) < _MAX_IDLE):
-                        await _close(connection)
-                    else:
-                        self._idle.append(connection)
+                    await _end(connection)
+                    with suppress(*DRIVER_ERRORS, TimeoutError):
+                        await self._pool.release(connection, timeout=_GRACE_S)
 
 
-async def _reset(connection: MeteredConnection) -> bool:
-    """Whether it is as good as new."""
-    undo = "ROLLBACK;" if connection.is_in_transaction() else ""
-    with suppress(*DRIVER_ERRORS, TimeoutError), anyio.fail_after(_GRACE_S):
-        await connection.execute(f"{undo}{connection.get_reset_query()}")
-        return True
-    return False
-
-
-async def _close(connection: MeteredConnection) -> None:
-    """Whether it was closed well or not, nothing of it is left."""
-    try:
-        await connection.close(timeout=_GRACE_S)
-    except (*DRIVER_ERRORS, TimeoutError):
-        connection.terminate()
+async def _end(connection: MeteredConnection) -> None:
+    """The transaction. Where that fails, the pool closes the connection."""
+    with suppress(*DRIVER_ERRORS, TimeoutError):
+        if connection.is_in_transaction():
+            await connection.execute("ROLLBACK", timeout=_GRACE_S)
 
 
 def _begin(connection: MeteredConnection, limits: Limits, *, writes: bool) -> str:
@@ -217,7 +224,7 @@ async def _execute(
 ) -> Answer:
     """The first rows of a statement, or how many it changed; one that writes is only planned without `write`.
     Raises `TooLargeError`."""
-    begun = time.monotonic()
+    begun, meter = time.monotonic(), connection.meter
     # Without a name it makes room for the next by itself.
     prepared = await connection.prepare(statement.text, name="")
     arguments = bind(parameters, prepared.get_parameters())
@@ -241,12 +248,12 @@ async def _execute(
         else:
             await _fetch(connection, await prepared.cursor(*arguments), collector)
     except DRIVER_ERRORS:
-        if not connection.meter.is_overrun:
+        if not meter.is_overrun:
             raise
         if not collector.rows:
             raise TooLargeError from None
     rows = collector.to_rows((one.name for one in attributes), types, time.monotonic() - begun, affected)
-    if connection.meter.is_overrun:
+    if meter.is_overrun:
         return replace(rows, cut=Cut(True, "bytes", collector.cut.cells if collector.cut else ()))
     return rows
 

@@ -1,15 +1,18 @@
 """What a PostgreSQL server says of a failure, as an answer that names nothing which the login may not read."""
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import asyncpg
+from pglast.parser import scan
 
 from pegboard.core.database import Failed, Fault, Rows
 from pegboard.providers.builtin.database.unreadable import DENIED
 
 from .privileges import OpenNames
-from .statement import Name, Statement
+from .statement import Statement
 
 _FAULTS: Final = {
     **dict.fromkeys(("42P01", "3F000"), Fault.NO_TABLE),
@@ -21,12 +24,18 @@ _FAULTS: Final = {
 _NAME: Final = re.compile(r'(?:relation|column) (?:"(?P<quoted>[^"]+)"|(?P<bare>[^\s("]+))')
 _WORD: Final = re.compile(r"\w+")
 _QUOTED: Final = re.compile(r'"([^"]*)"')
-_DENIED_OR_ABSENT: Final = frozenset({"42501", "42704", "3F000"})
-"""A privilege that is missing; a type or something else, or a schema, that does not exist."""
+_ESCAPED: Final = re.compile(r"\\([0-9A-Fa-f]{4})")
+ABSENT_STATES: Final = frozenset({"42P01", "42703"})
+"""A table or a column that does not exist."""
+DENIED_STATE: Final = "42501"
+_UNCLEAR_STATES: Final = frozenset({DENIED_STATE, "42704", "3F000"})
+"""Something that is closed, or a type or schema that does not exist."""
+_ABSENT: Final = re.compile(r"pegboard_absent_(\d+)_")
 
 
-def server_failure(error: BaseException) -> Failed:
-    """The hint is the server's too. Details are left out, because they bring values of rows."""
+def server_failure(error: BaseException, *, hints: bool = True) -> Failed:
+    """The hint is the server's too; of names it may be one that is closed. Details are left out, because they bring
+    values of rows."""
     if not isinstance(error, asyncpg.PostgresError):
         return Failed(
             f"The connection to the server was lost: {error or type(error).__name__}.", None, Fault.UNAVAILABLE
@@ -36,54 +45,68 @@ def server_failure(error: BaseException) -> Failed:
     fault = _FAULTS.get(state, Fault.UNAVAILABLE if state.startswith(("08", "57P")) else Fault.OTHER)
     named = _NAME.search(message) if fault in {Fault.NO_TABLE, Fault.NO_COLUMN} else None
     name = (named["quoted"] or named["bare"]) if named else None
-    words = f"{message}. {hint}" if hint else message
+    words = f"{message}. {hint}" if hint and (hints or name is None) else message
     return Failed(words, int(position) - 1 if position else None, fault, name)
 
 
+def rename_closed(statement: Statement, open_names: OpenNames) -> tuple[str, Sequence[str]]:
+    """The statement with names that nothing has in place of closed ones, and those that were closed: what the server
+    says of it is what it would say if nothing were closed, but absent. A table that does not exist takes the same
+    way."""
+    text, tables = statement.text, statement.tables - open_names.tables
+    tokens = [token for token in scan(text) if not token.name.endswith("COMMENT")]
+    words = [_word(text[token.start : token.end + 1]) for token in tokens]
+    columns = _columns(words, open_names.closed_columns) - _columns(words, open_names.columns)
+    closed, numbers = set[int](), dict[str, int]()
+    for place, word in enumerate(words):
+        is_qualified = place > 1 and words[place - 1] == "."
+        if is_qualified and f"{words[place - 2]}.{word}" in tables:
+            closed |= {place - 2, place}
+        elif word in columns or (word in tables and not is_qualified):
+            closed.add(place)
+    for place in sorted(closed, reverse=True):
+        name = f"pegboard_absent_{numbers.setdefault(words[place], len(numbers))}_"
+        text = text[: tokens[place].start] + name + text[tokens[place].end + 1 :]
+    return text, tuple(numbers)
+
+
+def written_again(failure: Failed, names: Sequence[str]) -> Failed:
+    """About the statement as it was, before these names were replaced."""
+    message, name = [
+        _ABSENT.sub(lambda found: names[int(found[1])], words) for words in (failure.message, failure.name or "")
+    ]
+    return replace(failure, message=message, name=name or None)
+
+
+def _word(token: str) -> str:
+    """A name as the server knows it. No other token is like one."""
+    if token.startswith(('U&"', 'u&"')):
+        return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), token[3:-1])
+    return token[1:-1].replace('""', '"') if token.startswith('"') else token.lower()
+
+
+def _columns(words: Iterable[str], tables: Mapping[str, Iterable[str]]) -> set[str]:
+    return {column for table in words for column in tables.get(table, ())}
+
+
 def discreet_failure(answer: Failed, state: str, statement: Statement, open_names: OpenNames) -> Failed:
-    """The same answer for what is closed as for what does not exist: made from the statement and what is open."""
-    if answer.fault is Fault.UNAVAILABLE:
-        return answer
-    # A name that WITH gives may also be that of a table with closed columns.
-    given = statement.with_names - open_names.partial
-    tables = [one for one in statement.tables if one.schema != "information_schema"]
-    columns = {
-        table: open_names.columns(table.schema, table.name)
-        for table in tables
-        if table.schema is not None or table.name not in given
-    }
-    for table, found in columns.items():
-        if found is None:
-            return _absent(table.written, table.position, Fault.NO_TABLE, columns)
-    is_partial = any(table.name in open_names.partial for table in columns)
-    if is_partial and not statement.has_rows:
-        known = statement.defined.union(*(found or () for found in columns.values()))
-        for name, position in statement.columns:
-            if name not in known:
-                return _absent(name, position, Fault.NO_COLUMN, columns)
-    if state == "42501" and statement.writes:
+    """The same answer for what is closed as for what does not exist."""
+    if state == DENIED_STATE and statement.writes:
         return Failed(DENIED)
-    is_given = state == "42P01" and bool(statement.with_names)
-    is_of_rows = statement.has_rows and (state.startswith("42") or answer.fault is Fault.PARAMETERS)
-    is_of_columns = is_partial and (state in ("42702", "42703") or is_of_rows)
-    if is_given or is_of_columns or state in _DENIED_OR_ABSENT:
-        return _absent(None, None, Fault.OTHER, columns)
+    if state in _UNCLEAR_STATES | ABSENT_STATES:
+        written = dict.fromkeys(_word(statement.text[token.start : token.end + 1]) for token in scan(statement.text))
+        tables = [name for name in written if name in open_names.columns]
+        lists = [f"; {name} has {', '.join(open_names.columns[name])}" for name in tables]
+        if state in _UNCLEAR_STATES:
+            why = "Something that the statement names does not exist or cannot be read, and * means every column"
+            return Failed(why + "".join(lists))
+        return replace(answer, message=f"{answer.message} (or cannot be read){''.join(lists)}", position=None)
     foreign = next((found for found in _QUOTED.finditer(answer.message) if found[1] not in statement.text), None)
     if foreign is None:
         return answer
     # A value or a name that the statement does not hold: nothing between it and the last quote is shown.
     words = f'{answer.message[: foreign.start()]}"…"{answer.message[answer.message.rindex(chr(34)) + 1 :]}'
     return Failed(words, answer.position, answer.fault, answer.name)
-
-
-def _absent(
-    name: str | None, position: int | None, fault: Fault, columns: dict[Name, tuple[str, ...] | None]
-) -> Failed:
-    lists = "".join(f"; {table.written} has {', '.join(found)}" for table, found in columns.items() if found)
-    what = "Something that the statement names" if name is None else repr(name)
-    star = ", and * means every column" if name is None else ""
-    at = position if position is not None and position >= 0 else None
-    return Failed(f"{what} does not exist or cannot be read{star}{lists}", at, fault, name)
 
 
 def names_closed(plan: Rows, statement: Statement, open_names: OpenNames | None) -> bool:

@@ -5,7 +5,8 @@ keys do, columns that hold copies of rows, sequences, and who else may read.
 """
 
 import json
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -116,19 +117,16 @@ class PgRelation(CatalogRelation):
 class OpenNames:
     """What statements may name of a database in which something is closed."""
 
-    tables: Mapping[tuple[str, str], tuple[str, ...]]
-    """Schema and name, with the columns that are open."""
-    path: tuple[str, ...]
-    partial: frozenset[str]
-    """Names of tables with closed columns."""
+    tables: frozenset[str]
+    """Each with its schema, and without one if it is found so."""
+    columns: Mapping[str, Sequence[str]]
+    """That are open, by the name of their table."""
+    closed_columns: Mapping[str, Sequence[str]]
+    """By the name of a table of which others are open."""
     closed: frozenset[str]
     """Names that only something closed has."""
     types: frozenset[str]
     """But for rows that may hold something closed."""
-
-    def columns(self, schema: str | None, name: str) -> tuple[str, ...] | None:
-        schemas = self.path if schema is None else (schema,)
-        return next((self.tables[one, name] for one in schemas if (one, name) in self.tables), None)
 
 
 @dataclass(frozen=True)
@@ -157,18 +155,18 @@ class Privileges:
         """None where nothing is closed."""
         if self.access.is_whole:
             return None
+        columns, closed_columns = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
         some = [each for each in self.relations if each.id in self.open_columns]
-        opened = {(each.schema, each.name): self.open_columns[each.id] for each in some}
+        for each in some:
+            for name in each.columns:
+                (columns if name in self.open_columns[each.id] else closed_columns)[each.name].append(name)
         shut = [each for each in self.relations if not self.is_open(each)]
-        names = {word for each in shut for word in (each.name, each.schema, *each.columns)}
+        tables = {each.title for each in some} | {each.name for each in some if each.schema in self.path}
+        names = {name for each in shut for name in (each.schema, each.name, *each.columns)}
+        known = {name for each in some for name in (each.schema, each.name, *self.open_columns[each.id])}
         whole = {each.name for each in self.relations if self.is_open(each)} - {each.name for each in shut}
-        return OpenNames(
-            opened,
-            self.path,
-            frozenset(each.name for each in shut if each.id in self.open_columns),
-            frozenset(names.difference(*opened, *opened.values())),
-            frozenset(self.login["types"]) | whole,
-        )
+        types = frozenset(self.login["types"]) | whole
+        return OpenNames(frozenset(tables), columns, closed_columns, frozenset(names - known), types)
 
     def findings(self) -> tuple[Finding, ...]:
         """One for each kind of what the login may do and should not; the first has the script that ends them all."""
