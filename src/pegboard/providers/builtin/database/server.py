@@ -103,6 +103,13 @@ class ServerRoleManager(ABC):
     async def _script(self, admin_url: str | None, *, applies: bool) -> RoleScript: ...
 
 
+def unreachable(title: str, error: BaseException, words: str) -> SourceError:
+    """`title`: where the source is, without its password; `words`: what the driver says."""
+    first = words.strip().split("\n")[0].rstrip(".") or type(error).__name__
+    fix = "Check that the server runs, and the address, user, password and database in the URL."
+    return SourceError(f"{title} cannot be reached: {first}. {fix}")
+
+
 def unreadable_text(statement: str) -> Refused | None:
     if len(statement) > MAX_STATEMENT_LENGTH:
         why = f"The statement has {len(statement):,} characters; {MAX_STATEMENT_LENGTH:,} are taken."

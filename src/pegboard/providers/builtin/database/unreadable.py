@@ -1,19 +1,8 @@
 """A statement that is not run because of how it is written: alike for every engine behind a server."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from pegboard.core.database import Refused
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """Why a statement is not run, and how to write it instead."""
-
-    why: str
-    fix: str
-    is_write: bool = False
-
 
 OTHERS: Final = "Change rows of another table, or ask the operator of this source for the change."
 DENIED: Final = "The user of this source may not do that there. Its operator can grant it."

@@ -13,7 +13,7 @@ from pymysql.connections import Connection
 from pymysql.constants import COMMAND
 from pymysql.cursors import Cursor, SSCursor
 
-from pegboard.ports.databases import SourceError
+from pegboard.providers.builtin.database.server import unreachable
 
 from .values import DECODERS, type_name
 
@@ -76,7 +76,7 @@ class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no 
         self._force_close()
 
     def cut(self) -> None:
-        """Close the socket without a word, and so without waiting."""
+        """Without a word, and so without waiting."""
         self._force_close()
 
 
@@ -124,9 +124,7 @@ def connect(address: Address, seconds: float) -> MeteredConnection:
             conv=DECODERS,
         )
     except (*DRIVER_ERRORS, RuntimeError) as error:
-        words = str(error.args[1] if len(error.args) > 1 else error).rstrip(".") or type(error).__name__
-        fix = "Check that the server runs, and the address, user, password and database in the URL."
-        raise SourceError(f"{address.title} cannot be reached: {words}. {fix}") from error
+        raise unreachable(address.title, error, str(error.args[1] if len(error.args) > 1 else error)) from error
 
 
 def _tls(options: Mapping[str, str]) -> ssl.SSLContext | None:

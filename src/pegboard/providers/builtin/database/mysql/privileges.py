@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, Final, TypeAlias
 
+from pymysql import MySQLError
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
@@ -40,6 +41,7 @@ SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, EXTRA FROM information_schema.COLU
 WHERE {_SEEN} AND PRIVILEGES <> '' ORDER BY 1, 2, ORDINAL_POSITION
 """  # noqa: S608 - constants
 _VIEWS: Final = f"SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE {_SEEN}"  # noqa: S608
+_NO_SUCH_GRANT: Final = 1141
 _GENERATED: Final = re.compile(r"\b(VIRTUAL|STORED|PERSISTENT)\b", re.IGNORECASE)
 _ROWS_ELSEWHERE: Final = names("MRG_MYISAM FEDERATED CONNECT SPIDER")
 """Storage engines whose rows lie in other tables."""
@@ -247,7 +249,14 @@ def account_of(ask: Ask) -> str:
     return f"{quote(user)}@{quote(host)}"
 
 
-def read_login(ask: Ask, access: Access, database: str, *, writes: bool) -> Login:
-    """The one that asks."""
-    grants = parse_grants(str(row[0]) for row in ask("SHOW GRANTS"))
-    return Login(account_of(ask), grants, read_catalog(ask, access, grants), database, writes)
+def read_login(ask: Ask, access: Access, database: str, *, writes: bool, account: str | None = None) -> Login:
+    """The one that asks, or another as an administrator sees it; it need not exist yet."""
+    try:
+        rows = ask(f"SHOW GRANTS FOR {account}" if account else "SHOW GRANTS")
+    except MySQLError as error:
+        if error.args[0] != _NO_SUCH_GRANT:
+            raise
+        rows = []
+    grants = parse_grants(str(row[0]) for row in rows)
+    catalog = read_catalog(ask, access, () if account else grants)
+    return Login(account or account_of(ask), grants, catalog, database, writes)

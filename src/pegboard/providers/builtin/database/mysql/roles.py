@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Final
 
 import anyio.to_thread
 
@@ -10,9 +9,7 @@ from pegboard.ports.databases import RoleScript, SourceError
 from pegboard.providers.builtin.database.server import CATALOG_TIMEOUT_S, NEW_LOGIN_PHRASE, ServerRoleManager
 
 from .connection import DRIVER_ERRORS, Address, MeteredConnection, connect, fetch, parse_address
-from .privileges import QUOTED_GRANTS, Login, account_of, parse_grants, quote, read_catalog, read_login
-
-_NO_SUCH_GRANT: Final = 1141
+from .privileges import QUOTED_GRANTS, account_of, quote, read_login
 
 
 class MysqlRoleManager(ServerRoleManager):
@@ -27,11 +24,8 @@ class MysqlRoleManager(ServerRoleManager):
         connection = connect(address, CATALOG_TIMEOUT_S)
         try:
             connection.query(QUOTED_GRANTS)
-            if admin_url is None:
-                ask = partial(fetch, connection)
-                login = read_login(ask, self._access, own.database, writes=self._writes)
-            else:
-                login = self._login(connection, own)
+            ask, account = partial(fetch, connection), _account(connection, own) if admin_url else None
+            login = read_login(ask, self._access, own.database, writes=self._writes, account=account)
             if login.is_administrator:
                 raise SourceError(
                     f"{login.account} administers the server: nothing is taken from it. Write another login into the "
@@ -44,18 +38,7 @@ class MysqlRoleManager(ServerRoleManager):
         except DRIVER_ERRORS as error:
             raise SourceError(f"{address.title}: {error.args[-1] if error.args else error}") from error
         finally:
-            connection.cut()
-
-    def _login(self, connection: MeteredConnection, own: Address) -> Login:
-        """As the administrator sees it; it need not exist yet."""
-        ask, account = partial(fetch, connection), _account(connection, own)
-        try:
-            grants = parse_grants(str(row[0]) for row in ask(f"SHOW GRANTS FOR {account}"))
-        except DRIVER_ERRORS as error:
-            if error.args[0] != _NO_SUCH_GRANT:
-                raise
-            grants = []
-        return Login(account, grants, read_catalog(ask, self._access), own.database, self._writes)
+            connection.end()
 
 
 def _account(connection: MeteredConnection, own: Address) -> str:
@@ -69,4 +52,4 @@ def _account(connection: MeteredConnection, own: Address) -> str:
     try:
         return account_of(partial(fetch, login))
     finally:
-        login.cut()
+        login.end()

@@ -72,18 +72,13 @@ def _literal(value: Any) -> str | None:
     match value:
         case None:
             return "NULL"
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case int():
-            return str(value)
+        case bool() | int():
+            return str(value).upper()
         case float():
             return repr(value) if math.isfinite(value) else None
         case list() | dict():
             return _literal(json.dumps(value, ensure_ascii=False))
         case str():
-            try:
-                digits = value.encode().hex()
-            except UnicodeEncodeError:
-                return None
+            digits = value.encode(errors="surrogatepass").hex()
             return f"_utf8mb4 0x{digits}" if digits else "''"
     return None

@@ -10,7 +10,7 @@ import asyncpg
 from asyncpg.connection import Connection
 from asyncpg.protocol.protocol import BUILTIN_TYPE_NAME_MAP
 
-from pegboard.ports.databases import SourceError
+from pegboard.providers.builtin.database.server import unreachable
 
 from .values import AS_TEXT, iso_moment
 
@@ -36,10 +36,6 @@ _SETTINGS: Final = {
 }
 
 
-class TooLargeError(Exception):
-    """More bytes came than were allowed."""
-
-
 class _Meter:
     """Between the transport and the driver: counts what comes, and hangs up when it is too much."""
 
@@ -47,6 +43,7 @@ class _Meter:
         self._driver = driver
         self._transport = transport
         self.room = MAX_BATCH_BYTES
+        """So many bytes may come from here on."""
         self.is_overrun = False
 
     def __getattr__(self, name: str) -> Any:
@@ -68,10 +65,6 @@ class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no 
         super().__init__(protocol, transport, loop, addr, config, params)
         self.meter = _Meter(protocol, transport)
         transport.set_protocol(self.meter)
-
-    def allow(self, size: int) -> None:
-        """So many bytes from here on."""
-        self.meter.room = size
 
     async def _introspect_types(self, typeoids: Any, timeout: Any) -> Any:
         """Rows and ranges come as the server writes them. The driver would refuse those that hold a date, as text."""
@@ -98,7 +91,8 @@ async def connect(url: str, **_: object) -> MeteredConnection:
             statement_cache_size=40,
         )
     except (*DRIVER_ERRORS, ValueError, ssl.SSLError, TimeoutError) as error:
-        raise SourceError(_unreachable(url, error)) from error
+        late = f"no answer within {CONNECT_TIMEOUT_S:g} s" if isinstance(error, TimeoutError) else None
+        raise unreachable(place(url), error, late or str(getattr(error, "message", None) or error)) from error
     for name in AS_TEXT:
         decode = iso_moment if name.startswith("timestamp") else str
         connection.read_as_text(BUILTIN_TYPE_NAME_MAP[name], name, "pg_catalog", decode)
@@ -110,11 +104,3 @@ def place(url: str) -> str:
     parts = urlsplit(url)
     host = parts.hostname or dict(parse_qsl(parts.query)).get("host") or "this machine"
     return f"PostgreSQL at {host}{f':{parts.port}' if parts.port else ''}{parts.path}"
-
-
-def _unreachable(url: str, error: BaseException) -> str:
-    words = str(getattr(error, "message", None) or error).strip().split("\n")[0].rstrip(".") or type(error).__name__
-    if isinstance(error, TimeoutError):
-        words = f"no answer within {CONNECT_TIMEOUT_S:g} s"
-    fix = "Check that the server runs, and the address, user, password and database in the URL."
-    return f"{place(url)} cannot be reached: {words}. {fix}"

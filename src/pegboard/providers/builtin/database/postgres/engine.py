@@ -35,7 +35,7 @@ from pegboard.providers.builtin.database.server import (
 )
 from pegboard.providers.builtin.database.unreadable import DENIED, WAITS
 
-from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, TooLargeError, connect, place
+from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, connect, place
 from .errors import (
     ABSENT_STATES,
     DENIED_STATE,
@@ -84,14 +84,12 @@ LEFT JOIN pg_catalog.pg_attribute ta ON ta.attrelid = k.confrelid AND ta.attnum 
 WHERE k.contype IN ('p', 'f') AND k.conrelid >= 16384 ORDER BY k.conrelid, k.conname, part.place
 """
 _STAMP: Final = """
-SELECT pg_catalog.concat_ws('.', (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class WHERE oid >= 16384),
-    (SELECT pg_catalog.sum(xmin::text::bigint) FROM pg_catalog.pg_class WHERE oid >= 16384),
-    (SELECT pg_catalog.sum(xmin::text::bigint) FROM pg_catalog.pg_attribute WHERE attrelid >= 16384 AND attnum > 0),
-    (SELECT pg_catalog.sum(xmin::text::bigint) FROM pg_catalog.pg_constraint),
-    (SELECT pg_catalog.count(*) || '.' || coalesce(pg_catalog.sum(xmin::text::bigint), 0) FROM pg_catalog.pg_description
-      WHERE objoid >= 16384),
-    (SELECT pg_catalog.sum(xmin::text::bigint) FROM pg_catalog.pg_rewrite WHERE oid >= 16384),
-    (SELECT pg_catalog.sum(xmin::text::bigint) FROM pg_catalog.pg_namespace))
+SELECT pg_catalog.concat_ws('.', pg_catalog.count(*), pg_catalog.sum(row::text::bigint)) FROM (
+    SELECT xmin FROM pg_catalog.pg_class WHERE oid >= 16384 UNION ALL SELECT xmin FROM pg_catalog.pg_constraint
+    UNION ALL SELECT xmin FROM pg_catalog.pg_attribute WHERE attrelid >= 16384 AND attnum > 0
+    UNION ALL SELECT xmin FROM pg_catalog.pg_description WHERE objoid >= 16384
+    UNION ALL SELECT xmin FROM pg_catalog.pg_rewrite UNION ALL SELECT xmin FROM pg_catalog.pg_namespace
+) every(row)
 """
 
 
@@ -140,8 +138,6 @@ class PostgresEngine(ServerEngine):
         async with self._connection(limits, writes=read.writes and write) as connection:
             try:
                 answer = await _execute(connection, read, parameters, limits, write=write)
-            except TooLargeError:
-                return too_large(MAX_BATCH_BYTES)
             except asyncpg.QueryCanceledError:
                 # The server keeps the same time, and may be the first to say so.
                 return stopped(limits)
@@ -189,7 +185,7 @@ class PostgresEngine(ServerEngine):
         connection = None
         try:
             connection = await (await self._pool).acquire()
-            connection.allow(1 << 40)
+            connection.meter.room = 1 << 40
             await connection.execute(_begin(connection, limits, writes=writes))
             yield connection
         except DRIVER_ERRORS as error:
@@ -222,8 +218,7 @@ def _begin(connection: MeteredConnection, limits: Limits, *, writes: bool) -> st
 async def _execute(
     connection: MeteredConnection, statement: Statement, parameters: Parameters, limits: Limits, *, write: bool
 ) -> Answer:
-    """The first rows of a statement, or how many it changed; one that writes is only planned without `write`.
-    Raises `TooLargeError`."""
+    """The first rows of a statement, or how many it changed; one that writes is only planned without `write`."""
     begun, meter = time.monotonic(), connection.meter
     # Without a name it makes room for the next by itself.
     prepared = await connection.prepare(statement.text, name="")
@@ -237,7 +232,7 @@ async def _execute(
     attributes = prepared.get_attributes()
     types = [type_name(one.type) for one in attributes]
     collector, affected = RowCollector(limits), None
-    connection.allow(MAX_BATCH_BYTES)
+    connection.meter.room = MAX_BATCH_BYTES
     try:
         if statement.writes:
             collector.add(await prepared.fetch(*arguments))
@@ -251,7 +246,7 @@ async def _execute(
         if not meter.is_overrun:
             raise
         if not collector.rows:
-            raise TooLargeError from None
+            return too_large(MAX_BATCH_BYTES)
     rows = collector.to_rows((one.name for one in attributes), types, time.monotonic() - begun, affected)
     if meter.is_overrun:
         return replace(rows, cut=Cut(True, "bytes", collector.cut.cells if collector.cut else ()))
@@ -260,7 +255,7 @@ async def _execute(
 
 async def _fetch(connection: MeteredConnection, cursor: Any, collector: RowCollector) -> None:
     while wanted := collector.next_fetch:
-        connection.allow(MAX_BATCH_BYTES)
+        connection.meter.room = MAX_BATCH_BYTES
         rows = await cursor.fetch(wanted)
         if not collector.add(rows) or len(rows) < wanted:
             return

@@ -76,18 +76,14 @@ SELECT c.oid::bigint, n.nspname, c.relname, c.relkind IN ('v', 'm'),
     c.relispartition OR c.relkind = 'm' OR (c.relkind = 'v'
         AND NOT coalesce(c.reloptions::text ~ 'security_invoker=(true|on|yes|1)', false)),
     coalesce(sources.all, '{{}}'), k.columns, coalesce(computed.all, '{{}}'), false, c.relkind::text, o.rolname,
-    CASE WHEN p.reads THEN k.columns WHEN p.some THEN ARRAY(SELECT a.attname::text FROM pg_attribute a
-        WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND EXISTS (SELECT FROM mine
-        WHERE has_schema_privilege(mine.oid, n.oid, 'USAGE')
-        AND has_column_privilege(mine.oid, c.oid, a.attnum, 'SELECT'))) ELSE '{{}}' END,
+    ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+        AND EXISTS (SELECT FROM mine WHERE has_schema_privilege(mine.oid, n.oid, 'USAGE')
+        AND has_column_privilege(mine.oid, c.oid, a.attnum, 'SELECT')) ORDER BY a.attnum),
     ARRAY(SELECT w FROM unnest('{{INSERT,UPDATE,DELETE,TRUNCATE}}'::text[]) w WHERE EXISTS (SELECT FROM mine
         WHERE has_schema_privilege(mine.oid, n.oid, 'USAGE') AND CASE WHEN w IN ('INSERT', 'UPDATE')
         THEN has_any_column_privilege(mine.oid, c.oid, w) ELSE has_table_privilege(mine.oid, c.oid, w) END))
 FROM login, pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles o ON o.oid = c.relowner
 LEFT JOIN sources ON sources.oid = c.oid LEFT JOIN computed ON computed.oid = c.oid
-CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM mine WHERE has_schema_privilege(mine.oid, n.oid, 'USAGE')
-        AND has_table_privilege(mine.oid, c.oid, 'SELECT')) AS reads,
-    EXISTS (SELECT FROM mine WHERE has_any_column_privilege(mine.oid, c.oid, 'SELECT')) AS some) p
 CROSS JOIN LATERAL (SELECT coalesce(array_agg(a.attname::text ORDER BY a.attnum), '{{}}') AS columns
     FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) k
 WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT LIKE 'pg\\_%'

@@ -24,7 +24,7 @@ class PostgresRoleManager(ServerRoleManager):
         connection = await connect(url)
         try:
             await connection.execute(f"BEGIN READ {'WRITE' if applies else 'ONLY'}")
-            connection.allow(1 << 40)
+            connection.meter.room = 1 << 40
             before = await read_privileges(connection, self._access, role, writes=self._writes)
             if before.login["is_first"]:
                 words = "Write another user into the URL, for example pegboard_reader."

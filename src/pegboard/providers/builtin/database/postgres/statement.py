@@ -6,7 +6,6 @@ What it may read is left to the server. Nothing is asked of a server here.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, Final
 
 from pglast import ast as _ast
@@ -14,7 +13,7 @@ from pglast import parse_sql
 from pglast.parser import ParseError, scan
 
 from pegboard.core.database import Failed, Fault, Refused
-from pegboard.providers.builtin.database.names import names
+from pegboard.providers.builtin.database.names import names, read_names
 from pegboard.providers.builtin.database.server import QUERIES_ONLY
 from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED
 
@@ -23,28 +22,15 @@ from .privileges import OpenNames
 # Its types say that anything may be missing anywhere, which the grammar knows better.
 ast: Any = _ast
 
-
-def _read_names(file: str) -> frozenset[str]:
-    """Groups follow a line that ends in a colon; where it names prefixes, each name stands behind each of them."""
-    found: set[str] = set()
-    prefixes = [""]
-    for line in files(__package__).joinpath(file).read_text(encoding="ascii").splitlines():
-        if line.endswith(":"):
-            prefixes = [one for one in line[:-1].split() if one.endswith("_")] or [""]
-        elif not line.startswith("#"):
-            found.update(f"{prefix}{name}" for prefix in prefixes for name in line.split())
-    return frozenset(found)
-
-
-CALLABLE: Final = _read_names("functions.txt")
+CALLABLE: Final = read_names(__package__, "functions.txt")
 """Privileges do not cover what other functions do: wait, lock, reach files or other servers, run a text as SQL."""
-ABOUT_TABLES: Final = _read_names("catalog.txt")
+ABOUT_TABLES: Final = read_names(__package__, "catalog.txt")
 MAX_WORDS: Final = 4000
 """Without commas and values. The grammar may build a tree as deep as that, and the stack ends at some 15,000."""
 _LEAVES: Final = names("ASCII_44 FCONST ICONST PARAM SCONST")
 _WRITES: Final = names("insert update delete")
 _NOT_IN_QUERIES: Final = names("IntoClause LockingClause")
-_SHOWN: Final = _read_names("settings.txt")
+_SHOWN: Final = read_names(__package__, "settings.txt")
 """Settings that matter for a query. Others may hold paths, addresses and an application's own secrets."""
 _EXPLAIN_OPTIONS: Final = frozenset({"costs", "format", "summary", "verbose"})
 _NO_CATALOG: Final = "Use search_schemas, or information_schema.tables and information_schema.columns."
