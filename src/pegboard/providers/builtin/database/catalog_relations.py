@@ -3,8 +3,10 @@
 Tables are judged as wholes: a view is closed if anything below it is, unless `allow` names it.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, TypeVar
 
 from pegboard.core.database import Access
 
@@ -69,3 +71,28 @@ def open_columns(relations: Iterable[CatalogRelation], access: Access) -> Mappin
                 opened.pop(each.id, None)
     # What `allow` names is open itself, and not the views over it.
     return {id: columns for id, columns in (opened | kept).items() if columns or not known[id].columns}
+
+
+R = TypeVar("R", bound=CatalogRelation)
+
+
+@dataclass(frozen=True)
+class Catalog(Generic[R]):
+    """Tables and views that somebody sees, and what of them is open."""
+
+    access: Access
+    relations: Sequence[R]
+
+    @cached_property
+    def opened(self) -> Mapping[Hashable, tuple[str, ...]]:
+        """Of each relation of which something is open."""
+        return open_columns(self.relations, self.access)
+
+    def is_open(self, each: R) -> bool:
+        """The whole of it."""
+        return each.is_whole(self.opened)
+
+    def closed(self, each: R, columns: Iterable[str]) -> list[str]:
+        """What of these columns is closed."""
+        opened = self.opened.get(each.id)
+        return [f"{each.title}.{name}" for name in columns if name not in opened] if opened else [each.title]

@@ -148,6 +148,20 @@ def first_names(names: Iterable[str]) -> str:
     return ", ".join(every[:3]) + (f" and {len(every) - 3} more" if len(every) > 3 else "")
 
 
+LoginFault: TypeAlias = tuple[str, Sequence[str], FindingSeverity]
+"""What a login may do and should not, with a place for names, which there are none of where it is not so."""
+
+
+def login_findings(login: str, faults: Iterable[LoginFault], script: Iterable[str]) -> tuple[Finding, ...]:
+    """The first has the script, which ends them all."""
+    found = [(words.format(first_names(names)), severity) for words, names, severity in faults if names]
+    scripts = [tuple(script), *[()] * len(found)]
+    return tuple(
+        Finding(f"The login {login} {words}.", severity, statements)
+        for (words, severity), statements in zip(found, scripts, strict=False)
+    )
+
+
 CatalogRows: TypeAlias = Iterable[Sequence[Any]]
 
 

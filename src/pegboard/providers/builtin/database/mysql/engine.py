@@ -37,7 +37,7 @@ from .connection import (
     start_transaction,
 )
 from .errors import failure
-from .privileges import NOT_SYSTEM, QUOTED_GRANTS, Ask, Catalog, read_login
+from .privileges import NOT_SYSTEM, QUOTED_GRANTS, Ask, MysqlCatalog, read_login
 from .statement import Statement, read_statement
 from .values import bind
 
@@ -114,7 +114,7 @@ class MysqlEngine(ServerEngine):
         super().__init__(url, access, writes=writes, forced=forced)
         self._address = parse_address(url)
         self._threads = anyio.CapacityLimiter(_MAX_CONNECTIONS)
-        self._catalog = Catalog(access)
+        self._catalog = MysqlCatalog(access, ())
         """What the login saw at the last check."""
         self._where = "TABLE_SCHEMA = DATABASE()" if self._address.database else NOT_SYSTEM
 
@@ -135,10 +135,10 @@ class MysqlEngine(ServerEngine):
         def work(ask: Ask) -> Checked:
             ((version, role),) = ask("SELECT VERSION(), CURRENT_USER()")
             login = read_login(ask, self._access, self._address.database, writes=self._writes)
-            self._catalog = login.catalog
+            self._catalog = login
             number, _, product = str(version).partition("-")
             name = "MariaDB" if "MariaDB" in product else "MySQL"
-            return Checked(f"{name} {number}", str(role), tuple(login.findings()))
+            return Checked(f"{name} {number}", str(role), login.findings())
 
         return await self._in_catalog(work)
 

@@ -6,7 +6,7 @@ from typing import Final
 from pegboard.core.database import Failed, Fault
 from pegboard.providers.builtin.database.unreadable import DENIED
 
-from .privileges import Catalog
+from .privileges import MysqlCatalog
 from .statement import Statement
 
 _FAULTS: Final = {
@@ -28,7 +28,7 @@ _NAMES_OTHERS: Final = frozenset({1062, 1216, 1217, 1345, 1356, 1451, 1452})
 """A key, a foreign key or a view: the server names keys, constraints and tables that the statement does not."""
 
 
-def failure(error: BaseException, statement: Statement, text: str, catalog: Catalog) -> Failed:
+def failure(error: BaseException, statement: Statement, text: str, catalog: MysqlCatalog) -> Failed:
     """`text` is the statement as it was sent."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else 2013
     words = str(error.args[1] if len(error.args) > 1 else error)
@@ -47,7 +47,7 @@ def failure(error: BaseException, statement: Statement, text: str, catalog: Cata
     return Failed(words, None, fault)
 
 
-def _unknown(number: int, fault: Fault, name: str, words: str, statement: Statement, catalog: Catalog) -> Failed:
+def _unknown(number: int, fault: Fault, name: str, words: str, statement: Statement, catalog: MysqlCatalog) -> Failed:
     """The same for a name that is closed as for one that does not exist."""
     mentioned = {word.name for word in statement.words}
     columns = catalog.readable_columns({name.casefold()})

@@ -7,7 +7,7 @@ Decided by tables, and on the safe side: a view that reads a closed table, or on
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
@@ -18,9 +18,9 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from pegboard.core.database import Access, Finding, FindingSeverity
-from pegboard.providers.builtin.database.catalog_relations import CatalogRelation, open_columns
+from pegboard.providers.builtin.database.catalog_relations import Catalog, CatalogRelation
 from pegboard.providers.builtin.database.names import names
-from pegboard.providers.builtin.database.server import first_names
+from pegboard.providers.builtin.database.server import LoginFault, login_findings
 
 from .statement import PartialTables
 
@@ -114,19 +114,8 @@ def _sources(definition: str) -> Collection[Pair]:
 
 
 @dataclass(frozen=True)
-class Catalog:
-    """Tables and views that somebody sees, and what of them is open. Empty where nothing is closed."""
-
-    access: Access
-    relations: Sequence[CatalogRelation] = ()
-
-    @cached_property
-    def opened(self) -> Mapping[Hashable, tuple[str, ...]]:
-        return open_columns(self.relations, self.access)
-
-    @cached_property
-    def whole(self) -> Collection[Hashable]:
-        return {each.id for each in self.relations if each.is_whole(self.opened)}
+class MysqlCatalog(Catalog[CatalogRelation]):
+    """Empty where nothing is closed."""
 
     @cached_property
     def partial_tables(self) -> PartialTables:
@@ -139,10 +128,8 @@ class Catalog:
         return [column.casefold() for columns in found for column in columns]
 
 
-def read_catalog(ask: Ask, access: Access, grants: Iterable[Grant] = ()) -> Catalog:
+def _relations(ask: Ask, grants: Iterable[Grant]) -> Iterator[CatalogRelation]:
     """`grants`: those of the login that asks, unless it is an administrator."""
-    if access.is_whole:
-        return Catalog(access)
     columns, generated = defaultdict[Pair, list[str]](list), defaultdict[Pair, list[str]](list)
     for schema, table, name, extra in ask(_COLUMNS):
         columns[schema, table].append(name)
@@ -150,7 +137,6 @@ def read_catalog(ask: Ask, access: Access, grants: Iterable[Grant] = ()) -> Cata
     # A login does not see the columns that it was not granted.
     granted = {".".join(each.table).casefold() for each in grants if each.is_of_columns}
     views = {(schema, name): _sources(definition or "") for schema, name, definition in ask(_VIEWS)}
-    relations = list[CatalogRelation]()
     for schema, name, kind in sorted(ask(_TABLES)):
         id = (schema, name)
         is_view, is_elsewhere = kind.upper() == "VIEW", kind.upper() in _ROWS_ELSEWHERE or schema in _SYSTEM
@@ -160,17 +146,15 @@ def read_catalog(ask: Ask, access: Access, grants: Iterable[Grant] = ()) -> Cata
         has_more = not columns[id] or ".".join(id).casefold() in granted
         is_derived = is_view or is_elsewhere
         of_table = (is_view, False, is_derived, tuple(sources), tuple(columns[id]), computed, has_more)
-        relations.append(CatalogRelation(id, schema, name, *of_table))
-    return Catalog(access, relations)
+        yield CatalogRelation(id, schema, name, *of_table)
 
 
 @dataclass(frozen=True)
-class Login:
+class Login(MysqlCatalog):
     """An account with its grants, against a catalog."""
 
     account: str
     grants: Sequence[Grant]
-    catalog: Catalog
     database: str
     """The schema of the source's URL; empty for all."""
     writes: bool
@@ -200,48 +184,41 @@ class Login:
     def _outlives_reset(self, each: Grant) -> bool:
         """REVOKE ALL leaves roles, proxies and what everyone may do."""
         if each.grantee == "PUBLIC":
-            is_open = self.catalog.access.is_whole or each.table in self.catalog.whole
+            open_tables = {(table.schema, table.name) for table in self.relations if self.is_open(table)}
+            is_open = self.access.is_whole or each.table in open_tables
             return each.privileges != ("USAGE",) and (bool(self._powers(each)) or not is_open)
         return not each.place or "PROXY" in each.privileges
 
     def _wanted(self) -> Iterator[tuple[str, str]]:
-        if self.catalog.access.is_whole and self.database:
+        if self.access.is_whole and self.database:
             place = quote(re.sub(r"([_%\\])", r"\\\1", self.database))
             yield ", ".join(self._needed), f"{place}.*"
-        for table in self.catalog.relations:
-            opened = self.catalog.opened.get(table.id)
+        for table in self.relations:
+            opened = self.opened.get(table.id)
             if opened and self.database in ("", table.schema):
                 left_out = _WRITES if table.is_view else ("SHOW VIEW",)
                 every = ", ".join(name for name in self._needed if name not in left_out)
                 some = f"SELECT ({', '.join(map(quote, opened))})"
-                yield every if table.id in self.catalog.whole else some, quote(table.schema, table.name)
+                yield every if self.is_open(table) else some, quote(table.schema, table.name)
 
-    def findings(self) -> Iterator[Finding]:
-        refused, unless_forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
-        is_whole = self.catalog.access.is_whole
+    def findings(self) -> tuple[Finding, ...]:
+        return login_findings(self.account, self._faults(), () if self.is_administrator else self.script())
+
+    def _faults(self) -> Iterator[LoginFault]:
+        refused, forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
+        worst = forced if self.access.is_whole else refused
         if self.is_administrator:
-            advice = "Write another login into the URL of the source; `pegboard db role` creates it."
-            severity = unless_forced if is_whole else refused
-            yield Finding(f"The login {self.account} administers the server. {advice}", severity)
-            return
-        statements = self.script()
-        if not is_whole and (reached := [*self._reached()]):
-            words = f"The login {self.account} can reach what this board closes: {first_names(reached)}."
-            yield Finding(words, refused, statements)
-            statements = ()
-        if powers := [power for each in self.grants for power in self._powers(each)]:
-            is_only_of_rows = all(power.split(" on ")[0] in _WRITES for power in powers)
-            severity = unless_forced if is_whole or is_only_of_rows else refused
-            words = f"The login {self.account} may do more than this source needs: {first_names(powers)}."
-            yield Finding(words, severity, statements)
-
-    def _reached(self) -> Iterator[str]:
-        """A server lists what a login has any privilege on, by whatever way."""
-        for table in self.catalog.relations:
-            opened = self.catalog.opened.get(table.id)
-            yield from (
-                [f"{table.title}.{name}" for name in table.columns if name not in opened] if opened else [table.title]
+            words = (
+                "administers the server. Write another login into the URL of the source; `pegboard db role` creates it"
             )
+            yield words, [self.account], worst
+            return
+        # A server lists what a login has any privilege on, by whatever way.
+        reached = [name for table in self.relations for name in self.closed(table, table.columns)]
+        yield "can reach what this board closes: {0}", reached, refused
+        powers = [power for each in self.grants for power in self._powers(each)]
+        is_only_of_rows = all(power.split(" on ")[0] in _WRITES for power in powers)
+        yield "may do more than this source needs: {0}", powers, forced if is_only_of_rows else worst
 
 
 def account_of(ask: Ask) -> str:
@@ -258,5 +235,5 @@ def read_login(ask: Ask, access: Access, database: str, *, writes: bool, account
             raise
         rows = []
     grants = parse_grants(str(row[0]) for row in rows)
-    catalog = read_catalog(ask, access, () if account else grants)
-    return Login(account or account_of(ask), grants, catalog, database, writes)
+    relations = () if access.is_whole else tuple(_relations(ask, () if account else grants))
+    return Login(access, relations, account or account_of(ask), grants, database, writes)

@@ -6,15 +6,15 @@ keys do, columns that hold copies of rows, sequences, and who else may read.
 
 import json
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Final
 
 from pegboard.core.database import Access, Finding, FindingSeverity
-from pegboard.providers.builtin.database.catalog_relations import CatalogRelation, open_columns
-from pegboard.providers.builtin.database.server import NEW_LOGIN_PHRASE, first_names
+from pegboard.providers.builtin.database.catalog_relations import Catalog, CatalogRelation
+from pegboard.providers.builtin.database.server import NEW_LOGIN_PHRASE, LoginFault, login_findings
 
 _MINE: Final = """
 WITH RECURSIVE login AS (SELECT coalesce(max(oid::bigint), 0)::oid AS oid FROM pg_roles WHERE rolname = $1),
@@ -126,25 +126,14 @@ class OpenNames:
 
 
 @dataclass(frozen=True)
-class Privileges:
+class Privileges(Catalog[PgRelation]):
     """What a server's catalog says of one login, and what the board wants of it."""
 
     role: str
     path: tuple[str, ...]
     """Schemas of names without one, for the session that asks."""
     login: Mapping[str, Any]
-    relations: tuple[PgRelation, ...]
-    access: Access
     writes: bool
-
-    @cached_property
-    def open_columns(self) -> Mapping[Hashable, tuple[str, ...]]:
-        """Of each relation of which something is open."""
-        return open_columns(self.relations, self.access)
-
-    def is_open(self, each: PgRelation) -> bool:
-        """The whole of it."""
-        return each.is_whole(self.open_columns)
 
     @cached_property
     def open_names(self) -> OpenNames | None:
@@ -152,30 +141,22 @@ class Privileges:
         if self.access.is_whole:
             return None
         columns, closed_columns = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
-        some = [each for each in self.relations if each.id in self.open_columns]
+        some = [each for each in self.relations if each.id in self.opened]
         for each in some:
             for name in each.columns:
-                (columns if name in self.open_columns[each.id] else closed_columns)[each.name].append(name)
+                (columns if name in self.opened[each.id] else closed_columns)[each.name].append(name)
         shut = [each for each in self.relations if not self.is_open(each)]
         tables = {each.title for each in some} | {each.name for each in some if each.schema in self.path}
         names = {name for each in shut for name in (each.schema, each.name, *each.columns)}
-        known = {name for each in some for name in (each.schema, each.name, *self.open_columns[each.id])}
+        known = {name for each in some for name in (each.schema, each.name, *self.opened[each.id])}
         whole = {each.name for each in self.relations if self.is_open(each)} - {each.name for each in shut}
         types = frozenset(self.login["types"]) | whole
         return OpenNames(frozenset(tables), columns, closed_columns, frozenset(names - known), types)
 
     def findings(self) -> tuple[Finding, ...]:
-        """One for each kind of what the login may do and should not; the first has the script that ends them all."""
-        found = [one for one in self._kinds() if one[1]]
-        script = tuple(self.script()) if found and not self.login["is_first"] else ()
-        return tuple(
-            Finding(
-                f"The login {self.role!r} {words.format(first_names(names))}.", severity, script if number == 0 else ()
-            )
-            for number, (words, names, severity) in enumerate(found)
-        )
+        return login_findings(repr(self.role), self._faults(), () if self.login["is_first"] else self.script())
 
-    def _kinds(self) -> Iterator[tuple[str, list[str], FindingSeverity]]:
+    def _faults(self) -> Iterator[LoginFault]:
         login, is_whole = self.login, self.access.is_whole
         refused, forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
         worst = forced if is_whole else refused
@@ -188,7 +169,7 @@ class Privileges:
         yield "has powers that a source does not need, of its own or as a member: {0}", powers, worst
         yield "owns what it asks, and so may do everything with it: {0}", login["owned"], worst
         words = "can read what the board closes, or what shows it: {0}. Name a view in `allow` if that is meant"
-        yield words, [*self._closed_but_readable()], refused
+        yield words, [name for each in self._read_too_much() for name in self.closed(each, each.readable)], refused
         functions = [] if is_whole else login["definers"]
         yield "may call functions that read with other rights than its own: {0}", functions, refused
         more = [f"{what} ON {each.title}" for each in self.relations for what in self._excess(each)]
@@ -196,13 +177,7 @@ class Privileges:
         yield words, [*more, *login["more"]], forced
 
     def _read_too_much(self) -> list[PgRelation]:
-        return [each for each in self.relations if set(each.readable).difference(self.open_columns.get(each.id, ()))]
-
-    def _closed_but_readable(self) -> Iterator[str]:
-        for each in self._read_too_much():
-            opened = self.open_columns.get(each.id)
-            closed = [] if opened is None else [name for name in each.readable if name not in opened]
-            yield from [each.title] if opened is None else [f"{each.title}.{name}" for name in closed]
+        return [each for each in self.relations if set(each.readable).difference(self.opened.get(each.id, ()))]
 
     def _excess(self, each: PgRelation) -> tuple[str, ...]:
         if each.kind == "f":
@@ -235,7 +210,7 @@ class Privileges:
             if tables:
                 yield f"REVOKE {what} ON {_list(tables)} FROM PUBLIC"
         yield f"GRANT CONNECT ON DATABASE {database} TO {role}"
-        opened = [each for each in self.relations if each.id in self.open_columns]
+        opened = [each for each in self.relations if each.id in self.opened]
         # What extensions bring is open without a grant.
         opened = [each for each in opened if self.access.opens(each.schema, each.name)]
         for schema, found in groupby(opened, lambda each: each.schema):
@@ -253,7 +228,7 @@ class Privileges:
             yield f"GRANT SELECT ON {_list(whole)} TO {role}"
         for each in tables:
             if not self.is_open(each):
-                yield f"GRANT SELECT ({', '.join(map(quoted, self.open_columns[each.id]))}) ON {each.sql} TO {role}"
+                yield f"GRANT SELECT ({', '.join(map(quoted, self.opened[each.id]))}) ON {each.sql} TO {role}"
         if self.writes and (changed := [each for each in whole if each.kind in "rp"]):
             yield f"GRANT INSERT, UPDATE, DELETE ON {_list(changed)} TO {role}"
             yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {quoted(schema)} TO {role}"
@@ -267,7 +242,7 @@ async def read_privileges(connection: Any, access: Access, role: str | None = No
     login = json.loads(await connection.fetchval(_LOGIN, role))
     rows: Any = await connection.fetch(_RELATIONS, role)
     relations = [PgRelation(*map(_frozen, row)) for row in rows]
-    return Privileges(role, tuple(path), login, tuple(relations), access, writes)
+    return Privileges(access, relations, role, tuple(path), login, writes)
 
 
 def _frozen(value: Any) -> Any:
