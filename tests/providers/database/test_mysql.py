@@ -62,6 +62,7 @@ async def test_parameters_are_bound_and_no_text_gets_out_of_its_place(mysql: Sho
         await engine.run("SELECT ?, ?, ?, ?", [1, 1.5, True, None], LIMITS),
         await engine.run("SELECT id FROM orders ORDER BY id LIMIT ?", [2], LIMITS),
         await engine.run("SELECT ?", [], LIMITS),
+        await engine.run("SELECT ?", ["\ud800"], LIMITS),
     ]
     named = await engine.run("SELECT 1", {"a": 1}, LIMITS)
     assert [told.rows if isinstance(told, Rows) else told for told in answers] == [
@@ -69,6 +70,7 @@ async def test_parameters_are_bound_and_no_text_gets_out_of_its_place(mysql: Sho
         ((1, 1.5, 1, None),),
         ((1,), (2,)),
         Failed(miscounted(1, 0, "?"), None, Fault.PARAMETERS),
+        Failed("Parameter 1 is not a value that SQL can hold.", None, Fault.PARAMETERS),
     ]
     assert isinstance(named, Failed)
     assert (named.fault, "write ? in the statement" in named.message) == (Fault.PARAMETERS, True)

@@ -147,13 +147,42 @@ async def test_a_closed_column_is_answered_by_the_server_as_one_that_does_not_ex
         "EXPLAIN SELECT ssn FROM people",
         "SELECT ssn FROM people, generate_series(1, 2)",
         "WITH people AS (SELECT ssn FROM people) SELECT * FROM people",
+        "SELECT nme, ssn FROM people",
+        "SELECT ssn, nme FROM people",
+        'SELECT p."ssn" FROM people p, orders o WHERE o.note = 5',
+        "SELECT * FROM ssn.ssn",
     ]
     other = [road.replace("ssn", "sns") for road in closed]
     there, nowhere = await asked(shop, closed, SHUT), await asked(shop, other, SHUT)
     assert [road for road, told in zip(closed, there, strict=True) if isinstance(told, Rows)] == []
     assert [repr(told) for told in there] == [repr(told).replace("sns", "ssn") for told in nowhere]
+    counted = [
+        "SELECT * FROM people UNION SELECT 1",
+        "SELECT * FROM people UNION SELECT 1, 2, 3, 4",
+        "SELECT * FROM people ORDER BY 5",
+        "SELECT p = ROW(1, 2) FROM people p",
+    ]
+    counted += [f"SELECT U&\"!00{letters}\" UESCAPE '!' FROM people" for letters in ("73sn", "73ns")]
+    assert {repr(told) for told in await asked(shop, counted, SHUT)} == {repr(answers[0])}
     said = 'column "ssn" does not exist (or cannot be read); people has id, name, city'
     assert there[0] == Failed(said, None, Fault.NO_COLUMN, "ssn")
+
+
+@pytest.mark.behaviour("databases.benign", "databases.closed_columns")
+async def test_a_name_that_is_closed_may_be_given_to_something_else(shop: Shop) -> None:
+    fine, alias, table, *failed = await asked(
+        shop,
+        [
+            'SELECT p."name" FROM public."people" AS p WHERE p."city" = \'Bonn\'',
+            "SELECT max(name) AS ssn FROM people",
+            "WITH secret AS (SELECT 1 AS a) SELECT * FROM secret",
+            "SELECT name, 1/0 AS ssn FROM people",
+            "WITH total AS (SELECT 1 AS a) SELECT o.total / 0 FROM orders o, total",
+        ],
+        SHUT,
+    )
+    assert [told.rows for told in (fine, alias, table) if isinstance(told, Rows)] == [(("Ann",),), (("Cid",),), ((1,),)]
+    assert failed == [Failed("division by zero")] * 2
 
 
 @pytest.mark.behaviour("databases.catalogue_is_narrowed")

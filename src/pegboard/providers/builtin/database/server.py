@@ -114,10 +114,15 @@ def unreadable_text(statement: str) -> Refused | None:
     if len(statement) > MAX_STATEMENT_LENGTH:
         why = f"The statement has {len(statement):,} characters; {MAX_STATEMENT_LENGTH:,} are taken."
         return Refused(why, "Bind long values as parameters, and ask in several statements.")
-    if "\0" in statement or any("\ud800" <= character <= "\udfff" for character in statement):
+    if "\0" in statement or not is_unicode(statement):
         why = "The statement holds a character that no database takes (NUL or half a surrogate)."
         return Refused(why, "Leave it out.")
     return None
+
+
+def is_unicode(text: str) -> bool:
+    """Whether it is without halves of surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def writes_refused(verb: str) -> Refused:

@@ -10,7 +10,7 @@ from pymysql.converters import conversions
 from pegboard.core.database import Failed, Fault
 from pegboard.ports.databases import Parameters
 from pegboard.providers.builtin.database.names import names
-from pegboard.providers.builtin.database.server import values_in_order
+from pegboard.providers.builtin.database.server import is_unicode, values_in_order
 
 from .statement import Statement
 
@@ -78,7 +78,7 @@ def _literal(value: Any) -> str | None:
             return repr(value) if math.isfinite(value) else None
         case list() | dict():
             return _literal(json.dumps(value, ensure_ascii=False))
-        case str():
-            digits = value.encode(errors="surrogatepass").hex()
+        case str() if is_unicode(value):
+            digits = value.encode().hex()
             return f"_utf8mb4 0x{digits}" if digits else "''"
     return None

@@ -24,12 +24,13 @@ _FAULTS: Final = {
 _NAME: Final = re.compile(r'(?:relation|column) (?:"(?P<quoted>[^"]+)"|(?P<bare>[^\s("]+))')
 _WORD: Final = re.compile(r"\w+")
 _QUOTED: Final = re.compile(r'"([^"]*)"')
-_ESCAPED: Final = re.compile(r"\\([0-9A-Fa-f]{4})")
 ABSENT_STATES: Final = frozenset({"42P01", "42703"})
 """A table or a column that does not exist."""
 DENIED_STATE: Final = "42501"
 _UNCLEAR_STATES: Final = frozenset({DENIED_STATE, "42704", "3F000"})
 """Something that is closed, or a type or schema that does not exist."""
+_ROW_STATES: Final = frozenset({"42601", "42804", "42P10"})
+"""These may count the columns of a row, or tell their types."""
 _ABSENT: Final = re.compile(r"pegboard_absent_(\d+)_")
 
 
@@ -79,9 +80,7 @@ def written_again(failure: Failed, names: Sequence[str]) -> Failed:
 
 
 def _word(token: str) -> str:
-    """A name as the server knows it. No other token is like one."""
-    if token.startswith(('U&"', 'u&"')):
-        return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), token[3:-1])
+    """A name as the server knows it, unless it is written in escapes. No other token is like one."""
     return token[1:-1].replace('""', '"') if token.startswith('"') else token.lower()
 
 
@@ -93,9 +92,12 @@ def discreet_failure(answer: Failed, state: str, statement: Statement, open_name
     """The same answer for what is closed as for what does not exist."""
     if state == DENIED_STATE and statement.writes:
         return Failed(DENIED)
+    written = dict.fromkeys(_word(statement.text[token.start : token.end + 1]) for token in scan(statement.text))
+    tables = [name for name in written if name in open_names.columns]
+    is_of_rows = state in _ROW_STATES and any(open_names.closed_columns.get(name) for name in tables)
+    if is_of_rows or ('u&"' in statement.text.lower() and state.startswith("42")):
+        state = DENIED_STATE
     if state in _UNCLEAR_STATES | ABSENT_STATES:
-        written = dict.fromkeys(_word(statement.text[token.start : token.end + 1]) for token in scan(statement.text))
-        tables = [name for name in written if name in open_names.columns]
         lists = [f"; {name} has {', '.join(open_names.columns[name])}" for name in tables]
         if state in _UNCLEAR_STATES:
             why = "Something that the statement names does not exist or cannot be read, and * means every column"

@@ -153,9 +153,7 @@ def _written(schema: str | None, name: str) -> str:
     return name if schema is None else f"{schema}.{name}"
 
 
-def _refused_type(node: Any, open_names: OpenNames | None) -> Refused | Failed | None:
-    if node.pct_type or not node.names:
-        return Refused("A type copied from a column (%TYPE) is not read here.", "Name the type itself.")
+def _refused_type(node: Any, open_names: OpenNames | None) -> Failed | None:
     name = node.names[-1].sval.lstrip("_")
     if open_names is None or name in open_names.types:
         return None
