@@ -5,6 +5,7 @@ Decided by tables, and on the safe side: a view that reads a closed table, or on
 `allow` names it; so are the generated columns of a table with a closed column. A login has no roles.
 """
 
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -23,6 +24,8 @@ from pegboard.providers.builtin.database.names import names
 from pegboard.providers.builtin.database.server import LoginFault, login_findings
 
 from .statement import PartialTables
+
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it logs what it cannot read
 
 Ask: TypeAlias = Callable[[str], Sequence[tuple[Any, ...]]]
 Pair: TypeAlias = tuple[str, str]
@@ -107,10 +110,11 @@ def _sources(definition: str) -> Collection[Pair]:
     """What a view reads, as far as that can be known: a stored function may read more."""
     try:
         tree = parse_one(definition, dialect="mysql")
-    except (SqlglotError, RecursionError, ValueError):
+    except (SqlglotError, RecursionError, AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return _UNKNOWN  # it falls over what it does not know
+    if _STORED_CALL.search(definition) or not isinstance(tree, exp.Query):
         return _UNKNOWN
-    tables = frozenset((each.db, each.name) for each in tree.find_all(exp.Table) if each.db)
-    return _UNKNOWN if _STORED_CALL.search(definition) else tables
+    return frozenset((each.db, each.name) for each in tree.find_all(exp.Table) if each.db)
 
 
 @dataclass(frozen=True)
