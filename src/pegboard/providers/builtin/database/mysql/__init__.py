@@ -3,7 +3,7 @@ Imported only where such a source is opened.
 """
 
 from .engine import MysqlEngine
-from .roles import MysqlRoleManager
+from .privileges import MysqlRoleManager
 
 mysql_engine = MysqlEngine
 mysql_role_manager = MysqlRoleManager

@@ -9,20 +9,28 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
 from itertools import product
 from typing import Any, Final, TypeAlias
 
-from pymysql import MySQLError
+import anyio.to_thread
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from pegboard.core.database import Access, Finding, FindingSeverity
+from pegboard.ports.databases import RoleScript, SourceError
 from pegboard.providers.builtin.database.catalog_relations import Catalog, CatalogRelation
 from pegboard.providers.builtin.database.names import names
-from pegboard.providers.builtin.database.server import LoginFault, login_findings
+from pegboard.providers.builtin.database.server import (
+    CATALOG_TIMEOUT_S,
+    NEW_LOGIN_PHRASE,
+    LoginFault,
+    ServerRoleManager,
+    login_findings,
+)
 
+from .connection import DRIVER_ERRORS, Address, MeteredConnection, connect, fetch, parse_address
 from .statement import PartialTables
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it logs what it cannot read
@@ -234,10 +242,53 @@ def read_login(ask: Ask, access: Access, database: str, *, writes: bool, account
     """The one that asks, or another as an administrator sees it; it need not exist yet."""
     try:
         rows = ask(f"SHOW GRANTS FOR {account}" if account else "SHOW GRANTS")
-    except MySQLError as error:
+    except DRIVER_ERRORS as error:
         if error.args[0] != _NO_SUCH_GRANT:
             raise
         rows = []
     grants = parse_grants(str(row[0]) for row in rows)
     relations = () if access.is_whole else tuple(_relations(ask, () if account else grants))
     return Login(access, relations, account or account_of(ask), grants, database, writes)
+
+
+class MysqlRoleManager(ServerRoleManager):
+    async def _script(self, admin_url: str | None, *, applies: bool) -> RoleScript:
+        return await anyio.to_thread.run_sync(self._run, parse_address(self._url), admin_url, applies)
+
+    def _run(self, own: Address, admin_url: str | None, applies: bool) -> RoleScript:
+        if not own.database and self._access.is_whole:
+            raise SourceError("The URL of the source names no database. Write the one that is to be read into it.")
+        # Neither an administrator nor a login to be created needs to get into the database.
+        address = replace(parse_address(admin_url), database="") if admin_url else own
+        connection = connect(address, CATALOG_TIMEOUT_S)
+        try:
+            connection.query(QUOTED_GRANTS)
+            ask, account = partial(fetch, connection), _account(connection, own) if admin_url else None
+            login = read_login(ask, self._access, own.database, writes=self._writes, account=account)
+            if login.is_administrator:
+                raise SourceError(
+                    f"{login.account} administers the server: nothing is taken from it. Write another login into the "
+                    "URL of the source, for example pegboard_reader."
+                )
+            create, statements = f"CREATE USER IF NOT EXISTS {login.account} IDENTIFIED BY ", login.script()
+            for statement in (create + connection.escape(own.password), *statements) if applies else ():
+                connection.query(statement)
+            return RoleScript(login.account, (f"{create}'{NEW_LOGIN_PHRASE}'", *statements))
+        except DRIVER_ERRORS as error:
+            raise SourceError(f"{address.title}: {error.args[-1] if error.args else error}") from error
+        finally:
+            connection.end()
+
+
+def _account(connection: MeteredConnection, own: Address) -> str:
+    """The account that the server takes the login for; else the first of its name; else one from anywhere."""
+    try:
+        login = connect(replace(own, database=""), CATALOG_TIMEOUT_S)
+    except SourceError:
+        question = "SELECT Host FROM mysql.user WHERE User = %s AND Host <> '' ORDER BY Host"
+        hosts = [str(row[0]) for row in fetch(connection, question, (own.user,))]
+        return f"{quote(own.user)}@{quote(*hosts[:1] or '%')}"
+    try:
+        return account_of(partial(fetch, login))
+    finally:
+        login.end()

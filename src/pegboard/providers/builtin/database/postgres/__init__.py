@@ -3,7 +3,7 @@ Imported only where such a source is opened.
 """
 
 from .engine import PostgresEngine
-from .roles import PostgresRoleManager
+from .privileges import PostgresRoleManager
 
 postgresql_engine = PostgresEngine
 postgresql_role_manager = PostgresRoleManager
