@@ -77,7 +77,7 @@ R = TypeVar("R", bound=CatalogRelation)
 
 
 @dataclass(frozen=True)
-class Catalog(Generic[R]):
+class RelationCatalog(Generic[R]):
     """Tables and views that somebody sees, and what of them is open."""
 
     access: Access

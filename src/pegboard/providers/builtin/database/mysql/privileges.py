@@ -20,7 +20,7 @@ from sqlglot.errors import SqlglotError
 
 from pegboard.core.database import Access, Finding, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceError
-from pegboard.providers.builtin.database.catalog_relations import Catalog, CatalogRelation
+from pegboard.providers.builtin.database.catalog_relations import CatalogRelation, RelationCatalog
 from pegboard.providers.builtin.database.names import names
 from pegboard.providers.builtin.database.server import (
     CATALOG_TIMEOUT_S,
@@ -126,7 +126,7 @@ def _sources(definition: str) -> Collection[Pair]:
 
 
 @dataclass(frozen=True)
-class MysqlCatalog(Catalog[CatalogRelation]):
+class MysqlCatalog(RelationCatalog[CatalogRelation]):
     """Empty where nothing is closed."""
 
     @cached_property

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from pegboard.core.database import Access, Finding, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceError
-from pegboard.providers.builtin.database.catalog_relations import Catalog, CatalogRelation
+from pegboard.providers.builtin.database.catalog_relations import CatalogRelation, RelationCatalog
 from pegboard.providers.builtin.database.server import NEW_LOGIN_PHRASE, LoginFault, ServerRoleManager, login_findings
 
 from .connection import DRIVER_ERRORS, connect, place
@@ -130,7 +130,7 @@ class OpenNames:
 
 
 @dataclass(frozen=True)
-class Privileges(Catalog[PgRelation]):
+class Privileges(RelationCatalog[PgRelation]):
     """What a server's catalog says of one login, and what the board wants of it."""
 
     role: str
