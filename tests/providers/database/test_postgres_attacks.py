@@ -106,7 +106,7 @@ async def test_views_partitions_and_functions_lead_to_nothing_closed(shop: Shop)
     assert [road for road, told in zip(roads, answers, strict=True) if isinstance(told, Rows)] == []
     for name in ("secret_view", "people_ssns", "people_fine", "ledger", "vault_child", "counter", "hr.pay"):
         (told,) = await asked(shop, [f"SELECT * FROM {name}"], SHUT)
-        assert told == Failed(f'relation "{name}" does not exist (or cannot be read)', None, Fault.NO_TABLE, name)
+        assert told == Failed(f'relation "{name}" does not exist (or cannot be read)', 14, Fault.NO_TABLE, name)
     (fine,) = await asked(shop, ["SELECT name, city FROM people ORDER BY 1"], SHUT)
     assert isinstance(fine, Rows)
     assert fine.rows == (("Ann", "Bonn"), ("Bob", "Köln"), ("Cid", "Ulm"))
@@ -156,6 +156,14 @@ async def test_a_closed_column_is_answered_by_the_server_as_one_that_does_not_ex
     there, nowhere = await asked(shop, closed, SHUT), await asked(shop, other, SHUT)
     assert [road for road, told in zip(closed, there, strict=True) if isinstance(told, Rows)] == []
     assert [repr(told) for told in there] == [repr(told).replace("sns", "ssn") for told in nowhere]
+    (later,) = await asked(
+        shop, ["SELECT 'é', ssn, p.nme /* ssn */ FROM people p WHERE p.ssn = 'x' AND p.ssn > p.nme"], SHUT
+    )
+    assert isinstance(later, Failed)
+    assert (later.position, later.name) == (12, "ssn")
+    (later,) = await asked(shop, ["SELECT max(name) AS ssn, 'ssn' FROM people p ORDER BY p.nme"], SHUT)
+    assert isinstance(later, Failed)
+    assert (later.position, later.name) == (54, "p.nme")
     counted = [
         "SELECT * FROM people UNION SELECT 1",
         "SELECT * FROM people UNION SELECT 1, 2, 3, 4",
@@ -165,7 +173,7 @@ async def test_a_closed_column_is_answered_by_the_server_as_one_that_does_not_ex
     counted += [f"SELECT U&\"!00{letters}\" UESCAPE '!' FROM people" for letters in ("73sn", "73ns")]
     assert {repr(told) for told in await asked(shop, counted, SHUT)} == {repr(answers[0])}
     said = 'column "ssn" does not exist (or cannot be read); people has id, name, city'
-    assert there[0] == Failed(said, None, Fault.NO_COLUMN, "ssn")
+    assert there[0] == Failed(said, 7, Fault.NO_COLUMN, "ssn")
 
 
 @pytest.mark.behaviour("databases.benign", "databases.closed_columns")

@@ -36,15 +36,7 @@ from pegboard.providers.builtin.database.server import (
 from pegboard.providers.builtin.database.unreadable import DENIED, WAITS
 
 from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, connect, place
-from .errors import (
-    ABSENT_STATES,
-    DENIED_STATE,
-    discreet_failure,
-    names_closed,
-    rename_closed,
-    server_failure,
-    written_again,
-)
+from .errors import ABSENT_STATES, DENIED_STATE, discreet_failure, names_closed, rename_closed, server_failure
 from .privileges import OpenNames, read_privileges
 from .statement import Statement, read_statement
 from .values import bind, type_name
@@ -159,15 +151,15 @@ class PostgresEngine(ServerEngine):
             return Failed(DENIED) if state == DENIED_STATE and read.writes else failed
         if failed.fault is Fault.UNAVAILABLE:
             return failed
-        (text, names), other = rename_closed(read, self._open_names), ""
-        if names:
+        renamed, other = rename_closed(read, self._open_names), ""
+        if renamed.names:
             async with self._connection() as connection:
                 try:
-                    await connection.prepare(text, name="")
+                    await connection.prepare(renamed.text, name="")
                 except asyncpg.PostgresError as error:
                     other = error.sqlstate or ""
                     if other in ABSENT_STATES:
-                        failed, state = written_again(server_failure(error, hints=False), names), other
+                        failed, state = renamed.as_written(server_failure(error, hints=False)), other
             if state.startswith("42") and state != other:
                 state = DENIED_STATE
         return discreet_failure(failed, state, read, self._open_names)

@@ -1,8 +1,8 @@
 """What a PostgreSQL server says of a failure, as an answer that names nothing which the login may not read."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 import asyncpg
@@ -50,10 +50,31 @@ def server_failure(error: BaseException, *, hints: bool = True) -> Failed:
     return Failed(words, int(position) - 1 if position else None, fault, name)
 
 
-def rename_closed(statement: Statement, open_names: OpenNames) -> tuple[str, Sequence[str]]:
-    """The statement with names that nothing has in place of closed ones, and those that were closed: what the server
-    says of it is what it would say if nothing were closed, but absent. A table that does not exist takes the same
-    way."""
+@dataclass(frozen=True)
+class RenamedStatement:
+    """A statement with names that nothing has in place of closed ones: what the server says of it is what it would say
+    if they were absent. A table that does not exist takes the same way."""
+
+    text: str
+    names: tuple[str, ...]
+    """That were replaced, in the order of the numbers in the others."""
+    growth: tuple[tuple[int, int], ...]
+    """Where a name was, and how much longer the other one is."""
+
+    def as_written(self, failure: Failed) -> Failed:
+        """What the server said, about the statement as it was."""
+        message, name = [
+            _ABSENT.sub(lambda found: self.names[int(found[1])], words)
+            for words in (failure.message, failure.name or "")
+        ]
+        moved = 0
+        for start, longer in self.growth:
+            moved += longer if failure.position is not None and start + moved < failure.position else 0
+        position = None if failure.position is None else failure.position - moved
+        return Failed(message, position, failure.fault, name or None)
+
+
+def rename_closed(statement: Statement, open_names: OpenNames) -> RenamedStatement:
     text, tables = statement.text, statement.tables - open_names.tables
     tokens = [token for token in scan(text) if not token.name.endswith("COMMENT")]
     words = [_word(text[token.start : token.end + 1]) for token in tokens]
@@ -65,18 +86,13 @@ def rename_closed(statement: Statement, open_names: OpenNames) -> tuple[str, Seq
             closed |= {place - 2, place}
         elif word in columns or (word in tables and not is_qualified):
             closed.add(place)
+    growth = list[tuple[int, int]]()
     for place in sorted(closed, reverse=True):
+        start, end = tokens[place].start, tokens[place].end + 1
         name = f"pegboard_absent_{numbers.setdefault(words[place], len(numbers))}_"
-        text = text[: tokens[place].start] + name + text[tokens[place].end + 1 :]
-    return text, tuple(numbers)
-
-
-def written_again(failure: Failed, names: Sequence[str]) -> Failed:
-    """About the statement as it was, before these names were replaced."""
-    message, name = [
-        _ABSENT.sub(lambda found: names[int(found[1])], words) for words in (failure.message, failure.name or "")
-    ]
-    return replace(failure, message=message, name=name or None)
+        text = text[:start] + name + text[end:]
+        growth.insert(0, (start, len(name) - (end - start)))
+    return RenamedStatement(text, tuple(numbers), tuple(growth))
 
 
 def _word(token: str) -> str:
@@ -102,7 +118,7 @@ def discreet_failure(answer: Failed, state: str, statement: Statement, open_name
         if state in _UNCLEAR_STATES:
             why = "Something that the statement names does not exist or cannot be read, and * means every column"
             return Failed(why + "".join(lists))
-        return replace(answer, message=f"{answer.message} (or cannot be read){''.join(lists)}", position=None)
+        return replace(answer, message=f"{answer.message} (or cannot be read){''.join(lists)}")
     foreign = next((found for found in _QUOTED.finditer(answer.message) if found[1] not in statement.text), None)
     if foreign is None:
         return answer
