@@ -13,7 +13,7 @@ from tests.config.loading import FOLDER
 from tests.support.collect_failures import each_case
 
 from pegboard.config import keys
-from pegboard.config.schema import FILE, json_schema, json_schema_text
+from pegboard.config.schema import SETTINGS_SCHEMA_FILE, settings_schema, settings_schema_text
 from pegboard.config.section import NameOrOptional, Section
 from pegboard.config.settings import Broken, Settings, load, load_text, parse
 from pegboard.config.shape import ListOf, MapOf, OrFalse, Text
@@ -24,7 +24,7 @@ from pegboard.core.reference import reference
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "reference" / "settings.md"
-VALIDATOR = jsonschema_rs.Draft202012Validator(json_schema(), validate_formats=True)
+VALIDATOR = jsonschema_rs.Draft202012Validator(settings_schema(), validate_formats=True)
 
 
 def fits(text: str) -> bool:
@@ -39,8 +39,10 @@ def loads(text: str) -> bool:
 
 @pytest.mark.behaviour("config.json_schema")
 def test_the_published_schema_is_the_one_the_keys_describe() -> None:
-    assert FILE.read_text("utf-8") == json_schema_text(), "Write it again with: python -m pegboard.config.schema"
-    jsonschema_rs.meta.validate(json_schema())
+    assert SETTINGS_SCHEMA_FILE.read_text("utf-8") == settings_schema_text(), (
+        "Write it again with: python -m pegboard.config.schema"
+    )
+    jsonschema_rs.meta.validate(settings_schema())
 
 
 def examples() -> list[str]:
@@ -305,7 +307,7 @@ def test_every_key_of_the_schema_has_a_description() -> None:
             for inner in schema:
                 yield from undescribed(inner, at)
 
-    assert [*undescribed(json.loads(json_schema_text()), "")] == []
+    assert [*undescribed(json.loads(settings_schema_text()), "")] == []
 
 
 def test_a_broken_text_prints_as_its_problems() -> None:

@@ -8,10 +8,10 @@ from pegboard.core.tool import JsonObject
 
 from .keys import PEGBOARD
 
-FILE: Final = Path(__file__).with_name("pegboard.schema.json")
+SETTINGS_SCHEMA_FILE: Final = Path(__file__).with_name("pegboard.schema.json")
 
 
-def json_schema() -> JsonObject:
+def settings_schema() -> JsonObject:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pegboard.yaml",
@@ -19,9 +19,9 @@ def json_schema() -> JsonObject:
     }
 
 
-def json_schema_text() -> str:
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+def settings_schema_text() -> str:
+    return json.dumps(settings_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
-    FILE.write_text(json_schema_text(), encoding="utf-8")
+    SETTINGS_SCHEMA_FILE.write_text(settings_schema_text(), encoding="utf-8")

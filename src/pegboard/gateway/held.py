@@ -49,9 +49,9 @@ class Arrivals:
         there = tuple(listings)
         fresh = [each for each in there if self._seen.get(each.source, NOTHING) is not each.offers]
         self._turn += bool(fresh)
-        for listing in fresh:
-            offers = self._seen[listing.source] = listing.offers
-            known = self._since.setdefault(listing.source, {})
+        for current in fresh:
+            offers = self._seen[current.source] = current.offers
+            known = self._since.setdefault(current.source, {})
             now = [*(each.uri for each in offers.resources), *(each.pattern for each in offers.templates)]
             for key in now:
                 known.setdefault(key, self._turn)

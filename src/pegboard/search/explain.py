@@ -75,10 +75,10 @@ def _shares(matches: Matches, position: int, said: list[tuple[str, Field, int]])
     terms, shares = [*matches.query.terms], dict[str, float]()
     for number, gain in _gains(matches, position):
         counts = _fields(terms[number], said)
-        amounts = {field: count * float(worths[field]) for field, count in counts.items()}
+        amounts = {document_field: count * float(worths[document_field]) for document_field, count in counts.items()}
         whole = sum(amounts.values())
-        for field, amount in amounts.items():
-            name = STACKED[field]
+        for document_field, amount in amounts.items():
+            name = STACKED[document_field]
             shares[name] = shares.get(name, 0.0) + weights[number] * gain * amount / whole
     whole = sum(shares.values())
     return {name: share / whole for name, share in shares.items()} if whole else {}
@@ -120,9 +120,9 @@ def _fields(term: str, said: list[tuple[str, Field, int]]) -> dict[Field, int]:
     """Where the term is, or a longer word that begins so."""
     longer = begins(term)
     counts: dict[Field, int] = {}
-    for word, field, count in said:
+    for word, document_field, count in said:
         if word == term or (longer and word.startswith(term)):
-            counts[field] = counts.get(field, 0) + count
+            counts[document_field] = counts.get(document_field, 0) + count
     return dict(sorted(counts.items()))
 
 

@@ -12,11 +12,11 @@ from tests.config.manifest.reading import FOLDER
 from tests.support.collect_failures import each_case
 
 from pegboard.config.manifest import Manifest, read_manifest, written
-from pegboard.config.manifest.schema import FILE, json_schema, json_schema_text
+from pegboard.config.manifest.schema import TOOLSET_SCHEMA_FILE, toolset_schema, toolset_schema_text
 from pegboard.config.settings import parse
 from pegboard.config.tree import plain
 
-VALIDATOR = jsonschema_rs.Draft202012Validator(json_schema(), validate_formats=True)
+VALIDATOR = jsonschema_rs.Draft202012Validator(toolset_schema(), validate_formats=True)
 
 
 def fits(text: str) -> bool:
@@ -32,8 +32,8 @@ def reads(text: str) -> bool:
 @pytest.mark.behaviour("toolsets.manifest_schema")
 def test_the_published_schema_is_the_one_the_keys_describe() -> None:
     asked = "Write it again with: python -m pegboard.config.manifest.schema"
-    assert FILE.read_text("utf-8") == json_schema_text(), asked
-    jsonschema_rs.meta.validate(json_schema())
+    assert TOOLSET_SCHEMA_FILE.read_text("utf-8") == toolset_schema_text(), asked
+    jsonschema_rs.meta.validate(toolset_schema())
 
 
 TOOL = 'id: a\ntools: [{id: t, entrypoint: "m:f", %s}]'
@@ -191,4 +191,4 @@ def test_every_key_of_the_schema_has_a_description() -> None:
             for inner in schema:
                 yield from undescribed(inner, at)
 
-    assert [*undescribed(json.loads(json_schema_text()), "")] == []
+    assert [*undescribed(json.loads(toolset_schema_text()), "")] == []

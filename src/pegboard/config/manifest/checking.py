@@ -39,18 +39,18 @@ def _near_module(wanted: str, files: frozenset[str]) -> str:
 
 
 def _of_servers(manifest: Manifest, files: frozenset[str]) -> Iterator[Problem]:
-    for place, server in enumerate(manifest.servers):
-        if not isinstance(server.connection, Stdio):
+    for place, each in enumerate(manifest.servers):
+        if not isinstance(each.connection, Stdio):
             continue
         at = f"mcp_servers[{place}]"
-        command = _inside(server.connection.command, manifest)
+        command = _inside(each.connection.command, manifest)
         if command is not None and command not in files:
             what = f"there is no file {command!r} in the toolset.{_near(command, files)}"
-            yield Problem(manifest.file, _line(server), f"{at}.command", what)
-        folder = None if server.connection.cwd is None else _inside(server.connection.cwd, manifest)
+            yield Problem(manifest.file, _line(each), f"{at}.command", what)
+        folder = None if each.connection.cwd is None else _inside(each.connection.cwd, manifest)
         if folder is not None and folder != "." and not any(name.startswith(f"{folder}/") for name in files):
             what = f"there is no folder {folder!r} in the toolset. Add it, or correct the path."
-            yield Problem(manifest.file, _line(server), f"{at}.cwd", what)
+            yield Problem(manifest.file, _line(each), f"{at}.cwd", what)
 
 
 def _inside(path: str, manifest: Manifest) -> str | None:

@@ -38,8 +38,8 @@ def remarks(manifest: Manifest, values: Values, tell: Telling) -> Manifest:
 
 
 def _texts(manifest: Manifest, values: Values) -> Iterator[tuple[Placed[Values], Iterable[str]]]:
-    for said, server in zip(values.value(keys.MCP_SERVERS, ()), manifest.servers, strict=True):
-        yield said, texts_of(server.connection)
+    for said, each in zip(values.value(keys.MCP_SERVERS, ()), manifest.servers, strict=True):
+        yield said, texts_of(each.connection)
     for said, container in zip(values.value(keys.CONTAINERS, ()), manifest.containers, strict=True):
         yield said, (*container.image.args, *container.image.env.values())
     rows = values.value(keys.TOOL_OVERRIDES, ())

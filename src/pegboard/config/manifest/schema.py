@@ -8,7 +8,7 @@ from pegboard.core.tool import Json, JsonObject
 
 from .keys import COMMAND_SECTION, CONTAINER, OVERRIDE, SECRET, SERVER, TOOL, TOOLSET
 
-FILE: Final = Path(__file__).with_name("toolset.schema.json")
+TOOLSET_SCHEMA_FILE: Final = Path(__file__).with_name("toolset.schema.json")
 _PARTS: Final = {
     "tool": TOOL,
     "server": SERVER,
@@ -19,7 +19,7 @@ _PARTS: Final = {
 }
 
 
-def json_schema() -> JsonObject:
+def toolset_schema() -> JsonObject:
     """Each kind of entry by itself, because some may stand under more than one spelling of their key."""
     schemas = {name: part.schema() for name, part in _PARTS.items()}
     names = {_text(schema): name for name, schema in schemas.items()}
@@ -31,8 +31,8 @@ def json_schema() -> JsonObject:
     }
 
 
-def json_schema_text() -> str:
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+def toolset_schema_text() -> str:
+    return json.dumps(toolset_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def _short(value: Json, names: dict[str, str]) -> Json:
@@ -54,4 +54,4 @@ def _text(value: Json) -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(json_schema_text(), encoding="utf-8")
+    TOOLSET_SCHEMA_FILE.write_text(toolset_schema_text(), encoding="utf-8")

@@ -72,12 +72,12 @@ async def _session(api: Api, parent: float, filename: str, size: int) -> str:
 async def _sent(api: Api, session: str, whole: bytes, kind: str) -> JsonObject:
     """Piece by piece until DocSpace says that it has the file. A file without content is one piece without any."""
     starts = range(0, max(len(whole), 1), PIECE)
-    for number, start in enumerate(starts, start=1):
+    for chunk, start in enumerate(starts, start=1):
         end = min(start + PIECE, len(whole))
         try:
             answer = await _piece(api, session, memoryview(whole)[start:end], kind)
         except Trouble as failed:
-            raise Trouble(f"Uploading chunk {number} of {len(starts)}.", failed) from failed
+            raise Trouble(f"Uploading chunk {chunk} of {len(starts)}.", failed) from failed
         if api.progress is not None:
             api.progress(end, len(whole), None)
         if answer.reply.status == _CREATED:

@@ -13,7 +13,7 @@ STEADY: Final = timedelta(seconds=60)
 """Up for as long as this, a server has recovered: its next failure counts as the first."""
 
 
-def pause(failures: int, chance: Chance) -> float:
+def backoff_delay(failures: int, chance: Chance) -> float:
     """Seconds until the next attempt: anywhere below a ceiling that doubles with each failure in a row.
 
     The whole range is drawn from, so that servers that fell together do not come back together.

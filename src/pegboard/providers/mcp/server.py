@@ -121,7 +121,7 @@ class McpServer:
                     if self._up_since is not None and ended - self._up_since >= backoff.STEADY:
                         attempt = failures = 0
                     failures += 1
-                    pause = backoff.pause(failures, self._chance)
+                    pause = backoff.backoff_delay(failures, self._chance)
                     self._go_down(why, ended + timedelta(seconds=pause))
                     await self._sleep(pause)
                 if self._round.cancel_called:
