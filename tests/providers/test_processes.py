@@ -13,7 +13,7 @@ from tests.providers.running import Watched, running, server
 from pegboard.children.child import let_go
 from pegboard.core.call import Outcome, ProviderFailed, Returned
 from pegboard.core.server import Stdio
-from pegboard.providers.mcp.processes import start, stop
+from pegboard.providers.mcp.processes import start_process, stop_process
 
 pytestmark = [
     pytest.mark.anyio,
@@ -45,11 +45,11 @@ async def test_a_child_cannot_read_what_the_gateway_was_started_with(tmp_path: P
     secret.write_text("ours alone")
     with secret.open() as opened:
         os.set_inheritable(opened.fileno(), True)
-        process = await start(Stdio(sys.executable, ("-c", TELL)))
+        process = await start_process(Stdio(sys.executable, ("-c", TELL)))
         assert process.stdout is not None
         with anyio.fail_after(30):
             said = await process.stdout.readline()
-        await stop(process, 5)
+        await stop_process(process, 5)
         let_go(process)
     assert "ours alone" not in json.loads(said)
 
@@ -77,7 +77,7 @@ async def test_a_script_without_a_first_line_is_run_by_the_shell(tmp_path: Path)
     script = tmp_path / "serve"
     script.write_text('echo "it runs" >/dev/stderr; read -r line; echo "$1 $line"\n')
     script.chmod(0o755)
-    process = await start(Stdio(str(script), ("says",)))
+    process = await start_process(Stdio(str(script), ("says",)))
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -94,7 +94,7 @@ async def test_a_process_is_seen_to_end_where_no_event_tells_it(monkeypatch: pyt
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
     monkeypatch.setattr(os, "pidfd_open", missing)
-    process = await start(Stdio(sys.executable, ("-c", "import sys; sys.stdin.read(); sys.exit(3)")))
+    process = await start_process(Stdio(sys.executable, ("-c", "import sys; sys.stdin.read(); sys.exit(3)")))
     assert process.stdin is not None
     process.stdin.close()
     with anyio.fail_after(30):

@@ -18,7 +18,7 @@ from .trouble import Trouble
 _SHELL: Final = "/bin/sh"
 
 
-async def start(program: Stdio) -> Child:
+async def start_process(program: Stdio) -> Child:
     """Raises `Trouble` that says which part of the declaration is wrong."""
     environment = {**inherited(), **program.env}
     if any("\0" in text for text in (program.command, *program.args, *environment, *environment.values())):
@@ -70,7 +70,7 @@ def _not_found(program: Stdio, environment: dict[str, str]) -> str:
     return f"command {program.command!r} was not found on the PATH. Install it, or write its full path"
 
 
-async def stop(process: Child, within: float) -> None:
+async def stop_process(process: Child, within: float) -> None:
     """The end of its input first, then a request to end, then force; each for its share of the time.
 
     Whoever is left of its group goes too, even when the server itself left politely.

@@ -43,7 +43,7 @@ async def stdio(
     program: Stdio, *, stop: float, hear: Callable[[bytes], None], loss: Loss, tickets: Tickets
 ) -> AsyncIterator[Wire]:
     """Run the program for as long as the block does. `hear` gets what it writes to its error stream."""
-    process = await processes.start(program)
+    process = await processes.start_process(program)
     pipe = process.stdin
     assert pipe is not None
     arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -72,7 +72,7 @@ async def stdio(
                     read.close()
                     write.close()
                     try:
-                        await processes.stop(process, stop)
+                        await processes.stop_process(process, stop)
                     finally:
                         pipes.cancel()
     finally:
