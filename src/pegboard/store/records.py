@@ -44,10 +44,10 @@ async def last_uses(connection: AsyncConnection, table: Table) -> Mapping[str, d
 
 
 def unreadable_records(rows: Mapping[Table, Sequence[Row]]) -> Iterator[UnreadableRow]:
-    for table, value in _VALUES.items():
-        for row in rows[table]:
+    for each, value in _VALUES.items():
+        for row in rows[each]:
             try:
-                check_types(table, row)
+                check_types(each, row)
                 value(row)
             except UNREADABLE as error:
-                yield UnreadableRow(stored_row(table, row), GivesNothing(), describe_error(error))
+                yield UnreadableRow(stored_row(each, row), GivesNothing(), describe_error(error))
