@@ -20,7 +20,7 @@ async def postgresql(folder: Path, *, is_closed: bool = False) -> AsyncIterator[
     try:
         import asyncpg
 
-        from pegboard.providers.builtin.database.postgres import postgresql_engine, postgresql_role_manager
+        from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
         with warnings.catch_warnings():
             # Where no XDG_RUNTIME_DIR is set, it says so and uses another place.
@@ -41,13 +41,13 @@ async def postgresql(folder: Path, *, is_closed: bool = False) -> AsyncIterator[
         denied = name_pattern("staff")
         access = Access(deny=(denied,)) if is_closed and isinstance(denied, NamePattern) else EVERYTHING
         reader = url.replace("//postgres:@", "//reader:reads@")
-        await postgresql_role_manager(reader, access).apply(url)
+        await PostgresEngine(reader, access).role_script(url, apply=True)
 
         async def bare(statement: str) -> Sequence[Sequence[object]]:
             rows: Sequence[Sequence[object]] = await connection.fetch(statement)
             return rows
 
-        engine = postgresql_engine(reader, access)
+        engine = PostgresEngine(reader, access)
         try:
             yield Measurable("PostgreSQL, some closed" if is_closed else "PostgreSQL", engine, bare)
         finally:
@@ -65,7 +65,7 @@ async def mariadb(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
         import pymysql
         from tests.servers import mariadb as servers
 
-        from pegboard.providers.builtin.database.mysql import mysql_engine
+        from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
     except ImportError as error:
         yield Unavailable(f"{error.name} is not installed")
         return
@@ -94,7 +94,7 @@ async def mariadb(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
         async def bare(statement: str) -> Sequence[Sequence[object]]:
             return await anyio.to_thread.run_sync(fetched, statement)
 
-        engine = mysql_engine(f"mysql://reader:reads@localhost/shop?unix_socket={socket}", EVERYTHING)
+        engine = MysqlEngine(f"mysql://reader:reads@localhost/shop?unix_socket={socket}", EVERYTHING)
         try:
             yield Measurable("MariaDB", engine, bare)
         finally:

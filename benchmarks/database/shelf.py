@@ -35,6 +35,8 @@ class SchemaAlone:
     async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> NoReturn:
         raise AssertionError("There are no rows.")
 
+    async def role_script(self, admin_url: str | None, *, apply: bool = False) -> None: ...
+
     async def aclose(self) -> None:
         await anyio.lowlevel.checkpoint()
 

@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -58,13 +59,13 @@ class PostgresStage:
 
     def engine(self, access: Access) -> Engine:
         """With a login of its own for what is open, as `pegboard db role` makes it."""
-        from pegboard.providers.builtin.database.postgres import postgresql_engine, postgresql_role_manager
+        from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
         known = hashlib.sha256(repr(access).encode()).hexdigest()[:12]
         netloc = f"{_READER}_{known}:reads@{self._address.netloc.rpartition('@')[2]}"
         url = urlunsplit(self._address._replace(netloc=netloc))
-        self._portal.call(postgresql_role_manager(url, access).apply, self._admin)
-        return postgresql_engine(url, access)
+        self._portal.call(partial(PostgresEngine(url, access).role_script, self._admin, apply=True))
+        return PostgresEngine(url, access)
 
     def state(self) -> Mapping[str, str]:
         questions = {name: f"SELECT * FROM {name} ORDER BY id" for name in _TABLES} | _POSTGRES_STATE
@@ -134,12 +135,13 @@ class MariadbStage:
 
     def engine(self, access: Access) -> Engine:
         """With a login for what is open, as `pegboard db role` makes it."""
-        from pegboard.providers.builtin.database.mysql import mysql_engine, mysql_role_manager
+        from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
         url = f"mysql://{_READER}:reads@localhost/shop?unix_socket={self._socket}"
         with start_blocking_portal() as portal:
-            portal.call(mysql_role_manager(url, access).apply, f"mysql://root@localhost/?unix_socket={self._socket}")
-        return mysql_engine(url, access)
+            root = f"mysql://root@localhost/?unix_socket={self._socket}"
+            portal.call(partial(MysqlEngine(url, access).role_script, root, apply=True))
+        return MysqlEngine(url, access)
 
     def state(self) -> Mapping[str, str]:
         questions = {name: f"SELECT * FROM shop.{name} ORDER BY id" for name in _TABLES} | _MARIADB_STATE

@@ -1,15 +1,14 @@
 """The tools over databases by the API: as whom one asks is who it is shown to."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.gateway.database.engines import ScriptedEngines, database, declaring, housing
+from tests.gateway.database.engines import ScriptedEngines, ScriptedLogin, database, declaring, housing
 from tests.gateway.database.test_callers import limited
 from tests.rest.desk import Desk, desk_over
 
 from pegboard.core.database import Checked, Finding, FindingSeverity
-from pegboard.ports.databases import RoleScript, SourceError
+from pegboard.ports.databases import RoleScript
 
 pytestmark = pytest.mark.anyio
 
@@ -29,23 +28,6 @@ async def test_a_tool_is_shown_as_over_those_databases_that_the_principal_may_as
     assert alice["asOffered"] != bob["asOffered"]
 
 
-@dataclass
-class ScriptedRoles:
-    """The login of a server's database."""
-
-    applied_as: list[str] = field(default_factory=list)
-    outage: str | None = None
-
-    async def script(self, admin_url: str | None) -> RoleScript:
-        if self.outage is not None:
-            raise SourceError(self.outage)
-        return RoleScript("reader", ("CREATE ROLE reader LOGIN PASSWORD '…'", "GRANT SELECT ON orders TO reader"))
-
-    async def apply(self, admin_url: str) -> RoleScript:
-        self.applied_as.append(admin_url)
-        return await self.script(admin_url)
-
-
 async def desk_post(desk: Desk, path: str, body: dict[str, object], status: int = 200) -> Any:
     answer = await desk.ask("POST", path, json=body)
     assert answer.status_code == status, answer.text
@@ -54,22 +36,23 @@ async def desk_post(desk: Desk, path: str, body: dict[str, object], status: int 
 
 @pytest.mark.behaviour("databases.role_script")
 async def test_the_statements_of_a_login_are_shown_and_applied_as_an_administrator() -> None:
-    engines, admin = ScriptedEngines(), "postgresql://admin:secret@127.0.0.1/shop"
-    engines.roles = roles = ScriptedRoles()
+    script = RoleScript("reader", ("CREATE ROLE reader LOGIN PASSWORD '…'", "GRANT SELECT ON orders TO reader"))
+    login, admin = ScriptedLogin(script), "postgresql://admin:secret@127.0.0.1/shop"
+    engines = ScriptedEngines(login=login)
     async with housing(declaring(database("shop")), engines) as house, desk_over(house) as desk:
         shown: Any = await desk_post(desk, "/databases/shop/role", {})
-        assert roles.applied_as == []
+        assert login.applied_as == []
         applied: Any = await desk_post(desk, "/databases/shop/role", {"adminUrl": admin, "apply": True})
         activity = str(await desk.get("/activity"))
         without_admin = await desk_post(desk, "/databases/shop/role", {"apply": True}, status=422)
         misspelled = await desk_post(desk, "/databases/shpo/role", {}, status=404)
-        roles.outage = "PostgreSQL at 127.0.0.1/shop does not answer."
+        login.outage = "PostgreSQL at 127.0.0.1/shop does not answer."
         outage = await desk_post(desk, "/databases/shop/role", {}, status=503)
-        engines.roles = None
+        login.outage = login.script = None
         a_file = await desk_post(desk, "/databases/shop/role", {}, status=409)
     assert shown["statements"] == ["CREATE ROLE reader LOGIN PASSWORD '…'", "GRANT SELECT ON orders TO reader"]
     assert (shown["role"], shown["applied"], applied["applied"]) == ("reader", False, True)
-    assert roles.applied_as == [admin]
+    assert login.applied_as == [admin]
     assert "secret" not in activity
     assert "Did you mean 'shop'?" in misspelled["detail"]
     assert "name an administrator" in without_admin["detail"]

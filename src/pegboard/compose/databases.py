@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pegboard.core.database.source import Database
     from pegboard.gateway.gateway import Gateway
     from pegboard.ports import Unresolved
-    from pegboard.ports.databases import Engine, RoleManager
+    from pegboard.ports.databases import Engine
     from pegboard.surfaces.cli.link import Tell
 
 
@@ -39,26 +39,6 @@ class DeclaredEngines:
         except ImportError as error:
             missing = f"the driver for {found.dialect.title} is not installed ({error.name or error})"
             raise SourceError(f"{missing}. Install it: pip install 'pegboard[databases]'") from error
-
-    def role_manager(self, database: "Database") -> "RoleManager | None":
-        from pegboard.core.database import Dialect
-        from pegboard.ports import Unresolved
-        from pegboard.ports.databases import SourceError
-
-        found = self._located(database)
-        if isinstance(found, Unresolved):
-            raise SourceError(found.why)
-        match found.dialect:
-            case Dialect.POSTGRESQL:
-                from pegboard.providers.builtin.database.postgres import postgresql_role_manager
-
-                return postgresql_role_manager(found.where, database.access, writes=database.writes)
-            case Dialect.MYSQL:
-                from pegboard.providers.builtin.database.mysql import mysql_role_manager
-
-                return mysql_role_manager(found.where, database.access, writes=database.writes)
-            case _:
-                return None
 
     def _located(self, database: "Database") -> "Located | Unresolved":
         from pegboard.config.databases import located
@@ -100,12 +80,12 @@ def _engine(database: "Database", found: "Located") -> "Engine":
 
             return duckdb_engine(found.where, database.access)
         case Dialect.POSTGRESQL:
-            from pegboard.providers.builtin.database.postgres import postgresql_engine
+            from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
-            return postgresql_engine(found.where, database.access, writes=database.writes, forced=database.force)
+            return PostgresEngine(found.where, database.access, writes=database.writes)
         case Dialect.MYSQL:
-            from pegboard.providers.builtin.database.mysql import mysql_engine
+            from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
-            return mysql_engine(found.where, database.access, writes=database.writes, forced=database.force)
+            return MysqlEngine(found.where, database.access, writes=database.writes)
         case _:
             assert_never(found.dialect)

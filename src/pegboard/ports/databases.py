@@ -29,7 +29,6 @@ __all__ = [
     "Finding",
     "Parameters",
     "Refused",
-    "RoleManager",
     "RoleScript",
     "Rows",
     "SourceError",
@@ -51,20 +50,6 @@ class RoleScript:
     """The login that the source connects with, as its URL names it."""
     statements: tuple[str, ...]
     """To be run in this order by an administrator. The password is a placeholder."""
-
-
-class RoleManager(Protocol):
-    """Works out, and on demand creates, the login of a source on a server that has privileges."""
-
-    async def script(self, admin_url: str | None) -> RoleScript:
-        """What is to be run. Reads the catalog as the administrator, or else as the login itself; changes nothing.
-        Raises `SourceError`, in words without a password."""
-        ...
-
-    async def apply(self, admin_url: str) -> RoleScript:
-        """Run the script as the administrator, with the password of the source's URL: all of it or, where the server
-        can undo, nothing. Raises `SourceError`."""
-        ...
 
 
 class Engine(Protocol):
@@ -91,6 +76,13 @@ class Engine(Protocol):
 
     async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
         """One statement. With `write`, one that changes rows, in a transaction of its own that ends with it."""
+        ...
+
+    async def role_script(self, admin_url: str | None, *, apply: bool = False) -> RoleScript | None:
+        """What creates or repairs the login of a source on a server that has privileges; `None` for a file. Reads the
+        catalog as the administrator, or else as the login itself. With `apply` it is run as the administrator, with the
+        password of the source's URL: all of it or, where the server can undo, nothing. Raises `SourceError`, in words
+        without a password."""
         ...
 
     async def aclose(self) -> None: ...

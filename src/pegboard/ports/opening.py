@@ -5,7 +5,7 @@ from typing import Protocol
 from pegboard.core.database import Dialect
 from pegboard.core.database.source import Database
 
-from .databases import Engine, RoleManager
+from .databases import Engine
 
 
 class Engines(Protocol):
@@ -16,8 +16,4 @@ class Engines(Protocol):
     def opened(self, database: Database) -> Engine:
         """Its engine, with the secrets of now. Connects to nothing yet; may load a driver, and so belongs in a thread.
         Raises `SourceError` for an address that is none, or a driver that is not installed."""
-        ...
-
-    def role_manager(self, database: Database) -> RoleManager | None:
-        """For a source on a server with privileges; `None` for a file. Raises `SourceError` as `opened` does."""
         ...

@@ -30,7 +30,7 @@ from pegboard.core.policy import Declared
 from pegboard.core.server import DeclaredAt
 from pegboard.core.tool import Json
 from pegboard.ports import TicketStore
-from pegboard.ports.databases import Engine, Parameters, RoleManager, SourceError
+from pegboard.ports.databases import Engine, Parameters, RoleScript, SourceError
 
 GITHUB = key("dev~github")
 AT = DeclaredAt("pegboard.yaml", 3)
@@ -42,6 +42,16 @@ SCHEMA = Schema(
     default="main",
 )
 WRITES = Refused("it would change the database", "Ask for what is there.", is_write=True)
+
+
+@dataclass
+class ScriptedLogin:
+    """The login of a server's database."""
+
+    script: RoleScript | None
+    """`None`: the database is a file."""
+    applied_as: list[str | None] = field(default_factory=list[str | None])
+    outage: str | None = None
 
 
 @dataclass
@@ -59,6 +69,7 @@ class ScriptedEngine:
     """Until it is set, a statement runs."""
     given_up: int = 0
     checks: int = 0
+    login: ScriptedLogin = field(default_factory=lambda: ScriptedLogin(None))
     closed: anyio.Event = field(default_factory=anyio.Event)
 
     async def check(self) -> Checked:
@@ -84,6 +95,12 @@ class ScriptedEngine:
             return Rows((), (), None, 0.1, affected=3) if write and self.database.writes else WRITES
         return self.answers.get(statement, ONE)
 
+    async def role_script(self, admin_url: str | None, *, apply: bool = False) -> RoleScript | None:
+        if self.login.outage is not None:
+            raise SourceError(self.login.outage)
+        self.login.applied_as += [admin_url] if apply else []
+        return self.login.script
+
     async def aclose(self) -> None:
         self.closed.set()
 
@@ -97,13 +114,9 @@ class ScriptedEngines:
         self.first = anyio.Event()
         """Set when one was opened."""
         self.away: str | None = None
-        self.roles: RoleManager | None = None
 
     def dialect(self, database: Database) -> Dialect | None:
         return Dialect.SQLITE
-
-    def role_manager(self, database: Database) -> RoleManager | None:
-        return self.roles
 
     def opened(self, database: Database) -> Engine:
         if self.away is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import pymysql
 
 from pegboard.core.database import Access, NamePattern, name_pattern
-from pegboard.providers.builtin.database.mysql import mysql_role_manager
+from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
 SHOP = """
 CREATE TABLE customers (id int PRIMARY KEY, name varchar(50) NOT NULL, city varchar(50) COMMENT 'Where they live')
@@ -89,7 +89,7 @@ class Shop:
     async def login(self, access: Access, *, writes: bool = False) -> str:
         """The URL of a login that may read exactly what is open, as Pegboard makes it."""
         url = self.reader.replace("_reader:", "_narrow:")
-        await mysql_role_manager(url, access, writes=writes).apply(self.root)
+        await MysqlEngine(url, access, writes=writes).role_script(self.root, apply=True)
         return url
 
     def state(self) -> tuple[Any, ...]:

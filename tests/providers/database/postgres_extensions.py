@@ -9,7 +9,7 @@ import asyncpg
 from tests.providers.database.postgres_shop import access
 
 from pegboard.core.database import Answer, Failed, Fault, Limits, Rows
-from pegboard.providers.builtin.database.postgres import postgresql_engine, postgresql_role_manager
+from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 CLOSED: Final = access("staff_salaries", "customers.iban", "places.hideout", "hr.*", "hr_topology.*")
 LIMITS: Final = Limits(rows=20, seconds=5)
@@ -322,7 +322,7 @@ class ExtendedShop:
                 await connection.execute("REVOKE ALL ON ALL TABLES IN SCHEMA hr_topology FROM PUBLIC")
         finally:
             await connection.close()
-        await postgresql_role_manager(self.url, self.rule).apply(self.admin)
+        await PostgresEngine(self.url, self.rule).role_script(self.admin, apply=True)
 
     async def outside(self, url: str, *statements: str) -> list[Any]:
         connection = await asyncpg.connect(url)
@@ -364,7 +364,7 @@ class ExtendedShop:
     async def leaks(self, statements: Sequence[str], *, by_kind: bool = False) -> list[tuple[str, str]]:
         """Statements whose answers show something closed, or that it exists, or that end the server; `by_kind` where
         an answer holds what was asked, turned into something else."""
-        engine = postgresql_engine(self.url, self.rule)
+        engine = PostgresEngine(self.url, self.rule)
         found: list[tuple[str, str]] = []
         try:
             for text in statements:

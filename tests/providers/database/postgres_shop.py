@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 
 from pegboard.core.database import Access, NamePattern, name_pattern
-from pegboard.providers.builtin.database.postgres import postgresql_role_manager
+from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 SHOP = """
 CREATE TABLE customers (id int PRIMARY KEY, name text NOT NULL, city text);
@@ -137,7 +137,7 @@ class Shop:
     async def login(self, name: str, access: Access, *, writes: bool = False) -> str:
         """The URL of another one that was made so."""
         url = self.reader.replace("_reader:", f"_{name}:")
-        await postgresql_role_manager(url, access, writes=writes).apply(self.admin)
+        await PostgresEngine(url, access, writes=writes).role_script(self.admin, apply=True)
         return url
 
     async def outside(self, statement: str) -> list[Any]:

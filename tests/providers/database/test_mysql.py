@@ -14,7 +14,7 @@ from tests.providers.database.mysql_shop import Shop
 from tests.support.collect_failures import each_case
 
 from pegboard.core.database import EVERYTHING, Failed, Fault, FindingSeverity, Limits, Refused, Rows
-from pegboard.providers.builtin.database.mysql import mysql_engine
+from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 from pegboard.providers.builtin.database.mysql.statement import Statement, read_statement
 from pegboard.providers.builtin.database.server import QUERIES_ONLY
 from pegboard.providers.builtin.database.unreadable import miscounted
@@ -27,7 +27,7 @@ ENDLESS = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
 
 @pytest.mark.behaviour("databases.values")
 async def test_values_of_every_kind_come_as_json_and_lose_nothing(mysql: Shop) -> None:
-    told = await mysql_engine(mysql.reader, EVERYTHING).run("SELECT * FROM kinds", (), LIMITS)
+    told = await MysqlEngine(mysql.reader, EVERYTHING).run("SELECT * FROM kinds", (), LIMITS)
     assert isinstance(told, Rows)
     assert [(field.name, field.type) for field in told.columns] == [
         ("id", "int"),
@@ -51,7 +51,7 @@ async def test_values_of_every_kind_come_as_json_and_lose_nothing(mysql: Shop) -
 
 @pytest.mark.behaviour("databases.parameters_are_bound")
 async def test_parameters_are_bound_and_no_text_gets_out_of_its_place(mysql: Shop) -> None:
-    engine = mysql_engine(mysql.reader, EVERYTHING)
+    engine = MysqlEngine(mysql.reader, EVERYTHING)
     texts = ["'", '"', "\\", "\\'", "o''x", "?", "/*!", "-- ", "é😀\n", "", "'; DELETE FROM orders; --"]
     for text in texts:
         told = await engine.run("SELECT ? AS a, '?' AS b /* ? */", [text], LIMITS)
@@ -78,7 +78,7 @@ async def test_parameters_are_bound_and_no_text_gets_out_of_its_place(mysql: Sho
 
 @pytest.mark.behaviour("databases.engines_words")
 async def test_a_failure_keeps_the_engines_words(mysql: Shop) -> None:
-    engine = mysql_engine(mysql.reader, EVERYTHING)
+    engine = MysqlEngine(mysql.reader, EVERYTHING)
     column, table, syntax = [
         await engine.run(text, (), LIMITS)
         for text in ("SELECT nme FROM customers", "SELECT 1 FROM custmers", "SELECT /* a */ 1 FROM GROUP x")
@@ -92,7 +92,7 @@ async def test_a_failure_keeps_the_engines_words(mysql: Shop) -> None:
 
 @pytest.mark.behaviour("databases.capped")
 async def test_what_a_limit_leaves_is_the_beginning_of_the_whole(mysql: Shop) -> None:
-    engine = mysql_engine(mysql.reader, EVERYTHING)
+    engine = MysqlEngine(mysql.reader, EVERYTHING)
     statement = "SELECT id, repeat('x', id % 40) FROM orders ORDER BY id"
     whole = await engine.run(statement, (), Limits(rows=1000))
     assert isinstance(whole, Rows)
@@ -106,7 +106,7 @@ async def test_what_a_limit_leaves_is_the_beginning_of_the_whole(mysql: Shop) ->
 
 @pytest.mark.behaviour("databases.floods_are_not_kept")
 async def test_a_row_larger_than_anyone_can_want_is_not_taken_in(mysql: Shop) -> None:
-    engine = mysql_engine(mysql.reader, EVERYTHING)
+    engine = MysqlEngine(mysql.reader, EVERYTHING)
     cells = ", ".join(["repeat('x', 15000000)"] * 4)
     told = await engine.run(f"SELECT {cells}", (), LIMITS)
     assert isinstance(told, Failed)
@@ -128,7 +128,7 @@ async def _until(shop: Shop, wanted: int) -> None:
 
 @pytest.mark.behaviour("databases.cancel_reaches_the_server")
 async def test_to_stop_waiting_stops_the_statement_on_the_server(mysql: Shop) -> None:
-    engine = mysql_engine(mysql.reader, EVERYTHING)
+    engine = MysqlEngine(mysql.reader, EVERYTHING)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(engine.run, ENDLESS, (), Limits(seconds=100))
         await _until(mysql, 1)
@@ -147,8 +147,8 @@ async def test_a_process_that_is_killed_leaves_no_transaction_open(mysql: Shop, 
     program.write_text(
         "import anyio\n"
         "from pegboard.core.database import EVERYTHING, Limits\n"
-        "from pegboard.providers.builtin.database.mysql import mysql_engine\n"
-        f"anyio.run(mysql_engine({mysql.reader!r}, EVERYTHING).run, {ENDLESS!r}, (), Limits(seconds=5))\n"
+        "from pegboard.providers.builtin.database.mysql.engine import MysqlEngine\n"
+        f"anyio.run(MysqlEngine({mysql.reader!r}, EVERYTHING).run, {ENDLESS!r}, (), Limits(seconds=5))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = await anyio.open_process([sys.executable, str(program)], env=environment)
@@ -168,7 +168,7 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(mysq
         f"GRANT INSERT, UPDATE, DELETE ON {mysql.name}.basket TO '{mysql.name}_reader'@'localhost'",
     )
     insert = "INSERT INTO basket (id, note) VALUES (1, ?), (2, 'b')"
-    reading, writing = mysql_engine(mysql.reader, EVERYTHING), mysql_engine(mysql.reader, EVERYTHING, writes=True)
+    reading, writing = MysqlEngine(mysql.reader, EVERYTHING), MysqlEngine(mysql.reader, EVERYTHING, writes=True)
     refused = [
         await reading.run(insert, ["a"], LIMITS),
         await reading.run(insert, ["a"], LIMITS, write=True),
@@ -214,7 +214,7 @@ async def test_of_many_at_once_each_has_its_own_answer_and_the_rights_of_its_use
         f"CREATE USER {user} IDENTIFIED BY 'reads' WITH MAX_USER_CONNECTIONS 9",
         f"GRANT SELECT ON {mysql.name}.* TO {user}",
     )
-    engine = mysql_engine(mysql.reader.replace("_reader:", "_alone:"), EVERYTHING)
+    engine = MysqlEngine(mysql.reader.replace("_reader:", "_alone:"), EVERYTHING)
     answers: dict[int, object] = {}
 
     async def ask(number: int) -> None:
@@ -238,7 +238,7 @@ async def test_of_many_at_once_each_has_its_own_answer_and_the_rights_of_its_use
 
 @pytest.mark.behaviour("databases.schema_is_read_whole")
 async def test_tables_are_read_with_their_comments_and_keys(mysql: Shop) -> None:
-    engine = mysql_engine(mysql.reader, EVERYTHING)
+    engine = MysqlEngine(mysql.reader, EVERYTHING)
     before = await engine.stamp()
     schema = await engine.schema()
     customers = next(table for table in schema.tables if table.name == (mysql.name, "customers"))
@@ -260,7 +260,7 @@ async def test_tables_are_read_with_their_comments_and_keys(mysql: Shop) -> None
 
 
 async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the_password() -> None:
-    engine = mysql_engine("mysql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
+    engine = MysqlEngine("mysql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
     told = await engine.run("SELECT 1", (), LIMITS)
     assert isinstance(told, Failed)
     assert told.fault is Fault.UNAVAILABLE
@@ -293,7 +293,7 @@ async def test_words_are_taken_apart_as_the_server_does() -> None:
         "SELECT 1; SELECT 2",
     ):
         assert isinstance(read_statement(text, EVERYTHING, "shop"), Refused), text
-    engine = mysql_engine("mysql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
+    engine = MysqlEngine("mysql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
     for text in ("SELECT '\0'", "SELECT 1" + " " * 100_000):
         assert isinstance(await engine.run(text, (), LIMITS), Refused), text
     found = read_statement("SELECT 'it''s \\'; -- ', `a``b` -- gone\n /* ; */ FROM t # too\n;", EVERYTHING, "shop")

@@ -18,7 +18,7 @@ from pegboard.core.database import (
     Refused,
     Rows,
 )
-from pegboard.providers.builtin.database.mysql import mysql_engine
+from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -30,7 +30,7 @@ def closed(shop: Shop) -> Access:
 
 
 async def asked(shop: Shop, statements: list[str], rule: Access = EVERYTHING) -> list[Answer]:
-    engine = mysql_engine(shop.reader if rule.is_whole else await shop.login(rule), rule)
+    engine = MysqlEngine(shop.reader if rule.is_whole else await shop.login(rule), rule)
     with anyio.fail_after(100):
         answers = [await engine.run(statement, (), LIMITS) for statement in statements]
         # Whoever cannot be reached withstands everything.

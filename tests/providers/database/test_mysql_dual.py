@@ -6,7 +6,7 @@ import pytest
 from tests.providers.database.mysql_shop import Shop
 
 from pegboard.core.database import EVERYTHING, Access, Limits, NamePattern, Rows, name_pattern
-from pegboard.providers.builtin.database.mysql import mysql_engine
+from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -59,7 +59,7 @@ def denying(*patterns: str) -> Access:
 @pytest.mark.behaviour("databases.benign")
 async def test_a_query_of_no_table_is_answered(mysql: Shop) -> None:
     for rule in (EVERYTHING, denying(f"{mysql.name}.secret", f"{mysql.name}.people.ssn")):
-        engine = mysql_engine(mysql.reader if rule.is_whole else await mysql.login(rule), rule)
+        engine = MysqlEngine(mysql.reader if rule.is_whole else await mysql.login(rule), rule)
         answers = {text: await engine.run(text, (), LIMITS) for text in ANSWERED}
         assert {text: told.rows if isinstance(told, Rows) else told for text, told in answers.items()} == ANSWERED
         assert isinstance(await engine.run("EXPLAIN SELECT 1 FROM DUAL", (), LIMITS), Rows)
@@ -68,7 +68,7 @@ async def test_a_query_of_no_table_is_answered(mysql: Shop) -> None:
 @pytest.mark.behaviour("databases.withheld")
 async def test_a_denied_table_of_that_name_stays_closed(dual: Shop) -> None:
     rule = denying(f"{dual.name}.dual")
-    engine = mysql_engine(await dual.login(rule), rule)
+    engine = MysqlEngine(await dual.login(rule), rule)
     answers = {text: await engine.run(text.format(dual.name), (), LIMITS) for text in CLOSED}
     assert [text for text, told in answers.items() if isinstance(told, Rows) or "hidden-7" in repr(told)] == []
     assert isinstance(await engine.run("SELECT 1 FROM dual", (), LIMITS), Rows)

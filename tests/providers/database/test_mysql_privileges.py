@@ -10,7 +10,7 @@ from tests.providers.database.mysql_shop import Shop, access
 
 from pegboard.core.database import EVERYTHING, Access, Finding, FindingSeverity, Limits, Refused, Rows
 from pegboard.ports.databases import SourceError
-from pegboard.providers.builtin.database.mysql import mysql_engine, mysql_role_manager
+from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 from pegboard.providers.builtin.database.mysql.privileges import Grant, parse_grants
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -50,7 +50,7 @@ def broad(shop: Shop) -> Iterator[str]:
 
 
 async def found(url: str, rule: Access = EVERYTHING, *, writes: bool = False) -> tuple[Finding, ...]:
-    engine = mysql_engine(url, rule, writes=writes)
+    engine = MysqlEngine(url, rule, writes=writes)
     try:
         return (await engine.check()).findings
     finally:
@@ -65,17 +65,17 @@ def grants(shop: Shop, user: str) -> list[str]:
 async def test_a_login_is_made_that_reads_exactly_what_is_open(shop: Shop) -> None:
     rule = access(*CLOSED)
     url = await shop.login(rule)
-    manager = mysql_role_manager(url, rule)
+    manager = MysqlEngine(url, rule)
     assert await found(url, rule) == ()
-    again = await manager.script(shop.root)
+    again = await manager.role_script(shop.root)
     assert again.statements[:2] == (
         f"CREATE USER IF NOT EXISTS {again.role} IDENTIFIED BY 'choose-a-long-one'",
         f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {again.role}",
     )
-    assert (await manager.script(None)).statements == again.statements
+    assert (await manager.role_script(None)).statements == again.statements
     tables = {
         table.name.table: [column.name for column in table.columns]
-        for table in (await mysql_engine(url, rule).schema()).tables
+        for table in (await MysqlEngine(url, rule).schema()).tables
     }
     assert tables == {
         "customers": ["id", "name", "city"],
@@ -102,7 +102,7 @@ async def test_a_login_follows_a_board_that_opens_and_closes(shop: Shop) -> None
         url = await shop.login(rule, writes=writes)
         assert await found(url, rule, writes=writes) == ()
         columns = {"people.ssn": ["id", "name", "city"], "secret": ["id", "name", "ssn", "city"], "people": []}[closed]
-        tables = (await mysql_engine(url, rule).schema()).tables
+        tables = (await MysqlEngine(url, rule).schema()).tables
         assert [column.name for table in tables if table.name.table == "people" for column in table.columns] == columns
 
 
@@ -181,7 +181,7 @@ async def test_a_view_is_open_that_allow_names_and_one_that_cannot_be_looked_thr
     named = access(*CLOSED, allow=("*.*", f"{shop.name}.secret_view"))
     shop.outside(f"GRANT SELECT ON {shop.name}.secret_view TO {USER}")
     assert await found(broad, named) == ()
-    answer = await mysql_engine(broad, named).run("SELECT word FROM secret_view ORDER BY word", (), LIMITS)
+    answer = await MysqlEngine(broad, named).run("SELECT word FROM secret_view ORDER BY word", (), LIMITS)
     assert isinstance(answer, Rows)
     assert answer.rows == (("plugh",), ("xyzzy",))
     shop.outside(f"GRANT SELECT ON orders TO {USER}", f"GRANT SELECT ON order_totals TO {USER}")
@@ -189,7 +189,7 @@ async def test_a_view_is_open_that_allow_names_and_one_that_cannot_be_looked_thr
     assert (hidden.severity, f"{shop.name}.order_totals" in hidden.message) == (REFUSED, True)
     shop.outside(f"GRANT SHOW VIEW ON order_totals TO {USER}")
     assert await found(broad, named) == ()
-    made = await mysql_role_manager(broad, named).script(shop.root)
+    made = await MysqlEngine(broad, named).role_script(shop.root)
     views = [line for line in made.statements if "secret_" in line or "order_totals" in line]
     places = [f"`{shop.name}`.`{name}` TO {made.role}" for name in ("order_totals", "secret_view")]
     assert views == [f"GRANT SELECT, SHOW VIEW ON {place}" for place in places]
@@ -236,7 +236,7 @@ async def test_powers_that_no_reader_needs_are_refused_unless_forced_also_where_
         assert [finding.severity for finding in findings] == [UNLESS_FORCED], (grant, findings)
         shop.outside(*findings[0].statements)
         assert await found(broad) == ()
-        assert isinstance(await mysql_engine(broad, EVERYTHING).run("SELECT * FROM order_totals", (), LIMITS), Rows)
+        assert isinstance(await MysqlEngine(broad, EVERYTHING).run("SELECT * FROM order_totals", (), LIMITS), Rows)
 
 
 @pytest.mark.behaviour("databases.mysql.privileges")
@@ -245,7 +245,7 @@ async def test_an_administrator_is_refused_and_nothing_is_taken_from_it(shop: Sh
     findings = [*await found(url, access(*CLOSED)), *await found(url)]
     assert [(finding.severity, finding.statements) for finding in findings] == [(REFUSED, ()), (UNLESS_FORCED, ())]
     with pytest.raises(SourceError, match="administers the server: nothing is taken from it"):
-        await mysql_role_manager(url, EVERYTHING).apply(shop.root)
+        await MysqlEngine(url, EVERYTHING).role_script(shop.root, apply=True)
 
 
 @pytest.mark.behaviour("databases.mysql.privileges")
@@ -264,7 +264,7 @@ async def test_what_everyone_may_read_is_found_and_taken_away(shop: Shop, broad:
 
 @pytest.mark.behaviour("databases.mysql.too_powerful")
 async def test_the_guard_of_statements_holds_also_for_a_superuser(shop: Shop) -> None:
-    engine = mysql_engine(shop.root.replace("/?", f"/{shop.name}?"), EVERYTHING)
+    engine = MysqlEngine(shop.root.replace("/?", f"/{shop.name}?"), EVERYTHING)
     answers = [
         await engine.run(text, (), LIMITS) for text in ("SELECT load_file('/etc/passwd')", "SELECT * FROM mysql.user")
     ]

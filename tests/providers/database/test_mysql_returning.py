@@ -6,7 +6,7 @@ import pytest
 from tests.providers.database.mysql_shop import Shop
 
 from pegboard.core.database import EVERYTHING, Access, Cut, Limits, NamePattern, Rows, name_pattern
-from pegboard.providers.builtin.database.mysql import mysql_engine
+from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -46,7 +46,7 @@ def closing(*patterns: str) -> Access:
 async def test_a_change_that_gives_back_more_than_is_told_is_made_and_told_with_its_count(
     mysql: Shop, clerk: str, rule: Access, limits: Limits, kept: int, by: str | None
 ) -> None:
-    engine = mysql_engine(clerk, rule, writes=True)
+    engine = MysqlEngine(clerk, rule, writes=True)
     made = await engine.run(MADE, (), limits, write=True)
     counted = mysql.outside("SELECT count(*) FROM jotted")
     gone = await engine.run("DELETE FROM jotted RETURNING id, repeat(note, 70) AS note", (), limits, write=True)

@@ -9,7 +9,7 @@ from tests.providers.database.mysql_attacks import BENIGN, FUNCTIONS, WRITES
 from tests.providers.database.mysql_shop import Shop, access
 
 from pegboard.core.database import EVERYTHING, Failed, Fault, Limits, Refused, Rows
-from pegboard.providers.builtin.database.mysql import mysql_engine
+from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 from pegboard.providers.builtin.database.mysql.statement import Statement, read_statement
 
 TOKENS = [re.findall(r"\w+|'[^']*'|\S", text) for text in (*WRITES, *FUNCTIONS, *BENIGN)]
@@ -106,7 +106,7 @@ def test_what_names_closed_columns_is_answered_only_where_nothing_is_closed() ->
 async def test_a_change_is_made_by_what_the_login_may_and_says_nothing_of_what_is_closed(mysql: Shop) -> None:
     rule = access(f"{mysql.name}.secret", f"{mysql.name}.people.ssn")
     mysql.outside("CREATE TABLE basket (id int PRIMARY KEY, note varchar(20))")
-    engine = mysql_engine(await mysql.login(rule, writes=True), rule, writes=True)
+    engine = MysqlEngine(await mysql.login(rule, writes=True), rule, writes=True)
     # By hand: to change what is open of a table with a closed column.
     mysql.outside(f"GRANT UPDATE (name), DELETE ON people TO {mysql.name}_narrow")
     texts = (

@@ -10,7 +10,7 @@ from tests.providers.database.mysql_shop import Shop
 
 from pegboard.core.database import EVERYTHING, Limits
 from pegboard.ports.databases import Rows
-from pegboard.providers.builtin.database.mysql import mysql_engine
+from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -50,7 +50,7 @@ async def test_a_value_that_was_told_finds_its_row_as_a_parameter(mysql: Shop, k
     values = data.draw(st.lists(KINDS[kind], min_size=1, max_size=12))
     lines = [f"INSERT INTO told VALUES ({number}, {_literal(value)})" for number, value in enumerate(values)]
     mysql.outside(f"CREATE OR REPLACE TABLE told (id int PRIMARY KEY, v {kind}) CHARSET utf8mb4", *lines)
-    engine = mysql_engine(mysql.reader, EVERYTHING)
+    engine = MysqlEngine(mysql.reader, EVERYTHING)
     try:
         told = await engine.run("SELECT id, v FROM told ORDER BY id", (), MANY)
         assert isinstance(told, Rows)
@@ -79,7 +79,7 @@ async def test_times_bits_choices_and_bytes_are_told_as_the_server_writes_them(m
         "INSERT INTO told VALUES ('09:30:00', '-25:30:00.5', '2026-01-02 03:04:05.678', '2026-01-02', b'101010101010', "
         "'x,y', 'y', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 1.1)",
     )
-    engine = mysql_engine(mysql.reader, EVERYTHING)
+    engine = MysqlEngine(mysql.reader, EVERYTHING)
     try:
         told = await engine.run("SELECT * FROM told", (), MANY)
         assert isinstance(told, Rows)

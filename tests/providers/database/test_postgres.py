@@ -14,9 +14,10 @@ from tests.providers.database.postgres_shop import Shop
 from pegboard.core.database import EVERYTHING, Cut, Failed, Fault, Field, FindingSeverity, Limits, Refused, Rows
 from pegboard.core.database.values import ValueFormat
 from pegboard.ports.databases import SourceError
-from pegboard.providers.builtin.database.postgres import connection, postgresql_engine
+from pegboard.providers.builtin.database.postgres import connection
+from pegboard.providers.builtin.database.postgres.connection import AS_TEXT
+from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 from pegboard.providers.builtin.database.postgres.statement import read_statement
-from pegboard.providers.builtin.database.postgres.values import AS_TEXT
 from pegboard.providers.builtin.database.server import MAX_STATEMENT_LENGTH
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -28,7 +29,7 @@ ENDLESS = "SELECT count(*) FROM generate_series(1, 100000) a, generate_series(1,
 
 @pytest.mark.behaviour("databases.values")
 async def test_values_of_every_kind_come_as_json_and_lose_nothing(shop: Shop) -> None:
-    engine = postgresql_engine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, EVERYTHING)
     told = await engine.run("SELECT * FROM kinds", (), LIMITS)
     await engine.aclose()
     assert isinstance(told, Rows)
@@ -76,7 +77,7 @@ async def test_values_of_every_kind_come_as_json_and_lose_nothing(shop: Shop) ->
     ],
 )
 async def test_odd_values_come_as_what_they_are(shop: Shop, asked: str, told: tuple[object, ...]) -> None:
-    engine = postgresql_engine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, EVERYTHING)
     answer = await engine.run(f"SELECT {asked}", (), LIMITS)
     await engine.aclose()
     assert isinstance(answer, Rows), answer
@@ -94,7 +95,7 @@ async def test_odd_values_come_as_what_they_are(shop: Shop, asked: str, told: tu
     ],
 )
 async def test_a_value_of_another_type_is_no_function_that_is_missing(shop: Shop, statement: str, said: str) -> None:
-    engine = postgresql_engine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, EVERYTHING)
     told = await engine.run(statement, (), LIMITS)
     absent = await engine.run("SELECT totall(note) FROM orders", (), LIMITS)
     await engine.aclose()
@@ -106,7 +107,7 @@ async def test_a_value_of_another_type_is_no_function_that_is_missing(shop: Shop
 
 @pytest.mark.behaviour("databases.parameters_are_bound")
 async def test_parameters_are_bound_and_a_text_is_a_date_where_one_is_wanted(shop: Shop) -> None:
-    engine = postgresql_engine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, EVERYTHING)
     answers = [
         await engine.run("SELECT count(*) FROM orders WHERE made_on < $1", ["2026-01-05"], LIMITS),
         await engine.run(
@@ -133,7 +134,7 @@ async def test_parameters_are_bound_and_a_text_is_a_date_where_one_is_wanted(sho
 
 @pytest.mark.behaviour("databases.engines_words")
 async def test_a_failure_keeps_the_engines_words_and_the_place_as_it_was_written(shop: Shop) -> None:
-    engine = postgresql_engine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, EVERYTHING)
     column, table, syntax = [
         await engine.run(text, (), LIMITS)
         for text in ("SELECT 'é', nme FROM customers", "SELECT 1 FROM custmers", "SELECT é FROM FROM customers")
@@ -147,7 +148,7 @@ async def test_a_failure_keeps_the_engines_words_and_the_place_as_it_was_written
 
 @pytest.mark.behaviour("databases.capped")
 async def test_what_a_limit_leaves_is_the_beginning_of_the_whole(shop: Shop) -> None:
-    engine = postgresql_engine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, EVERYTHING)
     statement = "SELECT id, repeat('x', id % 40) FROM orders ORDER BY id"
     whole = await engine.run(statement, (), Limits(rows=1000))
     assert isinstance(whole, Rows)
@@ -162,7 +163,7 @@ async def test_what_a_limit_leaves_is_the_beginning_of_the_whole(shop: Shop) -> 
 
 @pytest.mark.behaviour("databases.floods_are_not_kept")
 async def test_a_value_larger_than_anyone_can_want_is_not_taken_in(shop: Shop) -> None:
-    engine = postgresql_engine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, EVERYTHING)
     huge = await engine.run("SELECT repeat('x', 200000000)", (), LIMITS)
     some = await engine.run(
         "SELECT CASE WHEN i < 3 THEN 'a' ELSE repeat('x', 200000000) END FROM generate_series(1, 9) i", (), LIMITS
@@ -202,7 +203,7 @@ async def _until_it_runs(shop: Shop) -> None:
 
 @pytest.mark.behaviour("databases.cancel_reaches_the_server")
 async def test_to_stop_waiting_stops_the_statement_on_the_server(shop: Shop) -> None:
-    engine = postgresql_engine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, EVERYTHING)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(engine.run, ENDLESS, (), Limits(seconds=100))
         await _until_it_runs(shop)
@@ -224,8 +225,8 @@ async def test_a_process_that_is_killed_leaves_no_transaction_open(shop: Shop, t
     program.write_text(
         "import anyio\n"
         "from pegboard.core.database import EVERYTHING, Limits\n"
-        "from pegboard.providers.builtin.database.postgres import postgresql_engine\n"
-        f"anyio.run(postgresql_engine({shop.reader!r}, EVERYTHING).run, {ENDLESS!r}, (), Limits(seconds=60))\n"
+        "from pegboard.providers.builtin.database.postgres.engine import PostgresEngine\n"
+        f"anyio.run(PostgresEngine({shop.reader!r}, EVERYTHING).run, {ENDLESS!r}, (), Limits(seconds=60))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = await anyio.open_process([sys.executable, str(program)], env=environment)
@@ -243,8 +244,8 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(shop
     await shop.outside(f"GRANT SELECT, INSERT, UPDATE, DELETE ON basket TO {name}")
     insert = "INSERT INTO basket VALUES (1, $1), (2, 'b') RETURNING id, note"
     reading, writing = (
-        postgresql_engine(shop.reader, EVERYTHING),
-        postgresql_engine(shop.reader, EVERYTHING, writes=True),
+        PostgresEngine(shop.reader, EVERYTHING),
+        PostgresEngine(shop.reader, EVERYTHING, writes=True),
     )
     refused = [
         await reading.run(insert, ["a"], LIMITS),
@@ -285,7 +286,7 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(shop
 
 @pytest.mark.behaviour("databases.schema_is_read_whole")
 async def test_thousands_of_tables_are_read_with_their_comments_and_keys(shop: Shop) -> None:
-    engine = postgresql_engine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, EVERYTHING)
     before = await engine.stamp()
     schema = await engine.schema()
     customers = next(table for table in schema.tables if table.name == ("public", "customers"))
@@ -307,7 +308,7 @@ async def test_thousands_of_tables_are_read_with_their_comments_and_keys(shop: S
 
 
 async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the_password() -> None:
-    engine = postgresql_engine("postgresql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
+    engine = PostgresEngine("postgresql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
     told = await engine.run("SELECT 1", (), LIMITS)
     assert isinstance(told, Failed)
     assert told.fault is Fault.UNAVAILABLE
@@ -336,7 +337,7 @@ async def test_a_tree_too_deep_for_a_stack_is_refused_before_it_is_built() -> No
     assert {type(read_statement(text, None)).__name__ for text in chains} == {"Refused"}
     long = "SELECT 1 IN (" + ",".join(map(str, range(15_000))) + ")"
     assert type(read_statement(long, None)).__name__ == "Statement"
-    engine = postgresql_engine("postgresql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
+    engine = PostgresEngine("postgresql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
     for text in ("SELECT 1" + " " * MAX_STATEMENT_LENGTH, "SELECT '\0'", "SELECT '\ud800'"):
         assert isinstance(await engine.run(text, (), LIMITS), Refused)
 
@@ -344,7 +345,7 @@ async def test_a_tree_too_deep_for_a_stack_is_refused_before_it_is_built() -> No
 @pytest.mark.behaviour("databases.engines_words")
 async def test_words_say_what_to_write_instead(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "AS_TEXT", AS_TEXT - {"anyarray"})
-    engine = postgresql_engine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, EVERYTHING)
     try:
         unread = await engine.run("SELECT * FROM pg_stats LIMIT 1", (), LIMITS)
         character = await engine.run("SELECT chr(0)", (), LIMITS)

@@ -18,7 +18,7 @@ from pegboard.core.database import (
     Refused,
     Rows,
 )
-from pegboard.providers.builtin.database.postgres import postgresql_engine
+from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -26,7 +26,7 @@ LIMITS = Limits(seconds=3)
 
 
 async def asked(shop: Shop, statements: list[str], rule: Access = EVERYTHING) -> list[Answer]:
-    engine = postgresql_engine(shop.reader if rule.is_whole else shop.narrow, rule)
+    engine = PostgresEngine(shop.reader if rule.is_whole else shop.narrow, rule)
     try:
         with anyio.fail_after(100):
             answers = [await engine.run(statement, (), LIMITS) for statement in statements]
@@ -246,7 +246,7 @@ async def test_a_plan_is_answered_unless_it_names_something_closed(shop: Shop) -
 @pytest.mark.behaviour("databases.postgres.only_queries")
 async def test_a_superuser_that_its_operator_insists_on_only_reads(shop: Shop) -> None:
     before = await shop.state()
-    forced = postgresql_engine(shop.admin, EVERYTHING, forced=True)
+    forced = PostgresEngine(shop.admin, EVERYTHING)
     try:
         answers = [await forced.run(text, (), LIMITS) for text in ("SELECT 1", *WRITES, *FUNCTIONS)]
     finally:

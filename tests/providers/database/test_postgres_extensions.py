@@ -7,7 +7,7 @@ from tests.providers.database.postgres_extensions import BENIGN, BENIGN_VECTOR, 
 from tests.servers.debian_postgres import debian_postgres
 
 from pegboard.core.database import Rows
-from pegboard.providers.builtin.database.postgres import postgresql_engine
+from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 async def assert_closed(shop: ExtendedShop, calls: Sequence[str], benign: Sequence[str]) -> None:
     """`calls` are held by whether they answer, as what they answer is made of the names in them."""
     before = await shop.state()
-    engine = postgresql_engine(shop.url, shop.rule)
+    engine = PostgresEngine(shop.url, shop.rule)
     try:
         assert (await engine.check()).findings == ()
         answers = {text: await engine.run(text, (), LIMITS) for text in benign}

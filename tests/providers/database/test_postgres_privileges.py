@@ -10,7 +10,7 @@ from tests.providers.database.postgres_shop import SHUT, Shop, access, make_shop
 
 from pegboard.core.database import EVERYTHING, Access, Checked, Failed, Fault, FindingSeverity, Limits, Refused, Rows
 from pegboard.ports.databases import SourceError
-from pegboard.providers.builtin.database.postgres import postgresql_engine, postgresql_role_manager
+from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 from pegboard.providers.builtin.database.unreadable import WAITS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -179,7 +179,7 @@ def own(postgres_server: str) -> Shop:
 
 
 async def checked(url: str, rule: Access, *, writes: bool = False) -> Checked:
-    engine = postgresql_engine(url, rule, writes=writes)
+    engine = PostgresEngine(url, rule, writes=writes)
     try:
         return await engine.check()
     finally:
@@ -232,9 +232,10 @@ async def test_a_login_as_the_manager_makes_it_is_fine_and_reads_what_is_open(ow
         for writes in (False, True):
             url = await own.login(name, rule, writes=writes)
             assert (await checked(url, rule, writes=writes)).findings == (), (name, writes)
-            again = (await postgresql_role_manager(url, rule, writes=writes).script(None)).statements
-            assert again == (await postgresql_role_manager(url, rule, writes=writes).apply(own.admin)).statements
-        engine = postgresql_engine(url, rule, writes=True)
+            roles = PostgresEngine(url, rule, writes=writes)
+            again = (await roles.role_script(None)).statements
+            assert again == (await roles.role_script(own.admin, apply=True)).statements
+        engine = PostgresEngine(url, rule, writes=True)
         listed[name] = {
             table.name.table: [one.name for one in table.columns] for table in (await engine.schema()).tables
         }
@@ -270,22 +271,22 @@ async def test_what_an_extension_brings_need_not_be_on_a_list_of_what_is_allowed
 async def test_a_login_that_reads_too_much_is_repaired_and_the_password_is_shown_nowhere(own: Shop) -> None:
     rule = access("public.secret")
     url = own.reader.replace("_reader:reads@", "_fresh:it's%20hidden@")
-    manager = postgresql_role_manager(url, rule)
-    script = await manager.script(own.admin)
+    manager = PostgresEngine(url, rule)
+    script = await manager.role_script(own.admin)
     assert script.statements[0] == f"CREATE ROLE \"{script.role}\" LOGIN PASSWORD 'choose-a-long-one'"
     with pytest.raises(SourceError):
-        await manager.script(None)
-    assert (await manager.apply(own.admin)).statements == script.statements
+        await manager.role_script(None)
+    assert (await manager.role_script(own.admin, apply=True)).statements == script.statements
     assert (await checked(url, rule)).findings == ()
     await _run(own, f"GRANT SELECT ON secret TO {script.role}; GRANT CREATE ON SCHEMA public TO {script.role}")
     assert [each.severity for each in (await checked(url, rule)).findings] == [REFUSED, FORCED]
-    fixed = await manager.apply(own.admin)
+    fixed = await manager.role_script(own.admin, apply=True)
     assert fixed.statements[0] == f'REVOKE ALL ON ALL TABLES IN SCHEMA "hr", "public" FROM "{script.role}"'
     assert (await checked(url, rule)).findings == ()
     # Without a host and a database, the administrator is one of the source's own.
-    assert (await manager.script("postgresql://postgres@")).statements[0] == fixed.statements[0]
+    assert (await manager.role_script("postgresql://postgres@")).statements[0] == fixed.statements[0]
     with pytest.raises(SourceError, match="the server's own superuser"):
-        await postgresql_role_manager(own.admin, rule).script(own.admin)
+        await PostgresEngine(own.admin, rule).role_script(own.admin)
     assert (await checked(own.admin, rule)).findings[0].severity is REFUSED
 
 
@@ -294,7 +295,7 @@ async def test_views_with_the_rights_of_their_callers_and_row_security_narrow_fu
     await _run(own, "CREATE VIEW own_rights WITH (security_invoker = on) AS SELECT word FROM secret")
     rule = access("public.secret")
     url = await own.login("invoker", rule)
-    engine = postgresql_engine(url, rule)
+    engine = PostgresEngine(url, rule)
     try:
         denied = await engine.run("SELECT word FROM own_rights", (), LIMITS)
         await _run(own, "ALTER TABLE orders ENABLE ROW LEVEL SECURITY; CREATE POLICY few ON orders USING (id < 3)")
@@ -316,7 +317,7 @@ async def test_errors_name_and_show_nothing_that_the_statement_does_not(own: Sho
     await _run(own, "CREATE TABLE referring (id int PRIMARY KEY, sid int CONSTRAINT by_secret_word REFERENCES secret)")
     await _run(own, "CREATE VIEW big AS SELECT note FROM orders WHERE id < 0")
     url = await own.login("writer", SHUT, writes=True)
-    engine = postgresql_engine(url, SHUT, writes=True)
+    engine = PostgresEngine(url, SHUT, writes=True)
     try:
         answers = [
             await engine.run(text, (), LIMITS, write=text.startswith("INSERT"))
@@ -356,6 +357,6 @@ async def test_errors_name_and_show_nothing_that_the_statement_does_not(own: Sho
 @pytest.mark.behaviour("databases.postgres.privileges")
 async def test_a_refusal_of_a_statement_needs_no_server(own: Shop) -> None:
     away = replace(own, reader="postgresql://me:hidden@127.0.0.1:1/shop")
-    engine = postgresql_engine(away.reader, EVERYTHING)
+    engine = PostgresEngine(away.reader, EVERYTHING)
     assert isinstance(await engine.run("DROP TABLE orders", (), LIMITS), Refused)
     assert (await engine.check()).version == ""

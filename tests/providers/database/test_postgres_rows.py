@@ -9,7 +9,7 @@ from tests.providers.database.test_postgres import LIMITS
 
 from pegboard.core.database import EVERYTHING, Rows
 from pegboard.ports.databases import Engine
-from pegboard.providers.builtin.database.postgres import postgresql_engine
+from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -39,7 +39,7 @@ async def odd(postgres_server: str) -> AsyncIterator[tuple[Shop, Engine]]:
     for statement in ODD.split(";\n"):
         if statement.strip():
             await own.outside(statement)
-    engine = postgresql_engine(own.reader, EVERYTHING, writes=True)
+    engine = PostgresEngine(own.reader, EVERYTHING, writes=True)
     yield own, engine
     await engine.aclose()
 

@@ -6,8 +6,8 @@ from tests.providers.database import mysql_shop, postgres_shop
 from tests.providers.database.test_mysql_attacks import closed
 from tests.support.roads import gone
 
-from pegboard.providers.builtin.database.mysql import mysql_engine
-from pegboard.providers.builtin.database.postgres import postgresql_engine
+from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
+from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -17,7 +17,7 @@ SECRETS = ("xyzzy", "plugh", "4242", "123-45", "987-65", "555-55", "open sesame"
 @pytest.mark.behaviour("databases.withheld", "databases.closed_columns")
 async def test_no_road_leads_to_what_is_closed_in_postgresql(shop: postgres_shop.Shop) -> None:
     before = await shop.state()
-    engine = postgresql_engine(shop.narrow, postgres_shop.SHUT)
+    engine = PostgresEngine(shop.narrow, postgres_shop.SHUT)
     try:
         with anyio.fail_after(300):
             assert await gone(engine, "postgresql", "tables", "secret", "zebras", SECRETS) == []
@@ -30,7 +30,7 @@ async def test_no_road_leads_to_what_is_closed_in_postgresql(shop: postgres_shop
 @pytest.mark.behaviour("databases.withheld", "databases.closed_columns")
 async def test_no_road_leads_to_what_is_closed_in_mariadb(mysql: mysql_shop.Shop) -> None:
     before = mysql.state()
-    engine = mysql_engine(await mysql.login(closed(mysql)), closed(mysql))
+    engine = MysqlEngine(await mysql.login(closed(mysql)), closed(mysql))
     try:
         with anyio.fail_after(300):
             assert await gone(engine, "mysql", "tables", "secret", "zebras", SECRETS, mysql.name) == []

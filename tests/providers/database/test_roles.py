@@ -13,8 +13,8 @@ from tests.cli.terminal import Done, board, program
 from tests.providers.database import mysql_shop
 
 from pegboard.core.database import EVERYTHING, Limits, Rows
-from pegboard.providers.builtin.database.mysql import mysql_engine
-from pegboard.providers.builtin.database.postgres import postgresql_engine
+from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
+from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -61,7 +61,7 @@ async def test_the_role_of_the_page_reads_in_postgresql_and_nothing_is_wrong_wit
     (change,) = written("Where rows may be changed")
     await _run(owner, change)
     mine = as_role(owned, "pegboard_reader", PASSWORD)
-    engine = postgresql_engine(mine, EVERYTHING, writes=True)
+    engine = PostgresEngine(mine, EVERYTHING, writes=True)
     try:
         checked = await engine.check()
         listed = [table.name.table for table in (await engine.schema()).tables]
@@ -101,7 +101,7 @@ async def test_the_user_of_the_page_reads_in_mariadb_and_nothing_is_wrong_with_i
     rows = rows.replace("baskets", f"{mysql.name}.baskets").replace("pegboard_reader", "'pegboard_reader'@'%'")
     mysql.outside("CREATE TABLE baskets (id int PRIMARY KEY)", *lines, rows)
     mine = mysql.reader.replace(f"{mysql.name}_reader:reads@", f"pegboard_reader:{PASSWORD}@")
-    engine = mysql_engine(mine, EVERYTHING, writes=True)
+    engine = MysqlEngine(mine, EVERYTHING, writes=True)
     checked = await engine.check()
     answers = [
         await engine.run(text, (), Limits(seconds=20))

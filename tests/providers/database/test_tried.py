@@ -5,8 +5,8 @@ from tests.providers.database import mysql_shop, postgres_shop
 
 from pegboard.core.database import Access, Answer, Failed, Fault, Limits, NamePattern, Refused, name_pattern
 from pegboard.ports.databases import Engine
-from pegboard.providers.builtin.database.mysql import mysql_engine
-from pegboard.providers.builtin.database.postgres import postgresql_engine
+from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
+from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 from pegboard.providers.builtin.database.unreadable import WAITS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -58,7 +58,7 @@ async def test_postgresql_is_asked_what_a_statement_would_meet(shop: postgres_sh
     url = await shop.login("clerk", closed(), writes=True)
     await shop.outside(f"REVOKE INSERT ON kinds FROM {url.split('//')[1].split(':')[0]}")
     before = await shop.state()
-    assert_only_what_can_run_waits(await tried(postgresql_engine(url, closed(), writes=True)))
+    assert_only_what_can_run_waits(await tried(PostgresEngine(url, closed(), writes=True)))
     assert await shop.state() == before
 
 
@@ -67,5 +67,5 @@ async def test_mariadb_is_asked_what_a_statement_would_meet(mysql: mysql_shop.Sh
     url = await mysql.login(closed(), writes=True)
     mysql.outside(f"REVOKE INSERT ON kinds FROM {mysql.name}_narrow")
     before = mysql.state()
-    assert_only_what_can_run_waits(await tried(mysql_engine(url, closed(), writes=True)))
+    assert_only_what_can_run_waits(await tried(MysqlEngine(url, closed(), writes=True)))
     assert mysql.state() == before

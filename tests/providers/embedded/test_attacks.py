@@ -55,6 +55,8 @@ class Bare:
     async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
         return self._run(statement)
 
+    async def role_script(self, admin_url: str | None, *, apply: bool = False) -> None: ...
+
     async def aclose(self) -> None:
         pass
 

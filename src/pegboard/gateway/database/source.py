@@ -11,7 +11,7 @@ import anyio.to_thread
 from pegboard.core.database import Dialect
 from pegboard.core.database.source import Database
 from pegboard.core.database.tool import ToolDatabase
-from pegboard.ports.databases import Checked, Engine, RoleManager, SourceError
+from pegboard.ports.databases import Checked, Engine, RoleScript, SourceError
 from pegboard.ports.opening import Engines
 
 log = logging.getLogger(__name__)
@@ -57,9 +57,11 @@ class Source:
         """What an operator should know of it now. Raises `SourceError` where it cannot be opened."""
         return await self._while_here(self._looked_at)
 
-    async def role_manager(self) -> RoleManager | None:
-        """`None` for a file, which has no logins. Raises `SourceError`."""
-        return await anyio.to_thread.run_sync(self._engines.role_manager, self.database)
+    async def role_script(self, admin_url: str | None, *, apply: bool) -> RoleScript | None:
+        """As the engine has it, also of a source that is refused for what its login may do."""
+        async with self._opening:
+            engine = await self._opened()
+        return await engine.role_script(admin_url, apply=apply)
 
     def away(self) -> None:
         """It was not reached: the next who asks opens it anew, with the secrets of then."""

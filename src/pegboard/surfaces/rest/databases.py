@@ -127,15 +127,11 @@ def database_routes(gateway: Gateway) -> APIRouter:
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "adminUrl: to apply the statements, name an administrator.")
         source = _source_in_use(gateway, database)
         try:
-            manager = await source.role_manager()
-            if manager is None:
-                raise Problem(HTTPStatus.CONFLICT, f"Database {database!r} is a file and has no logins. Nothing to do.")
-            if body.apply and body.adminUrl:
-                script = await manager.apply(body.adminUrl)
-            else:
-                script = await manager.script(body.adminUrl)
+            script = await source.role_script(body.adminUrl, apply=body.apply)
         except SourceError as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"Database {database!r}: {error}") from None
+        if script is None:
+            raise Problem(HTTPStatus.CONFLICT, f"Database {database!r} is a file and has no logins. Nothing to do.")
         if body.apply:
             source.away()
             gateway.operator.record(

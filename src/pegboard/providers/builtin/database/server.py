@@ -3,10 +3,12 @@
 The privileges of the login decide what can be read (ADR 18). Nothing here knows the SQL of one server.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
 import anyio
@@ -29,9 +31,9 @@ from pegboard.core.database import (
     TableName,
     narrow_schema,
 )
-from pegboard.ports.databases import Parameters, RoleScript, SourceError
+from pegboard.ports.databases import Parameters, SourceError
 
-from .unreadable import miscounted
+from .unreadable import is_unicode, miscounted
 
 MAX_STATEMENT_LENGTH: Final = 100_000
 CATALOG_TIMEOUT_S: Final = 60.0
@@ -44,7 +46,7 @@ NEW_LOGIN_PHRASE: Final = "choose-a-long-one"
 class ServerEngine(ABC):
     """One source. What `check` finds is acted on by the caller."""
 
-    def __init__(self, url: str, access: Access, *, writes: bool = False, forced: bool = False) -> None:
+    def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
         self._url = url
         self._access = access
         self._writes = writes
@@ -85,22 +87,13 @@ class ServerEngine(ABC):
         """Runs one statement; one that writes only with `write`. Raises `SourceError`."""
 
 
-class ServerRoleManager(ABC):
-    """Prints or runs the statements that create and repair the login of a source."""
+def names(text: str) -> frozenset[str]:
+    """A list of names, written as text so that it can be read. Lines that begin with `#` are comments."""
+    return frozenset(re.sub(r"^#.*", "", text, flags=re.MULTILINE).split())
 
-    def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
-        self._url = url
-        self._access = access
-        self._writes = writes
 
-    async def script(self, admin_url: str | None) -> RoleScript:
-        return await self._script(admin_url, applies=False)
-
-    async def apply(self, admin_url: str) -> RoleScript:
-        return await self._script(admin_url, applies=True)
-
-    @abstractmethod
-    async def _script(self, admin_url: str | None, *, applies: bool) -> RoleScript: ...
+def read_names(package: str, file: str) -> frozenset[str]:
+    return names(files(package).joinpath(file).read_text(encoding="ascii"))
 
 
 def unreachable(title: str, error: BaseException, words: str) -> SourceError:
@@ -118,11 +111,6 @@ def unreadable_text(statement: str) -> Refused | None:
         why = "The statement holds a character that no database takes (NUL or half a surrogate)."
         return Refused(why, "Leave it out.")
     return None
-
-
-def is_unicode(text: str) -> bool:
-    """Whether it is without halves of surrogates."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def writes_refused(verb: str) -> Refused:

@@ -72,10 +72,6 @@ def _unquote(text: str) -> str:
     return inner if quote == "[" else inner.replace(quote * 2, quote)
 
 
-def quote_name(*parts: str) -> str:
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
-
-
 def names_in(tokens: Iterable[Token]) -> frozenset[str]:
     """Every word and every quoted text in lower case, so also the table in an option such as `content='…'`."""
     return frozenset(token.value.lower() for token in tokens if token.is_name)

@@ -1,15 +1,16 @@
-"""A statement that is not run because of how it is written: alike for every engine behind a server."""
+"""What engines answer alike, and names as most of them write them."""
 
 from typing import Final
 
 from pegboard.core.database import Refused
 
-OTHERS: Final = "Change rows of another table, or ask the operator of this source for the change."
 DENIED: Final = "The user of this source may not do that there. Its operator can grant it."
-TWICE: Final = "A row with the same key is there already."
-REFERS: Final = "It would refer to a row that is not there: a foreign key keeps it."
-REFERRED: Final = "Other rows refer to the row: a foreign key keeps it."
 NOT_EXPLAINED: Final = Refused("Only queries are explained.", "Give EXPLAIN a SELECT.")
+
+WAITS: Final = Refused(
+    "This statement changes rows, and was asked as one that reads.", "Ask it as a statement that writes.", is_write=True
+)
+"""It can run, as far as that is known before it does: a person may be asked."""
 
 
 def miscounted(places: int, values: int, mark: str) -> str:
@@ -19,7 +20,10 @@ def miscounted(places: int, values: int, mark: str) -> str:
     return f"{told} Write {mark} in it where a value belongs." if places < values else told
 
 
-WAITS: Final = Refused(
-    "This statement changes rows, and was asked as one that reads.", "Ask it as a statement that writes.", is_write=True
-)
-"""It can run, as far as that is known before it does: a person may be asked."""
+def is_unicode(text: str) -> bool:
+    """Whether it is without halves of surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def quote_name(*parts: str) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)

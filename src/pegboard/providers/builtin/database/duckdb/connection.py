@@ -8,7 +8,7 @@ from typing import Final
 
 import duckdb
 
-from pegboard.providers.builtin.database.tokens import quote_name
+from pegboard.providers.builtin.database.unreadable import quote_name
 
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "allow_community_extensions": "false",

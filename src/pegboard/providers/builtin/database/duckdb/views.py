@@ -13,7 +13,8 @@ from typing import Final
 import duckdb
 
 from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, narrow_schema
-from pegboard.providers.builtin.database.tokens import generated_from_closed, names_in, quote_name, tokenize
+from pegboard.providers.builtin.database.tokens import generated_from_closed, names_in, tokenize
+from pegboard.providers.builtin.database.unreadable import quote_name
 
 from .connection import attach, connect, lock
 from .statement import Grammar

@@ -10,12 +10,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pymysql
 from pymysql.connections import Connection
-from pymysql.constants import COMMAND
+from pymysql.constants import COMMAND, FIELD_TYPE, FLAG
+from pymysql.converters import conversions
 from pymysql.cursors import Cursor, SSCursor
 
-from pegboard.providers.builtin.database.server import unreachable
-
-from .values import DECODERS, type_name
+from pegboard.providers.builtin.database.server import names, unreachable
 
 CONNECT_TIMEOUT_S: Final = 10
 MAX_ROW_BYTES: Final = 32 * 2**20
@@ -23,6 +22,29 @@ MAX_ROW_BYTES: Final = 32 * 2**20
 DRIVER_ERRORS: Final = (pymysql.MySQLError, OSError)
 _MODE: Final = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 """Pinned, because it decides how quotation marks, backslashes and bars are read."""
+
+_KEPT_AS_TEXT: Final = {getattr(FIELD_TYPE, name) for name in names("DATE DATETIME NEWDATE TIME TIMESTAMP")}
+"""The driver makes durations of times of day, and drops dates that the calendar does not have."""
+DECODERS: Final = {code: decode for code, decode in conversions.items() if code not in _KEPT_AS_TEXT} | {
+    FIELD_TYPE.BIT: lambda value: int.from_bytes(value, "big")
+}
+"""For the driver."""
+
+_BINARY_CHARSET: Final = 63
+_SAME_NAMES: Final = names("BIT DATE DATETIME DECIMAL DOUBLE ENUM FLOAT GEOMETRY JSON NULL SET TIME TIMESTAMP YEAR")
+_NAMES: Final = {getattr(FIELD_TYPE, name): name.lower() for name in _SAME_NAMES} | {
+    FIELD_TYPE.INT24: "mediumint",
+    FIELD_TYPE.LONG: "int",
+    FIELD_TYPE.LONGLONG: "bigint",
+    FIELD_TYPE.NEWDATE: "date",
+    FIELD_TYPE.NEWDECIMAL: "decimal",
+    FIELD_TYPE.SHORT: "smallint",
+    FIELD_TYPE.TINY: "tinyint",
+}
+_TEXTS: Final = {FIELD_TYPE.STRING: "char", FIELD_TYPE.VARCHAR: "varchar", FIELD_TYPE.VAR_STRING: "varchar"}
+_BLOBS: Final = (FIELD_TYPE.TINY_BLOB, FIELD_TYPE.BLOB, FIELD_TYPE.MEDIUM_BLOB, FIELD_TYPE.LONG_BLOB)
+_MAX_LETTER_BYTES: Final = 4
+_SIZES: Final = ((2**8, "tiny"), (2**16, ""), (2**24, "medium"))
 
 
 class TooManyBytesError(Exception):
@@ -161,3 +183,17 @@ def fetch(connection: MeteredConnection, statement: str, parameters: Sequence[ob
     with connection.cursor(Cursor) as cursor:
         cursor.execute(statement, tuple(parameters) or None)
         return list(cursor.fetchall())
+
+
+def type_name(column: Any) -> str:
+    """Of a column as the driver describes it. The server calls a list of choices a text, and has one type for all
+    sizes of a text."""
+    if column.flags & (FLAG.ENUM | FLAG.SET):
+        return "enum" if column.flags & FLAG.ENUM else "set"
+    is_binary = column.charsetnr == _BINARY_CHARSET
+    if name := _TEXTS.get(column.type_code):
+        return name.replace("char", "binary") if is_binary else name
+    if column.type_code in _BLOBS:
+        letters = column.length if is_binary else column.length // _MAX_LETTER_BYTES
+        return next((name for most, name in _SIZES if letters < most), "long") + ("blob" if is_binary else "text")
+    return _NAMES.get(column.type_code, "")

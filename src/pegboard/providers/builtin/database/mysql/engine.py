@@ -1,9 +1,8 @@
-"""MySQL and MariaDB as a source: one statement in a transaction of its own on a connection of its own, stopped on the
-server when its caller is gone.
-"""
+"""MySQL and MariaDB as a source: each statement on a connection of its own, stopped on the server with its caller."""
 
 import hashlib
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,8 +13,8 @@ from typing import Final, TypeVar
 import anyio
 import anyio.to_thread
 
-from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Limits, RowCollector, Rows, Schema
-from pegboard.ports.databases import Parameters, SourceError
+from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Fault, Limits, RowCollector, Rows, Schema
+from pegboard.ports.databases import Parameters, RoleScript, SourceError
 from pegboard.providers.builtin.database.server import (
     CATALOG_TIMEOUT_S,
     ServerEngine,
@@ -23,7 +22,7 @@ from pegboard.providers.builtin.database.server import (
     too_large,
     writes_refused,
 )
-from pegboard.providers.builtin.database.unreadable import WAITS
+from pegboard.providers.builtin.database.unreadable import DENIED, WAITS
 
 from .connection import (
     DRIVER_ERRORS,
@@ -36,10 +35,8 @@ from .connection import (
     parse_address,
     start_transaction,
 )
-from .errors import failure
-from .privileges import NOT_SYSTEM, QUOTED_GRANTS, Ask, MysqlCatalog, read_login
-from .statement import Statement, read_statement
-from .values import bind
+from .privileges import NOT_SYSTEM, Ask, Login, read_login, role_script
+from .statement import Statement, bind, read_statement
 
 _MAX_CONNECTIONS: Final = 8
 _GRACE_S: Final = 5.0
@@ -61,6 +58,23 @@ SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_
 WHERE {where} AND (CONSTRAINT_NAME = 'PRIMARY' OR REFERENCED_TABLE_NAME IS NOT NULL)
 ORDER BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION
 """
+_FAULTS: Final = {
+    **dict.fromkeys((1317, 1969, 3024), Fault.TIME),
+    **dict.fromkeys((1205, 1213), Fault.BUSY),
+    **dict.fromkeys((1037, 1038, 1041), Fault.MEMORY),
+    **dict.fromkeys((2006, 2013), Fault.UNAVAILABLE),
+    **dict.fromkeys((1044, 1049, 1142, 1146), Fault.NO_TABLE),
+    **dict.fromkeys((1052, 1054, 1143), Fault.NO_COLUMN),
+    **dict.fromkeys((1305, 1370), Fault.NO_FUNCTION),
+}
+_BY_NAME: Final = (Fault.NO_TABLE, Fault.NO_COLUMN, Fault.NO_FUNCTION)
+_NAME: Final = re.compile(
+    r"(?:.*'@'.*?' (?:for|to) )?.*?(?:['`]|FUNCTION )(?P<name>.*?)(?:['`](?: in | doesn't|$)| does not exist$)",
+    re.DOTALL,
+)
+"""What was not found, behind the name of the login."""
+_NAMES_OTHERS: Final = frozenset({1062, 1216, 1217, 1345, 1356, 1451, 1452})
+"""A key, a foreign key or a view: the server names keys, constraints and tables that the statement does not."""
 
 T = TypeVar("T")
 
@@ -110,12 +124,12 @@ class _Job:
 class MysqlEngine(ServerEngine):
     dialect: Final = Dialect.MYSQL
 
-    def __init__(self, url: str, access: Access, *, writes: bool = False, forced: bool = False) -> None:
-        super().__init__(url, access, writes=writes, forced=forced)
+    def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
+        super().__init__(url, access, writes=writes)
         self._address = parse_address(url)
         self._threads = anyio.CapacityLimiter(_MAX_CONNECTIONS)
-        self._catalog = MysqlCatalog(access, ())
-        """What the login saw at the last check."""
+        self._login = Login(access, (), "", (), self._address.database, writes)
+        """As of the last check; nothing is known of it before."""
         self._where = "TABLE_SCHEMA = DATABASE()" if self._address.database else NOT_SYSTEM
 
     async def schema(self) -> Schema:
@@ -128,14 +142,17 @@ class MysqlEngine(ServerEngine):
         rows = await self._in_catalog(lambda ask: [ask(query) for query in queries])
         return hashlib.sha256(repr(rows).encode()).hexdigest()
 
+    async def role_script(self, admin_url: str | None, *, apply: bool = False) -> RoleScript:
+        work = partial(role_script, self._address, self._access, admin_url, writes=self._writes, apply=apply)
+        return await anyio.to_thread.run_sync(work)
+
     async def aclose(self) -> None:
         """Nothing is kept between statements."""
 
     async def _verify(self) -> Checked:
         def work(ask: Ask) -> Checked:
             ((version, role),) = ask("SELECT VERSION(), CURRENT_USER()")
-            login = read_login(ask, self._access, self._address.database, writes=self._writes)
-            self._catalog = login
+            self._login = login = read_login(ask, self._access, self._address.database, writes=self._writes)
             number, _, product = str(version).partition("-")
             name = "MariaDB" if "MariaDB" in product else "MySQL"
             return Checked(f"{name} {number}", str(role), login.findings())
@@ -143,10 +160,10 @@ class MysqlEngine(ServerEngine):
         return await self._in_catalog(work)
 
     async def _run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool) -> Answer:
-        begun, catalog = time.monotonic(), self._catalog
+        begun, login = time.monotonic(), self._login
 
         def work(job: _Job) -> Answer:
-            found = read_statement(statement, self._access, self._address.database, catalog.partial_tables)
+            found = read_statement(statement, self._access, self._address.database, login.partial_tables)
             if not isinstance(found, Statement):
                 return found
             if found.is_write and not self._writes:
@@ -165,7 +182,7 @@ class MysqlEngine(ServerEngine):
             except TooManyBytesError:
                 return too_large(MAX_ROW_BYTES)
             except DRIVER_ERRORS as error:
-                return failure(error, found, text, catalog)
+                return failure(error, found, text, login)
 
         return await self._in_thread(work)
 
@@ -175,7 +192,6 @@ class MysqlEngine(ServerEngine):
         def connected(job: _Job) -> T:
             connection = job.connect(CATALOG_TIMEOUT_S)
             start_transaction(connection, CATALOG_TIMEOUT_S, write=False)
-            connection.query(QUOTED_GRANTS)
             return work(partial(fetch, connection))
 
         return await self._in_thread(connected)
@@ -221,3 +237,39 @@ def _fetch_rows(connection: MeteredConnection, text: str, limits: Limits, begun:
     if is_write:
         connection.commit()
     return collector.to_rows(names, types, time.monotonic() - begun, affected)
+
+
+def failure(error: BaseException, statement: Statement, text: str, login: Login) -> Failed:
+    """`text` is the statement as it was sent."""
+    number = error.args[0] if error.args and isinstance(error.args[0], int) else 2013
+    words = str(error.args[1] if len(error.args) > 1 else error)
+    fault = _FAULTS.get(number, Fault.OTHER)
+    if number == 1064:
+        near = re.search(r" near '(?P<text>.+)' at line \d+$", words, re.DOTALL)
+        position = text.find(near["text"]) if near and text.count(near["text"]) == 1 else -1
+        return Failed(words, None if position < 0 else position, Fault.SYNTAX)
+    if number == 1227:
+        return Failed(DENIED)
+    if fault in _BY_NAME and (found := _NAME.match(words)):
+        name = re.split(r"[`.]+", found["name"])[-1]
+        return _unknown(number, fault, name, words, statement, login)
+    if not login.access.is_whole and number in _NAMES_OTHERS:
+        return Failed("A key, a foreign key or a view of what the statement names does not allow it.")
+    return Failed(words, None, fault)
+
+
+def _unknown(number: int, fault: Fault, name: str, words: str, statement: Statement, login: Login) -> Failed:
+    """The same for a name that is closed as for one that does not exist."""
+    mentioned = {word.name for word in statement.words}
+    columns = login.readable_columns({name.casefold()})
+    is_readable = name.casefold() in login.readable_columns(mentioned)
+    if not words.startswith("SELECT") and ((number == 1142 and columns) or (number == 1143 and is_readable)):
+        return Failed(DENIED)
+    if number == 1142 and columns:
+        advice = f"Not all columns of {name!r} can be read here. Name those that can: {', '.join(columns)}."
+        return Failed(advice, None, Fault.NO_COLUMN)
+    if number in (1052, 1054, 1146, 1305) and (login.access.is_whole or (number == 1052 and is_readable)):
+        return Failed(words, None, fault, name)
+    if name.casefold() not in mentioned:
+        return Failed("The statement names what does not exist or cannot be read.", None, fault)
+    return Failed(f"{name!r} does not exist or cannot be read.", None, fault, name)

@@ -14,20 +14,18 @@ from functools import cached_property, lru_cache, partial
 from itertools import product
 from typing import Any, Final, TypeAlias
 
-import anyio.to_thread
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from pegboard.core.database import Access, Finding, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceError
 from pegboard.providers.builtin.database.catalog_relations import CatalogRelation, RelationCatalog
-from pegboard.providers.builtin.database.names import names
 from pegboard.providers.builtin.database.server import (
     CATALOG_TIMEOUT_S,
     NEW_LOGIN_PHRASE,
     LoginFault,
-    ServerRoleManager,
     login_findings,
+    names,
 )
 
 from .connection import DRIVER_ERRORS, Address, MeteredConnection, connect, fetch, parse_address
@@ -60,7 +58,7 @@ _WRITES: Final = ("INSERT", "UPDATE", "DELETE")
 _ADMIN: Final = frozenset({"ALL PRIVILEGES", "SUPER", "CREATE USER", "GRANT OPTION"})
 """On the whole server: a login that others depend on, from which nothing is to be revoked."""
 
-QUOTED_GRANTS: Final = "SET SESSION sql_mode = '', SESSION sql_quote_show_create = 1"
+_QUOTED_GRANTS: Final = "SET SESSION sql_mode = '', SESSION sql_quote_show_create = 1"
 """So that SHOW GRANTS can be read."""
 _NAME: Final = r"`(?:[^`]|``)*`"
 _ANY: Final = rf"(?:{_NAME}|'[^']*'|[^`'])+?"
@@ -125,21 +123,6 @@ def _sources(definition: str) -> Collection[Pair]:
     return frozenset((each.db, each.name) for each in tree.find_all(exp.Table) if each.db)
 
 
-@dataclass(frozen=True)
-class MysqlCatalog(RelationCatalog[CatalogRelation]):
-    """Empty where nothing is closed."""
-
-    @cached_property
-    def partial_tables(self) -> PartialTables:
-        some = [each for each in self.relations if each.has_more_columns and each.columns]
-        return [(each.name.casefold(), frozenset(map(str.casefold, each.columns))) for each in some]
-
-    def readable_columns(self, tables: Collection[str]) -> list[str]:
-        """Of all tables and views with one of these names, in small letters."""
-        found = (each.columns for each in self.relations if each.name.casefold() in tables)
-        return [column.casefold() for columns in found for column in columns]
-
-
 def _relations(ask: Ask, grants: Iterable[Grant]) -> Iterator[CatalogRelation]:
     """`grants`: those of the login that asks, unless it is an administrator."""
     columns, generated = defaultdict[Pair, list[str]](list), defaultdict[Pair, list[str]](list)
@@ -162,14 +145,24 @@ def _relations(ask: Ask, grants: Iterable[Grant]) -> Iterator[CatalogRelation]:
 
 
 @dataclass(frozen=True)
-class Login(MysqlCatalog):
-    """An account with its grants, against a catalog."""
+class Login(RelationCatalog[CatalogRelation]):
+    """An account with its grants, against a catalog, which is empty where nothing is closed."""
 
     account: str
     grants: Sequence[Grant]
     database: str
     """The schema of the source's URL; empty for all."""
     writes: bool
+
+    @cached_property
+    def partial_tables(self) -> PartialTables:
+        some = [each for each in self.relations if each.has_more_columns and each.columns]
+        return [(each.name.casefold(), frozenset(map(str.casefold, each.columns))) for each in some]
+
+    def readable_columns(self, tables: Collection[str]) -> list[str]:
+        """Of all tables and views with one of these names, in small letters."""
+        found = (each.columns for each in self.relations if each.name.casefold() in tables)
+        return [column.casefold() for columns in found for column in columns]
 
     @property
     def is_administrator(self) -> bool:
@@ -240,6 +233,7 @@ def account_of(ask: Ask) -> str:
 
 def read_login(ask: Ask, access: Access, database: str, *, writes: bool, account: str | None = None) -> Login:
     """The one that asks, or another as an administrator sees it; it need not exist yet."""
+    ask(_QUOTED_GRANTS)
     try:
         rows = ask(f"SHOW GRANTS FOR {account}" if account else "SHOW GRANTS")
     except DRIVER_ERRORS as error:
@@ -251,33 +245,29 @@ def read_login(ask: Ask, access: Access, database: str, *, writes: bool, account
     return Login(access, relations, account or account_of(ask), grants, database, writes)
 
 
-class MysqlRoleManager(ServerRoleManager):
-    async def _script(self, admin_url: str | None, *, applies: bool) -> RoleScript:
-        return await anyio.to_thread.run_sync(self._run, parse_address(self._url), admin_url, applies)
-
-    def _run(self, own: Address, admin_url: str | None, applies: bool) -> RoleScript:
-        if not own.database and self._access.is_whole:
-            raise SourceError("The URL of the source names no database. Write the one that is to be read into it.")
-        # Neither an administrator nor a login to be created needs to get into the database.
-        address = replace(parse_address(admin_url), database="") if admin_url else own
-        connection = connect(address, CATALOG_TIMEOUT_S)
-        try:
-            connection.query(QUOTED_GRANTS)
-            ask, account = partial(fetch, connection), _account(connection, own) if admin_url else None
-            login = read_login(ask, self._access, own.database, writes=self._writes, account=account)
-            if login.is_administrator:
-                raise SourceError(
-                    f"{login.account} administers the server: nothing is taken from it. Write another login into the "
-                    "URL of the source, for example pegboard_reader."
-                )
-            create, statements = f"CREATE USER IF NOT EXISTS {login.account} IDENTIFIED BY ", login.script()
-            for statement in (create + connection.escape(own.password), *statements) if applies else ():
-                connection.query(statement)
-            return RoleScript(login.account, (f"{create}'{NEW_LOGIN_PHRASE}'", *statements))
-        except DRIVER_ERRORS as error:
-            raise SourceError(f"{address.title}: {error.args[-1] if error.args else error}") from error
-        finally:
-            connection.end()
+def role_script(own: Address, access: Access, admin_url: str | None, *, writes: bool, apply: bool) -> RoleScript:
+    """What `Engine.role_script` answers."""
+    if not own.database and access.is_whole:
+        raise SourceError("The URL of the source names no database. Write the one that is to be read into it.")
+    # Neither an administrator nor a login to be created needs to get into the database.
+    address = replace(parse_address(admin_url), database="") if admin_url else own
+    connection = connect(address, CATALOG_TIMEOUT_S)
+    try:
+        ask, account = partial(fetch, connection), _account(connection, own) if admin_url else None
+        login = read_login(ask, access, own.database, writes=writes, account=account)
+        if login.is_administrator:
+            raise SourceError(
+                f"{login.account} administers the server: nothing is taken from it. Write another login into the URL "
+                "of the source, for example pegboard_reader."
+            )
+        create, statements = f"CREATE USER IF NOT EXISTS {login.account} IDENTIFIED BY ", login.script()
+        for statement in (create + connection.escape(own.password), *statements) if apply else ():
+            connection.query(statement)
+        return RoleScript(login.account, (f"{create}'{NEW_LOGIN_PHRASE}'", *statements))
+    except DRIVER_ERRORS as error:
+        raise SourceError(f"{address.title}: {error.args[-1] if error.args else error}") from error
+    finally:
+        connection.end()
 
 
 def _account(connection: MeteredConnection, own: Address) -> str:

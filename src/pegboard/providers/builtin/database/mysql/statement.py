@@ -4,15 +4,18 @@ It is cut into words as MySQL and MariaDB do it, and comments are blanked out. W
 runs in a transaction that reads.
 """
 
+import json
+import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from pegboard.core.database import Access, Refused
-from pegboard.providers.builtin.database.names import names, read_names
-from pegboard.providers.builtin.database.server import QUERIES_ONLY
+from pegboard.core.database import Access, Failed, Fault, Refused
+from pegboard.ports.databases import Parameters
+from pegboard.providers.builtin.database.server import QUERIES_ONLY, names, read_names, values_in_order
+from pegboard.providers.builtin.database.unreadable import is_unicode
 
 PartialTables: TypeAlias = Collection[tuple[str, frozenset[str]]]
 """Tables of which the login may read these columns and no others, in small letters."""
@@ -230,4 +233,36 @@ def _refused_function(words: Sequence[Word], *, is_write: bool) -> str | None:
         is_listed = word.upper in _FUNCTIONS or word.upper.startswith(_FUNCTION_FAMILIES)
         if before.text == "." or not is_listed:
             return word.text.strip("`")
+    return None
+
+
+def bind(statement: Statement, parameters: Parameters) -> str | Failed:
+    """The statement with a literal in each `?`. Texts are written in digits, which cannot be read in two ways."""
+    places = [word.start for word in statement.words if word.text == "?"]
+    values = values_in_order(parameters, len(places), "?")
+    if isinstance(values, Failed):
+        return values
+    parts, last = list[str](), 0
+    for number, (place, value) in enumerate(zip(places, values, strict=True), 1):
+        written = _literal(value)
+        if written is None:
+            return Failed(f"Parameter {number} is not a value that SQL can hold.", None, Fault.PARAMETERS)
+        parts += [statement.text[last:place], written]
+        last = place + 1
+    return "".join((*parts, statement.text[last:]))
+
+
+def _literal(value: Any) -> str | None:
+    match value:
+        case None:
+            return "NULL"
+        case bool() | int():
+            return str(value).upper()
+        case float():
+            return repr(value) if math.isfinite(value) else None
+        case list() | dict():
+            return _literal(json.dumps(value, ensure_ascii=False))
+        case str() if is_unicode(value):
+            digits = value.encode().hex()
+            return f"_utf8mb4 0x{digits}" if digits else "''"
     return None

@@ -1,6 +1,7 @@
-"""A connection to a PostgreSQL server that takes in no more bytes than were allowed."""
+"""A connection to a PostgreSQL server that takes in no more bytes than were allowed, and how values are bound."""
 
 import asyncio
+import json
 import ssl
 from collections.abc import Callable
 from typing import Any, Final
@@ -10,9 +11,9 @@ import asyncpg
 from asyncpg.connection import Connection
 from asyncpg.protocol.protocol import BUILTIN_TYPE_NAME_MAP
 
-from pegboard.providers.builtin.database.server import unreachable
-
-from .values import AS_TEXT, iso_moment
+from pegboard.core.database import Failed, Fault
+from pegboard.ports.databases import Parameters
+from pegboard.providers.builtin.database.server import names, unreachable, values_in_order
 
 CONNECT_TIMEOUT_S: Final = 10.0
 MAX_BATCH_BYTES: Final = 32 * 2**20
@@ -33,6 +34,27 @@ _SETTINGS: Final = {
     "intervalstyle": "iso_8601",
     "extra_float_digits": "1",
     "bytea_output": "hex",
+}
+
+AS_TEXT: Final = names(
+    """
+    anyarray bit box cidr circle date inet interval line lseg macaddr money path pg_lsn point polygon record time
+    timestamp timestamptz timetz tsquery tsvector uuid varbit xml
+    """
+)
+"""Types whose values come and go as the server writes them: nothing is lost, and a model's text is a date at once. What
+holds values of others comes so too: of a date that comes as text the driver would make another."""
+_TYPES: Final = {
+    "bool": "boolean",
+    "bpchar": "character",
+    "float4": "real",
+    "float8": "double precision",
+    "int2": "smallint",
+    "int4": "integer",
+    "int8": "bigint",
+    "timestamp": "timestamp without time zone",
+    "timestamptz": "timestamp with time zone",
+    "varchar": "character varying",
 }
 
 
@@ -104,3 +126,47 @@ def place(url: str) -> str:
     parts = urlsplit(url)
     host = parts.hostname or dict(parse_qsl(parts.query)).get("host") or "this machine"
     return f"PostgreSQL at {host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+
+def iso_moment(text: str) -> str:
+    """As ISO 8601 has it; what lies beyond all calendars stays as it is."""
+    return f"{text[:10]}T{text[11:]}" if text[10:11] == " " else text
+
+
+def type_name(kind: Any) -> str:
+    name: str = kind.name
+    return f"{_TYPES.get(name[:-2], name[:-2])}[]" if name.endswith("[]") else _TYPES.get(name, name)
+
+
+def bind(parameters: Parameters, wanted: Any) -> list[object] | Failed:
+    """One value for each `$1`, `$2`, …"""
+    values = values_in_order(parameters, len(wanted), "$1, $2, …")
+    if isinstance(values, Failed):
+        return values
+    for number, (value, kind) in enumerate(zip(values, wanted, strict=True), 1):
+        try:
+            values[number - 1] = _argument(value, kind.name)
+        except (ValueError, TypeError, KeyError):
+            why = f"Parameter ${number} is {json.dumps(value)[:100]}, and the statement wants {kind.name}."
+            return Failed(why, None, Fault.PARAMETERS)
+    return values
+
+
+def _argument(value: Any, kind: str) -> object:
+    if value is None:
+        return None
+    if kind.endswith("[]"):
+        if not isinstance(value, list):
+            raise TypeError
+        return [_argument(item, kind[:-2]) for item in value]
+    match kind:
+        case "bool":
+            return {"true": True, "false": False}[str(value).lower()]
+        case "int2" | "int4" | "int8" | "oid":
+            return int(str(value))
+        case "float4" | "float8":
+            return float(value)
+        case "bytea":
+            text = str(value)
+            return bytes.fromhex(text[2:]) if text.startswith(("0x", "\\x")) else text.encode()
+    return json.dumps(value) if isinstance(value, bool | list | dict) else str(value)

@@ -1,17 +1,18 @@
 """PostgreSQL as a source: one statement in a transaction of its own, stopped on the server when its caller is gone."""
 
+import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 import anyio
 import anyio.to_thread
 import asyncpg
+from pglast.parser import scan
 
 from pegboard.core.database import (
-    Access,
     Answer,
     Checked,
     Cut,
@@ -24,7 +25,7 @@ from pegboard.core.database import (
     Rows,
     Schema,
 )
-from pegboard.ports.databases import Parameters, SourceError
+from pegboard.ports.databases import Parameters, RoleScript, SourceError
 from pegboard.providers.builtin.database.server import (
     CATALOG_TIMEOUT_S,
     ServerEngine,
@@ -35,11 +36,9 @@ from pegboard.providers.builtin.database.server import (
 )
 from pegboard.providers.builtin.database.unreadable import DENIED, WAITS
 
-from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, connect, place
-from .errors import ABSENT_STATES, DENIED_STATE, discreet_failure, names_closed, rename_closed, server_failure
-from .privileges import OpenNames, read_privileges
+from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, bind, connect, place, type_name
+from .privileges import OpenNames, read_privileges, role_script
 from .statement import Statement, read_statement
-from .values import bind, type_name
 
 _MAX_CONNECTIONS: Final = 8
 _GRACE_S: Final = 5.0
@@ -84,15 +83,31 @@ SELECT pg_catalog.concat_ws('.', pg_catalog.count(*), pg_catalog.sum(row::text::
 ) every(row)
 """
 
+_FAULTS: Final = {
+    **dict.fromkeys(("42P01", "3F000"), Fault.NO_TABLE),
+    **dict.fromkeys(("42P02", "08P01", "42P18"), Fault.PARAMETERS),
+    **dict.fromkeys(("55P03", "40001", "40P01"), Fault.BUSY),
+    **dict.fromkeys(("53200", "54001"), Fault.MEMORY),
+    **{"42601": Fault.SYNTAX, "42703": Fault.NO_COLUMN, "57014": Fault.TIME},
+}
+_NAME: Final = re.compile(r'(?:relation|column) (?:"(?P<quoted>[^"]+)"|(?P<bare>[^\s("]+))')
+_WORD: Final = re.compile(r"\w+")
+_QUOTED: Final = re.compile(r'"([^"]*)"')
+_ABSENT_STATES: Final = frozenset({"42P01", "42703"})
+"""A table or a column that does not exist."""
+_DENIED_STATE: Final = "42501"
+_UNCLEAR_STATES: Final = frozenset({_DENIED_STATE, "42704", "3F000"})
+"""Something that is closed, or a type or schema that does not exist."""
+_ROW_STATES: Final = frozenset({"42601", "42804", "42P10"})
+"""These may count the columns of a row, or tell their types."""
+_ABSENT: Final = re.compile(r"pegboard_absent_(\d+)_")
+
 
 class PostgresEngine(ServerEngine):
     dialect: Final = Dialect.POSTGRESQL
-
-    def __init__(self, url: str, access: Access, *, writes: bool = False, forced: bool = False) -> None:
-        super().__init__(url, access, writes=writes, forced=forced)
-        self._pool: asyncpg.Pool | None = None
-        self._open_names: OpenNames | None = None
-        """As of the last check. None where nothing can be closed, or before the first."""
+    _pool: asyncpg.Pool | None = None
+    _open_names: OpenNames | None = None
+    """As of the last check. None where nothing can be closed, or before the first."""
 
     async def schema(self) -> Schema:
         async with self._connection() as connection:
@@ -103,6 +118,9 @@ class PostgresEngine(ServerEngine):
     async def stamp(self) -> str:
         async with self._connection() as connection:
             return str(await connection.fetchval(_STAMP))
+
+    async def role_script(self, admin_url: str | None, *, apply: bool = False) -> RoleScript:
+        return await role_script(self._url, self._access, admin_url, writes=self._writes, apply=apply)
 
     async def aclose(self) -> None:
         if self._pool is not None:
@@ -148,7 +166,7 @@ class PostgresEngine(ServerEngine):
     async def _discreet_failure(self, failed: Failed, state: str, read: Statement) -> Failed:
         """What the server says where something is closed depends on it; so it is asked what it says of other names."""
         if self._open_names is None:
-            return Failed(DENIED) if state == DENIED_STATE and read.writes else failed
+            return Failed(DENIED) if state == _DENIED_STATE and read.writes else failed
         if failed.fault is Fault.UNAVAILABLE:
             return failed
         renamed, other = rename_closed(read, self._open_names), ""
@@ -158,10 +176,10 @@ class PostgresEngine(ServerEngine):
                     await connection.prepare(renamed.text, name="")
                 except asyncpg.PostgresError as error:
                     other = error.sqlstate or ""
-                    if other in ABSENT_STATES:
+                    if other in _ABSENT_STATES:
                         failed, state = renamed.as_written(server_failure(error, hints=False)), other
             if state.startswith("42") and state != other:
-                state = DENIED_STATE
+                state = _DENIED_STATE
         return discreet_failure(failed, state, read, self._open_names)
 
     @asynccontextmanager
@@ -185,17 +203,12 @@ class PostgresEngine(ServerEngine):
         finally:
             if connection is not None:
                 # Also when cancelled: the server is to have stopped before anyone goes on.
-                with anyio.CancelScope(shield=True):
-                    await _end(connection)
-                    with suppress(*DRIVER_ERRORS, TimeoutError):
+                with anyio.CancelScope(shield=True), suppress(*DRIVER_ERRORS, TimeoutError):
+                    try:
+                        if connection.is_in_transaction():
+                            await connection.execute("ROLLBACK", timeout=_GRACE_S)
+                    finally:
                         await self._pool.release(connection, timeout=_GRACE_S)
-
-
-async def _end(connection: MeteredConnection) -> None:
-    """The transaction. Where that fails, the pool closes the connection."""
-    with suppress(*DRIVER_ERRORS, TimeoutError):
-        if connection.is_in_transaction():
-            await connection.execute("ROLLBACK", timeout=_GRACE_S)
 
 
 def _begin(connection: MeteredConnection, limits: Limits, *, writes: bool) -> str:
@@ -224,7 +237,7 @@ async def _execute(
     attributes = prepared.get_attributes()
     types = [type_name(one.type) for one in attributes]
     collector, affected = RowCollector(limits), None
-    connection.meter.room = MAX_BATCH_BYTES
+    meter.room = MAX_BATCH_BYTES
     try:
         if statement.writes:
             collector.add(await prepared.fetch(*arguments))
@@ -233,21 +246,118 @@ async def _execute(
             with anyio.CancelScope(shield=True):
                 await connection.execute("COMMIT")
         else:
-            await _fetch(connection, await prepared.cursor(*arguments), collector)
+            cursor = await prepared.cursor(*arguments)
+            while wanted := collector.next_fetch:
+                meter.room = MAX_BATCH_BYTES
+                rows = await cursor.fetch(wanted)
+                if not collector.add(rows) or len(rows) < wanted:
+                    break
     except DRIVER_ERRORS:
         if not meter.is_overrun:
             raise
         if not collector.rows:
             return too_large(MAX_BATCH_BYTES)
-    rows = collector.to_rows((one.name for one in attributes), types, time.monotonic() - begun, affected)
+    answer = collector.to_rows((one.name for one in attributes), types, time.monotonic() - begun, affected)
     if meter.is_overrun:
-        return replace(rows, cut=Cut(True, "bytes", collector.cut.cells if collector.cut else ()))
-    return rows
+        return replace(answer, cut=Cut(True, "bytes", collector.cut.cells if collector.cut else ()))
+    return answer
 
 
-async def _fetch(connection: MeteredConnection, cursor: Any, collector: RowCollector) -> None:
-    while wanted := collector.next_fetch:
-        connection.meter.room = MAX_BATCH_BYTES
-        rows = await cursor.fetch(wanted)
-        if not collector.add(rows) or len(rows) < wanted:
-            return
+def server_failure(error: BaseException, *, hints: bool = True) -> Failed:
+    """The hint is the server's too; of names it may be one that is closed. Details are left out, because they bring
+    values of rows."""
+    if not isinstance(error, asyncpg.PostgresError):
+        return Failed(
+            f"The connection to the server was lost: {error or type(error).__name__}.", None, Fault.UNAVAILABLE
+        )
+    state, message = error.sqlstate or "", str(getattr(error, "message", None) or error)
+    hint, position = getattr(error, "hint", None), getattr(error, "position", None)
+    fault = _FAULTS.get(state, Fault.UNAVAILABLE if state.startswith(("08", "57P")) else Fault.OTHER)
+    named = _NAME.search(message) if fault in {Fault.NO_TABLE, Fault.NO_COLUMN} else None
+    name = (named["quoted"] or named["bare"]) if named else None
+    words = f"{message}. {hint}" if hint and (hints or name is None) else message
+    return Failed(words, int(position) - 1 if position else None, fault, name)
+
+
+@dataclass(frozen=True)
+class RenamedStatement:
+    """A statement with names that nothing has in place of closed ones: what the server says of it is what it would say
+    if they were absent. A table that does not exist takes the same way."""
+
+    text: str
+    names: tuple[str, ...]
+    """That were replaced, in the order of the numbers in the others."""
+    growth: tuple[tuple[int, int], ...]
+    """Where a name was, and how much longer the other one is."""
+
+    def as_written(self, failure: Failed) -> Failed:
+        """What the server said, about the statement as it was."""
+        message, name = [
+            _ABSENT.sub(lambda found: self.names[int(found[1])], words)
+            for words in (failure.message, failure.name or "")
+        ]
+        moved = 0
+        for start, longer in self.growth:
+            moved += longer if failure.position is not None and start + moved < failure.position else 0
+        position = None if failure.position is None else failure.position - moved
+        return Failed(message, position, failure.fault, name or None)
+
+
+def rename_closed(statement: Statement, open_names: OpenNames) -> RenamedStatement:
+    text, tables = statement.text, statement.tables - open_names.tables
+    tokens = [token for token in scan(text) if not token.name.endswith("COMMENT")]
+    words = [_word(text[token.start : token.end + 1]) for token in tokens]
+    columns = _columns(words, open_names.closed_columns) - _columns(words, open_names.columns)
+    closed, numbers = set[int](), dict[str, int]()
+    for at, word in enumerate(words):
+        is_qualified = at > 1 and words[at - 1] == "."
+        if is_qualified and f"{words[at - 2]}.{word}" in tables:
+            closed |= {at - 2, at}
+        elif word in columns or (word in tables and not is_qualified):
+            closed.add(at)
+    growth = list[tuple[int, int]]()
+    for at in sorted(closed, reverse=True):
+        start, end = tokens[at].start, tokens[at].end + 1
+        name = f"pegboard_absent_{numbers.setdefault(words[at], len(numbers))}_"
+        text = text[:start] + name + text[end:]
+        growth.insert(0, (start, len(name) - (end - start)))
+    return RenamedStatement(text, tuple(numbers), tuple(growth))
+
+
+def _word(token: str) -> str:
+    """A name as the server knows it, unless it is written in escapes. No other token is like one."""
+    return token[1:-1].replace('""', '"') if token.startswith('"') else token.lower()
+
+
+def _columns(words: Iterable[str], tables: Mapping[str, Iterable[str]]) -> set[str]:
+    return {column for table in words for column in tables.get(table, ())}
+
+
+def discreet_failure(answer: Failed, state: str, statement: Statement, open_names: OpenNames) -> Failed:
+    """The same answer for what is closed as for what does not exist."""
+    if state == _DENIED_STATE and statement.writes:
+        return Failed(DENIED)
+    written = dict.fromkeys(_word(statement.text[token.start : token.end + 1]) for token in scan(statement.text))
+    tables = [name for name in written if name in open_names.columns]
+    is_of_rows = state in _ROW_STATES and any(open_names.closed_columns.get(name) for name in tables)
+    if is_of_rows or ('u&"' in statement.text.lower() and state.startswith("42")):
+        state = _DENIED_STATE
+    if state in _UNCLEAR_STATES | _ABSENT_STATES:
+        lists = [f"; {name} has {', '.join(open_names.columns[name])}" for name in tables]
+        if state in _UNCLEAR_STATES:
+            why = "Something that the statement names does not exist or cannot be read, and * means every column"
+            return Failed(why + "".join(lists))
+        return replace(answer, message=f"{answer.message} (or cannot be read){''.join(lists)}")
+    foreign = next((found for found in _QUOTED.finditer(answer.message) if found[1] not in statement.text), None)
+    if foreign is None:
+        return answer
+    # A value or a name that the statement does not hold: nothing between it and the last quote is shown.
+    words = f'{answer.message[: foreign.start()]}"…"{answer.message[answer.message.rindex(chr(34)) + 1 :]}'
+    return Failed(words, answer.position, answer.fault, answer.name)
+
+
+def names_closed(plan: Rows, statement: Statement, open_names: OpenNames | None) -> bool:
+    """Whether a plan names something closed that the statement does not."""
+    words = {word for row in plan.rows for value in row for word in _WORD.findall(str(value))}
+    known = (*_WORD.findall(statement.text), "cost", "rows", "width", "on", "using")
+    return open_names is not None and not open_names.closed.isdisjoint(words.difference(known))

@@ -16,7 +16,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 from pegboard.core.database import Access, Finding, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceError
 from pegboard.providers.builtin.database.catalog_relations import CatalogRelation, RelationCatalog
-from pegboard.providers.builtin.database.server import NEW_LOGIN_PHRASE, LoginFault, ServerRoleManager, login_findings
+from pegboard.providers.builtin.database.server import NEW_LOGIN_PHRASE, LoginFault, login_findings
+from pegboard.providers.builtin.database.unreadable import quote_name
 
 from .connection import DRIVER_ERRORS, connect, place
 
@@ -110,7 +111,7 @@ class PgRelation(CatalogRelation):
 
     @property
     def sql(self) -> str:
-        return f"{quoted(self.schema)}.{quoted(self.name)}"
+        return quote_name(self.schema, self.name)
 
 
 @dataclass(frozen=True)
@@ -191,14 +192,14 @@ class Privileges(RelationCatalog[PgRelation]):
 
     def script(self) -> Iterator[str]:
         """Takes everything from the login, and what is too much from everybody; then grants what is open."""
-        login, role = self.login, quoted(self.role)
-        schemas, database = ", ".join(map(quoted, login["schemas"])), quoted(login["database"])
+        login, role = self.login, quote_name(self.role)
+        schemas, database = ", ".join(map(quote_name, login["schemas"])), quote_name(login["database"])
         if not login["exists"]:
             yield f"CREATE ROLE {role} LOGIN PASSWORD '{NEW_LOGIN_PHRASE}'"
         if login["attributes"]:
             yield f"ALTER ROLE {role} {' '.join(f'NO{one}' for one in login['attributes'])}"
         for group in login["groups"]:
-            yield f"REVOKE {quoted(group)} FROM {role}"
+            yield f"REVOKE {quote_name(group)} FROM {role}"
         if login["owned"]:
             yield f"REASSIGN OWNED BY {role} TO CURRENT_USER"
         for what in ("TABLES", "SEQUENCES", "ROUTINES"):
@@ -219,23 +220,23 @@ class Privileges(RelationCatalog[PgRelation]):
         opened = [each for each in opened if self.access.opens(each.schema, each.name)]
         for schema, found in groupby(opened, lambda each: each.schema):
             granted = list(found)
-            yield f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {role}"
+            yield f"GRANT USAGE ON SCHEMA {quote_name(schema)} TO {role}"
             yield from self._grants(schema, [each for each in granted if each.kind != "f"])
             for owner in sorted({each.owner for each in granted} - {self.role}) if self.access.is_whole else ():
-                begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quoted(owner)} IN SCHEMA {quoted(schema)}"
+                begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quote_name(owner)} IN SCHEMA {quote_name(schema)}"
                 yield f"{begin} GRANT SELECT ON TABLES TO {role}"
 
     def _grants(self, schema: str, tables: list[PgRelation]) -> Iterator[str]:
-        role = quoted(self.role)
+        role = quote_name(self.role)
         whole = [each for each in tables if self.is_open(each)]
         if whole:
             yield f"GRANT SELECT ON {_list(whole)} TO {role}"
         for each in tables:
             if not self.is_open(each):
-                yield f"GRANT SELECT ({', '.join(map(quoted, self.opened[each.id]))}) ON {each.sql} TO {role}"
+                yield f"GRANT SELECT ({', '.join(map(quote_name, self.opened[each.id]))}) ON {each.sql} TO {role}"
         if self.writes and (changed := [each for each in whole if each.kind in "rp"]):
             yield f"GRANT INSERT, UPDATE, DELETE ON {_list(changed)} TO {role}"
-            yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {quoted(schema)} TO {role}"
+            yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {quote_name(schema)} TO {role}"
 
 
 async def read_privileges(connection: Any, access: Access, role: str | None = None, *, writes: bool) -> Privileges:
@@ -253,52 +254,44 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _list(tables: Iterable[PgRelation]) -> str:
     return ", ".join(each.sql for each in tables)
 
 
-class PostgresRoleManager(ServerRoleManager):
-    async def _script(self, admin_url: str | None, *, applies: bool) -> RoleScript:
-        url = self._url if admin_url is None else _in_database(admin_url, self._url)
-        parts = urlsplit(self._url)
-        options = dict(parse_qsl(parts.query))
-        role = unquote(parts.username or "") or options.get("user")
-        password = unquote(parts.password or "") or options.get("password", "")
-        if admin_url is not None and not role:
-            words = "names no user. Write the login that the source uses into it."
-            raise SourceError(f"The URL of {place(self._url)} {words}")
-        connection = await connect(url)
-        try:
-            await connection.execute(f"BEGIN READ {'WRITE' if applies else 'ONLY'}")
-            connection.meter.room = 1 << 40
-            before = await read_privileges(connection, self._access, role, writes=self._writes)
-            if before.login["is_first"]:
-                words = "Write another user into the URL, for example pegboard_reader."
-                raise SourceError(f"The login {before.role!r} is the server's own superuser. {words}")
-            statements = tuple(before.script())
-            if applies:
-                await self._apply(connection, before.role, password, statements)
-            return RoleScript(before.role, statements)
-        except DRIVER_ERRORS as error:
-            raise SourceError(f"{place(url)}: {error}. Nothing was changed.") from error
-        finally:
-            connection.terminate()
-
-    async def _apply(self, connection: Any, role: str, password: str, statements: tuple[str, ...]) -> None:
-        for statement in statements:
-            if statement.startswith("CREATE ROLE"):
-                by_password = f" PASSWORD '{password.replace(chr(39), chr(39) * 2)}'" if password else ""
-                statement = f"CREATE ROLE {quoted(role)} LOGIN{by_password}"
-            await connection.execute(statement)
-        after = await read_privileges(connection, self._access, role, writes=self._writes)
-        for finding in after.findings():
-            if finding.severity is FindingSeverity.REFUSED:
-                raise SourceError(f"The statements did not suffice, so nothing was changed: {finding.message}")
-        await connection.execute("COMMIT")
+async def role_script(url: str, access: Access, admin_url: str | None, *, writes: bool, apply: bool) -> RoleScript:
+    """What `Engine.role_script` answers."""
+    parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query))
+    role = unquote(parts.username or "") or options.get("user")
+    if admin_url is not None and not role:
+        raise SourceError(f"The URL of {place(url)} names no user. Write the login that the source uses into it.")
+    asked = url if admin_url is None else _in_database(admin_url, url)
+    connection = await connect(asked)
+    try:
+        await connection.execute(f"BEGIN READ {'WRITE' if apply else 'ONLY'}")
+        connection.meter.room = 1 << 40
+        before = await read_privileges(connection, access, role, writes=writes)
+        if before.login["is_first"]:
+            words = "Write another user into the URL, for example pegboard_reader."
+            raise SourceError(f"The login {before.role!r} is the server's own superuser. {words}")
+        statements = tuple(before.script())
+        if apply:
+            password = unquote(parts.password or "") or options.get("password", "")
+            for statement in statements:
+                if statement.startswith("CREATE ROLE"):
+                    by_password = f" PASSWORD '{password.replace(chr(39), chr(39) * 2)}'" if password else ""
+                    statement = f"CREATE ROLE {quote_name(before.role)} LOGIN{by_password}"
+                await connection.execute(statement)
+            after = await read_privileges(connection, access, role, writes=writes)
+            for finding in after.findings():
+                if finding.severity is FindingSeverity.REFUSED:
+                    raise SourceError(f"The statements did not suffice, so nothing was changed: {finding.message}")
+            await connection.execute("COMMIT")
+        return RoleScript(before.role, statements)
+    except DRIVER_ERRORS as error:
+        raise SourceError(f"{place(asked)}: {error}. Nothing was changed.") from error
+    finally:
+        connection.terminate()
 
 
 def _in_database(admin_url: str, url: str) -> str:

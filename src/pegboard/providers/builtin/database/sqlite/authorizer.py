@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pegboard.core.database import Access, Answer, Failed, Fault, Refused, Schema
-from pegboard.providers.builtin.database.unreadable import OTHERS
 
 from .statement import READ_ONLY
 
@@ -56,7 +55,7 @@ _SCHEMA_CHANGE: Final = Refused(
 )
 WRITES_BEYOND: Final = Refused(
     "The statement would read or write, by a trigger, a foreign key or a virtual table, more than this source shows.",
-    OTHERS,
+    "Change rows of another table, or ask the operator of this source for the change.",
 )
 _READS_BEYOND: Final = Refused(
     "The statement would read, by a virtual table, more than this source shows.", _USE_KNOWN_TABLES

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote
 
-from pegboard.providers.builtin.database.tokens import quote_name
+from pegboard.providers.builtin.database.unreadable import quote_name
 
 from .authorizer import CATALOG, TABLE_FUNCTIONS, GuardedConnection
 

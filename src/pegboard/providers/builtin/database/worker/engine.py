@@ -22,6 +22,7 @@ from pegboard.core.database import (
     Schema,
 )
 from pegboard.ports.databases import Parameters, SourceError
+from pegboard.providers.builtin.database.unreadable import is_unicode
 
 from .frames import Request, Run, Setup
 from .process import WorkerGoneError, WorkerProcess, start_worker
@@ -104,6 +105,9 @@ class WorkerEngine:
         assert isinstance(response, Rows | Refused | Failed)
         return response
 
+    async def role_script(self, admin_url: str | None, *, apply: bool = False) -> None:
+        """Files have no logins."""
+
     async def aclose(self) -> None:
         await self._pool.aclose()
 
@@ -125,7 +129,7 @@ def _problem_with_statement(statement: str) -> Refused | None:
             f"The statement has {len(statement):,} characters; at most {_MAX_STATEMENT_LENGTH:,} are read.",
             "Send values as parameters, or ask in several statements.",
         )
-    if "\0" in statement or not _is_text(statement):
+    if "\0" in statement or not is_unicode(statement):
         return Refused(
             "The statement holds a NUL or half of a surrogate pair, which is no text.", "Leave the character out."
         )
@@ -135,7 +139,7 @@ def _problem_with_statement(statement: str) -> Refused | None:
 def _problem_with_value(value: object) -> Failed | None:
     """Of one parameter, or of all that a collection holds."""
     match value:
-        case str() if not _is_text(value):
+        case str() if not is_unicode(value):
             return bad_parameters("A parameter holds half of a surrogate pair, which is no text.")
         case int() if not -(2**63) <= value < 2**63:
             words = "A parameter is an integer of more than 64 bits. Send it as text, and cast it in the statement."
@@ -146,14 +150,6 @@ def _problem_with_value(value: object) -> Failed | None:
             return next((problem for each in value if (problem := _problem_with_value(each)) is not None), None)
         case _:
             return None
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class _Pool:
