@@ -16,8 +16,7 @@ import msgspec
 from benchmarks import table
 from benchmarks.database.sales import ROWS, SELECT_ALL, Measurable
 from benchmarks.gateway.peers.environment import Unavailable
-from pegboard.core.database import Limits
-from pegboard.ports.databases import Rows
+from pegboard.core.database import Limits, Rows
 
 GOAL_MILLISECONDS: Final = 2.0
 GOAL_TIMES: Final = 1.5

@@ -6,8 +6,8 @@ from typing import NoReturn, TypeVar
 
 import anyio.lowlevel
 
-from pegboard.core.database import Dialect, Limits, Schema
-from pegboard.ports.databases import Checked, Engine, Parameters
+from pegboard.core.database import Checked, Dialect, Limits, Schema
+from pegboard.ports.databases import Engine, Parameters
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ import anyio
 
 from benchmarks.sql_attacks.case import Case
 from benchmarks.sql_attacks.stage import PASSWORD, SECRET, Stage
-from pegboard.core.database import Limits
-from pegboard.ports.databases import Answer, Engine, Failed, Fault, Refused, Rows
+from pegboard.core.database import Answer, Failed, Fault, Limits, Refused, Rows
+from pegboard.ports.databases import Engine
 
 _PATH: Final = re.compile(r"(?<=['\" >])/(?:tmp|var/tmp)/[\w./-]+")
 _ENDED: Final = (Fault.TIME, Fault.MEMORY)

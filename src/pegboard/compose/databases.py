@@ -53,7 +53,7 @@ async def tell_of_databases(gateway: "Gateway", tell: "Tell") -> None:
     toolbox = gateway.databases.toolbox
     if toolbox is None or not toolbox.sources:
         return
-    from pegboard.gateway.database.checks import check_sources
+    from pegboard.gateway.database.source import check_sources
 
     for check in await check_sources([*toolbox.sources.values()]):
         id, schema = check.source.database.id, check.schema

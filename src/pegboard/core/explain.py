@@ -9,7 +9,7 @@ from typing import Final
 from .catalogue import Catalogue
 from .confirmation import route_text
 from .consent import Consent, call_fingerprint
-from .database.tool import DatabaseTool
+from .database.source import DatabaseTool
 from .effects import Effect, effects
 from .ids import ToolId, WireName
 from .naming import is_legal

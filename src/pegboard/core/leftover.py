@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from .database.tool import DatabaseTool
+from .database.source import DatabaseTool
 from .ids import BuiltinKey
 from .policy import Policy
 from .ticket import State, Ticket

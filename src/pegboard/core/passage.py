@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from .database.source import SourceId, enabled_databases
-from .database.tool import DatabaseTool
+from .database.source import DatabaseTool, SourceId, enabled_databases
 from .ids import PrincipalId, ToolId, ToolsetId
 from .launch import Barred, barring
 from .policy import Limit, Policy

@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from .catalogue import Catalogue, Health, Listing
-from .database.source import SourceId
-from .database.tool import DatabaseTool
+from .database.source import DatabaseTool, SourceId
 from .ids import BUILTIN, BuiltinKey, LegacyToolId, PrincipalId, ServerKey, ToolId, ToolsetId, WireName, tool_id
 from .launch import barring
 from .naming import RESERVED, is_hashed, wire_names

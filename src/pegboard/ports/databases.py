@@ -4,35 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from pegboard.core.database import (
-    Answer,
-    Checked,
-    Dialect,
-    Failed,
-    Fault,
-    Field,
-    Finding,
-    Limits,
-    Refused,
-    Rows,
-    Schema,
-)
+from pegboard.core.database import Answer, Checked, Dialect, Limits, Schema
 from pegboard.core.folded import Json
-
-__all__ = [
-    "Answer",
-    "Checked",
-    "Engine",
-    "Failed",
-    "Fault",
-    "Field",
-    "Finding",
-    "Parameters",
-    "Refused",
-    "RoleScript",
-    "Rows",
-    "SourceError",
-]
 
 Parameters: TypeAlias = Sequence[Json] | Mapping[str, Json]
 """By place or by name; an empty sequence for none."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from pegboard.core.database.tool import DatabaseTool
+from pegboard.core.database.source import DatabaseTool
 from pegboard.core.folded import Folded
 from pegboard.core.ids import ServerKey, Source, ToolId
 from pegboard.core.policy import Policy

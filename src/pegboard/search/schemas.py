@@ -10,7 +10,6 @@ from typing import Final
 import numpy as np
 
 from pegboard.core.database import Schema, SourceId, TableName
-from pegboard.core.database.joins import Plan
 from pegboard.core.ids import Source, ToolId
 
 from .abbreviations import is_bare, short_for
@@ -35,7 +34,7 @@ Samples = Mapping[TableName, Mapping[str, tuple[str, ...]]]
 class Held:
     """The part of one database, and what it was made of."""
 
-    plan: Plan
+    schema: Schema
     samples: Samples
     tellings: tuple[TableTelling, ...]
     part: Part
@@ -44,11 +43,10 @@ class Held:
 
     @classmethod
     def of(cls, source: SourceId, schema: Schema, samples: Samples, former: "Held | None" = None) -> "Held":
-        plan = Plan.of(schema)
         tellings = tuple(
             [
-                TableTelling(table_key(source, name), table, plan.of_table(name).out, samples.get(name))
-                for name, table in plan.tables.items()
+                TableTelling(table_key(source, name), table, tuple(schema.relations_from(name)), samples.get(name))
+                for name, table in schema.by_name.items()
             ]
         )
         if former is None:
@@ -56,7 +54,7 @@ class Held:
         else:
             part = part_anew(former.part, former.tellings, tellings)
         bare = former.bare if former is not None and part is former.part else _bare(tellings)
-        return cls(plan, samples, tellings, part, bare)
+        return cls(schema, samples, tellings, part, bare)
 
     def called_in(self, query: str) -> list[TableName]:
         """The tables whose own name the query is, or has in it as only names are written."""
@@ -67,7 +65,7 @@ class Held:
     @cached_property
     def _called(self) -> Mapping[str, Sequence[TableName]]:
         called: dict[str, list[TableName]] = {}
-        for name in self.plan.tables:
+        for name in self.schema.by_name:
             for each in {name.table.casefold(), str(name).casefold()}:
                 called.setdefault(each, []).append(name)
         return called

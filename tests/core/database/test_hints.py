@@ -11,9 +11,6 @@ from tests.core.database.test_telling import denied
 
 from pegboard.core.database import Column, Fault, Schema, narrow_schema
 from pegboard.core.database.hints import MAX_COLUMNS, MAX_TABLES, Hints, hints_for, near
-from pegboard.core.database.joins import Plan
-
-PLAN = Plan.of(SHOP)
 
 
 @pytest.mark.behaviour("databases.help")
@@ -92,25 +89,25 @@ PLAN = Plan.of(SHOP)
 def test_the_wrong_name_is_reported_with_those_that_may_be_meant(
     statement: str, fault: Fault, name: str | None, sentences: list[str]
 ) -> None:
-    assert [*hints_for(PLAN, statement, fault, name).sentences] == sentences
+    assert [*hints_for(SHOP, statement, fault, name).sentences] == sentences
 
 
 @pytest.mark.behaviour("databases.help")
 def test_a_text_in_double_quotes_is_said_to_belong_into_single_ones() -> None:
     advice = "Double quotes are for names. If a text is meant, write it in single quotes: 'Zzz'."
     statement = 'SELECT * FROM customers WHERE full_name = "Zzz"'
-    assert hints_for(PLAN, statement, Fault.NO_COLUMN, "Zzz").sentences == (
+    assert hints_for(SHOP, statement, Fault.NO_COLUMN, "Zzz").sentences == (
         "There is no column 'Zzz' in customers, and none like it.",
         advice,
     )
-    bare = hints_for(PLAN, "SELECT * FROM customers WHERE full_name = zzz", Fault.NO_COLUMN, "zzz").sentences
+    bare = hints_for(SHOP, "SELECT * FROM customers WHERE full_name = zzz", Fault.NO_COLUMN, "zzz").sentences
     assert bare == ("There is no column 'zzz' in customers, and none like it.",)
 
 
 @pytest.mark.behaviour("databases.help")
 def test_the_tables_that_a_statement_names_come_with_their_columns() -> None:
     statement = "SELECT nme FROM Customers c, orders -- , 'x' FROM nothing"
-    assert hints_for(PLAN, statement, Fault.NO_COLUMN, "nme") == snapshot(
+    assert hints_for(SHOP, statement, Fault.NO_COLUMN, "nme") == snapshot(
         Hints(
             ("There is no column 'nme' in customers or orders. Did you mean customers.full_name?",),
             (
@@ -122,14 +119,14 @@ def test_the_tables_that_a_statement_names_come_with_their_columns() -> None:
             ),
         )
     )
-    assert hints_for(PLAN, "SELECT 1 + ", Fault.SYNTAX) == Hints((), ())
+    assert hints_for(SHOP, "SELECT 1 + ", Fault.SYNTAX) == Hints((), ())
 
 
 @pytest.mark.behaviour("databases.help")
 def test_hints_are_bounded_however_wide_and_many_the_tables_are() -> None:
     wide = replace(CUSTOMERS, columns=tuple(Column(f"c{number}", "text") for number in range(1000)))
     many = tuple(table(f"t{number}", "id bigint") for number in range(50))
-    plan = Plan.of(Schema(SHOP.dialect, (wide, *many), (), "public"))
+    plan = Schema(SHOP.dialect, (wide, *many), (), "public")
     tables = ", ".join(f"t{number}" for number in range(50))
     hints = hints_for(plan, f"SELECT x FROM customers, {tables}", Fault.NO_COLUMN, "x")
     assert len(hints.tables) == MAX_TABLES
@@ -155,9 +152,9 @@ def test_a_closed_name_gets_the_hints_of_one_that_does_not_exist(statement: str,
         tables=(*SHOP.tables, SECRETS),
         relations=(*SHOP.relations, refers("secrets", "customer_id", "customers")),
     )
-    closed = Plan.of(narrow_schema(whole, denied("public.secrets", "public.orders.customer_id")))
+    closed = narrow_schema(whole, denied("public.secrets", "public.orders.customer_id"))
     orders = replace(SHOP.tables[1], columns=tuple(c for c in SHOP.tables[1].columns if c.name != "customer_id"))
-    absent = Plan.of(replace(SHOP, tables=(CUSTOMERS, orders, SHOP.tables[2]), relations=SHOP.relations[1:]))
+    absent = replace(SHOP, tables=(CUSTOMERS, orders, SHOP.tables[2]), relations=SHOP.relations[1:])
     hints = hints_for(closed, statement, fault, name)
     assert hints == hints_for(absent, statement, fault, name)
     assert "pin text" not in str(hints)
@@ -165,8 +162,8 @@ def test_a_closed_name_gets_the_hints_of_one_that_does_not_exist(statement: str,
 
 @given(st.text(max_size=200), st.sampled_from(Fault))
 def test_whatever_the_statement_hints_are_given_in_good_order(statement: str, fault: Fault) -> None:
-    hints_for(PLAN, statement, fault, statement or None)
-    hints_for(PLAN, f"SELECT * FROM {statement}", fault)
+    hints_for(SHOP, statement, fault, statement or None)
+    hints_for(SHOP, f"SELECT * FROM {statement}", fault)
 
 
 def test_names_are_near_by_letters_by_words_and_by_parts() -> None:

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.core.database import Cut, Field, Limits, RowCollector, Rows, json_value
+from pegboard.core.database import Cut, Field, Limits, RowCollector, Rows
 from pegboard.core.database.row_collector import unique_names
-from pegboard.core.database.values import ValueFormat
+from pegboard.core.database.values import ValueFormat, json_value
 from pegboard.core.folded import Json
 
 

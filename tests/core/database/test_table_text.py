@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from pegboard.core.database import Cut, Limits, Row
-from pegboard.core.database.found_text import found_text
-from pegboard.core.database.table_text import plan_text, table_text
+from pegboard.core.database import Cut, Limits
+from pegboard.core.database.answer import Row
+from pegboard.core.database.table_text import found_text, plan_text, table_text
 from pegboard.core.folded import Json
 from pegboard.gateway.database.execute_sql import is_explain
 

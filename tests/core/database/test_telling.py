@@ -21,12 +21,7 @@ from pegboard.core.database import (
     narrow_schema,
 )
 from pegboard.core.database.access import NamePattern
-from pegboard.core.database.example import example
-from pegboard.core.database.joins import Plan
-from pegboard.core.database.outline import MOST_COLUMNS, MOST_RELATIONS, outline
-from pegboard.core.database.quoting import RESERVED, called, quoted
-
-PLAN = Plan.of(SHOP)
+from pegboard.core.database.outline import MOST_COLUMNS, MOST_RELATIONS, RESERVED, called, example, outline, quoted
 
 
 @pytest.mark.behaviour("databases.examples")
@@ -58,17 +53,16 @@ def test_whatever_a_table_and_its_columns_are_called_its_example_runs() -> None:
             for table in (made, linked):
                 columns = ", ".join(f'"{column.name.replace(chr(34), chr(34) * 2)}"' for column in table.columns)
                 connection.execute(f'CREATE TABLE "{table.name.table.replace(chr(34), chr(34) * 2)}" ({columns})')
-            plan = Plan.of(schema)
             for table in (made, linked):
-                assert connection.execute(example(plan, table.name)).fetchall() == []
-            assert " JOIN " in example(plan, linked.name)
+                assert connection.execute(example(schema, table.name)).fetchall() == []
+            assert " JOIN " in example(schema, linked.name)
     finally:
         connection.close()
 
 
 @pytest.mark.behaviour("databases.examples")
 def test_an_example_shows_the_key_what_was_asked_for_and_the_name_of_what_it_refers_to() -> None:
-    assert [example(PLAN, ORDERS.name, ["grand_total"]), example(PLAN, CUSTOMERS.name), example(PLAN, LINES.name)] == (
+    assert [example(SHOP, ORDERS.name, ["grand_total"]), example(SHOP, CUSTOMERS.name), example(SHOP, LINES.name)] == (
         snapshot(
             [
                 "SELECT o.id, o.grand_total, o.customer_id, o.placed_at, c.full_name FROM orders AS o "
@@ -82,20 +76,18 @@ def test_an_example_shows_the_key_what_was_asked_for_and_the_name_of_what_it_ref
 
 def test_a_join_leads_to_a_table_that_was_found_too_before_others() -> None:
     shops = table("shops", "id bigint", "title")
-    plan = Plan.of(
-        replace(
-            SHOP,
-            tables=(*SHOP.tables, shops),
-            relations=(*SHOP.relations, refers("orders", "id", "shops")),
-        )
+    schema = replace(
+        SHOP,
+        tables=(*SHOP.tables, shops),
+        relations=(*SHOP.relations, refers("orders", "id", "shops")),
     )
-    assert " JOIN customers " in example(plan, ORDERS.name)
-    assert " JOIN shops " in example(plan, ORDERS.name, beside={shops.name})
+    assert " JOIN customers " in example(schema, ORDERS.name)
+    assert " JOIN shops " in example(schema, ORDERS.name, beside={shops.name})
 
 
 @pytest.mark.behaviour("databases.search_answer")
 def test_a_table_is_told_with_its_columns_keys_and_joins_in_both_directions() -> None:
-    assert outline(PLAN, ORDERS.name) == snapshot(
+    assert outline(SHOP, ORDERS.name) == snapshot(
         {
             "table": "orders",
             "columns": [
@@ -107,7 +99,7 @@ def test_a_table_is_told_with_its_columns_keys_and_joins_in_both_directions() ->
             "joins": ["orders.customer_id = customers.id", '"Übersicht"."order".order_id = orders.id'],
         }
     )
-    told = outline(PLAN, CUSTOMERS.name, samples={"email": ("a@b", "c@d")})
+    told = outline(SHOP, CUSTOMERS.name, samples={"email": ("a@b", "c@d")})
     assert told["comment"] == "Who buys"
     assert told["columns"][2] == {"name": "email", "type": "text", "samples": ["a@b", "c@d"]}  # type: ignore[index]
 
@@ -122,10 +114,8 @@ def test_of_a_thousand_columns_the_best_are_told_and_how_many_are_left() -> None
         rows=12,
     )
     others = tuple(table(f"t{number}", "id bigint", "c bigint") for number in range(50))
-    plan = Plan.of(
-        Schema(Dialect.SQLITE, (wide, *others), tuple(refers(f"t{n}", "c", "customers") for n in range(50)), "public")
-    )
-    told = outline(plan, wide.name, ["c950"])
+    relations = tuple(refers(f"t{n}", "c", "customers") for n in range(50))
+    told = outline(Schema(Dialect.SQLITE, (wide, *others), relations, "public"), wide.name, ["c950"])
     columns, joins = told["columns"], told["joins"]
     assert isinstance(columns, list)
     assert isinstance(joins, list)
@@ -155,13 +145,13 @@ def test_a_denied_table_or_column_is_in_no_outline_join_or_example() -> None:
             refers("customers", "id", "secrets"),
         ),
     )
-    shown = Plan.of(narrow_schema(whole, denied("public.secrets", "public.orders.customer_id")))
+    shown = narrow_schema(whole, denied("public.secrets", "public.orders.customer_id"))
     plain = replace(ORDERS, columns=tuple(column for column in ORDERS.columns if column.name != "customer_id"))
-    without = Plan.of(replace(SHOP, tables=(CUSTOMERS, plain, LINES), relations=SHOP.relations[1:]))
-    for each in without.tables:
+    without = replace(SHOP, tables=(CUSTOMERS, plain, LINES), relations=SHOP.relations[1:])
+    for each in without.by_name:
         assert outline(shown, each) == outline(without, each)
         assert example(shown, each) == example(without, each)
-    assert [*shown.tables] == [*without.tables]
+    assert [*shown.by_name] == [*without.by_name]
 
 
 @given(st.text(min_size=1), st.sampled_from(Dialect))

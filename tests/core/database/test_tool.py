@@ -9,7 +9,7 @@ from tests.core.boards import FILE, GITHUB, NOW, board, tool
 from pegboard.core.call import BadArguments, Call, admit
 from pegboard.core.catalogue import Catalogue, Listing, Up, catalogue
 from pegboard.core.database import SourceId
-from pegboard.core.database.tool import DatabaseTool, ToolDatabase, database_tool
+from pegboard.core.database.source import DatabaseTool, ToolDatabase, database_tool
 from pegboard.core.explain import Step, explain
 from pegboard.core.ids import LOCAL, BuiltinKey, CallId, PrincipalId, ToolId, WireName
 from pegboard.core.passage import NoDatabase

@@ -145,7 +145,7 @@ async def test_with_denied_tables_and_columns_every_answer_is_that_of_a_database
     asked = ("orders of customers", "email", "salaries", "secret", "voucher order total", "main.salaries", "shipped")
     for query in asked:
         assert await first.search(query) == await second.search(query)
-    assert await first.plan(SHOP) == await second.plan(SHOP)
+    assert await first.schema(SHOP) == await second.schema(SHOP)
     await closed(one)
     await closed(other)
 

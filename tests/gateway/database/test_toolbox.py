@@ -35,9 +35,8 @@ from pegboard.core.tool import Json, canonical
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.database import source as source_module
-from pegboard.gateway.database.checks import check_sources
 from pegboard.gateway.database.results import without_folders
-from pegboard.gateway.database.source import CHECK_INTERVAL_S
+from pegboard.gateway.database.source import CHECK_INTERVAL_S, check_sources
 from pegboard.store import key_of, open_store
 from pegboard.surfaces.rest.databases import database_findings
 

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.providers.database.mysql_shop import Shop
 
-from pegboard.core.database import EVERYTHING, Limits
-from pegboard.ports.databases import Rows
+from pegboard.core.database import EVERYTHING, Limits, Rows
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

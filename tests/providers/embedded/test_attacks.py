@@ -13,8 +13,8 @@ from benchmarks.sql_attacks.embedded import DuckdbStage, SqliteStage
 from benchmarks.sql_attacks.judging import Judge
 from benchmarks.sql_attacks.stage import Stage
 
-from pegboard.core.database import Access, Checked, Dialect, Field, Limits, RowCollector, Schema
-from pegboard.ports.databases import Answer, Engine, Failed, Parameters, Rows
+from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Field, Limits, RowCollector, Rows, Schema
+from pegboard.ports.databases import Engine, Parameters
 from pegboard.providers.builtin.database.duckdb.connection import provide_time_zones
 
 GIVEN = Path(__file__).parents[2] / "corpus" / "sql_attacks.json"

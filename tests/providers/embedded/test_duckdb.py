@@ -9,9 +9,22 @@ import anyio
 import duckdb
 import pytest
 
-from pegboard.core.database import EVERYTHING, Access, Column, Limits, Relation, Table, TableName
+from pegboard.core.database import (
+    EVERYTHING,
+    Access,
+    Column,
+    Failed,
+    Fault,
+    Field,
+    Limits,
+    Refused,
+    Relation,
+    Rows,
+    Table,
+    TableName,
+)
 from pegboard.core.database.values import ValueFormat
-from pegboard.ports.databases import Engine, Failed, Fault, Field, Parameters, Refused, Rows
+from pegboard.ports.databases import Engine, Parameters
 from pegboard.providers.builtin.database.unreadable import miscounted
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard.core.database import EVERYTHING, Access, Failed, Fault, Limits, NamePattern, name_pattern
-from pegboard.ports.databases import Answer, Rows
+from pegboard.core.database import EVERYTHING, Access, Answer, Failed, Fault, Limits, NamePattern, Rows, name_pattern
 from pegboard.providers.builtin.database.sqlite.authorizer import WRITES_BEYOND
 from pegboard.providers.builtin.database.unreadable import WAITS
 from pegboard.providers.builtin.database.worker.engine import sqlite_engine

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 from tests.support.roads import LIMITS, gone
 
-from pegboard.core.database import Access, NamePattern, name_pattern
-from pegboard.ports.databases import Engine, Failed, Fault, Rows
+from pegboard.core.database import Access, Failed, Fault, NamePattern, Rows, name_pattern
+from pegboard.ports.databases import Engine
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio

@@ -12,17 +12,22 @@ from pegboard.core.database import (
     EVERYTHING,
     Access,
     Column,
+    Failed,
+    Fault,
+    Field,
     FindingSeverity,
     Limits,
     NamePattern,
+    Refused,
     Relation,
+    Rows,
     Table,
     TableName,
     name_pattern,
 )
 from pegboard.core.database.values import ValueFormat
 from pegboard.core.folded import Json
-from pegboard.ports.databases import Engine, Failed, Fault, Field, Parameters, Refused, Rows, SourceError
+from pegboard.ports.databases import Engine, Parameters, SourceError
 from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from tests.providers.embedded.test_sqlite import _closed, failed, made, opened, rows
 
-from pegboard.core.database import EVERYTHING, Limits
-from pegboard.ports.databases import Fault, Refused, Rows
+from pegboard.core.database import EVERYTHING, Fault, Limits, Refused, Rows
 
 pytestmark = pytest.mark.anyio
 

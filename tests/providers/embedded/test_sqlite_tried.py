@@ -7,8 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard.core.database import EVERYTHING, Access, Limits, NamePattern, name_pattern
-from pegboard.ports.databases import Answer, Refused
+from pegboard.core.database import EVERYTHING, Access, Answer, Limits, NamePattern, Refused, name_pattern
 from pegboard.providers.builtin.database.unreadable import WAITS
 from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pegboard.core.database import EVERYTHING, Limits
-from pegboard.ports.databases import Engine, Failed, Fault, Refused, Rows
+from pegboard.core.database import EVERYTHING, Failed, Fault, Limits, Refused, Rows
+from pegboard.ports.databases import Engine
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio

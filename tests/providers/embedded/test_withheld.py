@@ -13,8 +13,8 @@ import pytest
 from benchmarks.sql_attacks import shop
 from benchmarks.sql_attacks.case import read
 
-from pegboard.core.database import EVERYTHING, Access, Limits, NamePattern, name_pattern
-from pegboard.ports.databases import Answer, Engine, Failed, Refused, Rows
+from pegboard.core.database import EVERYTHING, Access, Answer, Failed, Limits, NamePattern, Refused, Rows, name_pattern
+from pegboard.ports.databases import Engine
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio

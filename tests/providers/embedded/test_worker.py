@@ -11,8 +11,7 @@ import anyio
 import psutil
 import pytest
 
-from pegboard.core.database import EVERYTHING, Access, Dialect, Limits, NamePattern, name_pattern
-from pegboard.ports.databases import Failed, Fault, Rows
+from pegboard.core.database import EVERYTHING, Access, Dialect, Failed, Fault, Limits, NamePattern, Rows, name_pattern
 from pegboard.providers.builtin.database.worker.engine import WorkerEngine, sqlite_engine
 from pegboard.providers.builtin.database.worker.frames import Setup
 

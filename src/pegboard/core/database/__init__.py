@@ -1,12 +1,10 @@
 """Databases as the core knows them: what a source is called, what of it may be read, and how much of an answer is."""
 
 from .access import EVERYTHING, Access, BadPattern, NamePattern, name_pattern
-from .answer import Answer, Checked, Cut, Failed, Fault, Field, Finding, FindingSeverity, Refused, Row, Rows
+from .answer import Answer, Checked, Cut, Failed, Fault, Field, Finding, FindingSeverity, Refused, Rows
 from .row_collector import RowCollector
 from .schema import Column, Relation, Schema, Table, TableName, narrow_schema
-from .source import Database, Dialect, Limits, SourceId, enabled_databases
-from .tool import DatabaseTool, ToolDatabase, database_tool
-from .values import ValueFormat, json_value
+from .source import Database, Dialect, Limits, SourceId
 
 __all__ = [
     "EVERYTHING",
@@ -17,7 +15,6 @@ __all__ = [
     "Column",
     "Cut",
     "Database",
-    "DatabaseTool",
     "Dialect",
     "Failed",
     "Fault",
@@ -28,18 +25,12 @@ __all__ = [
     "NamePattern",
     "Refused",
     "Relation",
-    "Row",
     "RowCollector",
     "Rows",
     "Schema",
     "SourceId",
     "Table",
     "TableName",
-    "ToolDatabase",
-    "ValueFormat",
-    "database_tool",
-    "enabled_databases",
-    "json_value",
     "name_pattern",
     "narrow_schema",
 ]

@@ -13,9 +13,8 @@ from typing import Final, TypeAlias
 from pegboard.core.folded import Json, JsonObject
 
 from .answer import Fault
-from .joins import Plan
-from .quoting import called, quoted
-from .schema import Table, TableName
+from .outline import called, quoted
+from .schema import Schema, Table, TableName
 
 MAX_TABLES: Final = 5
 MAX_COLUMNS: Final = 60
@@ -49,30 +48,30 @@ class Hints:
     """Those that the statement names, or may mean, with their columns."""
 
 
-def hints_for(plan: Plan, statement: str, fault: Fault, name: str | None = None) -> Hints:
+def hints_for(schema: Schema, statement: str, fault: Fault, name: str | None = None) -> Hints:
     """`name` is what was not found, as the engine reports it."""
-    tables, aliases = _tables_named(plan, statement)
+    tables, aliases = _tables_named(schema, statement)
     meant = [*dict.fromkeys(table.name for table in tables)]
     sentences: list[str] = []
     path = _path(name) if name else ()
     if path and fault is Fault.NO_TABLE:
-        likely = [table for found in _near_tables(plan, path[-1]) for table in found][:3]
-        sentences.append(_about_table(plan, path, likely))
+        likely = [table for found in _near_tables(schema, path[-1]) for table in found][:3]
+        sentences.append(_about_table(schema, path, likely))
         meant += [table for table in likely if table not in meant]
     elif path and fault is Fault.NO_COLUMN:
-        sentences += _about_column(plan, path, tables, aliases)
+        sentences += _about_column(schema, path, tables, aliases)
         if sentences and not sentences[-1].endswith("?") and len(path) == 1 and f'"{path[0]}"' in statement:
             text = path[0].replace("'", "''")
             sentences.append(f"Double quotes are for names. If a text is meant, write it in single quotes: '{text}'.")
-    return Hints(tuple(sentences), tuple(_outline(plan, plan.tables[name]) for name in meant[:MAX_TABLES]))
+    return Hints(tuple(sentences), tuple(_outline(schema, schema.by_name[name]) for name in meant[:MAX_TABLES]))
 
 
-def _tables_named(plan: Plan, statement: str) -> tuple[list[Table], Mapping[str, Table]]:
-    """The tables of the plan that a statement names, and what it calls them, in lower case."""
+def _tables_named(schema: Schema, statement: str) -> tuple[list[Table], Mapping[str, Table]]:
+    """The tables that a statement names, and what it calls them, in lower case."""
     tables: list[Table] = []
     aliases: dict[str, Table] = {}
     for found in _TABLE.finditer(_NO_SQL.sub(" ", statement[:_MAX_STATEMENT_LENGTH])):
-        table = _table(plan, _path(found["path"]))
+        table = _table(schema, _path(found["path"]))
         if table is None:
             continue
         tables.append(table)
@@ -86,34 +85,34 @@ def _path(text: str) -> _Path:
     return tuple(part.strip("\"`[]'").replace('""', '"') for part in _PARTS.findall(text)) or (text,)
 
 
-def _table(plan: Plan, path: _Path) -> Table | None:
+def _table(schema: Schema, path: _Path) -> Table | None:
     """By its schema, or in the default one; case does not matter here."""
     fitting = [
         each
-        for name, each in plan.tables.items()
+        for name, each in schema.by_name.items()
         if name.table.casefold() == path[-1].casefold()
         and (len(path) < 2 or name.schema.casefold() == path[-2].casefold())
     ]
-    return min(fitting, key=lambda each: each.name.schema != plan.schema.default, default=None)
+    return min(fitting, key=lambda each: each.name.schema != schema.default, default=None)
 
 
-def _near_tables(plan: Plan, name: str) -> Iterator[Sequence[TableName]]:
+def _near_tables(schema: Schema, name: str) -> Iterator[Sequence[TableName]]:
     by_name: dict[str, list[TableName]] = {}
-    for each in plan.tables:
+    for each in schema.by_name:
         by_name.setdefault(each.table, []).append(each)
     return (by_name[found] for found in near(name, by_name))
 
 
-def _about_table(plan: Plan, path: _Path, likely: Sequence[TableName]) -> str:
+def _about_table(schema: Schema, path: _Path, likely: Sequence[TableName]) -> str:
     missing = f"There is no table {'.'.join(path)!r} here."
     if likely:
-        return f"{missing} Did you mean {_either([called(name, plan.schema) for name in likely])}?"
-    if 0 < len(plan.tables) <= _MAX_LISTED_TABLES:
-        return f"{missing} The tables are {', '.join(called(name, plan.schema) for name in plan.tables)}."
+        return f"{missing} Did you mean {_either([called(name, schema) for name in likely])}?"
+    if 0 < len(schema.by_name) <= _MAX_LISTED_TABLES:
+        return f"{missing} The tables are {', '.join(called(name, schema) for name in schema.by_name)}."
     return f"{missing} Find one with search_schemas."
 
 
-def _about_column(plan: Plan, path: _Path, tables: Sequence[Table], aliases: Mapping[str, Table]) -> Iterator[str]:
+def _about_column(schema: Schema, path: _Path, tables: Sequence[Table], aliases: Mapping[str, Table]) -> Iterator[str]:
     column, among = path[-1], [*dict.fromkeys(tables)]
     if len(path) > 1:
         owner = path[-2].lower()
@@ -122,7 +121,7 @@ def _about_column(plan: Plan, path: _Path, tables: Sequence[Table], aliases: Map
         if other_names and owner not in aliases and any(_has(table, column) for table in own):
             yield f"{path[-2]!r} is called {_either(other_names)} in this statement."
         if not own and tables:
-            known = [*aliases, *dict.fromkeys(called(table.name, plan.schema) for table in tables)]
+            known = [*aliases, *dict.fromkeys(called(table.name, schema) for table in tables)]
             yield f"{path[-2]!r} names no table of this statement; it has {_either(known)}."
         among = own or among
     if not among or any(_has(table, column) for table in among):
@@ -130,14 +129,14 @@ def _about_column(plan: Plan, path: _Path, tables: Sequence[Table], aliases: Map
     by_name: dict[str, list[str]] = {}
     for table in among:
         for each in table.columns:
-            place = f"{called(table.name, plan.schema)}.{quoted(each.name, plan.schema.dialect)}"
+            place = f"{called(table.name, schema)}.{quoted(each.name, schema.dialect)}"
             by_name.setdefault(each.name, []).append(place)
-    missing = f"There is no column {column!r} in {_either([called(table.name, plan.schema) for table in among])}"
+    missing = f"There is no column {column!r} in {_either([called(table.name, schema) for table in among])}"
     likely = [place for found in near(column, by_name) for place in by_name[found]][:3]
     if likely:
         yield f"{missing}. Did you mean {_either(likely)}?"
     else:
-        joined = [called(table.name, plan.schema) for table in _joined_to(plan, among) if _has(table, column)]
+        joined = [called(table.name, schema) for table in _joined_to(schema, among) if _has(table, column)]
         yield f"{missing}, and none like it.{f' {_either(joined)} has one of that name.' if joined else ''}"
 
 
@@ -145,20 +144,20 @@ def _has(table: Table, column: str) -> bool:
     return any(each.name.casefold() == column.casefold() for each in table.columns)
 
 
-def _joined_to(plan: Plan, tables: Sequence[Table]) -> Sequence[Table]:
+def _joined_to(schema: Schema, tables: Sequence[Table]) -> Sequence[Table]:
     names = {table.name: None for table in tables}
     found: dict[TableName, None] = {}
     for name in names:
-        joins = plan.of_table(name)
-        found |= dict.fromkeys((*(each.to for each in joins.out), *(each.table for each in joins.back)))
-    return [plan.tables[name] for name in found if name not in names]
+        found |= dict.fromkeys(each.to for each in schema.relations_from(name))
+        found |= dict.fromkeys(each.table for each in schema.relations_to(name))
+    return [schema.by_name[name] for name in found if name not in names]
 
 
-def _outline(plan: Plan, table: Table) -> JsonObject:
+def _outline(schema: Schema, table: Table) -> JsonObject:
     """Name and type of each column."""
-    dialect = plan.schema.dialect
+    dialect = schema.dialect
     columns: list[Json] = [f"{quoted(each.name, dialect)} {each.type}".rstrip() for each in table.columns[:MAX_COLUMNS]]
-    outline: JsonObject = {"table": called(table.name, plan.schema), "columns": columns}
+    outline: JsonObject = {"table": called(table.name, schema), "columns": columns}
     left = len(table.columns) - MAX_COLUMNS
     return {**outline, "columns_left": left} if left > 0 else outline
 

@@ -1,13 +1,14 @@
-"""A table as it is told to whoever is to write a statement: what it is called, its columns, its keys, its joins."""
+"""A table as whoever writes a statement needs it: its name in quotes, its columns, keys and joins, and an example."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Final
 
 from pegboard.core.folded import Json, JsonObject
 
-from .joins import Plan
-from .quoting import called, quoted
-from .schema import Column, Relation, Table, TableName
+from .schema import Column, Relation, Schema, Table, TableName
+from .source import Dialect
 
 MOST_COLUMNS: Final = 40
 MOST_RELATIONS: Final = 20
@@ -15,29 +16,88 @@ _LONGEST_COMMENT: Final = 300
 
 Samples = Mapping[str, Sequence[str]]
 """Values of some columns, by their names."""
+_COLUMNS: Final = 5
+_ROWS: Final = 10
+_LABELS: Final = ("name", "title", "label", "code", "number", "nm", "desc", "email", "description")
+_TEXTS: Final = ("char", "text", "string", "clob")
+
+_BARE: Final = re.compile("[a-z_][a-z0-9_]*")
+"""Small letters alone: PostgreSQL makes small what is not quoted."""
+
+_WORDS: Final = """
+    abort access accessible action add after against all alter always analyse analyze and any array as asc
+    asensitive asof asymmetric attach authorization autoincrement before begin between bigint binary blob body
+    both by call cascade case cast change char character check collate collation column columns commit
+    concurrently condition conflict constraint continue convert create cross cube cume_dist current
+    current_catalog current_date current_path current_role current_schema current_time current_timestamp
+    current_user cursor database databases day_hour day_microsecond day_minute day_second dec decimal declare
+    default deferrable deferred delayed delete dense_rank desc describe detach deterministic distinct
+    distinctrow div do double drop dual each else elseif elsif empty enclosed end escape escaped except
+    exception exclude exclusive exists exit explain fail false fetch filter first_value float float4 float8
+    following for force foreign freeze from full fulltext function general generated get glob goto grant group
+    grouping groups having high_priority history hour_microsecond hour_minute hour_second if ignore
+    ignore_server_ids ilike immediate in index indexed infile initially inner inout insensitive insert instead
+    int int1 int2 int3 int4 int8 integer intersect interval into io_after_gtids io_before_gtids is isnull
+    iterate join json_table key keys kill lag lambda last_value lateral lead leading leave left like limit
+    linear lines load localtime localtimestamp lock long longblob longtext loop low_priority manual map
+    master_bind match materialized maxvalue mediumblob mediumint mediumtext merge middleint minute_microsecond
+    minute_second mod modifies natural no no_write_to_binlog not nothing notnull nth_value ntile null nulls
+    numeric of off offset on only optimize optimizer_costs option optionally or order others out outer outfile
+    over overlaps package parallel partition percent_rank period pivot pivot_longer pivot_wider placing plan
+    position pragma preceding precision primary procedure purge qualify query raise raiserror range rank read
+    read_write reads real recursive ref references regexp reindex release rename repeat replace require resignal
+    restrict return returning revoke right rlike rollback row row_number rows rowtype savepoint schema schemas
+    second_microsecond select semi sensitive separator session_user set show signal similar smallint some
+    spatial specific sql sql_big_result sql_calc_found_rows sql_small_result sqlexception sqlstate sqlwarning
+    ssl starting stored straight_join struct summarize symmetric system system_user table tablesample temp
+    temporary terminated then ties tinyblob tinyint tinytext to trailing transaction trigger true unbounded undo
+    union unique unlock unpivot unsigned update usage use user using utc_date utc_time utc_timestamp vacuum
+    values varbinary varchar varcharacter variadic varying verbose view virtual when where while window with
+    within without write xor year_month zerofill
+"""
+RESERVED: Final = frozenset(_WORDS.split())
+"""The words of SQL that one engine or another does not take for a name. A name in quotes is never wrong."""
+
+
+def quoted(name: str, dialect: Dialect) -> str:
+    if _BARE.fullmatch(name) and name not in RESERVED:
+        return name
+    mark = "`" if dialect is Dialect.MYSQL else '"'
+    return f"{mark}{name.replace(mark, mark * 2)}{mark}"
+
+
+def called(name: TableName, schema: Schema) -> str:
+    """A table as a statement names it: with its schema, but where a bare name finds just this table."""
+    bare = quoted(name.table, schema.dialect)
+    if not name.schema or name.schema == schema.default:
+        return bare
+    return f"{quoted(name.schema, schema.dialect)}.{bare}"
 
 
 def outline(
-    plan: Plan, name: TableName, wanted: Collection[str] = (), samples: Samples | None = None, most: int = MOST_COLUMNS
+    schema: Schema,
+    name: TableName,
+    wanted: Collection[str] = (),
+    samples: Samples | None = None,
+    most: int = MOST_COLUMNS,
 ) -> JsonObject:
     """`table` is written as a statement must write it. Of very many columns it shows those of keys, those that are
     `wanted`, and the first, and says how many are left."""
-    table = plan.tables[name]
-    joins = plan.of_table(name)
-    shown = _shown(table, wanted, {column for relation in joins.out for column in relation.columns}, most)
-    told: JsonObject = {"table": called(name, plan.schema)}
+    table, refers_to = schema.by_name[name], schema.relations_from(name)
+    shown = _shown(table, wanted, {column for relation in refers_to for column in relation.columns}, most)
+    told: JsonObject = {"table": called(name, schema)}
     if table.is_view:
         told["is_view"] = True
     if table.comment:
         told["comment"] = _short(table.comment)
     if table.rows is not None:
         told["rows_about"] = table.rows
-    told["columns"] = [_column(plan, table, column, (samples or {}).get(column.name, ())) for column in shown]
+    told["columns"] = [_column(schema.dialect, table, column, (samples or {}).get(column.name, ())) for column in shown]
     if left := len(table.columns) - len(shown):
         told["columns_left"] = left
-    relations = (*joins.out, *joins.back)
+    relations = (*refers_to, *schema.relations_to(name))
     if relations:
-        told["joins"] = [_join(plan, each) for each in relations[:MOST_RELATIONS]]
+        told["joins"] = [_join(schema, each) for each in relations[:MOST_RELATIONS]]
     if len(relations) > MOST_RELATIONS:
         told["joins_left"] = len(relations) - MOST_RELATIONS
     return told
@@ -55,8 +115,8 @@ def _shown(table: Table, wanted: Collection[str], keys: Collection[str], most: i
     return [table.columns[place] for place in sorted(best)]
 
 
-def _column(plan: Plan, table: Table, column: Column, samples: Sequence[str]) -> JsonObject:
-    told: JsonObject = {"name": quoted(column.name, plan.schema.dialect), "type": column.type}
+def _column(dialect: Dialect, table: Table, column: Column, samples: Sequence[str]) -> JsonObject:
+    told: JsonObject = {"name": quoted(column.name, dialect), "type": column.type}
     if column.name in table.key:
         told["is_key"] = True
     elif not column.is_nullable:
@@ -69,12 +129,11 @@ def _column(plan: Plan, table: Table, column: Column, samples: Sequence[str]) ->
     return told
 
 
-def _join(plan: Plan, relation: Relation) -> str:
+def _join(schema: Schema, relation: Relation) -> str:
     """As the condition of a join."""
-    own, other = called(relation.table, plan.schema), called(relation.to, plan.schema)
-    write = plan.schema.dialect
+    own, other = called(relation.table, schema), called(relation.to, schema)
     return " AND ".join(
-        f"{own}.{quoted(here, write)} = {other}.{quoted(there, write)}"
+        f"{own}.{quoted(here, schema.dialect)} = {other}.{quoted(there, schema.dialect)}"
         for here, there in zip(relation.columns, relation.to_columns, strict=True)
     )
 
@@ -83,3 +142,57 @@ def _short(text: str) -> str:
     """On one line: what a comment says is written by anybody."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_COMMENT else line[: _LONGEST_COMMENT - 1] + "…"
+
+
+def example(schema: Schema, name: TableName, wanted: Sequence[str] = (), beside: Collection[TableName] = ()) -> str:
+    """`wanted` are columns to show before others, `beside` are tables to join with before others."""
+    table = schema.by_name[name]
+    shown = [*islice(_chosen(table, wanted), _COLUMNS)]
+    joined = _joined(schema, name, beside)
+    if joined is None:
+        columns = ", ".join(quoted(column, schema.dialect) for column in shown) or "*"
+        return f"SELECT {columns} FROM {called(name, schema)} LIMIT {_ROWS}"  # noqa: S608 - every name is quoted
+    relation, label = joined
+    own, other = _aliases(name.table, relation.to.table)
+    on = " AND ".join(
+        f"{other}.{quoted(there, schema.dialect)} = {own}.{quoted(here, schema.dialect)}"
+        for here, there in zip(relation.columns, relation.to_columns, strict=True)
+    )
+    columns = ", ".join(f"{own}.{quoted(column, schema.dialect)}" for column in shown)
+    return (
+        f"SELECT {columns}, {other}.{quoted(label, schema.dialect)} FROM {called(name, schema)} AS {own} "  # noqa: S608
+        f"JOIN {called(relation.to, schema)} AS {other} ON {on} LIMIT {_ROWS}"
+    )
+
+
+def _chosen(table: Table, wanted: Sequence[str]) -> Iterator[str]:
+    there = [column.name for column in table.columns]
+    order = chain((name for name in (*table.key, *wanted) if name in there), there)
+    return iter(dict.fromkeys(order))
+
+
+def _joined(schema: Schema, name: TableName, beside: Collection[TableName]) -> tuple[Relation, str] | None:
+    """What it refers to that has something to read."""
+    found = [
+        (relation, label)
+        for relation in schema.relations_from(name)
+        if relation.to != name and relation.columns and (label := _label(schema.by_name[relation.to])) is not None
+    ]
+    return min(found, key=lambda each: each[0].to not in beside, default=None)
+
+
+def _label(table: Table) -> str | None:
+    texts = [
+        column.name
+        for column in table.columns
+        if column.name not in table.key and any(text in column.type.casefold() for text in _TEXTS)
+    ]
+    ranked = ((rank, name) for name in texts for rank, word in enumerate(_LABELS) if word in name.casefold())
+    return min(ranked, default=(0, texts[0] if texts else None))[1]
+
+
+def _aliases(own: str, other: str) -> tuple[str, str]:
+    """Their first letters, where these are letters that every engine takes, and two."""
+    first, second = own[:1].casefold(), other[:1].casefold()
+    plain = all(letter.isascii() and letter.isalpha() for letter in (first, second) if letter) and first and second
+    return (first, second) if plain and first != second else ("a", "b")

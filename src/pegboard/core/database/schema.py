@@ -1,5 +1,6 @@
 """What a source holds: tables with their columns, and the foreign keys between them."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -77,13 +78,12 @@ class Schema:
 
     @cached_property
     def _ends(self) -> tuple[Mapping[TableName, Sequence[Relation]], Mapping[TableName, Sequence[Relation]]]:
-        out: dict[TableName, list[Relation]] = {}
-        back: dict[TableName, list[Relation]] = {}
+        out, back = defaultdict[TableName, list[Relation]](list), defaultdict[TableName, list[Relation]](list)
         for each in self.relations:
             if each.table in self.by_name and each.to in self.by_name:
-                out.setdefault(each.table, []).append(each)
+                out[each.table].append(each)
                 if each.to != each.table:
-                    back.setdefault(each.to, []).append(each)
+                    back[each.to].append(each)
         return out, back
 
 

@@ -1,11 +1,14 @@
-"""A database source as the operator declares it: its id and dialect, what of it may be read, and how much at once."""
+"""A database source as the operator declares it: what of it may be read, and how much at once; and tools over sources,
+shown to each caller as if there were no databases but those that it may ask."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Final, NewType
+from typing import Final, NewType, TypeAlias
 
+from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.server import DeclaredAt
+from pegboard.core.tool import Tool, ToolSpec
 
 from .access import Access
 
@@ -80,3 +83,48 @@ class Database:
 
 def enabled_databases(databases: Mapping[SourceId, Database]) -> Mapping[SourceId, Database]:
     return {id: databases[id] for id in sorted(databases) if databases[id].enabled}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDatabase:
+    """What a caller sees of a database that it may ask."""
+
+    id: SourceId
+    dialect: str
+    description: str = ""
+    writes: bool = False
+    rows: int = 0
+    """The most that one call may ask for."""
+
+
+BuildSpec: TypeAlias = Callable[[Sequence[ToolDatabase]], ToolSpec]
+"""The tool over just these. Also over none: what is the same whatever databases there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseTool(Tool):
+    databases: tuple[ToolDatabase, ...] = ()
+    build_spec: BuildSpec | None = field(default=None, repr=False, compare=False)
+    _narrowed: dict[tuple[SourceId, ...], "DatabaseTool"] = field(
+        default_factory=dict[tuple[SourceId, ...], "DatabaseTool"], init=False, repr=False, compare=False
+    )
+
+    @property
+    def ids(self) -> tuple[SourceId, ...]:
+        return tuple([each.id for each in self.databases])
+
+    def within(self, ids: Collection[SourceId]) -> "DatabaseTool":
+        """Over those of its databases alone. One value for one choice, so that what follows from it can be cached."""
+        kept = tuple([each for each in self.databases if each.id in ids])
+        if len(kept) == len(self.databases) or self.build_spec is None:
+            return self
+        chosen = tuple([each.id for each in kept])
+        if chosen not in self._narrowed:
+            spec = self.build_spec(kept)
+            self._narrowed[chosen] = DatabaseTool(self.id, spec, self.extra, self.checked_there, kept, self.build_spec)
+        return self._narrowed[chosen]
+
+
+def database_tool(name: str, build_spec: BuildSpec, databases: Sequence[ToolDatabase]) -> DatabaseTool:
+    tool_id = ToolId(BuiltinKey(), name)
+    return DatabaseTool(tool_id, build_spec(databases), databases=tuple(databases), build_spec=build_spec)

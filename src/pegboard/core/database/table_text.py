@@ -1,4 +1,4 @@
-"""An answer as plain text for small models: a line a row, cells between bars.
+"""Answers as plain text for small models: of rows a line each with cells between bars, of tables that were found a few.
 
 Every line of the table begins with a bar and every remark does not, and no value can hold a line break or a bare bar:
 so nothing that is in a database can make up a row, a heading or a remark.
@@ -6,10 +6,10 @@ so nothing that is in a database can make up a row, a heading or a remark.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pegboard.core.folded import Json
+from pegboard.core.folded import Json, JsonObject
 
 from .answer import Cut, Row
 
@@ -21,6 +21,7 @@ _UNSAFE: Final = re.compile(
     "\U000e0000-\U000e007f]"
 )
 """What ends a line or a cell for one reader or another, and what nobody sees."""
+_SAMPLES: Final = 5
 _SHORT: Final = {"\\": "\\\\", "|": "\\|", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -134,3 +135,47 @@ def _safe(text: str, most: int) -> str:
 
 def _written(letter: str) -> str:
     return _SHORT.get(letter) or f"\\u{{{ord(letter):x}}}"
+
+
+def found_text(answer: JsonObject) -> str:
+    """Tables that a search found, from the answer that programs get. Each name and comment is kept on its line."""
+    blocks = ["\n".join(_found_table(each)) for each in _objects(answer.get("tables"))]
+    notices = [one_line(str(each)) for each in _list(answer.get("notices"))]
+    return "\n\n".join([*blocks, *notices]) or "Nothing was found."
+
+
+def _found_table(table: Mapping[str, Json]) -> Iterator[str]:
+    rows = table.get("rows_about")
+    size = f", about {rows} rows" if isinstance(rows, int) else ""
+    kind = "view" if table.get("is_view") else "table"
+    comment = f": {_said(table, 'comment')}" if table.get("comment") else ""
+    yield f"{kind} {_said(table, 'table')} in {_said(table, 'source')} ({_said(table, 'dialect')}{size}){comment}"
+    for column in _objects(table.get("columns")):
+        yield f"- {_found_column(column)}"
+    if left := table.get("columns_left"):
+        yield f"- … and {left} more columns"
+    joins = [one_line(str(each)) for each in _list(table.get("joins"))]
+    if joins:
+        more = f"; and {table['joins_left']} more" if "joins_left" in table else ""
+        yield f"joins: {'; '.join(joins)}{more}"
+    yield f"example: {_said(table, 'example')}"
+
+
+def _found_column(column: Mapping[str, Json]) -> str:
+    key = ", key" if column.get("is_key") else ""
+    comment = f" -- {_said(column, 'comment')}" if column.get("comment") else ""
+    samples = [one_line(str(each)) for each in _list(column.get("samples"))]
+    such = f" (such as {', '.join(samples[:_SAMPLES])})" if samples else ""
+    return f"{_said(column, 'name')} {_said(column, 'type')}{key}{such}{comment}"
+
+
+def _said(entry: Mapping[str, Json], member: str) -> str:
+    return one_line(str(entry.get(member, "")))
+
+
+def _list(value: Json | None) -> Sequence[Json]:
+    return value if isinstance(value, list) else ()
+
+
+def _objects(value: Json | None) -> Iterator[Mapping[str, Json]]:
+    return (each for each in _list(value) if isinstance(each, dict))

@@ -12,16 +12,16 @@ import anyio
 import anyio.to_thread
 
 from pegboard.core.call import Admitted, Outcome
-from pegboard.core.database import Limits, SourceId
+from pegboard.core.database import Answer, Failed, Fault, Limits, Refused, Rows, SourceId
 from pegboard.core.database.hints import Hints, hints_for
+from pegboard.core.database.source import database_tool
 from pegboard.core.database.table_text import one_line
-from pegboard.core.database.tool import database_tool
 from pegboard.core.database.valueless import valueless
 from pegboard.core.tool import Json, JsonObject, Tool
 from pegboard.core.view import View
 from pegboard.gateway.builtins import MustConfirm
 from pegboard.ports import Peer, Progress
-from pegboard.ports.databases import Answer, Engine, Failed, Fault, Parameters, Refused, Rows, SourceError
+from pegboard.ports.databases import Engine, Parameters, SourceError
 
 from .results import FailureKind, failure_result, refused_text, rows_result, run_aside, without_folders
 from .schema_search import SchemaFinder
@@ -128,8 +128,8 @@ def parameters_of(given: Mapping[str, object]) -> Parameters:
 
 
 async def failure_text(finder: SchemaFinder, source: Source, statement: str, failed: Failed) -> str:
-    plan = await finder.plan(source.database.id) if failed.fault in _BY_NAMES else None
-    work = None if plan is None else partial(hints_for, plan, statement, failed.fault, failed.name)
+    schema = await finder.schema(source.database.id) if failed.fault in _BY_NAMES else None
+    work = None if schema is None else partial(hints_for, schema, statement, failed.fault, failed.name)
     found = None if work is None else await anyio.to_thread.run_sync(work)
     return "\n".join(_lines(source, statement, failed, found))
 

@@ -5,7 +5,7 @@ read again, of which only the tables that changed are taken apart.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
@@ -14,15 +14,12 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from pegboard.core.database import SourceId
-from pegboard.core.database.joins import Plan
-from pegboard.core.database.schema import Schema
+from pegboard.core.database import Limits, Rows, Schema, SourceId, Table, TableName
+from pegboard.core.database.outline import called, quoted
 from pegboard.gateway.bell import Bell
 from pegboard.gateway.cancellation import contained
 from pegboard.memory import undisturbed
 from pegboard.ports.databases import Engine, SourceError
-
-from .samples import kept_of, samples_of
 
 if TYPE_CHECKING:
     from pegboard.search.schemas import Held, Samples, Schemas
@@ -30,6 +27,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+MOST_VALUES: Final = 20
+"""Different ones in a column; one that has more gives none."""
+LONGEST: Final = 40
+_MOST_COLUMNS: Final = 20
+_ROWS: Final = 500
+_LIMITS: Final = Limits(rows=_ROWS, bytes=500_000, cell=4 * LONGEST, seconds=3.0)
+_TEXTS: Final = ("char", "text", "string", "enum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +169,13 @@ class Reader:
             return
         schema = await known.source.asked(lambda engine: engine.schema())
         before = known.held
-        samples, missing = kept_of(before, Plan.of(schema))
+        samples, missing = kept_of(before, schema)
         await self._take(id, known, schema, samples)
         known.stamp = stamp
         if known.source.database.samples and missing:
             # Tables are found by their names before their values are read.
             known.looked.set()
-            plan = Plan.of(schema)
-            more = await known.source.asked(lambda engine: samples_of(engine, plan, missing))
+            more = await known.source.asked(lambda engine: samples_of(engine, schema, missing))
             if more:
                 await self._take(id, known, schema, {**samples, **more})
 
@@ -198,3 +202,52 @@ def _held(id: SourceId, schema: Schema, samples: "Samples", former: "Held | None
 
     with undisturbed():
         return Held.of(id, schema, samples, former)
+
+
+async def samples_of(
+    engine: Engine, schema: Schema, tables: Iterable[Table]
+) -> dict[TableName, dict[str, tuple[str, ...]]]:
+    """Short texts of few different values, from the first rows of each table: columns of many values name people and
+    things, and nobody asks for those by a word. A table that cannot be read in good time has none."""
+    found: dict[TableName, dict[str, tuple[str, ...]]] = {}
+    for table in tables:
+        columns = _columns(table)
+        if not columns or table.is_view:
+            continue
+        named = ", ".join(quoted(column, schema.dialect) for column in columns)
+        statement = f"SELECT {named} FROM {called(table.name, schema)} LIMIT {_ROWS}"  # noqa: S608 - all is quoted
+        answer = await engine.run(statement, (), _LIMITS)
+        if isinstance(answer, Rows) and (values := _values(columns, answer)):
+            found[table.name] = values
+    return found
+
+
+def _columns(table: Table) -> Sequence[str]:
+    texts = (column.name for column in table.columns if any(text in column.type.casefold() for text in _TEXTS))
+    return [name for name in texts if name not in table.key][:_MOST_COLUMNS]
+
+
+def _values(columns: Sequence[str], answer: Rows) -> dict[str, tuple[str, ...]]:
+    kept: dict[str, tuple[str, ...]] = {}
+    for number, column in enumerate(columns):
+        values = [row[number] for row in answer.rows if row[number] is not None]
+        texts = sorted({value for value in values if isinstance(value, str)})
+        # A list or an object is no word, even of a column whose type tells of texts.
+        is_of_texts = all(isinstance(value, str) for value in values)
+        if texts and is_of_texts and len(texts) <= MOST_VALUES and all(map(_is_short, texts)):
+            kept[column] = tuple(texts)
+    return kept
+
+
+def _is_short(text: str) -> bool:
+    return 0 < len(text) <= LONGEST and text.isprintable()
+
+
+def kept_of(former: "Held | None", now: Schema) -> tuple[dict[TableName, Mapping[str, tuple[str, ...]]], list[Table]]:
+    """The samples of tables that are as they were, and the tables that have to be read."""
+    if former is None:
+        return {}, [*now.tables]
+    before = former.schema.by_name
+    same = {name for name, table in now.by_name.items() if before.get(name) == table}
+    kept = {name: values for name, values in former.samples.items() if name in same}
+    return kept, [table for name, table in now.by_name.items() if name not in same]

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from anyio import to_thread
 
-from pegboard.core.database import SourceId, TableName
-from pegboard.core.database.example import example
-from pegboard.core.database.joins import Plan
-from pegboard.core.database.outline import outline
-from pegboard.core.database.quoting import called
+from pegboard.core.database import Schema, SourceId, TableName
+from pegboard.core.database.outline import called, example, outline
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Json, JsonObject
 from pegboard.gateway.meanings import Meanings, Readable
@@ -59,11 +56,11 @@ class SchemaFinder:
             notices.append(_nothing(held))
         return {**answer, "notices": notices} if notices else answer
 
-    async def plan(self, source: SourceId) -> Plan | None:
+    async def schema(self, source: SourceId) -> Schema | None:
         """All that may be known of a source, as far as it could be read."""
         read = await self._reader.looked_at((source,))
         held = read[source].held if source in read else None
-        return None if held is None else held.plan
+        return None if held is None else held.schema
 
     async def readable(self) -> Readable:
         """The tables as they are now, for whoever reads them for their meaning."""
@@ -88,7 +85,7 @@ class SchemaFinder:
         found, tables = self._reader.with_schemas(
             lambda schemas: (found := schemas.found(query, held, dense), best(found))
         )
-        known = [each for each in tables if each[0] in held and each[1] in held[each[0]].plan.tables]
+        known = [each for each in tables if each[0] in held and each[1] in held[each[0]].schema.by_name]
         entries: list[Json] = [
             _entry(query, held[id], id, name, {other for where, other in known if where == id}, place)
             for place, (id, name) in enumerate(known)
@@ -101,14 +98,14 @@ def _entry(
 ) -> JsonObject:
     from pegboard.search.tables import columns_meant
 
-    plan = held.plan
-    wanted = columns_meant(query, plan.tables[name])
+    schema = held.schema
+    wanted = columns_meant(query, schema.by_name[name])
     most = _MOST_COLUMNS if place < USUAL else _FEWER_COLUMNS
     return {
         "source": str(source),
-        "dialect": plan.schema.dialect.title,
-        **outline(plan, name, wanted, held.samples.get(name), most),
-        "example": example(plan, name, wanted, beside),
+        "dialect": schema.dialect.title,
+        **outline(schema, name, wanted, held.samples.get(name), most),
+        "example": example(schema, name, wanted, beside),
     }
 
 
@@ -123,7 +120,7 @@ def _notice(id: SourceId, reading: Reading) -> str | None:
 
 def _nothing(held: "Mapping[SourceId, Held]") -> str:
     """Of few tables the names help more than any advice."""
-    names = {id: [called(name, each.plan.schema) for name in each.plan.tables] for id, each in held.items()}
+    names = {id: [called(name, each.schema) for name in each.schema.by_name] for id, each in held.items()}
     searched = sum(map(len, names.values()))
     if not searched:
         return "There are no tables to search."

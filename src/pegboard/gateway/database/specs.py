@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pegboard.core.database.source import DEFAULT_CALL_ROWS
-from pegboard.core.database.tool import ToolDatabase
+from pegboard.core.database.source import DEFAULT_CALL_ROWS, ToolDatabase
 from pegboard.core.tool import Json, JsonObject, ToolSpec
 
 SEARCH: Final = "search_schemas"

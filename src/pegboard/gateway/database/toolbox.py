@@ -1,29 +1,31 @@
 """The databases in use, and the tools over them: on the board while there is at least one."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
-from pegboard.core.call import Admitted
-from pegboard.core.database import SourceId
-from pegboard.core.database.source import Database
-from pegboard.core.database.tool import DatabaseTool
+from pegboard.core.call import Admitted, BadArguments, Outcome
+from pegboard.core.database import Database, SourceId
+from pegboard.core.database.source import DatabaseTool, database_tool
+from pegboard.core.database.table_text import found_text
 from pegboard.core.ids import BuiltinKey, ToolId, WireName
 from pegboard.core.reference import closest
+from pegboard.core.tool import Tool
 from pegboard.core.view import View
 from pegboard.gateway.builtins import Builtins
 from pegboard.gateway.meanings import Meanings
+from pegboard.ports import Peer, Progress
 from pegboard.ports.databases import SourceError
 from pegboard.ports.opening import Engines
 
 from .execute_sql import ExecuteSql
+from .results import FailureKind, failure_result, success_result
 from .schema_search import SchemaFinder
-from .search_schemas import SearchSchemas
 from .source import Source
-from .specs import EXECUTE, SEARCH
+from .specs import EXECUTE, SEARCH, USUAL_TABLES, search_spec
 
 _SEARCH_ID: Final = ToolId(BuiltinKey(), SEARCH)
 _ADVISED: Final = re.compile(rf"\b(Use|with|that) {SEARCH}\b")
@@ -108,3 +110,29 @@ class Toolbox:
     def _kept(self, former: Source | None, database: Database) -> Source:
         same = former is not None and former.database.without_origin() == database.without_origin()
         return former if former is not None and same else Source(database, self._engines)
+
+
+class SearchSchemas:
+    """The built-in `search_schemas`: tables and columns by what they mean, in one database or in all."""
+
+    def __init__(self, toolbox: Toolbox, sources: Sequence[Source]) -> None:
+        self._toolbox = toolbox
+        self.tool: Tool = database_tool(SEARCH, search_spec, [source.told for source in sources])
+
+    async def call(
+        self, admitted: Admitted, view: View, progress: Progress | None, peer: Peer | None
+    ) -> Outcome | BadArguments:
+        given = admitted.call.arguments
+        query, id, limit = str(given["query"]), given.get("source"), given.get("limit", USUAL_TABLES)
+        assert isinstance(limit, int | float)
+        if not query.strip():
+            return BadArguments(admitted.tool.id, ("query: it is blank; say what you want to know",))
+        try:
+            known = self._toolbox.among(admitted)
+            asked = [*known] if id is None else [self._toolbox.source(str(id), admitted).database.id]
+        except SourceError as error:
+            return failure_result(f"Nothing was searched: {error}", FailureKind.AWAY)
+        answer = await self._toolbox.finder.search(query, asked, int(limit))
+        tables = answer["tables"]
+        assert isinstance(tables, list)
+        return success_result(found_text(answer), answer, f"{len(tables)} table{'' if len(tables) == 1 else 's'}.")

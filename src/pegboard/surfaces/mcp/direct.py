@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from pegboard.core.database.tool import DatabaseTool
+from pegboard.core.database.source import DatabaseTool
 from pegboard.core.folded import Folded
 from pegboard.core.ids import ToolId, WireName
 from pegboard.core.resolve import Open, Resolution

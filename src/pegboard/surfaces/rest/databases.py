@@ -25,8 +25,7 @@ from .bodies import Name
 from .problems import Problem
 
 if TYPE_CHECKING:
-    from pegboard.gateway.database.checks import SourceCheck
-    from pegboard.gateway.database.source import Source
+    from pegboard.gateway.database.source import Source, SourceCheck
 
 
 class DatabaseLimitsShape(TypedDict):
@@ -175,7 +174,7 @@ async def _checks(gateway: Gateway, source: str | None = None) -> "list[SourceCh
     if toolbox is None:
         return []
     # Only here, because most boards have no database.
-    from pegboard.gateway.database.checks import check_sources
+    from pegboard.gateway.database.source import check_sources
 
     sources = [each for id, each in toolbox.sources.items() if source in (None, id)]
     return await check_sources(sources)
