@@ -5,7 +5,7 @@ single value.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from types import NoneType
@@ -15,7 +15,7 @@ from pegboard.core.folded import Json
 
 from .answer import Cut, Field, Row, Rows
 from .source import Limits
-from .values import ELLIPSIS, MAX_EXACT_INTEGER, OnFormat, ValueFormat, json_value, valid_text
+from .values import ELLIPSIS, MAX_EXACT_INTEGER, ValueFormat, json_value, valid_text
 
 _SizedColumn: TypeAlias = tuple[Sequence[Json], Sequence[int] | None, int]
 """A column as JSON, the bytes of each value or `None` where none is a text, and the bytes of all."""
@@ -113,7 +113,7 @@ class RowCollector:
             return cast(Sequence[Json], column), None, _VALUE_BYTES * len(column)
         if only is str and (sizes := self._text_sizes(cast(Sequence[str | None], column))) is not None:
             return cast(Sequence[Json], column), sizes, sum(sizes)
-        return self._converted(number, json_value if only is None else json_value.dispatch(only), column, cut)
+        return self._converted(number, column, cut)
 
     def _text_sizes(self, column: Sequence[str | None]) -> Sequence[int] | None:
         """`None` where a text is too long or not valid."""
@@ -126,20 +126,14 @@ class RowCollector:
             return None
         return sizes if max(sizes) <= self.limits.cell + _QUOTE_BYTES else None
 
-    def _converted(
-        self,
-        number: int,
-        convert: Callable[[object, OnFormat, int], Json],
-        column: tuple[object, ...],
-        cut: list[tuple[int, int, int]],
-    ) -> _SizedColumn:
+    def _converted(self, number: int, column: tuple[object, ...], cut: list[tuple[int, int, int]]) -> _SizedColumn:
         """A column of which values are changed or cut."""
         limit, first = self.limits.cell, len(self.rows)
         values: list[Json] = []
         sizes: list[int] = []
         on_format = self._formats.setdefault(number, set()).add
         for place, original in enumerate(column):
-            value, size = convert(original, on_format, 0) if original is not None else None, _VALUE_BYTES
+            value, size = json_value(original, on_format), _VALUE_BYTES
             if isinstance(value, str | list | dict):
                 text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
                 encoded = text.encode()

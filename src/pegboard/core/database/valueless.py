@@ -9,7 +9,7 @@ taken for a value, too.
 
 import re
 from collections.abc import Iterator
-from typing import Final, assert_never
+from typing import Final
 
 from .source import Dialect
 
@@ -60,6 +60,12 @@ _MYSQL: Final = _lexer(
     double=r"(?!)",
     opening=r"/\*(?!M?!)",
 )
+_LEXERS: Final = {
+    Dialect.POSTGRESQL: _POSTGRESQL,
+    Dialect.DUCKDB: _POSTGRESQL,
+    Dialect.SQLITE: _SQLITE,
+    Dialect.MYSQL: _MYSQL,
+}
 
 
 def valueless(statement: str, dialect: Dialect) -> str:
@@ -86,7 +92,7 @@ def _unread(first: str, statement: str) -> str:
 
 def _parts(statement: str, dialect: Dialect) -> Iterator[tuple[str | None, int]]:
     """Each with where it ends; none for a quote that never ends."""
-    at, end, lexer = 0, len(statement), _lexer_of(dialect)
+    at, end, lexer = 0, len(statement), _LEXERS[dialect]
     nests = dialect in (Dialect.POSTGRESQL, Dialect.DUCKDB)
     before, is_blank, lists = "", True, False
     while at < end:
@@ -129,15 +135,3 @@ def _closed(statement: str, at: int, *, nests: bool) -> int:
         if not depth:
             return found.end()
     return len(statement)
-
-
-def _lexer_of(dialect: Dialect) -> re.Pattern[str]:
-    match dialect:
-        case Dialect.POSTGRESQL | Dialect.DUCKDB:
-            return _POSTGRESQL
-        case Dialect.SQLITE:
-            return _SQLITE
-        case Dialect.MYSQL:
-            return _MYSQL
-        case _:
-            assert_never(dialect)

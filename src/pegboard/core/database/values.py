@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum, StrEnum
-from functools import singledispatch
 from typing import Final, TypeAlias
 
 from pegboard.core.folded import Json
@@ -37,26 +36,47 @@ def ignore_format(format: ValueFormat) -> None:
     pass
 
 
-@singledispatch
 def json_value(value: object, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:
     """Numbers that JSON readers would change become text, and so does what JSON has no type for: a blob is `0x…`, a
     date, a time and an interval are written as ISO 8601 has them. Types that drivers define, such as ranges and
     addresses, are written as the driver does. `depth` is the number of values around this one."""
-    return valid_text(str(value))
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return valid_text(str.__str__(value))
+        case int():
+            return _integer(value, on_format)
+        case float():
+            if math.isfinite(value):
+                return float(value)
+            on_format(ValueFormat.NUMBER_AS_TEXT)
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case Decimal():
+            return _decimal(value, on_format)
+        # Drivers return these very objects for an infinite one; an equal one is a day of the calendar.
+        case date() if value is date.max or value is datetime.max:
+            return "infinity"
+        case date() if value is date.min or value is datetime.min:
+            return "-infinity"
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return _interval(value)
+        case bytes() | bytearray() | memoryview():
+            on_format(ValueFormat.BINARY_AS_HEX)
+            return "0x" + bytes(value).hex()
+        case Mapping() if depth < _MAX_DEPTH:
+            return {_key(name): json_value(each, on_format, depth + 1) for name, each in value.items()}
+        case Sequence() | Set() if depth < _MAX_DEPTH:
+            return [json_value(each, on_format, depth + 1) for each in value]
+        case Enum():
+            return json_value(value.value, on_format, depth)
+        case _:
+            return valid_text(str(value))
 
 
-@json_value.register
-def _(value: bool | None, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:
-    return value
-
-
-@json_value.register
-def _(value: str, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:
-    return valid_text(str.__str__(value))
-
-
-@json_value.register
-def _(value: int, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:
+def _integer(value: int, on_format: OnFormat) -> Json:
     if -MAX_EXACT_INTEGER <= value <= MAX_EXACT_INTEGER:
         return int(value)
     on_format(ValueFormat.NUMBER_AS_TEXT)
@@ -66,16 +86,7 @@ def _(value: int, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:
         return hex(value)
 
 
-@json_value.register
-def _(value: float, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:
-    if math.isfinite(value):
-        return float(value)
-    on_format(ValueFormat.NUMBER_AS_TEXT)
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-@json_value.register
-def _(value: Decimal, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:
+def _decimal(value: Decimal, on_format: OnFormat) -> Json:
     """A number where a number keeps each digit: sums and averages are decimals in most databases, and readers compute
     with them."""
     text = str(value)
@@ -91,18 +102,7 @@ def _(value: Decimal, on_format: OnFormat = ignore_format, depth: int = 0) -> Js
     return format(value, "f") if value.is_finite() and abs(value.adjusted()) <= _MAX_WRITTEN_OUT else text
 
 
-@json_value.register
-def _(value: date | time, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:
-    # Drivers return these very objects for an infinite one; an equal one is a day of the calendar.
-    if value is date.max or value is datetime.max:
-        return "infinity"
-    if value is date.min or value is datetime.min:
-        return "-infinity"
-    return value.isoformat()
-
-
-@json_value.register
-def _(value: timedelta, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:
+def _interval(value: timedelta) -> str:
     """In days and less: a timedelta has no months."""
     sign, rest = ("-", -value) if value < timedelta() else ("", value)
     minutes, seconds = divmod(rest.seconds, 60)
@@ -112,31 +112,6 @@ def _(value: timedelta, on_format: OnFormat = ignore_format, depth: int = 0) -> 
     clock = "".join(f"{number}{unit}" for unit, number in shown.items() if number != "0")
     days = f"{rest.days}D" if rest.days else ""
     return f"{sign}P{days}T{clock}" if clock else f"{sign}P{days}" if days else "PT0S"
-
-
-@json_value.register
-def _(value: bytes | bytearray | memoryview, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:
-    on_format(ValueFormat.BINARY_AS_HEX)
-    return "0x" + bytes(value).hex()
-
-
-@json_value.register
-def _(value: Mapping, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:  # type: ignore[type-arg] # dispatch needs a class
-    if depth >= _MAX_DEPTH:
-        return valid_text(str(value))
-    return {_key(name): json_value(each, on_format, depth + 1) for name, each in value.items()}
-
-
-@json_value.register
-def _(value: Sequence | Set, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:  # type: ignore[type-arg] # dispatch needs a class
-    if depth >= _MAX_DEPTH:
-        return valid_text(str(value))
-    return [json_value(each, on_format, depth + 1) for each in value]
-
-
-@json_value.register
-def _(value: Enum, on_format: OnFormat = ignore_format, depth: int = 0) -> Json:
-    return json_value(value.value, on_format, depth)
 
 
 def _key(name: object) -> str:

@@ -19,11 +19,12 @@ from sqlglot.errors import SqlglotError
 
 from pegboard.core.database import Access, Finding, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceError
-from pegboard.providers.builtin.database.catalog_relations import CatalogRelation, RelationCatalog
 from pegboard.providers.builtin.database.server import (
     CATALOG_TIMEOUT_S,
     NEW_LOGIN_PHRASE,
+    CatalogRelation,
     LoginFault,
+    RelationCatalog,
     login_findings,
     names,
 )

@@ -15,8 +15,13 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from pegboard.core.database import Access, Finding, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceError
-from pegboard.providers.builtin.database.catalog_relations import CatalogRelation, RelationCatalog
-from pegboard.providers.builtin.database.server import NEW_LOGIN_PHRASE, LoginFault, login_findings
+from pegboard.providers.builtin.database.server import (
+    NEW_LOGIN_PHRASE,
+    CatalogRelation,
+    LoginFault,
+    RelationCatalog,
+    login_findings,
+)
 from pegboard.providers.builtin.database.unreadable import quote_name
 
 from .connection import DRIVER_ERRORS, connect, place

@@ -1,4 +1,5 @@
-"""What SQLite asks while it compiles a statement: may this table, column, function or pragma be used?
+"""A connection to a SQLite file under limits, and what SQLite asks while it compiles a statement: may this table,
+column, function or pragma be used?
 
 SQLite asks for every column read, also within views, subqueries and triggers. It does not ask for the columns that
 `NATURAL JOIN` and `JOIN … USING` compare. Statements cannot reach closed ones that way, because each compiles on the
@@ -7,12 +8,14 @@ shadow first; views and triggers are closed by their text (`shadow.py`).
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import quote
 
 from pegboard.core.database import Access, Answer, Failed, Fault, Refused, Schema
+from pegboard.providers.builtin.database.unreadable import quote_name
 
 from .statement import READ_ONLY
 
@@ -59,6 +62,32 @@ WRITES_BEYOND: Final = Refused(
 )
 _READS_BEYOND: Final = Refused(
     "The statement would read, by a virtual table, more than this source shows.", _USE_KNOWN_TABLES
+)
+
+_MAX_HEAP_BYTES: Final = 128 * 1024 * 1024
+_LIMITS: Final = (
+    (sqlite3.SQLITE_LIMIT_LENGTH, 32_000_000),
+    (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 400_000),
+    (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
+    (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200),
+    (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 100),
+    (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000),
+    (sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 5_000),
+    (sqlite3.SQLITE_LIMIT_FUNCTION_ARG, 100),
+    (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 20),
+    (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
+)
+_SETTINGS: Final = (
+    # The authorizer judges the functions and virtual tables that views and triggers use, and triggers that keep a
+    # full-text index up to date need this.
+    "PRAGMA trusted_schema = ON",
+    "PRAGMA cell_size_check = ON",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -16384",
+    "PRAGMA mmap_size = 0",
+    f"PRAGMA hard_heap_limit = {_MAX_HEAP_BYTES}",
+    # What a change reaches by a key is asked of the authorizer only so.
+    "PRAGMA foreign_keys = ON",
 )
 
 
@@ -252,3 +281,39 @@ class GuardedConnection:
         if self.are_names_checked:
             return WRITES_BEYOND
         return Refused(f"{name!r} can only be read here.", "Write to a table all of whose columns are open.")
+
+
+def connect(path: str | None, *, writable: bool = False) -> sqlite3.Connection:
+    """To a file, or else to memory. Raises as `sqlite3` does."""
+    address = ":memory:" if path is None else f"file:{quote(path)}?mode={'rw' if writable else 'ro'}"
+    # The authorizer is asked when a statement is compiled and not when it runs: a cached one would not be judged again.
+    connection = sqlite3.connect(
+        address, uri=True, isolation_level=None, check_same_thread=False, timeout=2.0, cached_statements=0
+    )
+    # Text that is not UTF-8 is shown as far as it can be read.
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").close()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def restrict(guard: GuardedConnection) -> None:
+    """From here on only what the authorizer allows is compiled, and within limits."""
+    register_virtual_tables(guard, (*TABLE_FUNCTIONS, *CATALOG))
+    guard.execute_own(*_SETTINGS)
+    for limit, value in _LIMITS:
+        guard.connection.setlimit(limit, value)
+    guard.connection.set_authorizer(guard)
+
+
+def register_virtual_tables(guard: GuardedConnection, names: Iterable[str]) -> None:
+    """Now, because SQLite asks the authorizer for a change of the schema when a statement first names one."""
+    for name in names:
+        try:
+            guard.execute_own(f"EXPLAIN SELECT * FROM {quote_name(name)}")  # noqa: S608 - it is quoted
+        except sqlite3.Error:
+            # Older versions of SQLite lack some.
+            continue

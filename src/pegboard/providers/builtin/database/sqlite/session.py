@@ -26,8 +26,15 @@ from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED, WAITS
 from pegboard.providers.builtin.database.worker.frames import Run
 from pegboard.providers.builtin.database.worker.session import Faults, OpenFile, Session, UnavailableError, failure
 
-from .authorizer import CATALOG, TABLE_FUNCTIONS, WRITES_BEYOND, GuardedConnection
-from .connection import connect, register_virtual_tables, restrict
+from .authorizer import (
+    CATALOG,
+    TABLE_FUNCTIONS,
+    WRITES_BEYOND,
+    GuardedConnection,
+    connect,
+    register_virtual_tables,
+    restrict,
+)
 from .schema import FileSchema, read_schema
 from .shadow import Shadow, make_shadow
 from .statement import SEVERAL_STATEMENTS, Bound, StatementKind, bind, classify, with_strict_names

@@ -18,8 +18,7 @@ from pegboard.core.database import Access, Refused, Schema, Table, narrow_schema
 from pegboard.providers.builtin.database.tokens import Token, generated_from_closed, names_in, tokenize
 from pegboard.providers.builtin.database.unreadable import quote_name
 
-from .authorizer import MAIN, Closed, GuardedConnection
-from .connection import connect, restrict
+from .authorizer import MAIN, Closed, GuardedConnection, connect, restrict
 from .schema import Definition, FileSchema, empty_copy_of
 
 _ROWIDS: Final = frozenset({"rowid", "oid", "_rowid_"})
