@@ -15,13 +15,7 @@ import anyio.to_thread
 
 from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Fault, Limits, RowCollector, Rows, Schema
 from pegboard.ports.databases import Parameters, RoleScript, SourceError
-from pegboard.providers.builtin.database.server import (
-    CATALOG_TIMEOUT_S,
-    ServerEngine,
-    schema_of_rows,
-    too_large,
-    writes_refused,
-)
+from pegboard.providers.builtin.database import server
 from pegboard.providers.builtin.database.unreadable import DENIED, WAITS
 
 from .connection import (
@@ -90,11 +84,12 @@ class _Job:
     is_stopped: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
 
-    def connect(self, seconds: float) -> MeteredConnection:
-        """Raises `SourceError`."""
+    def connect(self, seconds: float = server.CATALOG_TIMEOUT_S, *, write: bool = False) -> MeteredConnection:
+        """With a transaction. Raises `SourceError`."""
         self.connection = connect(self.address, seconds)
         if self.is_stopped:
             raise SourceError("The caller is gone.")
+        start_transaction(self.connection, seconds, write=write)
         return self.connection
 
     def end(self) -> None:
@@ -121,7 +116,7 @@ class _Job:
             self.ended.wait(_GRACE_S)
 
 
-class MysqlEngine(ServerEngine):
+class MysqlEngine(server.ServerEngine):
     dialect: Final = Dialect.MYSQL
 
     def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
@@ -135,7 +130,7 @@ class MysqlEngine(ServerEngine):
     async def schema(self) -> Schema:
         queries = [query.format(where=self._where, count="TABLE_ROWS") for query in (_TABLES, _COLUMNS, _KEYS)]
         tables, columns, keys = await self._in_catalog(lambda ask: [ask(query) for query in queries])
-        return schema_of_rows(self.dialect, tables, columns, keys, self._address.database, self._access)
+        return server.schema_of_rows(self.dialect, tables, columns, keys, self._address.database, self._access)
 
     async def stamp(self) -> str:
         queries = [query.format(where=self._where, count="0") for query in (_TABLES, _COLUMNS)]
@@ -167,20 +162,19 @@ class MysqlEngine(ServerEngine):
             if not isinstance(found, Statement):
                 return found
             if found.is_write and not self._writes:
-                return writes_refused(found.words[0].text)
+                return server.writes_refused(found.words[0].text)
             text = bind(found, parameters)
             if isinstance(text, Failed):
                 return text
-            connection = job.connect(limits.seconds)
             try:
-                start_transaction(connection, limits.seconds, write=found.is_write)
+                connection = job.connect(limits.seconds, write=found.is_write)
                 if found.is_write and not write:
                     # A person is asked about what would run, and about nothing else.
                     fetch(connection, f"EXPLAIN {text}")
                     return WAITS
                 return _fetch_rows(connection, text, limits, begun, is_write=found.is_write)
             except TooManyBytesError:
-                return too_large(MAX_ROW_BYTES)
+                return server.too_large(MAX_ROW_BYTES)
             except DRIVER_ERRORS as error:
                 return failure(error, found, text, login)
 
@@ -188,13 +182,7 @@ class MysqlEngine(ServerEngine):
 
     async def _in_catalog(self, work: Callable[[Ask], T]) -> T:
         """Work that asks the catalog. Raises `SourceError`."""
-
-        def connected(job: _Job) -> T:
-            connection = job.connect(CATALOG_TIMEOUT_S)
-            start_transaction(connection, CATALOG_TIMEOUT_S, write=False)
-            return work(partial(fetch, connection))
-
-        return await self._in_thread(connected)
+        return await self._in_thread(lambda job: work(partial(fetch, job.connect())))
 
     async def _in_thread(self, work: Callable[[_Job], T]) -> T:
         """Raises `SourceError`."""

@@ -19,15 +19,7 @@ from sqlglot.errors import SqlglotError
 
 from pegboard.core.database import Access, Finding, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceError
-from pegboard.providers.builtin.database.server import (
-    CATALOG_TIMEOUT_S,
-    NEW_LOGIN_PHRASE,
-    CatalogRelation,
-    LoginFault,
-    RelationCatalog,
-    login_findings,
-    names,
-)
+from pegboard.providers.builtin.database import server
 
 from .connection import DRIVER_ERRORS, Address, MeteredConnection, connect, fetch, parse_address
 from .statement import PartialTables
@@ -53,7 +45,7 @@ WHERE {_SEEN} AND PRIVILEGES <> '' ORDER BY 1, 2, ORDINAL_POSITION
 _VIEWS: Final = f"SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE {_SEEN}"  # noqa: S608
 _NO_SUCH_GRANT: Final = 1141
 _GENERATED: Final = re.compile(r"\b(VIRTUAL|STORED|PERSISTENT)\b", re.IGNORECASE)
-_ROWS_ELSEWHERE: Final = names("MRG_MYISAM FEDERATED CONNECT SPIDER")
+_ROWS_ELSEWHERE: Final = server.names("MRG_MYISAM FEDERATED CONNECT SPIDER")
 """Storage engines whose rows lie in other tables."""
 _WRITES: Final = ("INSERT", "UPDATE", "DELETE")
 _ADMIN: Final = frozenset({"ALL PRIVILEGES", "SUPER", "CREATE USER", "GRANT OPTION"})
@@ -124,7 +116,7 @@ def _sources(definition: str) -> Collection[Pair]:
     return frozenset((each.db, each.name) for each in tree.find_all(exp.Table) if each.db)
 
 
-def _relations(ask: Ask, grants: Iterable[Grant]) -> Iterator[CatalogRelation]:
+def _relations(ask: Ask, grants: Iterable[Grant]) -> Iterator[server.CatalogRelation]:
     """`grants`: those of the login that asks, unless it is an administrator."""
     columns, generated = defaultdict[Pair, list[str]](list), defaultdict[Pair, list[str]](list)
     for schema, table, name, extra in ask(_COLUMNS):
@@ -142,11 +134,11 @@ def _relations(ask: Ask, grants: Iterable[Grant]) -> Iterator[CatalogRelation]:
         has_more = not columns[id] or ".".join(id).casefold() in granted
         is_derived = is_view or is_elsewhere
         of_table = (is_view, False, is_derived, tuple(sources), tuple(columns[id]), computed, has_more)
-        yield CatalogRelation(id, schema, name, *of_table)
+        yield server.CatalogRelation(id, schema, name, *of_table)
 
 
 @dataclass(frozen=True)
-class Login(RelationCatalog[CatalogRelation]):
+class Login(server.RelationCatalog[server.CatalogRelation]):
     """An account with its grants, against a catalog, which is empty where nothing is closed."""
 
     account: str
@@ -161,7 +153,7 @@ class Login(RelationCatalog[CatalogRelation]):
         return [(each.name.casefold(), frozenset(map(str.casefold, each.columns))) for each in some]
 
     def readable_columns(self, tables: Collection[str]) -> list[str]:
-        """Of all tables and views with one of these names, in small letters."""
+        """Of all tables and views with one of these server.names, in small letters."""
         found = (each.columns for each in self.relations if each.name.casefold() in tables)
         return [column.casefold() for columns in found for column in columns]
 
@@ -208,9 +200,9 @@ class Login(RelationCatalog[CatalogRelation]):
                 yield every if self.is_open(table) else some, quote(table.schema, table.name)
 
     def findings(self) -> tuple[Finding, ...]:
-        return login_findings(self.account, self._faults(), () if self.is_administrator else self.script())
+        return server.login_findings(self.account, self._faults(), () if self.is_administrator else self.script())
 
-    def _faults(self) -> Iterator[LoginFault]:
+    def _faults(self) -> Iterator[server.LoginFault]:
         refused, forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
         worst = forced if self.access.is_whole else refused
         if self.is_administrator:
@@ -252,7 +244,7 @@ def role_script(own: Address, access: Access, admin_url: str | None, *, writes: 
         raise SourceError("The URL of the source names no database. Write the one that is to be read into it.")
     # Neither an administrator nor a login to be created needs to get into the database.
     address = replace(parse_address(admin_url), database="") if admin_url else own
-    connection = connect(address, CATALOG_TIMEOUT_S)
+    connection = connect(address, server.CATALOG_TIMEOUT_S)
     try:
         ask, account = partial(fetch, connection), _account(connection, own) if admin_url else None
         login = read_login(ask, access, own.database, writes=writes, account=account)
@@ -264,7 +256,7 @@ def role_script(own: Address, access: Access, admin_url: str | None, *, writes: 
         create, statements = f"CREATE USER IF NOT EXISTS {login.account} IDENTIFIED BY ", login.script()
         for statement in (create + connection.escape(own.password), *statements) if apply else ():
             connection.query(statement)
-        return RoleScript(login.account, (f"{create}'{NEW_LOGIN_PHRASE}'", *statements))
+        return RoleScript(login.account, (f"{create}'{server.NEW_LOGIN_PHRASE}'", *statements))
     except DRIVER_ERRORS as error:
         raise SourceError(f"{address.title}: {error.args[-1] if error.args else error}") from error
     finally:
@@ -274,7 +266,7 @@ def role_script(own: Address, access: Access, admin_url: str | None, *, writes: 
 def _account(connection: MeteredConnection, own: Address) -> str:
     """The account that the server takes the login for; else the first of its name; else one from anywhere."""
     try:
-        login = connect(replace(own, database=""), CATALOG_TIMEOUT_S)
+        login = connect(replace(own, database=""), server.CATALOG_TIMEOUT_S)
     except SourceError:
         question = "SELECT Host FROM mysql.user WHERE User = %s AND Host <> '' ORDER BY Host"
         hosts = [str(row[0]) for row in fetch(connection, question, (own.user,))]

@@ -195,10 +195,8 @@ _SHOWN_WHERE_ALL_IS_OPEN: Final = names("INDEX INDEXES KEYS CREATE")
 
 def _listing(statement: Statement, access: Access) -> Statement | Refused:
     _, what, second, *_ = (*(word.upper for word in statement.words if word.upper != "FULL"), "", "")
-    is_shown = (
-        what in _SHOWN_WHERE_ALL_IS_OPEN and access.is_whole and (what != "CREATE" or second in ("TABLE", "VIEW"))
-    )
-    if what in _SHOWN or is_shown:
+    shown = _SHOWN | _SHOWN_WHERE_ALL_IS_OPEN if access.is_whole else _SHOWN
+    if what in shown and (what != "CREATE" or second in ("TABLE", "VIEW")):
         return statement
     forms = "SHOW TABLES, SHOW COLUMNS FROM t, SHOW DATABASES"
     forms += ", SHOW CREATE TABLE t, SHOW INDEX FROM t" if access.is_whole else ""

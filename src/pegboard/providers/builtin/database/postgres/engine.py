@@ -26,14 +26,7 @@ from pegboard.core.database import (
     Schema,
 )
 from pegboard.ports.databases import Parameters, RoleScript, SourceError
-from pegboard.providers.builtin.database.server import (
-    CATALOG_TIMEOUT_S,
-    ServerEngine,
-    schema_of_rows,
-    stopped,
-    too_large,
-    writes_refused,
-)
+from pegboard.providers.builtin.database import server
 from pegboard.providers.builtin.database.unreadable import DENIED, WAITS
 
 from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, bind, connect, place, type_name
@@ -43,7 +36,7 @@ from .statement import Statement, read_statement
 _MAX_CONNECTIONS: Final = 8
 _GRACE_S: Final = 5.0
 """For a server to take a cancel and a rollback; after them the connection is cut."""
-_CATALOG_LIMITS: Final = Limits(seconds=CATALOG_TIMEOUT_S)
+_CATALOG_LIMITS: Final = Limits(seconds=server.CATALOG_TIMEOUT_S)
 
 _READABLE: Final = """
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace {0}
@@ -103,7 +96,7 @@ _ROW_STATES: Final = frozenset({"42601", "42804", "42P10"})
 _ABSENT: Final = re.compile(r"pegboard_absent_(\d+)_")
 
 
-class PostgresEngine(ServerEngine):
+class PostgresEngine(server.ServerEngine):
     dialect: Final = Dialect.POSTGRESQL
     _pool: asyncpg.Pool | None = None
     _open_names: OpenNames | None = None
@@ -113,7 +106,7 @@ class PostgresEngine(ServerEngine):
         async with self._connection() as connection:
             tables, columns, keys = [await connection.fetch(query) for query in (_TABLES, _COLUMNS, _KEYS)]
             default = await connection.fetchval("SELECT coalesce(pg_catalog.current_schema(), '')")
-        return schema_of_rows(self.dialect, tables, columns, keys, default, self._access)
+        return server.schema_of_rows(self.dialect, tables, columns, keys, default, self._access)
 
     async def stamp(self) -> str:
         async with self._connection() as connection:
@@ -143,14 +136,14 @@ class PostgresEngine(ServerEngine):
         if not isinstance(read, Statement):
             return read
         if read.writes and not self._writes:
-            return writes_refused(read.kind)
+            return server.writes_refused(read.kind)
         state = ""
         async with self._connection(limits, writes=read.writes and write) as connection:
             try:
                 answer = await _execute(connection, read, parameters, limits, write=write)
             except asyncpg.QueryCanceledError:
                 # The server keeps the same time, and may be the first to say so.
-                return stopped(limits)
+                return server.stopped(limits)
             except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
                 # The driver takes apart what it fetches, and a server may have types that are newer than it.
                 answer = Failed("A column of the answer is of a type that cannot be read here. Cast it to text.")
@@ -256,7 +249,7 @@ async def _execute(
         if not meter.is_overrun:
             raise
         if not collector.rows:
-            return too_large(MAX_BATCH_BYTES)
+            return server.too_large(MAX_BATCH_BYTES)
     answer = collector.to_rows((one.name for one in attributes), types, time.monotonic() - begun, affected)
     if meter.is_overrun:
         return replace(answer, cut=Cut(True, "bytes", collector.cut.cells if collector.cut else ()))

@@ -15,13 +15,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from pegboard.core.database import Access, Finding, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceError
-from pegboard.providers.builtin.database.server import (
-    NEW_LOGIN_PHRASE,
-    CatalogRelation,
-    LoginFault,
-    RelationCatalog,
-    login_findings,
-)
+from pegboard.providers.builtin.database import server
 from pegboard.providers.builtin.database.unreadable import quote_name
 
 from .connection import DRIVER_ERRORS, connect, place
@@ -105,7 +99,7 @@ _HARMLESS: Final = frozenset({"pg_read_all_data", "pg_monitor", "pg_read_all_sta
 
 
 @dataclass(frozen=True)
-class PgRelation(CatalogRelation):
+class PgRelation(server.CatalogRelation):
     """A table, view or foreign table, with what the login may do with it. Its id is its oid; 0 is the system catalog.
     It is derived if it is a view that reads with its owner's rights, a materialized view or a partition."""
 
@@ -113,10 +107,6 @@ class PgRelation(CatalogRelation):
     owner: str = ""
     readable: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
-
-    @property
-    def sql(self) -> str:
-        return quote_name(self.schema, self.name)
 
 
 @dataclass(frozen=True)
@@ -136,7 +126,7 @@ class OpenNames:
 
 
 @dataclass(frozen=True)
-class Privileges(RelationCatalog[PgRelation]):
+class Privileges(server.RelationCatalog[PgRelation]):
     """What a server's catalog says of one login, and what the board wants of it."""
 
     role: str
@@ -164,9 +154,9 @@ class Privileges(RelationCatalog[PgRelation]):
         return OpenNames(frozenset(tables), columns, closed_columns, frozenset(names - known), types)
 
     def findings(self) -> tuple[Finding, ...]:
-        return login_findings(repr(self.role), self._faults(), () if self.login["is_first"] else self.script())
+        return server.login_findings(repr(self.role), self._faults(), () if self.login["is_first"] else self.script())
 
-    def _faults(self) -> Iterator[LoginFault]:
+    def _faults(self) -> Iterator[server.LoginFault]:
         login, is_whole = self.login, self.access.is_whole
         refused, forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
         worst = forced if is_whole else refused
@@ -200,7 +190,7 @@ class Privileges(RelationCatalog[PgRelation]):
         login, role = self.login, quote_name(self.role)
         schemas, database = ", ".join(map(quote_name, login["schemas"])), quote_name(login["database"])
         if not login["exists"]:
-            yield f"CREATE ROLE {role} LOGIN PASSWORD '{NEW_LOGIN_PHRASE}'"
+            yield f"CREATE ROLE {role} LOGIN PASSWORD '{server.NEW_LOGIN_PHRASE}'"
         if login["attributes"]:
             yield f"ALTER ROLE {role} {' '.join(f'NO{one}' for one in login['attributes'])}"
         for group in login["groups"]:
@@ -238,7 +228,7 @@ class Privileges(RelationCatalog[PgRelation]):
             yield f"GRANT SELECT ON {_list(whole)} TO {role}"
         for each in tables:
             if not self.is_open(each):
-                yield f"GRANT SELECT ({', '.join(map(quote_name, self.opened[each.id]))}) ON {each.sql} TO {role}"
+                yield f"GRANT SELECT ({', '.join(map(quote_name, self.opened[each.id]))}) ON {_list([each])} TO {role}"
         if self.writes and (changed := [each for each in whole if each.kind in "rp"]):
             yield f"GRANT INSERT, UPDATE, DELETE ON {_list(changed)} TO {role}"
             yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {quote_name(schema)} TO {role}"
@@ -260,7 +250,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _list(tables: Iterable[PgRelation]) -> str:
-    return ", ".join(each.sql for each in tables)
+    return ", ".join(quote_name(each.schema, each.name) for each in tables)
 
 
 async def role_script(url: str, access: Access, admin_url: str | None, *, writes: bool, apply: bool) -> RoleScript:

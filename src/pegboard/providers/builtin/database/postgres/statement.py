@@ -33,7 +33,6 @@ _SHOWN: Final = read_names(__package__, "settings.txt")
 """Settings that matter for a query. Others may hold paths, addresses and an application's own secrets."""
 _EXPLAIN_OPTIONS: Final = frozenset({"costs", "format", "summary", "verbose"})
 _NO_CATALOG: Final = "Use search_schemas, or information_schema.tables and information_schema.columns."
-_TOO_LONG: Final = Refused("The statement is nested too deeply to be read.", "Ask in simpler statements.")
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def read_statement(text: str, open_names: OpenNames | None) -> Statement | Refus
     """The one statement of a text, if it may be run."""
     try:
         if len(text) > MAX_WORDS and sum(word.name not in _LEAVES for word in scan(text)) > MAX_WORDS:
-            return _TOO_LONG
+            return Refused("The statement is nested too deeply to be read.", "Ask in simpler statements.")
         parsed = parse_sql(text)
     except ParseError as error:
         return _syntax_error(error, text)
