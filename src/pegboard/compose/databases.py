@@ -28,6 +28,7 @@ class DeclaredEngines:
         return found.dialect if isinstance(found, Located) else dialect_of(database.url)
 
     def opened(self, database: "Database") -> "Engine":
+        from pegboard.core.database import Dialect
         from pegboard.ports import Unresolved
         from pegboard.ports.databases import SourceError
 
@@ -35,7 +36,26 @@ class DeclaredEngines:
         if isinstance(found, Unresolved):
             raise SourceError(found.why)
         try:
-            return _engine(database, found)
+            # Each driver is loaded where its source is opened, and nowhere else.
+            match found.dialect:
+                case Dialect.SQLITE:
+                    from pegboard.providers.builtin.database.worker.engine import sqlite_engine
+
+                    return sqlite_engine(found.where, database.access, writes=database.writes)
+                case Dialect.DUCKDB:
+                    from pegboard.providers.builtin.database.worker.engine import duckdb_engine
+
+                    return duckdb_engine(found.where, database.access)
+                case Dialect.POSTGRESQL:
+                    from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+
+                    return PostgresEngine(found.where, database.access, writes=database.writes)
+                case Dialect.MYSQL:
+                    from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
+
+                    return MysqlEngine(found.where, database.access, writes=database.writes)
+                case _:
+                    assert_never(found.dialect)
         except ImportError as error:
             missing = f"the driver for {found.dialect.title} is not installed ({error.name or error})"
             raise SourceError(f"{missing}. Install it: pip install 'pegboard[databases]'") from error
@@ -64,28 +84,3 @@ async def tell_of_databases(gateway: "Gateway", tell: "Tell") -> None:
             tell(f"  ○ database {id} cannot be asked: {check.away}")
         for finding in check.findings:
             tell(f"! database {id}: {finding.message}")
-
-
-def _engine(database: "Database", found: "Located") -> "Engine":
-    """Each driver is loaded where its source is opened, and nowhere else."""
-    from pegboard.core.database import Dialect
-
-    match found.dialect:
-        case Dialect.SQLITE:
-            from pegboard.providers.builtin.database.worker.engine import sqlite_engine
-
-            return sqlite_engine(found.where, database.access, writes=database.writes)
-        case Dialect.DUCKDB:
-            from pegboard.providers.builtin.database.worker.engine import duckdb_engine
-
-            return duckdb_engine(found.where, database.access)
-        case Dialect.POSTGRESQL:
-            from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
-
-            return PostgresEngine(found.where, database.access, writes=database.writes)
-        case Dialect.MYSQL:
-            from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
-
-            return MysqlEngine(found.where, database.access, writes=database.writes)
-        case _:
-            assert_never(found.dialect)

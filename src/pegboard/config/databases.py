@@ -80,7 +80,8 @@ def located(database: Database, expand: Expand, folder: Path, environ: Mapping[s
         return Unresolved(f"its url does not begin with one of {known}. Correct it.")
     if dialect not in _IN_FILES:
         return Located(dialect, url) if _is_address(url) else Unresolved(_UNREADABLE)
-    path = _path(url)
+    # `sqlite:///file.db` is a file of the folder, `sqlite:////file.db` one of the root.
+    path = unquote(url.partition(":///")[2].partition("?")[0])
     if not path:
         return Unresolved(f"its url names no file. Write {dialect.value}:///file.db.")
     return Located(dialect, os.path.normpath(os.path.join(folder, under_home(path, environ))))
@@ -123,11 +124,6 @@ def _expanded(url: str, expand: Expand) -> str | Unresolved:
     return f"{who[1]}{''.join(quoted)}{rest}"
 
 
-def _path(url: str) -> str:
-    """`sqlite:///file.db` is a file of the folder, `sqlite:////file.db` one of the root."""
-    return unquote(url.partition(":///")[2].partition("?")[0])
-
-
 def _database(id: SourceId, said: Placed[Values], place: Place, tell: Telling) -> Database:
     values = said.value
     url, writes = values.get(keys.URL), values.get(keys.WRITES)
@@ -144,7 +140,12 @@ def _database(id: SourceId, said: Placed[Values], place: Place, tell: Telling) -
         access=Access(
             tuple(_patterns(values.value(keys.ALLOW, ()), tell)), tuple(_patterns(values.value(keys.DENY, ()), tell))
         ),
-        limits=_limits(values),
+        limits=Limits(
+            rows=values.value(keys.ROWS, DEFAULT_LIMITS.rows),
+            bytes=values.value(keys.BYTES, DEFAULT_LIMITS.bytes),
+            cell=values.value(keys.CELL, DEFAULT_LIMITS.cell),
+            seconds=values.value(keys.TIME, DEFAULT_LIMITS.seconds),
+        ),
         samples=values.value(keys.SAMPLES, False),
         writes=values.value(keys.WRITES, False),
         force=values.value(keys.FORCE, False),
@@ -158,12 +159,3 @@ def _patterns(written: Iterable[Placed[str]], tell: Telling) -> Iterator[NamePat
                 yield read
             case BadPattern(_, why):
                 tell.wrong(text.line, text.at, f"{why}.")
-
-
-def _limits(values: Values) -> Limits:
-    return Limits(
-        rows=values.value(keys.ROWS, DEFAULT_LIMITS.rows),
-        bytes=values.value(keys.BYTES, DEFAULT_LIMITS.bytes),
-        cell=values.value(keys.CELL, DEFAULT_LIMITS.cell),
-        seconds=values.value(keys.TIME, DEFAULT_LIMITS.seconds),
-    )

@@ -15,7 +15,7 @@ from benchmarks.sql_attacks.stage import Stage
 
 from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Field, Limits, RowCollector, Rows, Schema
 from pegboard.ports.databases import Engine, Parameters
-from pegboard.providers.builtin.database.duckdb.connection import provide_time_zones
+from pegboard.providers.builtin.database.duckdb.statement import provide_time_zones
 
 GIVEN = Path(__file__).parents[2] / "corpus" / "sql_attacks.json"
 OWN = Path(__file__).parent / "own.json"

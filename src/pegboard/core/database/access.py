@@ -46,9 +46,8 @@ class BadPattern:
 
 def name_pattern(text: str) -> NamePattern | BadPattern:
     if len(text) > MAX_LENGTH:
-        return BadPattern(
-            text[:MAX_LENGTH], f"a pattern of {len(text)} characters is too long: use at most {MAX_LENGTH}"
-        )
+        why = f"a pattern of {len(text)} characters is too long: use at most {MAX_LENGTH}"
+        return BadPattern(text[:MAX_LENGTH], why)
     parts = text.casefold().split(".")
     match parts if all(part.strip() == part != "" for part in parts) else []:
         case [table]:
@@ -58,9 +57,8 @@ def name_pattern(text: str) -> NamePattern | BadPattern:
         case [schema, table, column]:
             return NamePattern(text, schema, table, column)
         case _:
-            return BadPattern(
-                text, f"{text!r} is not a pattern of tables: write table, schema.table or schema.table.column"
-            )
+            why = f"{text!r} is not a pattern of tables: write table, schema.table or schema.table.column"
+            return BadPattern(text, why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,8 @@ class Access:
     @property
     def is_whole(self) -> bool:
         """Nothing is closed, whatever the source holds."""
-        return not self.deny and (not self.allow or any(_is_all(each) for each in self.allow))
+        is_all = any(each.schema == each.table == ANY and each.column in (None, ANY) for each in self.allow)
+        return not self.deny and (not self.allow or is_all)
 
     def opens(self, schema: str, table: str) -> bool:
         if any(_denies_table(each, schema, table) for each in self.deny):
@@ -116,10 +115,6 @@ EVERYTHING: Final = Access()
 def _exactly(name: tuple[str, ...]) -> NamePattern:
     schema, table, *column = (_WILD.sub(r"[\g<0>]", part.casefold()) for part in name)
     return NamePattern(".".join(name), schema, table, column[0] if column else ANY)
-
-
-def _is_all(each: NamePattern) -> bool:
-    return each.schema == ANY and each.table == ANY and each.column in (None, ANY)
 
 
 def _denies_table(each: NamePattern, schema: str, table: str) -> bool:

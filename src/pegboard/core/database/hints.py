@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
-from pegboard.core.folded import Json, JsonObject
-
 from .answer import Fault
 from .outline import called, quoted
 from .schema import Schema, Table, TableName
@@ -44,8 +42,8 @@ _NO_ALIASES: Final = frozenset(
 class Hints:
     sentences: tuple[str, ...]
     """Which name is wrong, and which may be meant."""
-    tables: tuple[JsonObject, ...]
-    """Those that the statement names, or may mean, with their columns."""
+    tables: tuple[str, ...]
+    """Those that the statement names, or may mean, each with its columns."""
 
 
 def hints_for(schema: Schema, statement: str, fault: Fault, name: str | None = None) -> Hints:
@@ -55,7 +53,7 @@ def hints_for(schema: Schema, statement: str, fault: Fault, name: str | None = N
     sentences: list[str] = []
     path = _path(name) if name else ()
     if path and fault is Fault.NO_TABLE:
-        likely = [table for found in _near_tables(schema, path[-1]) for table in found][:3]
+        likely = _near_tables(schema, path[-1])
         sentences.append(_about_table(schema, path, likely))
         meant += [table for table in likely if table not in meant]
     elif path and fault is Fault.NO_COLUMN:
@@ -96,11 +94,11 @@ def _table(schema: Schema, path: _Path) -> Table | None:
     return min(fitting, key=lambda each: each.name.schema != schema.default, default=None)
 
 
-def _near_tables(schema: Schema, name: str) -> Iterator[Sequence[TableName]]:
+def _near_tables(schema: Schema, name: str) -> Sequence[TableName]:
     by_name: dict[str, list[TableName]] = {}
     for each in schema.by_name:
         by_name.setdefault(each.table, []).append(each)
-    return (by_name[found] for found in near(name, by_name))
+    return [table for found in near(name, by_name) for table in by_name[found]][:3]
 
 
 def _about_table(schema: Schema, path: _Path, likely: Sequence[TableName]) -> str:
@@ -153,13 +151,11 @@ def _joined_to(schema: Schema, tables: Sequence[Table]) -> Sequence[Table]:
     return [schema.by_name[name] for name in found if name not in names]
 
 
-def _outline(schema: Schema, table: Table) -> JsonObject:
+def _outline(schema: Schema, table: Table) -> str:
     """Name and type of each column."""
-    dialect = schema.dialect
-    columns: list[Json] = [f"{quoted(each.name, dialect)} {each.type}".rstrip() for each in table.columns[:MAX_COLUMNS]]
-    outline: JsonObject = {"table": called(table.name, schema), "columns": columns}
+    columns = (f"{quoted(each.name, schema.dialect)} {each.type}".rstrip() for each in table.columns[:MAX_COLUMNS])
     left = len(table.columns) - MAX_COLUMNS
-    return {**outline, "columns_left": left} if left > 0 else outline
+    return f"{called(table.name, schema)} has {', '.join(columns)}{f', and {left} more' if left > 0 else ''}"
 
 
 def _either(names: Sequence[str]) -> str:

@@ -1,8 +1,7 @@
 """A table as whoever writes a statement needs it: its name in quotes, its columns, keys and joins, and an example."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from pegboard.core.folded import Json, JsonObject
@@ -147,7 +146,9 @@ def _short(text: str) -> str:
 def example(schema: Schema, name: TableName, wanted: Sequence[str] = (), beside: Collection[TableName] = ()) -> str:
     """`wanted` are columns to show before others, `beside` are tables to join with before others."""
     table = schema.by_name[name]
-    shown = [*islice(_chosen(table, wanted), _COLUMNS)]
+    names = [column.name for column in table.columns]
+    first = [name for name in (*table.key, *wanted) if name in names]
+    shown = [*dict.fromkeys((*first, *names))][:_COLUMNS]
     joined = _joined(schema, name, beside)
     if joined is None:
         columns = ", ".join(quoted(column, schema.dialect) for column in shown) or "*"
@@ -163,12 +164,6 @@ def example(schema: Schema, name: TableName, wanted: Sequence[str] = (), beside:
         f"SELECT {columns}, {other}.{quoted(label, schema.dialect)} FROM {called(name, schema)} AS {own} "  # noqa: S608
         f"JOIN {called(relation.to, schema)} AS {other} ON {on} LIMIT {_ROWS}"
     )
-
-
-def _chosen(table: Table, wanted: Sequence[str]) -> Iterator[str]:
-    there = [column.name for column in table.columns]
-    order = chain((name for name in (*table.key, *wanted) if name in there), there)
-    return iter(dict.fromkeys(order))
 
 
 def _joined(schema: Schema, name: TableName, beside: Collection[TableName]) -> tuple[Relation, str] | None:

@@ -143,11 +143,7 @@ def _lines(source: Source, statement: str, failed: Failed, found: Hints | None) 
     if found is None:
         return
     yield from found.sentences
-    for table in found.tables:
-        columns = table["columns"]
-        assert isinstance(columns, list)
-        left = f", and {table['columns_left']} more" if "columns_left" in table else ""
-        yield one_line(f"{table['table']} has {', '.join(map(str, columns))}{left}")
+    yield from map(one_line, found.tables)
 
 
 def _place(statement: str, position: int | None) -> str:

@@ -9,7 +9,7 @@ import anyio.to_thread
 import msgspec
 
 from pegboard.core.call import Noted, ToolFailed
-from pegboard.core.database import Field, Refused, Rows
+from pegboard.core.database import Refused, Rows
 from pegboard.core.database.source import Database
 from pegboard.core.database.table_text import plan_text, table_text
 from pegboard.core.tool import Json, JsonObject
@@ -55,7 +55,10 @@ def rows_result(database: Database, answer: Rows, *, is_plan: bool = False) -> N
     names = [column.name for column in answer.columns]
     structured: JsonObject = {
         "source": str(database.id),
-        "columns": [_column(column) for column in answer.columns],
+        "columns": [
+            {"name": each.name, "type": each.type, **({"written": [*each.formats]} if each.formats else {})}
+            for each in answer.columns
+        ],
         "rows": [[*row] for row in answer.rows],
         "row_count": len(answer.rows),
         "truncated": _truncated(answer, names),
@@ -73,12 +76,8 @@ def refused_text(database: Database, answer: Refused) -> str:
     if answer.is_write and not database.writes:
         why = f"{database.id} may only be read, and this statement would change it."
         return f"Refused: {why} It has not run. Ask for what is there instead, or tell the user."
-    return f"Refused by {database.id}: {_sentence(answer.why)} {answer.fix}".rstrip()
-
-
-def _column(column: Field) -> JsonObject:
-    told: JsonObject = {"name": column.name, "type": column.type}
-    return {**told, "written": [each.value for each in column.formats]} if column.formats else told
+    stop = "" if answer.why.endswith((".", "!", "?")) else "."
+    return f"Refused by {database.id}: {answer.why}{stop} {answer.fix}".rstrip()
 
 
 def _truncated(answer: Rows, names: list[str]) -> Json:
@@ -99,7 +98,3 @@ def _said(database: Database, answer: Rows) -> str:
 
 def _counted(rows: int) -> str:
     return "1 row" if rows == 1 else f"{rows} rows"
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."

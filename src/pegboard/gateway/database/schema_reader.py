@@ -234,13 +234,10 @@ def _values(columns: Sequence[str], answer: Rows) -> dict[str, tuple[str, ...]]:
         texts = sorted({value for value in values if isinstance(value, str)})
         # A list or an object is no word, even of a column whose type tells of texts.
         is_of_texts = all(isinstance(value, str) for value in values)
-        if texts and is_of_texts and len(texts) <= MOST_VALUES and all(map(_is_short, texts)):
+        is_short = all(0 < len(text) <= LONGEST and text.isprintable() for text in texts)
+        if texts and is_of_texts and is_short and len(texts) <= MOST_VALUES:
             kept[column] = tuple(texts)
     return kept
-
-
-def _is_short(text: str) -> bool:
-    return 0 < len(text) <= LONGEST and text.isprintable()
 
 
 def kept_of(former: "Held | None", now: Schema) -> tuple[dict[TableName, Mapping[str, tuple[str, ...]]], list[Table]]:

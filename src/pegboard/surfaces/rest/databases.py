@@ -1,6 +1,5 @@
 """Routes for databases: which are declared, and whether each answers. They are asked by calls, as all tools are."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from pegboard.config.databases import dialect_of, shown_url
-from pegboard.core.database import Finding as DatabaseFinding
 from pegboard.core.database import FindingSeverity
 from pegboard.core.database.source import Database, SourceId, enabled_databases
 from pegboard.core.reference import closest
@@ -144,7 +142,10 @@ def database_routes(gateway: Gateway) -> APIRouter:
 def _source_in_use(gateway: Gateway, database: str) -> "Source":
     declared = gateway.board.policy.declared.databases
     if database not in declared:
-        raise Problem(HTTPStatus.NOT_FOUND, _unknown(database, declared))
+        near = closest(database, declared)
+        known = f"There are: {', '.join(sorted(declared))}." if declared else "None is declared under databases."
+        hint = f"Did you mean {near[0]!r}?" if near else known
+        raise Problem(HTTPStatus.NOT_FOUND, f"There is no database {database!r}. {hint}")
     toolbox = gateway.databases.toolbox
     source = None if toolbox is None else toolbox.sources.get(SourceId(database))
     if source is None:
@@ -162,10 +163,10 @@ async def database_findings(gateway: Gateway) -> tuple[Finding, ...]:
         if each.away is not None:
             what = f"Database {database.id} cannot be asked: {each.away}"
             found.append(Finding(subject, what, f"Correct it at {database.origin}, then look again: {again}"))
-        found += [
-            Finding(subject, f"Database {database.id}: {finding.message}", _fix(database, finding), grave=False)
-            for finding in each.findings
-        ]
+        for finding in each.findings:
+            run = f"Run the statements of: pegboard db role {database.id}"
+            fix = run if finding.statements else f"See {database.origin}"
+            found.append(Finding(subject, f"Database {database.id}: {finding.message}", fix, grave=False))
     return tuple(found)
 
 
@@ -221,15 +222,3 @@ def _check_shape(check: "SourceCheck") -> CheckedDatabaseShape:
             for each in check.findings
         ],
     }
-
-
-def _fix(database: Database, finding: DatabaseFinding) -> str:
-    if not finding.statements:
-        return f"See {database.origin}"
-    return f"Run the statements of: pegboard db role {database.id}"
-
-
-def _unknown(source: str, declared: Mapping[SourceId, Database]) -> str:
-    near = closest(source, declared)
-    known = f"There are: {', '.join(sorted(declared))}." if declared else "None is declared under databases."
-    return f"There is no database {source!r}. {f'Did you mean {near[0]!r}?' if near else known}"

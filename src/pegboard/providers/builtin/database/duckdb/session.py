@@ -28,8 +28,7 @@ except ImportError:
         "DuckDB is not installed beside Pegboard. Install it: pip install 'pegboard[databases]', or pip install duckdb."
     ) from None
 
-from .connection import connect, lock
-from .statement import Grammar, Statement
+from .statement import Grammar, Statement, connect, lock
 from .views import make_views, read_schema
 
 _NO_CATALOG: Final = Refused(

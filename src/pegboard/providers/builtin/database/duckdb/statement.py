@@ -1,12 +1,17 @@
-"""One statement, judged by DuckDB's own parse of it: its kind, and the functions and tables that it uses.
+"""DuckDB opened under settings, and one statement judged by its own parse: its kind, and the functions and tables that
+it uses.
 
 Which functions and tables of DuckDB's own there are is asked of the engine itself, so that a new version brings its new
 ones. Functions that compute may be used; what is refused is what reads settings, files, secrets or the catalog, what
 waits, and what leaves something behind.
 """
 
+import datetime
 import json
 import re
+import sys
+import types
+import zoneinfo
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,9 +21,18 @@ import duckdb
 
 from pegboard.core.database import Answer, Refused
 from pegboard.core.folded import Json
+from pegboard.providers.builtin.database.unreadable import quote_name
 
-from .connection import connect, lock
-
+_SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "allow_community_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "memory_limit": "256MB",
+    "max_temp_directory_size": "0MB",
+    "threads": "2",
+    # Without this, an unknown table is looked up among the Python variables of this process.
+    "python_enable_replacements": "false",
+}
 _TABLE_FUNCTIONS: Final = frozenset(
     {"generate_series", "json_each", "json_tree", "pg_timezone_names", "range", "repeat", "repeat_row", "unnest"}
 )
@@ -219,3 +233,42 @@ def _nodes(tree: Json) -> Iterator[Mapping[str, Json]]:
             waiting.extend(node.values())
         elif isinstance(node, list):
             waiting.extend(node)
+
+
+def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
+    """To a file, for reading, or to memory. Raises as `duckdb` does."""
+    provide_time_zones()
+    return duckdb.connect(path, read_only=path != ":memory:", config=_SETTINGS)
+
+
+def attach(connection: duckdb.DuckDBPyConnection, path: str, name: str) -> None:
+    """The file, for reading, under this name. Raises as `duckdb` does."""
+    quoted_path = path.replace("'", "''")
+    connection.execute(f"ATTACH '{quoted_path}' AS {quote_name(name)} (READ_ONLY)")
+
+
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """From here on nothing outside the database can be reached, and no setting can be changed."""
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+class _TimeZone(zoneinfo.ZoneInfo):
+    def localize(self, moment: datetime.datetime, is_dst: bool | None = False) -> datetime.datetime:
+        return moment.replace(tzinfo=self)
+
+
+def provide_time_zones() -> None:
+    """DuckDB's Python client asks the package `pytz` for time zones. Where it is not installed, this process gets the
+    standard library's under that name."""
+    if "pytz" not in sys.modules:
+        module = types.ModuleType("pytz")
+        module.__dict__.update(utc=_TimeZone("UTC"), timezone=_time_zone)
+        sys.modules["pytz"] = module
+
+
+def _time_zone(name: str) -> datetime.tzinfo:
+    try:
+        return _TimeZone(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        return _TimeZone("UTC")

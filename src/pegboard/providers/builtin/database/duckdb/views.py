@@ -16,8 +16,7 @@ from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Ta
 from pegboard.providers.builtin.database.tokens import generated_from_closed, names_in, tokenize
 from pegboard.providers.builtin.database.unreadable import quote_name
 
-from .connection import attach, connect, lock
-from .statement import Grammar
+from .statement import Grammar, attach, connect, lock
 
 _TABLES: Final = """
     SELECT schema_name, table_name, comment, estimated_size, false, sql FROM duckdb_tables() WHERE database_name = $1

@@ -103,8 +103,13 @@ def bind(tokens: Sequence[Token], parameters: list[Json] | dict[str, Json]) -> B
         )
         if len(named) < len(marks):
             return bad_parameters("The statement has parameters by place (?). Give a list with their values.")
-    problem = _miscounted(marks, values) if is_by_place else mismatched_names(names, values)
-    if problem is not None:
+    if is_by_place:
+        count = 0
+        for mark in marks:
+            count = max(count, int(mark[1:])) if mark[1:].isdecimal() and len(mark) < 8 else count + 1
+        if count != len(values):
+            return bad_parameters(miscounted(count, len(values), "?"))
+    elif (problem := mismatched_names(names, values)) is not None:
         return problem
     for name, value in values.items():
         if isinstance(value, list | dict):
@@ -113,10 +118,3 @@ def bind(tokens: Sequence[Token], parameters: list[Json] | dict[str, Json]) -> B
                 f"Parameter {name} is {kind}. Give a text, a number, true, false or null, or JSON as text."
             )
     return tuple(values.values()) if is_by_place else values
-
-
-def _miscounted(marks: Sequence[str], values: Mapping[str, Json]) -> Failed | None:
-    largest = 0
-    for mark in marks:
-        largest = max(largest, int(mark[1:])) if mark[1:].isdecimal() and len(mark) < 8 else largest + 1
-    return None if largest == len(values) else bad_parameters(miscounted(largest, len(values), "?"))
