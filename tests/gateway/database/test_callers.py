@@ -93,15 +93,15 @@ async def test_a_source_that_left_while_a_call_was_admitted_is_not_told_with_tho
     async with housing(limited(), ScriptedEngines()) as house:
         toolbox = house.gateway.databases.toolbox
         assert toolbox is not None
-        sources = toolbox._sources
-        toolbox._sources = {id: source for id, source in sources.items() if id != SHOP}
+        sources = toolbox.sources
+        toolbox.sources = {id: source for id, source in sources.items() if id != SHOP}
         try:
             failed = text(await called(house, ALICE, "execute_sql", dict(asks("read"))))
             assert "there is no database 'shop' here. There are: none." in failed
             nothing = await called(house, ALICE, "search_schemas", {"query": "salaries"})
             assert json.loads(text(nothing))["structuredContent"]["tables"] == []
         finally:
-            toolbox._sources = sources
+            toolbox.sources = sources
 
 
 @pytest.mark.behaviour("databases.limited_by_caller")

@@ -373,7 +373,7 @@ async def test_a_look_at_all_sources_tells_of_each() -> None:
     async with housing(declaring(SHOP, database("other")), engines) as house:
         assert house.gateway.databases.toolbox is not None
         looked = await check_sources([*house.gateway.databases.toolbox.sources.values()])
-        assert [(each.source.database.id, each.checked, each.is_served, each.findings) for each in looked] == [
+        assert [(each.source.database.id, each.checked, each.away is None, each.findings) for each in looked] == [
             ("other", CHECKED, True, ()),
             ("shop", CHECKED, True, ()),
         ]

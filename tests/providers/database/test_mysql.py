@@ -14,10 +14,10 @@ from tests.providers.database.mysql_shop import Shop
 from tests.support.collect_failures import each_case
 
 from pegboard.core.database import EVERYTHING, Failed, Fault, FindingSeverity, Limits, Refused, Rows
+from pegboard.providers.builtin.database.common import miscounted
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 from pegboard.providers.builtin.database.mysql.statement import Statement, read_statement
 from pegboard.providers.builtin.database.server import QUERIES_ONLY
-from pegboard.providers.builtin.database.unreadable import miscounted
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

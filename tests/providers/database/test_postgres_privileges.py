@@ -10,8 +10,8 @@ from tests.providers.database.postgres_shop import SHUT, Shop, access, make_shop
 
 from pegboard.core.database import EVERYTHING, Access, Checked, Failed, Fault, FindingSeverity, Limits, Refused, Rows
 from pegboard.ports.databases import SourceError
+from pegboard.providers.builtin.database.common import WAITS
 from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
-from pegboard.providers.builtin.database.unreadable import WAITS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

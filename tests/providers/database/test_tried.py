@@ -5,9 +5,9 @@ from tests.providers.database import mysql_shop, postgres_shop
 
 from pegboard.core.database import Access, Answer, Failed, Fault, Limits, NamePattern, Refused, name_pattern
 from pegboard.ports.databases import Engine
+from pegboard.providers.builtin.database.common import WAITS
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
-from pegboard.providers.builtin.database.unreadable import WAITS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -25,7 +25,7 @@ from pegboard.core.database import (
 )
 from pegboard.core.database.values import ValueFormat
 from pegboard.ports.databases import Engine, Parameters
-from pegboard.providers.builtin.database.unreadable import miscounted
+from pegboard.providers.builtin.database.common import miscounted
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from pegboard.core.database import EVERYTHING, Access, Answer, Failed, Fault, Limits, NamePattern, Rows, name_pattern
+from pegboard.providers.builtin.database.common import WAITS
 from pegboard.providers.builtin.database.sqlite.authorizer import WRITES_BEYOND
-from pegboard.providers.builtin.database.unreadable import WAITS
 from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from pegboard.core.database import EVERYTHING, Access, Answer, Limits, NamePattern, Refused, name_pattern
-from pegboard.providers.builtin.database.unreadable import WAITS
+from pegboard.providers.builtin.database.common import WAITS
 from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio

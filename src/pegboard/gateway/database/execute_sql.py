@@ -71,9 +71,9 @@ class ExecuteSql:
             limits = source.database.limits_of_call(most if isinstance(most, int) else None)
             explains = is_explain(sql)
             limits = limits.for_plan() if explains else limits
-            ran = partial(
-                execute, sql, parameters_of(given), limits, writes=source.database.writes, said_yes=admitted.confirm
-            )
+            said = given.get("parameters")
+            parameters = said if isinstance(said, Mapping | list | tuple) else ()
+            ran = partial(execute, sql, parameters, limits, writes=source.database.writes, said_yes=admitted.confirm)
             answer = await source.asked(ran)
         except SourceError as error:
             return failure_result(
@@ -120,11 +120,6 @@ async def _run(engine: Engine, sql: str, parameters: Parameters, limits: Limits,
 def is_explain(statement: str) -> bool:
     """Whether the answer is a plan; by the first word, which every engine has alike."""
     return _EXPLAIN.match(statement) is not None
-
-
-def parameters_of(given: Mapping[str, object]) -> Parameters:
-    said = given.get("parameters")
-    return said if isinstance(said, Mapping | list | tuple) else ()
 
 
 async def failure_text(finder: SchemaFinder, source: Source, statement: str, failed: Failed) -> str:

@@ -15,15 +15,13 @@ from pegboard.core.tool import Json, JsonObject
 from pegboard.gateway.meanings import Meanings, Readable
 
 from .results import without_folders
-from .schema_reader import USUAL as PACE
-from .schema_reader import Opened, Pace, Reader, Reading
+from .schema_reader import USUAL, Opened, Pace, Reader, Reading
+from .specs import MOST_TABLES, USUAL_TABLES
 
 if TYPE_CHECKING:
     from pegboard.search.rank import Dense
     from pegboard.search.schemas import Found, Held
 
-USUAL: Final = 5
-MOST: Final = 20
 _FEW_TABLES: Final = 20
 _MOST_COLUMNS: Final = 40
 _FEWER_COLUMNS: Final = 15
@@ -32,7 +30,7 @@ _FEWER_COLUMNS: Final = 15
 
 class SchemaFinder:
     def __init__(
-        self, sources: Callable[[], Mapping[SourceId, Opened]], meanings: Meanings | None = None, pace: Pace = PACE
+        self, sources: Callable[[], Mapping[SourceId, Opened]], meanings: Meanings | None = None, pace: Pace = USUAL
     ) -> None:
         self._reader = Reader(sources, pace)
         self._meanings = meanings
@@ -44,7 +42,9 @@ class SchemaFinder:
             if self._meanings is not None:
                 tasks.start_soon(self._meanings.run, self._reader.changed, self.readable, name="meanings of tables")
 
-    async def search(self, query: str, sources: Collection[SourceId] | None = None, limit: int = USUAL) -> JsonObject:
+    async def search(
+        self, query: str, sources: Collection[SourceId] | None = None, limit: int = USUAL_TABLES
+    ) -> JsonObject:
         """What there is for a question in these databases, or in all, best first, as if there were no others. A source
         that cannot be read is named, with the reason."""
         read = await self._reader.looked_at(sources)
@@ -80,7 +80,7 @@ class SchemaFinder:
 
     def _found(self, query: str, held: "Mapping[SourceId, Held]", limit: int, dense: "Dense | None") -> JsonObject:
         def best(found: "Found") -> list[tuple[SourceId, TableName]]:
-            return [*islice(found.tables, max(1, min(limit, MOST)))]
+            return [*islice(found.tables, max(1, min(limit, MOST_TABLES)))]
 
         found, tables = self._reader.with_schemas(
             lambda schemas: (found := schemas.found(query, held, dense), best(found))
@@ -100,7 +100,7 @@ def _entry(
 
     schema = held.schema
     wanted = columns_meant(query, schema.by_name[name])
-    most = _MOST_COLUMNS if place < USUAL else _FEWER_COLUMNS
+    most = _MOST_COLUMNS if place < USUAL_TABLES else _FEWER_COLUMNS
     return {
         "source": str(source),
         "dialect": schema.dialect.title,

@@ -164,10 +164,6 @@ class SourceCheck:
     """Why it cannot be asked."""
 
     @property
-    def is_served(self) -> bool:
-        return self.away is None
-
-    @property
     def findings(self) -> tuple[Finding, ...]:
         """What its operator should know though it is served, or though it is not."""
         checked = () if self.checked is None else self.checked.findings

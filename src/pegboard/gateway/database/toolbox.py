@@ -44,20 +44,16 @@ class Toolbox:
         self._names = names
         self._builtins = builtins
         self._engines = engines
-        self.finder: Final = SchemaFinder(lambda: self._sources, meanings)
-        self._sources: Mapping[SourceId, Source] = {}
+        self.finder: Final = SchemaFinder(lambda: self.sources, meanings)
+        self.sources: Mapping[SourceId, Source] = {}
+        """In use, in the order of their ids."""
         self._leaving: list[Source] = []
-
-    @property
-    def sources(self) -> Mapping[SourceId, Source]:
-        """By id, in the order of their ids."""
-        return self._sources
 
     def among(self, admitted: Admitted) -> Mapping[SourceId, Source]:
         """Those in use that the tool is over, as its caller sees it. To this caller there are no others."""
         tool = admitted.tool
         ids = tool.ids if isinstance(tool, DatabaseTool) else ()
-        return {id: self._sources[id] for id in ids if id in self._sources}
+        return {id: self.sources[id] for id in ids if id in self.sources}
 
     def worded(self, text: str, view: View) -> str:
         """What is told of a failure, with the name that this caller has for the tool that finds tables."""
@@ -77,11 +73,11 @@ class Toolbox:
 
     def follow(self, wanted: Mapping[SourceId, Database]) -> None:
         """Take up what is new, and leave what is gone or changed: whoever asks those is told so at once."""
-        former = self._sources
+        former = self.sources
         now = {id: self._kept(former.get(id), database) for id, database in wanted.items()}
         if list(now.values()) == list(former.values()):
             return
-        self._sources = now
+        self.sources = now
         gone = [source for id, source in former.items() if now.get(id) is not source]
         if not now:
             self._builtins.withdraw(SEARCH, EXECUTE)
@@ -94,13 +90,13 @@ class Toolbox:
     def tidy(self, tasks: TaskGroup) -> None:
         """Close what nobody uses any more, beside whatever else is going on."""
         leaving, self._leaving = self._leaving, []
-        for source in (*leaving, *self._sources.values()):
+        for source in (*leaving, *self.sources.values()):
             if source.has_lost:
                 tasks.start_soon(source.close_lost, name=f"closing database {source.database.id}")
 
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
-            sources = (*self._leaving, *self._sources.values())
+            sources = (*self._leaving, *self.sources.values())
             for source in sources:
                 source.leave(_LEFT)
             async with anyio.create_task_group() as tasks:

@@ -210,7 +210,7 @@ def _check_shape(check: "SourceCheck") -> CheckedDatabaseShape:
     return {
         "id": str(check.source.database.id),
         "dialect": None if dialect is None else dialect.value,
-        "served": check.is_served,
+        "served": check.away is None,
         "why": check.away,
         "version": None if checked is None else checked.version or None,
         "role": None if checked is None else checked.role,

@@ -6,7 +6,6 @@ their columns a board opens. Nothing here knows the SQL of one server.
 
 import re
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,23 +18,16 @@ from pegboard.core.database import (
     Access,
     Answer,
     Checked,
-    Column,
-    Dialect,
     Failed,
     Fault,
     Finding,
     FindingSeverity,
     Limits,
     Refused,
-    Relation,
-    Schema,
-    Table,
-    TableName,
-    narrow_schema,
 )
 from pegboard.ports.databases import Parameters, SourceError
 
-from .unreadable import is_unicode, miscounted
+from .common import is_unicode, miscounted
 
 MAX_STATEMENT_LENGTH: Final = 100_000
 CATALOG_TIMEOUT_S: Final = 60.0
@@ -155,48 +147,6 @@ def login_findings(login: str, faults: Iterable[LoginFault], script: Iterable[st
         Finding(f"The login {login} {words}.", severity, statements)
         for (words, severity), statements in zip(found, scripts, strict=False)
     )
-
-
-CatalogRows: TypeAlias = Iterable[Sequence[Any]]
-
-
-def schema_of_rows(
-    dialect: Dialect, tables: CatalogRows, columns: CatalogRows, keys: CatalogRows, default: str, access: Access
-) -> Schema:
-    """Rows of a catalog as a schema. Each begins with a schema and a table; then there are
-
-    - of a table: whether it is a view, an estimate of its rows, its comment;
-    - of a column: its name, type, whether it can be null, its comment;
-    - of a key: its name, a column, and schema, table and column that it refers to, or nothing for a primary key.
-    """
-    known: dict[TableName, dict[str, Column]] = defaultdict(dict)
-    for schema, table, name, kind, nullable, comment in columns:
-        known[TableName(schema, table)][name] = Column(name, str(kind), bool(nullable), comment or "")
-    primary: dict[TableName, list[str]] = defaultdict(list)
-    links: dict[tuple[TableName, str], list[tuple[str, TableName, str]]] = defaultdict(list)
-    for schema, table, constraint, column, to_schema, to_table, to_column in keys:
-        if to_table is None:
-            primary[TableName(schema, table)].append(column)
-        else:
-            links[TableName(schema, table), constraint].append((column, TableName(to_schema, to_table), to_column))
-    found = tuple(
-        Table(
-            name,
-            tuple(known[name].values()),
-            tuple(primary[name]) if known[name].keys() >= {*primary[name]} else (),
-            comment or "",
-            bool(is_view),
-            None if is_view or count is None or count < 0 else int(count),
-        )
-        for schema, table, is_view, count, comment in tables
-        if (name := TableName(schema, table)) in known
-    )
-    relations = tuple(
-        Relation(own, tuple(one[0] for one in parts), parts[0][1], tuple(one[2] for one in parts))
-        for (own, _), parts in links.items()
-        if all(one[0] in known.get(own, {}) and one[2] in known.get(one[1], {}) for one in parts)
-    )
-    return narrow_schema(Schema(dialect, found, relations, default), access)
 
 
 @dataclass(frozen=True)

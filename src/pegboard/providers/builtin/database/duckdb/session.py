@@ -8,8 +8,8 @@ from typing import Final
 
 from pegboard.core.database import Answer, Failed, Fault, Limits, Refused, RowCollector, Rows
 from pegboard.core.folded import Json
+from pegboard.providers.builtin.database.common import miscounted
 from pegboard.providers.builtin.database.tokens import find_position, tokenize
-from pegboard.providers.builtin.database.unreadable import miscounted
 from pegboard.providers.builtin.database.worker.frames import Run
 from pegboard.providers.builtin.database.worker.session import (
     Faults,

@@ -21,7 +21,7 @@ import duckdb
 
 from pegboard.core.database import Answer, Refused
 from pegboard.core.folded import Json
-from pegboard.providers.builtin.database.unreadable import quote_name
+from pegboard.providers.builtin.database.common import quote_name
 
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "allow_community_extensions": "false",

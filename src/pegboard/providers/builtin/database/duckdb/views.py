@@ -5,23 +5,23 @@ DuckDB has no privileges: a statement can name these views, and nothing else fin
 """
 
 import secrets
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Final
 
 import duckdb
 
-from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, narrow_schema
+from pegboard.core.database import EVERYTHING, Access, Dialect, Schema, Table, TableName, narrow_schema
+from pegboard.providers.builtin.database.common import quote_name, schema_of_rows
 from pegboard.providers.builtin.database.tokens import generated_from_closed, names_in, tokenize
-from pegboard.providers.builtin.database.unreadable import quote_name
 
 from .statement import Grammar, attach, connect, lock
 
 _TABLES: Final = """
-    SELECT schema_name, table_name, comment, estimated_size, false, sql FROM duckdb_tables() WHERE database_name = $1
+    SELECT schema_name, table_name, false, estimated_size, comment, sql FROM duckdb_tables() WHERE database_name = $1
     UNION ALL
-    SELECT schema_name, view_name, comment, NULL, true, sql FROM duckdb_views()
+    SELECT schema_name, view_name, true, NULL, comment, sql FROM duckdb_views()
     WHERE database_name = $1 AND NOT internal ORDER BY ALL
 """
 _COLUMNS: Final = """
@@ -53,25 +53,17 @@ class OpenViews:
 
 def read_schema(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[Schema, Definitions]:
     """All of it, open or not."""
-    columns: dict[TableName, list[Column]] = defaultdict(list)
-    for schema, table, column, kind, nullable, comment in connection.execute(_COLUMNS, [database]).fetchall():
-        columns[TableName(schema, table)].append(Column(column, kind, bool(nullable), comment or ""))
-    keys: dict[TableName, tuple[str, ...]] = {}
-    relations: list[Relation] = []
-    for schema, table, kind, own, other, others in connection.execute(_KEYS, [database]).fetchall():
-        name = TableName(schema, table)
-        if kind == "PRIMARY KEY":
-            keys[name] = tuple(own)
-        else:
-            # A foreign key reaches no further than its own schema.
-            relations.append(Relation(name, tuple(own), TableName(schema, other), tuple(others)))
-    tables: list[Table] = []
-    definitions: dict[TableName, str] = {}
-    for schema, table, comment, rows, is_view, statement in connection.execute(_TABLES, [database]).fetchall():
-        if columns[name := TableName(schema, table)]:
-            tables.append(Table(name, tuple(columns[name]), keys.get(name, ()), comment or "", bool(is_view), rows))
-            definitions[name] = str(statement)
-    return Schema(Dialect.DUCKDB, tuple(tables), tuple(relations), "main"), definitions
+    tables, columns, constraints = [
+        connection.execute(query, [database]).fetchall() for query in (_TABLES, _COLUMNS, _KEYS)
+    ]
+    # A foreign key reaches no further than its own schema.
+    keys = [
+        (schema, table, number, column, schema, other if kind == "FOREIGN KEY" else None, to)
+        for number, (schema, table, kind, own, other, others) in enumerate(constraints)
+        for column, to in zip_longest(own, others or ())
+    ]
+    definitions = {TableName(schema, table): str(statement) for schema, table, *_, statement in tables}
+    return schema_of_rows(Dialect.DUCKDB, [row[:5] for row in tables], columns, keys, "main", EVERYTHING), definitions
 
 
 def make_views(path: str, database: str, access: Access, grammar: Grammar) -> OpenViews:

@@ -16,7 +16,7 @@ import anyio.to_thread
 from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Fault, Limits, RowCollector, Rows, Schema
 from pegboard.ports.databases import Parameters, RoleScript, SourceError
 from pegboard.providers.builtin.database import server
-from pegboard.providers.builtin.database.unreadable import DENIED, WAITS
+from pegboard.providers.builtin.database.common import DENIED, WAITS, schema_of_rows
 
 from .connection import (
     DRIVER_ERRORS,
@@ -130,7 +130,7 @@ class MysqlEngine(server.ServerEngine):
     async def schema(self) -> Schema:
         queries = [query.format(where=self._where, count="TABLE_ROWS") for query in (_TABLES, _COLUMNS, _KEYS)]
         tables, columns, keys = await self._in_catalog(lambda ask: [ask(query) for query in queries])
-        return server.schema_of_rows(self.dialect, tables, columns, keys, self._address.database, self._access)
+        return schema_of_rows(self.dialect, tables, columns, keys, self._address.database, self._access)
 
     async def stamp(self) -> str:
         queries = [query.format(where=self._where, count="0") for query in (_TABLES, _COLUMNS)]

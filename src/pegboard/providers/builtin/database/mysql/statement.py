@@ -14,8 +14,8 @@ from typing import Any, Final, TypeAlias
 
 from pegboard.core.database import Access, Failed, Fault, Refused
 from pegboard.ports.databases import Parameters
+from pegboard.providers.builtin.database.common import is_unicode
 from pegboard.providers.builtin.database.server import QUERIES_ONLY, names, read_names, values_in_order
-from pegboard.providers.builtin.database.unreadable import is_unicode
 
 PartialTables: TypeAlias = Collection[tuple[str, frozenset[str]]]
 """Tables of which the login may read these columns and no others, in small letters."""

@@ -27,7 +27,7 @@ from pegboard.core.database import (
 )
 from pegboard.ports.databases import Parameters, RoleScript, SourceError
 from pegboard.providers.builtin.database import server
-from pegboard.providers.builtin.database.unreadable import DENIED, WAITS
+from pegboard.providers.builtin.database.common import DENIED, WAITS, schema_of_rows
 
 from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, bind, connect, place, type_name
 from .privileges import OpenNames, read_privileges, role_script
@@ -106,7 +106,7 @@ class PostgresEngine(server.ServerEngine):
         async with self._connection() as connection:
             tables, columns, keys = [await connection.fetch(query) for query in (_TABLES, _COLUMNS, _KEYS)]
             default = await connection.fetchval("SELECT coalesce(pg_catalog.current_schema(), '')")
-        return server.schema_of_rows(self.dialect, tables, columns, keys, default, self._access)
+        return schema_of_rows(self.dialect, tables, columns, keys, default, self._access)
 
     async def stamp(self) -> str:
         async with self._connection() as connection:

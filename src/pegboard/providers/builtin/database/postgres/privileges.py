@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 from pegboard.core.database import Access, Finding, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceError
 from pegboard.providers.builtin.database import server
-from pegboard.providers.builtin.database.unreadable import quote_name
+from pegboard.providers.builtin.database.common import quote_name
 
 from .connection import DRIVER_ERRORS, connect, place
 

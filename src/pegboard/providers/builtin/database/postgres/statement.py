@@ -13,8 +13,8 @@ from pglast import parse_sql
 from pglast.parser import ParseError, scan
 
 from pegboard.core.database import Failed, Fault, Refused
+from pegboard.providers.builtin.database.common import NOT_EXPLAINED
 from pegboard.providers.builtin.database.server import QUERIES_ONLY, names, read_names
-from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED
 
 from .privileges import OpenNames
 

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import quote
 
 from pegboard.core.database import Access, Answer, Failed, Fault, Refused, Schema
-from pegboard.providers.builtin.database.unreadable import quote_name
+from pegboard.providers.builtin.database.common import quote_name
 
 from .statement import READ_ONLY
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from pegboard.core.database import Column, Dialect, Relation, Schema, Table, TableName
-from pegboard.providers.builtin.database.unreadable import quote_name
+from pegboard.providers.builtin.database.common import quote_name
 
 from .authorizer import MAIN
 

@@ -21,8 +21,8 @@ from pegboard.core.database import (
     RowCollector,
     Rows,
 )
+from pegboard.providers.builtin.database.common import NOT_EXPLAINED, WAITS
 from pegboard.providers.builtin.database.tokens import Token, find_position, names_in, tokenize
-from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED, WAITS
 from pegboard.providers.builtin.database.worker.frames import Run
 from pegboard.providers.builtin.database.worker.session import Faults, OpenFile, Session, UnavailableError, failure
 

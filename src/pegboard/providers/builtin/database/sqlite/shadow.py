@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import Final
 
 from pegboard.core.database import Access, Refused, Schema, Table, narrow_schema
+from pegboard.providers.builtin.database.common import quote_name
 from pegboard.providers.builtin.database.tokens import Token, generated_from_closed, names_in, tokenize
-from pegboard.providers.builtin.database.unreadable import quote_name
 
 from .authorizer import MAIN, Closed, GuardedConnection, connect, restrict
 from .schema import Definition, FileSchema, empty_copy_of

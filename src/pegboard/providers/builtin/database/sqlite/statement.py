@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 
 from pegboard.core.database import Failed, Fault, Refused
 from pegboard.core.folded import Json
+from pegboard.providers.builtin.database.common import miscounted
 from pegboard.providers.builtin.database.tokens import Token, TokenKind
-from pegboard.providers.builtin.database.unreadable import miscounted
 from pegboard.providers.builtin.database.worker.session import bad_parameters, mismatched_names
 
 

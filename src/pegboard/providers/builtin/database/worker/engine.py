@@ -22,7 +22,7 @@ from pegboard.core.database import (
     Schema,
 )
 from pegboard.ports.databases import Parameters, SourceError
-from pegboard.providers.builtin.database.unreadable import is_unicode
+from pegboard.providers.builtin.database.common import is_unicode
 
 from .frames import Request, Run, Setup
 from .process import WorkerGoneError, WorkerProcess, start_worker
