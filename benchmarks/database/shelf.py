@@ -1,15 +1,17 @@
 """Databases of which only the schemas are there: what a search needs, and no engine."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 import anyio.lowlevel
 
-from pegboard.core.database import Checked, Dialect, Limits, Schema
+from pegboard.core.database import Checked, Database, Dialect, Limits, Schema, SourceId
+from pegboard.core.server import DeclaredAt
 from pegboard.ports.databases import Engine, Parameters
 
 T = TypeVar("T")
+SHELF = Database(SourceId("shelf"), "", DeclaredAt("", 0))
 
 
 class SchemaAlone:
@@ -41,15 +43,10 @@ class SchemaAlone:
         await anyio.lowlevel.checkpoint()
 
 
-@dataclass(frozen=True)
-class Declared:
-    samples: bool = False
-
-
 @dataclass(frozen=True, eq=False)
 class Shelved:
     engine: Engine
-    database: Declared = field(default_factory=Declared)
+    database: Database = SHELF
 
     async def asked(self, work: Callable[[Engine], Awaitable[T]]) -> T:
         return await work(self.engine)

@@ -79,20 +79,16 @@ def located(database: Database, expand: Expand, folder: Path, environ: Mapping[s
         known = ", ".join(f"{scheme}://" for scheme in _SCHEMES)
         return Unresolved(f"its url does not begin with one of {known}. Correct it.")
     if dialect not in _IN_FILES:
-        return Located(dialect, url) if _is_address(url) else Unresolved(_UNREADABLE)
+        try:
+            urlsplit(url).port  # noqa: B018 - it raises for what is no number
+        except ValueError:
+            return Unresolved(_UNREADABLE)
+        return Located(dialect, url)
     # `sqlite:///file.db` is a file of the folder, `sqlite:////file.db` one of the root.
     path = unquote(url.partition(":///")[2].partition("?")[0])
     if not path:
         return Unresolved(f"its url names no file. Write {dialect.value}:///file.db.")
     return Located(dialect, os.path.normpath(os.path.join(folder, under_home(path, environ))))
-
-
-def _is_address(url: str) -> bool:
-    try:
-        urlsplit(url).port  # noqa: B018 - it raises for what is no number
-    except ValueError:
-        return False
-    return True
 
 
 def shown_url(url: str) -> str:

@@ -43,8 +43,11 @@ class Databases:
                 return
             from .database.toolbox import Toolbox
 
+            # Of its own, by the same encoder: what is read of tools says nothing of how far tables are read.
+            known = self._meanings
+            meanings = None if known is None else Meanings(known.encoder, known.kept, self._clock)
             self.toolbox = Toolbox(
-                self._builtins, self._engines, self._of_tables(), lambda view: self._board.resolution(view).names
+                self._builtins, self._engines, meanings, lambda view: self._board.resolution(view).names
             )
         self.toolbox.follow(wanted)
 
@@ -65,8 +68,3 @@ class Databases:
         finally:
             if self.toolbox is not None:
                 await self.toolbox.aclose()
-
-    def _of_tables(self) -> Meanings | None:
-        """Of its own, by the same encoder: what is read of tools says nothing of how far tables are read."""
-        known = self._meanings
-        return None if known is None else Meanings(known.encoder, known.kept, self._clock)

@@ -12,9 +12,10 @@ import pytest
 from inline_snapshot import snapshot
 from tests.core.boards import NOW
 from tests.core.database.test_telling import denied
+from tests.gateway.database.engines import database
 from tests.support.encoders import MemoryVectors, SmallEncoder
 
-from pegboard.core.database import EVERYTHING, Access, SourceId
+from pegboard.core.database import EVERYTHING, Access, Database, SourceId
 from pegboard.core.tool import JsonObject
 from pegboard.gateway.database.schema_reader import Pace
 from pegboard.gateway.database.schema_search import SchemaFinder
@@ -43,15 +44,10 @@ CLOSED = """
 """
 
 
-@dataclass(frozen=True)
-class Declared:
-    samples: bool = False
-
-
 @dataclass(eq=False)
 class Source:
     engine: Engine
-    database: Declared = field(default_factory=Declared)
+    database: Database = field(default_factory=lambda: database("shop"))
     why: str = ""
     may_answer: anyio.Event | None = None
 
@@ -78,7 +74,7 @@ def run(path: Path, script: str) -> None:
 
 
 def opened(path: Path, access: Access = EVERYTHING, *, samples: bool = False) -> Source:
-    return Source(sqlite_engine(str(path), access), Declared(samples))
+    return Source(sqlite_engine(str(path), access), database("shop", samples=samples))
 
 
 def names(answer: JsonObject) -> list[str]:
@@ -155,7 +151,7 @@ async def test_lists_and_objects_are_no_samples_and_leave_the_source_searchable(
     with duckdb.connect(str(tmp_path / "shop.db")) as connection:
         connection.execute("CREATE TABLE moods (id INTEGER, tags VARCHAR[], of_it STRUCT(a VARCHAR), word VARCHAR)")
         connection.execute("INSERT INTO moods VALUES (1, ['x'], {'a': 'b'}, 'glum')")
-    sources = {SHOP: Source(duckdb_engine(str(tmp_path / "shop.db"), EVERYTHING), Declared(samples=True))}
+    sources = {SHOP: Source(duckdb_engine(str(tmp_path / "shop.db"), EVERYTHING), database("shop", samples=True))}
     answer = await SchemaFinder(lambda: sources, pace=AT_ONCE).search("glum")
     await closed(sources)
     assert names(answer) == ["moods"]

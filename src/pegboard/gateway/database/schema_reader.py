@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from pegboard.core.database import Limits, Rows, Schema, SourceId, Table, TableName
+from pegboard.core.database import Database, Limits, Rows, Schema, SourceId, Table, TableName
 from pegboard.core.database.outline import called, quoted
 from pegboard.gateway.bell import Bell
 from pegboard.gateway.cancellation import contained
@@ -52,18 +52,11 @@ class Pace:
 USUAL: Final = Pace()
 
 
-class Declared(Protocol):
-    @property
-    def samples(self) -> bool:
-        """Whether values of it may be read for the search, and shown by it."""
-        ...
-
-
 class Opened(Protocol):
     """A database in use. Another object is another database, or the same with other settings."""
 
     @property
-    def database(self) -> Declared: ...
+    def database(self) -> Database: ...
 
     async def asked(self, work: Callable[[Engine], Awaitable[T]]) -> T:
         """Raises `SourceError`."""
