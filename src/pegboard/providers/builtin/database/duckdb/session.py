@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,6 @@ from pegboard.providers.builtin.database.tokens import find_position, tokenize
 from pegboard.providers.builtin.database.worker.frames import Run
 from pegboard.providers.builtin.database.worker.session import (
     Faults,
-    OpenFile,
     Session,
     UnavailableError,
     bad_parameters,
@@ -29,7 +28,7 @@ except ImportError:
     ) from None
 
 from .statement import Grammar, Statement, connect, lock
-from .views import make_views, read_schema
+from .views import OpenDatabase, make_views, read_schema
 
 _NO_CATALOG: Final = Refused(
     "The catalog cannot be read where part of the source is closed.",
@@ -57,21 +56,7 @@ _SUGGESTIONS: Final = re.compile(r"\n+(?:LINE \d+:|Did you mean|Candidate).*", r
 _MAX_ERROR_LENGTH: Final = 1_000
 
 
-@dataclass(frozen=True)
-class _OpenFile(OpenFile):
-    """A file that is open for reading."""
-
-    connection: duckdb.DuckDBPyConnection
-    grammar: Grammar
-    secret: str | None = None
-    """The name of the file's own database, where part of it is closed."""
-
-    def close(self) -> None:
-        self.connection.close()
-        self.grammar.close()
-
-
-class DuckdbSession(Session[_OpenFile]):
+class DuckdbSession(Session[OpenDatabase]):
     """A session with one DuckDB file."""
 
     ERRORS = (duckdb.Error, RuntimeError, ValueError, OverflowError, TypeError)
@@ -122,15 +107,14 @@ class DuckdbSession(Session[_OpenFile]):
             collector.add(rows)
         return self._rows(names, types, collector)
 
-    def _stamp(self, opened: _OpenFile | None = None) -> str:
+    def _stamp(self, opened: OpenDatabase | None = None) -> str:
         found = os.stat(self._path)
         return f"{found.st_dev}-{found.st_ino}-{found.st_mtime_ns}-{found.st_size}"
 
-    def _open_anew(self) -> _OpenFile:
+    def _open_anew(self) -> OpenDatabase:
         stamp, database, grammar = self._stamp(), Path(self._path).stem, Grammar()
         if not self._access.is_whole:
-            views = make_views(self._path, database, self._access, grammar)
-            return _OpenFile(views.whole, views.schema, stamp, views.connection, grammar, views.secret)
+            return make_views(self._path, database, self._access, grammar, stamp)
         connection = connect(self._path)
         try:
             name = str((connection.execute("SELECT current_database()").fetchone() or (database,))[0])
@@ -140,7 +124,7 @@ class DuckdbSession(Session[_OpenFile]):
         except BaseException:
             connection.close()
             raise
-        return _OpenFile(schema, schema, stamp, connection, grammar)
+        return OpenDatabase(schema, schema, stamp, connection, grammar)
 
     def _explain_opening(self, words: str) -> str:
         words = words.partition("\n")[0]
@@ -154,7 +138,7 @@ class DuckdbSession(Session[_OpenFile]):
         return f"{self._path!r} cannot be opened: {words}"
 
 
-def _judge(opened: _OpenFile, run: Run) -> Statement | Answer:
+def _judge(opened: OpenDatabase, run: Run) -> Statement | Answer:
     try:
         judged = opened.grammar.judge(run.statement)
     except (duckdb.Error, RuntimeError) as error:

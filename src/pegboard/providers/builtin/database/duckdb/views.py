@@ -15,6 +15,7 @@ import duckdb
 from pegboard.core.database import EVERYTHING, Access, Dialect, Schema, Table, TableName, narrow_schema
 from pegboard.providers.builtin.database.common import quote_name, schema_of_rows
 from pegboard.providers.builtin.database.tokens import generated_from_closed, names_in, tokenize
+from pegboard.providers.builtin.database.worker.session import OpenFile
 
 from .statement import Grammar, attach, connect, lock
 
@@ -40,15 +41,17 @@ Definitions = Mapping[TableName, str]
 
 
 @dataclass(frozen=True)
-class OpenViews:
-    """A database in memory that has what is open of a file."""
+class OpenDatabase(OpenFile):
+    """A file that is open for reading, or a database in memory that has what is open of it."""
 
     connection: duckdb.DuckDBPyConnection
-    secret: str
-    """The name that the file is attached under."""
-    whole: Schema
-    schema: Schema
-    """All that is open."""
+    grammar: Grammar
+    secret: str | None = None
+    """The name that the file is attached under, where part of it is closed."""
+
+    def close(self) -> None:
+        self.connection.close()
+        self.grammar.close()
 
 
 def read_schema(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[Schema, Definitions]:
@@ -66,7 +69,7 @@ def read_schema(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[S
     return schema_of_rows(Dialect.DUCKDB, [row[:5] for row in tables], columns, keys, "main", EVERYTHING), definitions
 
 
-def make_views(path: str, database: str, access: Access, grammar: Grammar) -> OpenViews:
+def make_views(path: str, database: str, access: Access, grammar: Grammar, stamp: str) -> OpenDatabase:
     """Raises as `duckdb` does."""
     connection, secret = connect(), f"h{secrets.token_hex(16)}"
     try:
@@ -106,7 +109,8 @@ def make_views(path: str, database: str, access: Access, grammar: Grammar) -> Op
         raise
     tables = tuple(table for table in schema.tables if table.name in made)
     relations = tuple(each for each in schema.relations if each.table in made and each.to in made)
-    return OpenViews(connection, secret, whole, replace(schema, tables=tables, relations=relations))
+    schema = replace(schema, tables=tables, relations=relations)
+    return OpenDatabase(whole, schema, stamp, connection, grammar, secret)
 
 
 def _close_derived(whole: Schema, definitions: Definitions, access: Access) -> Access:
