@@ -1,4 +1,4 @@
-"""PostgreSQL as a source: one statement in a transaction of its own, stopped on the server when its caller is gone."""
+"""PostgreSQL as a source: one statement in a transaction of its own, stopped with its caller; answers to failures."""
 
 import re
 import time
