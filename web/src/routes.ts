@@ -1,6 +1,6 @@
 /** The screens by their paths. Each comes in a part of its own, so that the wall need not wait for the others. */
 import { lazy, type ComponentType, type LazyExoticComponent } from "react";
-import type { IconName } from "@/parts";
+import type { IconName } from "@/components";
 
 export type Route = {
   readonly path: string;
@@ -11,7 +11,7 @@ export type Route = {
 
 /** In the order of the rail. */
 export const ROUTES: readonly Route[] = [
-  { path: "/", name: "Wall", icon: "wall", screen: lazy(() => import("@/screens/wall")) },
+  { path: "/", name: "Wall", icon: "wall", screen: lazy(() => import("@/screens/board")) },
   { path: "/tool", name: "Tool", icon: "tool", screen: lazy(() => import("@/screens/tool")) },
   { path: "/servers", name: "MCP Servers", icon: "servers", screen: lazy(() => import("@/screens/servers")) },
   { path: "/toolsets", name: "Toolsets", icon: "toolsets", screen: lazy(() => import("@/screens/toolsets")) },
@@ -23,4 +23,4 @@ export const ROUTES: readonly Route[] = [
 ];
 
 /** Every element in every state: not in the rail, and needs no gateway. */
-export const PATTERNS = lazy(() => import("@/screens/patterns"));
+export const PATTERNS_SCREEN = lazy(() => import("@/screens/patterns"));

@@ -1,8 +1,8 @@
 /** The same as `jsx-runtime`, while developing. */
 import { Fragment, jsxDEV as make, type JSX } from "react/jsx-dev-runtime";
-import { visible } from "./visible";
+import { withVisibleText } from "./visible-text";
 
 export { Fragment };
 export type { JSX };
 
-export const jsxDEV: typeof make = (type, props, key, isStatic, source, self) => make(type, visible(type, props), key, isStatic, source, self);
+export const jsxDEV: typeof make = (type, props, key, isStatic, source, self) => make(type, withVisibleText(type, props), key, isStatic, source, self);

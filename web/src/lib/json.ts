@@ -9,21 +9,21 @@ export function hasExactNumbers(text: string): boolean {
 }
 
 /** The same JSON with indentation, every name and value as it stands in the text. Throws where the text is no JSON. */
-export function indented(text: string): string {
+export function indentJson(text: string): string {
   JSON.parse(text);
   const tokens = text.match(TOKEN) ?? [];
   const parts: string[] = [];
   let depth = 0;
-  const line = (): string => `\n${"  ".repeat(depth)}`;
-  tokens.forEach((token, at) => {
+  const newline = (): string => `\n${"  ".repeat(depth)}`;
+  tokens.forEach((token, index) => {
     if (token === "}" || token === "]") {
       depth -= 1;
-      parts.push(tokens[at - 1] === "{" || tokens[at - 1] === "[" ? token : line() + token);
+      parts.push(tokens[index - 1] === "{" || tokens[index - 1] === "[" ? token : newline() + token);
     } else if (token === "{" || token === "[") {
       depth += 1;
-      parts.push(token, tokens[at + 1] === "}" || tokens[at + 1] === "]" ? "" : line());
+      parts.push(token, tokens[index + 1] === "}" || tokens[index + 1] === "]" ? "" : newline());
     } else {
-      parts.push(token === "," ? `,${line()}` : token === ":" ? ": " : token);
+      parts.push(token === "," ? `,${newline()}` : token === ":" ? ": " : token);
     }
   });
   return parts.join("");

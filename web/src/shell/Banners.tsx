@@ -1,28 +1,28 @@
 /** What everybody should know on every screen, in the gateway's words: it is away, its file is broken, its store is. */
 import type { ReactElement } from "react";
-import { useAnswer } from "@/api/answers";
-import { UNREACHED } from "@/api/problem";
+import { useApiQuery } from "@/api/queries";
+import { UNREACHABLE_MESSAGE } from "@/api/problem";
 import type { Status } from "@/api/types";
-import { Notice, Time } from "@/parts";
+import { Notice, Time } from "@/components";
 
 /** Subjects of notices about settings that do not do what they say. */
-const BROKEN = new Set(["configuration", "unknown_names"]);
+const BROKEN_SUBJECTS = new Set(["configuration", "unknown_names"]);
 
-export function Banners({ away }: { away: boolean }): ReactElement | null {
-  const notices = useAnswer<Status>(["approvals", "tickets", "board"], "/status").data?.notices ?? [];
-  if (!away && notices.length === 0) return null;
+export function Banners({ gatewayUnreachable }: { gatewayUnreachable: boolean }): ReactElement | null {
+  const notices = useApiQuery<Status>(["approvals", "tickets", "board"], "/status").data?.notices ?? [];
+  if (!gatewayUnreachable && notices.length === 0) return null;
   return (
     <section className="banners" aria-label="To know" role="status">
-      {away && (
+      {gatewayUnreachable && (
         <Notice tone="broken">
-          <p>{UNREACHED}</p>
+          <p>{UNREACHABLE_MESSAGE}</p>
           <p className="quiet">What you see here may be old. It is tried again by itself.</p>
         </Notice>
       )}
       {notices.map(({ subject, text, since }) => {
         const [first = "", ...rest] = text.split("\n");
         return (
-          <Notice key={subject} tone={BROKEN.has(subject) ? "broken" : "wants"}>
+          <Notice key={subject} tone={BROKEN_SUBJECTS.has(subject) ? "broken" : "wants"}>
             <p className="wrap-any">
               <strong>{first}</strong> <span className="quiet small">since <Time at={since} /></span>
             </p>

@@ -1,50 +1,50 @@
 /** Around every screen: the rail with its nine names, the palette, and words at the edge. */
 import { useEffect, useState, type ReactElement } from "react";
-import { ring } from "@/api/answers";
-import { useAway } from "@/api/away";
-import { useBells, useLine } from "@/api/bells";
-import { useSigning } from "@/api/session";
+import { invalidate } from "@/api/queries";
+import { useGatewayUnreachable } from "@/api/connection-status";
+import { useChangeFeed, useConnectionStatus } from "@/api/change-feed";
+import { useSignInOut } from "@/api/session";
 import type { Session } from "@/api/types";
-import { usePath } from "@/lib/place";
-import { ButtonLink, Dialog, EmptyState, Icon, Link, Toasts } from "@/parts";
+import { usePath } from "@/lib/router";
+import { ButtonLink, Dialog, EmptyState, Icon, Link, Toasts } from "@/components";
 import { ROUTES, type Route } from "@/routes";
 import { useAttention } from "./attention";
 import { Banners } from "./Banners";
 import { Palette } from "./Palette";
 import { ThemeButton } from "./theme";
-import { Waiting } from "./Waiting";
+import { LazyScreen } from "./LazyScreen";
 
-const LINES = {
+const CONNECTION_LABELS = {
   opening: "connecting",
   live: "live",
   lost: "the gateway does not answer; trying again",
 } as const;
 
 /** At the foot of a narrow page there is room for four and the rest. */
-const AT_HAND = new Set(["/", "/servers", "/approvals", "/activity"]);
+const PRIMARY_PATHS = new Set(["/", "/servers", "/approvals", "/activity"]);
 
 export function Shell({ session, signedIn }: { session: Session; signedIn: boolean }): ReactElement {
   const path = usePath();
-  const line = useLine();
-  const { signOut } = useSigning();
+  const connection = useConnectionStatus();
+  const { signOut } = useSignInOut();
   const attention = useAttention();
-  const [finding, find] = useState(false);
-  const [listing, list] = useState(false);
-  useBells(signedIn);
-  const away = useAway();
+  const [paletteOpen, setPaletteOpen] = useState(false);
+  const [menuOpen, setMenuOpen] = useState(false);
+  useChangeFeed(signedIn);
+  const gatewayUnreachable = useGatewayUnreachable();
   useEffect(() => {
-    const pressed = (event: KeyboardEvent): void => {
+    const handleKey = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
-        find(true);
+        setPaletteOpen(true);
       }
     };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
+    addEventListener("keydown", handleKey);
+    return () => removeEventListener("keydown", handleKey);
   }, []);
   useEffect(() => {
     window.scrollTo(0, 0);
-    list(false);
+    setMenuOpen(false);
   }, [path]);
   const route = ROUTES.find((each) => each.path === path);
   return (
@@ -58,7 +58,7 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
             <img src="/ui/icon.svg" alt="" width="24" height="24" />
             <span>Pegboard</span>
           </Link>
-          <button type="button" className="find" onClick={() => find(true)}>
+          <button type="button" className="find" onClick={() => setPaletteOpen(true)}>
             <Icon name="search" />
             <span className="find-word">
               Find<span className="unseen"> a tool, server or screen</span>
@@ -69,12 +69,12 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
         <nav aria-label="Screens" className="rail-nav">
           <ul>
             {ROUTES.map((each) => (
-              <li key={each.path} className={AT_HAND.has(each.path) ? "at-hand" : ""}>
+              <li key={each.path} className={PRIMARY_PATHS.has(each.path) ? "at-hand" : ""}>
                 <RailLink route={each} current={path} count={attention[each.path]} />
               </li>
             ))}
             <li className="rail-rest">
-              <button type="button" className="rail-link" onClick={() => list(true)}>
+              <button type="button" className="rail-link" onClick={() => setMenuOpen(true)}>
                 <Icon name="more" />
                 <span>More</span>
               </button>
@@ -82,9 +82,9 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
           </ul>
         </nav>
         <div className="rail-foot">
-          <p className={`line is-${line}`} role="status">
+          <p className={`line is-${connection}`} role="status">
             <i aria-hidden="true" />
-            {LINES[line]}
+            {CONNECTION_LABELS[connection]}
           </p>
           <div className="row apart">
             <span className="cut small" title={`Signed in as ${session.principal}: ${session.scopes.join(", ")}`}>
@@ -100,18 +100,18 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
         </div>
       </header>
       <main id="screen" className="main" tabIndex={-1}>
-        <Banners away={away} />
+        <Banners gatewayUnreachable={gatewayUnreachable} />
         {route === undefined ? (
           <div className="screen">
-            <EmptyState title="Nothing is here" action={<ButtonLink look="main" to="/">To the wall</ButtonLink>}>
+            <EmptyState title="Nothing is here" action={<ButtonLink variant="main" to="/">To the wall</ButtonLink>}>
               There is no screen at <code>{path}</code>.
             </EmptyState>
           </div>
         ) : (
-          <Waiting key={route.path} screen={route.screen} />
+          <LazyScreen key={route.path} screen={route.screen} />
         )}
       </main>
-      <Dialog open={listing} onClose={() => list(false)} title="Screens">
+      <Dialog open={menuOpen} onClose={() => setMenuOpen(false)} title="Screens">
         <ul className="all-screens">
           {ROUTES.map((each) => (
             <li key={each.path}>
@@ -130,8 +130,8 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
           </span>
         </div>
       </Dialog>
-      {finding && <Palette onClose={() => find(false)} />}
-      <Toasts onLookAgain={() => ring()} />
+      {paletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+      <Toasts onRefresh={() => invalidate()} />
     </div>
   );
 }

@@ -1,10 +1,10 @@
 /** How many things of each screen wait for a person, as the gateway counts them. */
-import { useAnswer } from "@/api/answers";
+import { useApiQuery } from "@/api/queries";
 import type { Servers, Status } from "@/api/types";
 
 export function useAttention(): Readonly<Record<string, number>> {
-  const status = useAnswer<Status>(["approvals", "tickets", "board"], "/status").data;
-  const servers = useAnswer<Servers>(["servers"], "/servers").data;
+  const status = useApiQuery<Status>(["approvals", "tickets", "board"], "/status").data;
+  const servers = useApiQuery<Servers>(["servers"], "/servers").data;
   return {
     "/approvals": (status?.waitingApprovals ?? 0) + (status?.waitingTickets ?? 0),
     "/servers": servers?.servers.filter(({ health }) => health.state === "down" || health.state === "needs_sign_in").length ?? 0,

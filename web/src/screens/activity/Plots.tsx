@@ -1,13 +1,13 @@
 /** What happened in numbers: calls a minute, how long they took, how they ended, what they weighed, and what was saved. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useRef, type ReactElement } from "react";
-import { ask } from "@/api/client";
+import { request } from "@/api/client";
 import type { Problem } from "@/api/problem";
-import { queryText, type Query } from "@/lib/place";
-import { bytes, count, number, span } from "@/lib/words";
-import { Answered, ColumnPlot, LinePlot, Notice, Skeleton, StackedBar, type Part, type Tone } from "@/parts";
-import { bucketLabel, outcomeWord } from "./outcomes";
-import type { Summary } from "./shapes";
+import { queryString, type Query } from "@/lib/router";
+import { formatBytes, formatCount, formatNumber, formatDuration } from "@/lib/format";
+import { QueryResult, ColumnPlot, LinePlot, Notice, Skeleton, StackedBar, type BarPart, type Tone } from "@/components";
+import { bucketLabel, formatOutcome } from "./outcomes";
+import type { ActivitySummary } from "./types";
 
 export const WINDOWS = [
   { value: "900", label: "15 minutes", buckets: 60 },
@@ -16,81 +16,81 @@ export const WINDOWS = [
   { value: "604800", label: "week", buckets: 84 },
 ] as const;
 
-export const USUAL_WINDOW = "3600";
-const PAUSE = 2000;
+export const DEFAULT_WINDOW = "3600";
+const REFRESH_DELAY_MS = 2000;
 
 /** Asked again when something came, but not for every call: a busy gateway has hundreds a second. */
-function useSummary(query: Query, pulse: number): ReturnType<typeof useQuery<Summary, Problem>> {
-  const told = useQuery<Summary, Problem>({
-    queryKey: [[], "/activity/summary", queryText(query)],
-    queryFn: ({ signal }) => ask<Summary>("/activity/summary", { query, signal }),
+function useSummary(query: Query, revision: number): ReturnType<typeof useQuery<ActivitySummary, Problem>> {
+  const result = useQuery<ActivitySummary, Problem>({
+    queryKey: [[], "/activity/summary", queryString(query)],
+    queryFn: ({ signal }) => request<ActivitySummary>("/activity/summary", { query, signal }),
     placeholderData: keepPreviousData,
     refetchInterval: 30_000,
   });
-  const { refetch } = told;
-  const waiting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const { refetch } = result;
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => {
-    if (pulse === 0 || waiting.current !== undefined) return;
-    waiting.current = setTimeout(() => {
-      waiting.current = undefined;
+    if (revision === 0 || timer.current !== undefined) return;
+    timer.current = setTimeout(() => {
+      timer.current = undefined;
       void refetch();
-    }, PAUSE);
-  }, [pulse, refetch]);
-  useEffect(() => () => clearTimeout(waiting.current), []);
-  return told;
+    }, REFRESH_DELAY_MS);
+  }, [revision, refetch]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return result;
 }
 
-export function Plots({ query, window, pulse }: { query: Query; window: string; pulse: number }): ReactElement {
-  const chosen = WINDOWS.find((each) => each.value === window) ?? WINDOWS[1];
-  const summary = useSummary({ ...query, window: chosen.value, buckets: chosen.buckets }, pulse);
+export function ActivityPlots({ query, window, revision }: { query: Query; window: string; revision: number }): ReactElement {
+  const activeWindow = WINDOWS.find((option) => option.value === window) ?? WINDOWS[1];
+  const summaryQuery = useSummary({ ...query, window: activeWindow.value, buckets: activeWindow.buckets }, revision);
   return (
-    <section className="activity-plots" aria-label={`The last ${chosen.label} in numbers`}>
-      <Answered of={summary} waiting={<Skeleton lines={3} height={80} />}>
-        {(told) => <Told told={told} label={chosen.label} />}
-      </Answered>
+    <section className="activity-plots" aria-label={`The last ${activeWindow.label} in numbers`}>
+      <QueryResult query={summaryQuery} placeholder={<Skeleton lines={3} height={80} />}>
+        {(summary) => <SummaryPlots summary={summary} label={activeWindow.label} />}
+      </QueryResult>
     </section>
   );
 }
 
-function Told({ told, label }: { told: Summary; label: string }): ReactElement {
-  const at = told.buckets.map((bucket) => bucketLabel(bucket.at, told.bucketSeconds));
-  const minutes = told.bucketSeconds / 60;
-  const each = (of: (bucket: Summary["buckets"][number]) => number | null): readonly (number | null)[] => told.buckets.map(of);
-  const rate = (value: number): string => (value < 10 ? String(Math.round(value * 10) / 10) : number(value));
-  const { total } = told;
+function SummaryPlots({ summary, label }: { summary: ActivitySummary; label: string }): ReactElement {
+  const labels = summary.buckets.map((bucket) => bucketLabel(bucket.at, summary.bucketSeconds));
+  const bucketMinutes = summary.bucketSeconds / 60;
+  const series = (valueOf: (bucket: ActivitySummary["buckets"][number]) => number | null): readonly (number | null)[] => summary.buckets.map(valueOf);
+  const formatRate = (value: number): string => (value < 10 ? String(Math.round(value * 10) / 10) : formatNumber(value));
+  const { total } = summary;
   return (
     <>
-      {!told.complete && <Notice tone="wants">More was called in this time than is looked at: the latest 200,000 records are told of.</Notice>}
+      {!summary.complete && <Notice tone="wants">More was called in this time than is looked at: the latest 200,000 records are told of.</Notice>}
       <div className="activity-row is-plots" tabIndex={0} role="group" aria-label="Plots">
         <ColumnPlot
           name="Calls a minute"
-          at={at}
+          labels={labels}
           height={120}
-          show={rate}
+          format={formatRate}
           series={[
-            { id: "calls", label: "reached a tool", tone: "open", values: each((bucket) => bucket.calls / minutes) },
-            { id: "refusals", label: "refused", tone: "locked", values: each((bucket) => bucket.refusals / minutes) },
+            { id: "calls", label: "reached a tool", tone: "open", values: series((bucket) => bucket.calls / bucketMinutes) },
+            { id: "refusals", label: "refused", tone: "locked", values: series((bucket) => bucket.refusals / bucketMinutes) },
           ]}
         />
         <LinePlot
           name="Time a call took"
-          at={at}
+          labels={labels}
           height={120}
-          show={span}
+          format={formatDuration}
           band
-          lines={[
-            { id: "p50", label: "p50", tone: "plot-1", values: each((bucket) => bucket.p50Ms) },
-            { id: "p95", label: "p95", tone: "plot-2", values: each((bucket) => bucket.p95Ms) },
+          series={[
+            { id: "p50", label: "p50", tone: "plot-1", values: series((bucket) => bucket.p50Ms) },
+            { id: "p95", label: "p95", tone: "plot-2", values: series((bucket) => bucket.p95Ms) },
           ]}
         />
         <ColumnPlot
           name="Bytes"
-          at={at}
+          labels={labels}
           height={120}
-          show={bytes}
+          format={formatBytes}
           series={[
-            { id: "arguments", label: "arguments", tone: "plot-1", values: each((bucket) => bucket.argumentBytes) },
-            { id: "results", label: "results", tone: "plot-3", values: each((bucket) => bucket.resultBytes) },
+            { id: "arguments", label: "arguments", tone: "plot-1", values: series((bucket) => bucket.argumentBytes) },
+            { id: "results", label: "results", tone: "plot-3", values: series((bucket) => bucket.resultBytes) },
           ]}
         />
       </div>
@@ -100,24 +100,24 @@ function Told({ told, label }: { told: Summary; label: string }): ReactElement {
           {total.calls + total.refusals === 0 ? (
             <p className="quiet small">Nothing was called in the last {label}.</p>
           ) : (
-            <StackedBar name="How calls ended" parts={mix(total.outcomes, told.outcomeStates)} />
+            <StackedBar name="How calls ended" parts={outcomeParts(total.outcomes, summary.outcomeStates)} />
           )}
         </div>
-        <Saved saved={told.saved} total={total} />
+        <SavedTokens saved={summary.saved} total={total} />
       </div>
     </>
   );
 }
 
-const TONES: Readonly<Record<string, Tone>> = { cancelled: "gone" };
+const OUTCOME_TONES: Readonly<Record<string, Tone>> = { cancelled: "gone" };
 
-function mix(outcomes: Readonly<Record<string, number>>, states: Summary["outcomeStates"]): readonly Part[] {
+function outcomeParts(outcomes: Readonly<Record<string, number>>, states: ActivitySummary["outcomeStates"]): readonly BarPart[] {
   return Object.entries(outcomes)
     .toSorted(([, a], [, b]) => b - a)
-    .map(([outcome, many]) => ({ id: outcome, label: outcomeWord(outcome), value: many, tone: TONES[outcome] ?? states[outcome] ?? "locked" }));
+    .map(([outcome, occurrences]) => ({ id: outcome, label: formatOutcome(outcome), value: occurrences, tone: OUTCOME_TONES[outcome] ?? states[outcome] ?? "locked" }));
 }
 
-function Saved({ saved, total }: { saved: Summary["saved"]; total: Summary["total"] }): ReactElement {
+function SavedTokens({ saved, total }: { saved: ActivitySummary["saved"]; total: ActivitySummary["total"] }): ReactElement {
   const id = useId();
   const turns = saved.parts.reduce((all, part) => all + part.turns, 0);
   return (
@@ -134,18 +134,18 @@ function Saved({ saved, total }: { saved: Summary["saved"]; total: Summary["tota
             </span>
           </span>
         </h2>
-        <b className="activity-big">{number(saved.tokens)}</b>
+        <b className="activity-big">{formatNumber(saved.tokens)}</b>
       </div>
       <p className="quiet small">
-        Against showing all tools, which costs {number(saved.allToolsTokens)} tokens a turn; {count(turns, "turn")} of models.
-        Arguments {number(total.argumentTokens)} and results {number(total.resultTokens)} tokens.
+        Against showing all tools, which costs {formatNumber(saved.allToolsTokens)} tokens a turn; {formatCount(turns, "turn")} of models.
+        Arguments {formatNumber(total.argumentTokens)} and results {formatNumber(total.resultTokens)} tokens.
       </p>
       {saved.parts.length > 0 && (
         <ul className="activity-savings small">
           {saved.parts.map((part) => (
             <li key={part.presentation}>
-              <b>{part.presentation}</b> {number(part.turns)} × ({number(saved.allToolsTokens)} − {number(part.shownTokens)}) −{" "}
-              {number(part.foundTokens)} = {number(part.savedTokens)}
+              <b>{part.presentation}</b> {formatNumber(part.turns)} × ({formatNumber(saved.allToolsTokens)} − {formatNumber(part.shownTokens)}) −{" "}
+              {formatNumber(part.foundTokens)} = {formatNumber(part.savedTokens)}
             </li>
           ))}
         </ul>

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { bucketLabel, outcomeWord, recorded } from "./outcomes";
+import { bucketLabel, formatOutcome, parseRecorded } from "./outcomes";
 
 test("an outcome is put in words", () => {
-  expect(["returned", "disabled_by_config"].map(outcomeWord)).toEqual(["returned", "disabled by config"]);
+  expect(["returned", "disabled_by_config"].map(formatOutcome)).toEqual(["returned", "disabled by config"]);
 });
 
 test("a recorded text is read where it is whole, and shown to the letter where it was cut", () => {
-  expect([recorded('{"a":1}'), recorded('{"a":'), recorded("")]).toEqual([{ json: { a: 1 } }, { text: '{"a":' }, { text: "" }]);
+  expect([parseRecorded('{"a":1}'), parseRecorded('{"a":'), parseRecorded("")]).toEqual([{ json: { a: 1 } }, { text: '{"a":' }, { text: "" }]);
 });
 
 test("a bucket is named by its time, and by its day where there are several", () => {

@@ -1,37 +1,37 @@
 /** Step two: each is started once, apart from the board, and shows what it would bring. */
 import type { ReactElement, ReactNode } from "react";
-import { number } from "@/lib/words";
-import { Button, Check, Notice, Skeleton, StateWords, Trouble } from "@/parts";
-import { Candidate } from "./AddWhere";
-import { Offer } from "./Offer";
-import type { Picked } from "./picking";
+import { formatNumber } from "@/lib/format";
+import { Button, Checkbox, Notice, Skeleton, StateLabel, ErrorMessage } from "@/components";
+import { CandidateSummary } from "./AddWhere";
+import { OfferedTools } from "./OfferedTools";
+import type { Candidate } from "./candidates";
 
-export function AddTry({
-  picked,
-  amend,
-  again,
+export function TrialStep({
+  candidates,
+  updateCandidate,
+  onRetry,
   actions,
 }: {
-  picked: readonly Picked[];
-  amend: (key: string, change: Partial<Picked>) => void;
-  again: (pick: Picked) => void;
+  candidates: readonly Candidate[];
+  updateCandidate: (key: string, change: Partial<Candidate>) => void;
+  onRetry: (candidate: Candidate) => void;
   actions: ReactNode;
 }): ReactElement {
   return (
     <div className="stack wide">
-      {picked.map((pick) => (
-        <section key={pick.key} className="sheet stack" aria-label={pick.read.name} aria-busy={pick.trying}>
+      {candidates.map((candidate) => (
+        <section key={candidate.key} className="sheet stack" aria-label={candidate.parsed.name} aria-busy={candidate.trying}>
           <div className="row apart">
-            <Candidate server={{ ...pick.read, problems: [] }} />
-            {!pick.trying && (
-              <Button small icon="again" onClick={() => again(pick)}>
+            <CandidateSummary server={{ ...candidate.parsed, problems: [] }} />
+            {!candidate.trying && (
+              <Button small icon="again" onClick={() => onRetry(candidate)}>
                 Try again
               </Button>
             )}
           </div>
-          <Outcome pick={pick} />
-          {!pick.trying && picked.length + (pick.tried?.state === "failed" ? 1 : 0) > 1 && (
-            <Check label="Add this one" on={pick.wanted} onChange={(wanted) => amend(pick.key, { wanted })} />
+          <TrialOutcome candidate={candidate} />
+          {!candidate.trying && candidates.length + (candidate.trial?.state === "failed" ? 1 : 0) > 1 && (
+            <Checkbox label="Add this one" checked={candidate.wanted} onChange={(wanted) => updateCandidate(candidate.key, { wanted })} />
           )}
         </section>
       ))}
@@ -41,35 +41,35 @@ export function AddTry({
   );
 }
 
-function Outcome({ pick }: { pick: Picked }): ReactElement {
-  if (pick.trying) {
+function TrialOutcome({ candidate }: { candidate: Candidate }): ReactElement {
+  if (candidate.trying) {
     return (
       <div role="status" className="stack wraps-mark">
-        <StateWords state="locked">It starts once, to see what it lists …</StateWords>
+        <StateLabel state="locked">It starts once, to see what it lists …</StateLabel>
         <Skeleton lines={4} height={32} />
       </div>
     );
   }
-  const { tried } = pick;
-  if (tried === null) return <Trouble error={pick.error ?? new Error("It was not tried.")} />;
+  const { trial } = candidate;
+  if (trial === null) return <ErrorMessage error={candidate.error ?? new Error("It was not tried.")} />;
   return (
     <div className="stack">
-      {tried.state === "failed" ? (
-        <Trouble error={new Error(tried.sentence)} />
-      ) : tried.state === "needs_sign_in" ? (
-        <Notice tone="wants">{tried.sentence}</Notice>
+      {trial.state === "failed" ? (
+        <ErrorMessage error={new Error(trial.sentence)} />
+      ) : trial.state === "needs_sign_in" ? (
+        <Notice tone="wants">{trial.sentence}</Notice>
       ) : (
         <p role="status" className="wraps-mark">
-          <StateWords state="open">{tried.sentence}</StateWords>
+          <StateLabel state="open">{trial.sentence}</StateLabel>
         </p>
       )}
-      {tried.warnings.map((warning) => (
+      {trial.warnings.map((warning) => (
         <Notice key={warning} tone="wants">
           <span className="wrap-any">{warning}</span>
         </Notice>
       ))}
-      <Offer tools={tried.tools} flaws={tried.flaws} lines={tried.state === "answered" ? [] : tried.lines} />
-      {tried.tools.length > 1 && <p className="quiet small">{number(tried.tokens)} tokens in all. A click on a tool shows its own words.</p>}
+      <OfferedTools tools={trial.tools} problems={trial.flaws} logLines={trial.state === "answered" ? [] : trial.lines} />
+      {trial.tools.length > 1 && <p className="quiet small">{formatNumber(trial.tokens)} tokens in all. A click on a tool shows its own words.</p>}
     </div>
   );
 }

@@ -1,11 +1,11 @@
 /** What went wrong last: why it is down, else the last call that failed. The list and the page of a server tell the same. */
 import type { ReactElement } from "react";
-import type { Server, Share } from "@/api/servers";
-import { Link, Time } from "@/parts";
+import type { Server, ServerCalls } from "@/api/servers";
+import { Link, Time } from "@/components";
 
-export function LastError({ server, share }: { server: Server; share: Share | undefined }): ReactElement {
+export function LastError({ server, calls }: { server: Server; calls: ServerCalls | undefined }): ReactElement {
   if (server.health.state === "down") return <span className="server-error is-bad">{server.health.sentence}</span>;
-  const last = share?.lastError;
+  const last = calls?.lastError;
   if (last == null) return <span className="quiet">–</span>;
   return (
     <Link to="/activity" query={{ id: last.id }} className="server-error" title={last.said}>

@@ -1,16 +1,16 @@
 /** What became of the tool: decisions, the specs that are known of it, and its last calls. */
 import type { ReactElement } from "react";
-import { useAnswer } from "@/api/answers";
-import type { Activity } from "@/api/types";
-import type { Query } from "@/lib/place";
-import { span } from "@/lib/words";
-import { Answered, EmptyState, Link, SectionDiff, Skeleton, Table, Tag, Time } from "@/parts";
-import type { History as Told } from "./told";
+import { useApiQuery } from "@/api/queries";
+import type { ActivityRecord } from "@/api/types";
+import type { Query } from "@/lib/router";
+import { formatDuration } from "@/lib/format";
+import { QueryResult, EmptyState, Link, SectionDiff, Skeleton, Table, Tag, Time } from "@/components";
+import type { ToolHistoryResponse as Told } from "./types";
 
-export function History({ id, view }: { id: string; view: Query }): ReactElement {
-  const answer = useAnswer<Told>(["activity", "policy"], "/tools/history", { tool: id, ...view });
+export function ToolHistory({ id, view }: { id: string; view: Query }): ReactElement {
+  const response = useApiQuery<Told>(["activity", "policy"], "/tools/history", { tool: id, ...view });
   return (
-    <Answered of={answer} waiting={<Skeleton lines={8} height={28} />}>
+    <QueryResult query={response} placeholder={<Skeleton lines={8} height={28} />}>
       {(history) => (
         <div className="stack wide">
           <section className="stack tight">
@@ -32,19 +32,19 @@ export function History({ id, view }: { id: string; view: Query }): ReactElement
           </section>
           <section className="stack tight">
             <h2>Decisions</h2>
-            <Decisions rows={[...history.decisions, ...history.ofProvider].sort((a, b) => b.id - a.id)} />
+            <DecisionList rows={[...history.decisions, ...history.ofProvider].sort((a, b) => b.id - a.id)} />
           </section>
           <section className="stack tight">
             <h2>Last calls</h2>
-            <Calls rows={history.calls} />
+            <CallTable rows={history.calls} />
           </section>
         </div>
       )}
-    </Answered>
+    </QueryResult>
   );
 }
 
-function Decisions({ rows }: { rows: readonly Activity[] }): ReactElement {
+function DecisionList({ rows }: { rows: readonly ActivityRecord[] }): ReactElement {
   if (rows.length === 0) return <p className="quiet">Nobody decided anything about it yet.</p>;
   return (
     <ul className="decisions">
@@ -63,7 +63,7 @@ function Decisions({ rows }: { rows: readonly Activity[] }): ReactElement {
   );
 }
 
-function Calls({ rows }: { rows: readonly Activity[] }): ReactElement {
+function CallTable({ rows }: { rows: readonly ActivityRecord[] }): ReactElement {
   if (rows.length === 0) {
     return (
       <EmptyState icon="activity" title="Not called yet">
@@ -89,7 +89,7 @@ function Calls({ rows }: { rows: readonly Activity[] }): ReactElement {
             </span>
           ),
         },
-        { id: "took", head: "Took", end: true, cell: (row) => (row.tookMs === null ? "" : span(row.tookMs)) },
+        { id: "took", head: "Took", end: true, cell: (row) => (row.tookMs === null ? "" : formatDuration(row.tookMs)) },
       ]}
     />
   );

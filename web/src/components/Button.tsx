@@ -1,0 +1,99 @@
+import type { ButtonHTMLAttributes, ReactElement, ReactNode } from "react";
+import { pageUrl, navigate, type Query } from "@/lib/router";
+import { Icon, type IconName } from "./icons";
+
+type ButtonStyle = {
+  /** `main` once a place at most; `bad` for what takes something away. */
+  readonly variant?: "main" | "plain" | "bare" | "bad";
+  readonly icon?: IconName;
+  readonly small?: boolean;
+};
+
+export function Button({
+  variant: look = "plain",
+  icon,
+  small = false,
+  busy = false,
+  children,
+  className = "",
+  disabled,
+  ...rest
+}: ButtonStyle & { busy?: boolean; children?: ReactNode } & ButtonHTMLAttributes<HTMLButtonElement>): ReactElement {
+  return (
+    <button
+      type="button"
+      className={`button look-${look} ${small ? "is-small" : ""} ${className}`}
+      aria-busy={busy || undefined}
+      disabled={disabled === true || busy}
+      {...rest}
+    >
+      {icon !== undefined && <Icon name={icon} />}
+      {children !== undefined && <span className="cut">{children}</span>}
+    </button>
+  );
+}
+
+/** A button that is only a drawing: its name is said and shown as a title. */
+export function IconButton({
+  icon,
+  name,
+  ...rest
+}: { icon: IconName; name: string } & ButtonHTMLAttributes<HTMLButtonElement>): ReactElement {
+  return (
+    <button type="button" className="button look-bare is-icon" aria-label={name} title={name} {...rest}>
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+/** A way to another place of the pages; a real link, so that it opens in a new tab too. */
+export function Link({
+  to,
+  query = {},
+  className,
+  children,
+  ...rest
+}: {
+  to: string;
+  query?: Query;
+  className?: string;
+  children: ReactNode;
+  title?: string;
+  "aria-current"?: "page" | undefined;
+  "aria-label"?: string;
+  onClick?: () => void;
+}): ReactElement {
+  const { onClick, ...others } = rest;
+  return (
+    <a
+      href={pageUrl(to, query)}
+      className={className}
+      onClick={(event) => {
+        if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0) return;
+        event.preventDefault();
+        onClick?.();
+        navigate(to, query);
+      }}
+      {...others}
+    >
+      {children}
+    </a>
+  );
+}
+
+/** A link that looks like a button. */
+export function ButtonLink({
+  variant: look = "plain",
+  icon,
+  small = false,
+  to,
+  query = {},
+  children,
+}: ButtonStyle & { to: string; query?: Query; children: ReactNode }): ReactElement {
+  return (
+    <Link to={to} query={query} className={`button look-${look} ${small ? "is-small" : ""}`}>
+      {icon !== undefined && <Icon name={icon} />}
+      <span className="cut">{children}</span>
+    </Link>
+  );
+}

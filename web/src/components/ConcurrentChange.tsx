@@ -1,0 +1,85 @@
+/** What others decided while somebody was deciding: told where they do, at once, and nothing of theirs is taken away. */
+import type { ReactElement, ReactNode } from "react";
+import { useApiQuery } from "@/api/queries";
+import type { VersionGuard } from "@/api/version-guard";
+import type { ResponseOf } from "@/api/types";
+import { Button, Link } from "./Button";
+import { Notice } from "./feedback";
+import { Time } from "./Time";
+
+type ConcurrentChangeProps = {
+  readonly guard: VersionGuard;
+  /** What stays as it was. */
+  readonly unchanged: string;
+  /** What changed, where more is known than that somebody decided something. */
+  readonly children?: string | undefined;
+  /** A way past what was decided. */
+  readonly nextAction?: { readonly label: string; readonly onClick: () => void } | undefined;
+};
+
+export function ConcurrentChangeNotice({ guard, unchanged: kept, children, nextAction: onward }: ConcurrentChangeProps): ReactElement | null {
+  if (!guard.outdated) return null;
+  return (
+    <div role="alert">
+      <Notice tone="wants">
+        <p>
+          <strong>{children ?? "Someone else changed the board meanwhile."}</strong>{" "}
+          {guard.rejected ? `Nothing of what you just did was carried out. ${kept} Do it once more if you still want it.` : `${kept} Decide anew.`}
+        </p>
+        <DecisionsSince since={guard.startVersion} />
+        <div className="row tight">
+          <Button small onClick={guard.accept}>
+            {guard.rejected ? "Read" : "Go on with what holds now"}
+          </Button>
+          {onward !== undefined && (
+            <Button small variant="main" onClick={onward.onClick}>
+              {onward.label}
+            </Button>
+          )}
+        </div>
+      </Notice>
+    </div>
+  );
+}
+
+/** The same of what was worked out at one version and is shown until it is worked out anew. */
+export function OutdatedNotice({ since, children }: { since: number; children: ReactNode }): ReactElement | null {
+  const decisions = useDecisionsSince(since);
+  if (decisions === undefined || decisions.policyVersion <= since) return null;
+  return (
+    <div role="alert">
+      <Notice tone="wants">
+        <p>
+          <strong>Someone else changed the board meanwhile.</strong> {children}
+        </p>
+        <DecisionsSince since={since} />
+      </Notice>
+    </div>
+  );
+}
+
+function useDecisionsSince(since: number): ResponseOf<"/policy/decisions"> | undefined {
+  return useApiQuery<ResponseOf<"/policy/decisions">>(["policy", "activity"], "/policy/decisions", { after: since }, { keepPrevious: false }).data;
+}
+
+/** Who decided what since that version of the policy, in the gateway's words. */
+export function DecisionsSince({ since }: { since: number }): ReactElement | null {
+  const response = useDecisionsSince(since);
+  if (response === undefined || response.decisions.length === 0) return null;
+  return (
+    <ul className="dotted small" aria-label="Decided meanwhile">
+      {response.decisions.map((decision) => (
+        <li key={decision.id} className="wrap-any">
+          <b>{decision.by}</b> <Time at={decision.at} />: {decision.about !== null && <code>{decision.about}</code>} {decision.said}
+        </li>
+      ))}
+      {response.more && (
+        <li>
+          <Link to="/activity" query={{ kind: "decision" }}>
+            and more
+          </Link>
+        </li>
+      )}
+    </ul>
+  );
+}

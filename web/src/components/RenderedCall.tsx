@@ -1,0 +1,306 @@
+/** A call as its renderer shows it. The gateway filled in the renderer's keys; here they are drawn. */
+import { createElement, useRef, type ReactElement, type ReactNode } from "react";
+import type { RenderedCall as Told } from "@/api/types";
+import { parseBlocks, type Inline } from "@/lib/markdown";
+import { Code } from "./Code";
+import { LineDiff, PatchDiff } from "./Diff";
+import { Json } from "./Json";
+import { Notice } from "./feedback";
+
+export function RenderedCallView({ call }: { call: Told }): ReactElement {
+  return (
+    <div className="rendered">
+      {call.missing.length > 0 && <Notice tone="wants">The call has nothing at {call.missing.join(", ")}.</Notice>}
+      {Object.entries(call.refused).map(([key, why]) => (
+        <Notice key={key} tone="broken">
+          <code>{key}</code> is not shown: {why}.
+        </Notice>
+      ))}
+      {renderContent(call.renderer, call.config)}
+      {call.cut && <p className="quiet small">Texts were too long to be shown whole.</p>}
+    </div>
+  );
+}
+
+type Config = Told["config"];
+
+function configText(config: Config, key: string): string {
+  const value = config[key];
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}
+
+function configRecords(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === "object" && each !== null) : [];
+}
+
+function renderContent(renderer: string, config: Config): ReactNode {
+  switch (renderer) {
+    case "code":
+    case "file-read":
+      return (
+        <TitledBlock title={configText(config, "file") || configText(config, "path")} detail={configText(config, "language")}>
+          <Code text={configText(config, "content")} wrap={false} />
+        </TitledBlock>
+      );
+    case "document":
+      return (
+        <TitledBlock title={configText(config, "file")}>
+          <Markdown text={configText(config, "content")} />
+        </TitledBlock>
+      );
+    case "html":
+      return config["content"] === undefined ? null : (
+        <HtmlFrame html={configText(config, "content")} data={config["data"]} allowScripts={typeof config["artifact"] === "string"} />
+      );
+    case "frame":
+      return (
+        <p>
+          A page at <ExternalLink url={configText(config, "url") || `http://localhost:${configText(config, "port")}`} />. It is not opened here.
+        </p>
+      );
+    case "editor":
+      return (
+        <p>
+          The file <code className="wrap-any">{configText(config, "path")}</code> of the workspace.
+        </p>
+      );
+    case "image":
+      return <ImagePreview config={config} />;
+    case "terminal":
+      return <Terminal config={config} />;
+    case "file-diff":
+      return (
+        <TitledBlock title={configText(config, "path")} detail={configText(config, "language")}>
+          <LineDiff before={configText(config, "before")} after={configText(config, "after")} />
+        </TitledBlock>
+      );
+    case "patch-diff":
+      return <PatchDiff patch={configText(config, "patch")} />;
+    case "web-search":
+      return (
+        <TitledBlock title={configText(config, "query")}>
+          <ul className="stack">
+            {configRecords(config["results"]).map((each, at) => (
+              <li key={at}>
+                <b>{String(each["title"] ?? each["url"] ?? "")}</b>
+                <p className="mono small quiet wrap-any">{String(each["url"] ?? "")}</p>
+                <p>{String(each["snippet"] ?? "")}</p>
+              </li>
+            ))}
+          </ul>
+        </TitledBlock>
+      );
+    case "todo-list":
+      return (
+        <ul className="stack tight">
+          {configRecords(config["items"]).map((each, at) => (
+            <li key={at} className="row">
+              <input type="checkbox" readOnly checked={each["status"] === "completed"} aria-label={String(each["status"] ?? "pending")} />
+              <span>{String(each["content"] ?? "")}</span>
+              <span className="quiet small">{String(each["status"] ?? "")}</span>
+            </li>
+          ))}
+        </ul>
+      );
+    case "task":
+      return (
+        <TitledBlock title={configText(config, "title")} detail={configText(config, "status")}>
+          <Markdown text={configText(config, "detail")} />
+        </TitledBlock>
+      );
+    case "key-value":
+      return <KeyValueList values={config["values"]} />;
+    case "table":
+      return <RowsTable rows={config["rows"]} columns={config["columns"]} />;
+    default:
+      return <Json value={config} />;
+  }
+}
+
+/** Only the page of an artifact runs scripts: it came with the toolset. What a tool returned is shown without them. Both
+ * are in an origin of their own that reaches nothing (`/ui/frame`), and nothing that they send is listened to. */
+function HtmlFrame({ html, data, allowScripts }: { html: string; data: unknown; allowScripts: boolean }): ReactElement {
+  const isSent = useRef(false);
+  return (
+    <iframe
+      className="rendered-frame"
+      title="The page"
+      sandbox="allow-scripts"
+      referrerPolicy="no-referrer"
+      src="/ui/frame"
+      onLoad={(event) => {
+        // Once: what is loaded into the frame later is not what was meant.
+        if (isSent.current) return;
+        isSent.current = true;
+        // An opaque origin has no name to write here.
+        event.currentTarget.contentWindow?.postMessage({ html, runs: allowScripts, data: data ?? null }, "*");
+      }}
+    />
+  );
+}
+
+function ExternalLink({ url }: { url: string }): ReactElement {
+  return (
+    <a className="wrap-any mono" href={url} target="_blank" rel="noopener noreferrer nofollow">
+      {url}
+    </a>
+  );
+}
+
+const IMAGE_TYPE = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
+
+function ImagePreview({ config }: { config: Config }): ReactElement {
+  const mimeType = configText(config, "mime_type") || "image/png";
+  if (configText(config, "url") !== "")
+    return (
+      <p>
+        A picture at <ExternalLink url={configText(config, "url")} />. It is not fetched here.
+      </p>
+    );
+  if (!IMAGE_TYPE.test(mimeType)) return <Json value={config} />;
+  return <img className="rendered-picture" src={`data:${mimeType};base64,${configText(config, "data")}`} alt={configText(config, "alt") || "The picture"} />;
+}
+
+function TitledBlock({ title, detail = "", children }: { title: string; detail?: string; children: ReactNode }): ReactElement {
+  return (
+    <div className="stack tight">
+      {(title !== "" || detail !== "") && (
+        <p className="row">
+          <b className="mono wrap-any">{title}</b>
+          <span className="quiet small">{detail}</span>
+        </p>
+      )}
+      {children}
+    </div>
+  );
+}
+
+function Terminal({ config }: { config: Config }): ReactElement {
+  const code = config["exit_code"];
+  return (
+    <div className="terminal">
+      <p>
+        <span className="quiet">{configText(config, "cwd")} $ </span>
+        {configText(config, "command")}
+      </p>
+      <pre tabIndex={0}>{configText(config, "output")}</pre>
+      {code !== undefined && <p className="quiet">ended with {String(code)}</p>}
+    </div>
+  );
+}
+
+function KeyValueList({ values }: { values: unknown }): ReactElement {
+  const pairs: readonly (readonly [string, unknown])[] = Array.isArray(values)
+    ? values.map((each) => (Array.isArray(each) ? [String(each[0]), each[1]] : ["", each]) as [string, unknown])
+    : Object.entries((values ?? {}) as Record<string, unknown>);
+  return (
+    <dl className="pairs">
+      {pairs.map(([name, value], at) => (
+        <div key={at}>
+          <dt>{name}</dt>
+          <dd className="wrap-any">{typeof value === "object" && value !== null ? <Json value={value} depth={0} /> : String(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function RowsTable({ rows, columns }: { rows: unknown; columns: unknown }): ReactElement {
+  const records: readonly unknown[] = Array.isArray(rows) ? rows : [];
+  const first = records.find((row) => typeof row === "object" && row !== null);
+  const names: readonly string[] = Array.isArray(columns) ? columns.map(String) : first === undefined ? [] : Object.keys(first as object);
+  const cell = (row: unknown, name: string): string => {
+    const value = typeof row === "object" && row !== null ? (row as Record<string, unknown>)[name] : undefined;
+    return value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  };
+  return (
+    <div className="table-around is-plain" tabIndex={0}>
+      <table className="table">
+        <thead>
+          <tr>
+            {names.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {records.slice(0, 500).map((row, at) => (
+            <tr key={at}>
+              {names.map((name) => (
+                <td key={name}>{cell(row, name)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {records.length > 500 && <p className="quiet small">The first 500 of {records.length} rows.</p>}
+    </div>
+  );
+}
+
+export function Markdown({ text: source }: { text: string }): ReactElement {
+  return (
+    <div className="prose">
+      {parseBlocks(source).map((block, at) => {
+        switch (block.kind) {
+          case "heading":
+            return createElement(`h${Math.min(block.level + 2, 6)}`, { key: at }, <InlineMarkdown parts={block.inline} />);
+          case "paragraph":
+            return (
+              <p key={at} className="prewrap">
+                <InlineMarkdown parts={block.inline} />
+              </p>
+            );
+          case "quote":
+            return (
+              <blockquote key={at} className="prewrap">
+                <InlineMarkdown parts={block.inline} />
+              </blockquote>
+            );
+          case "list":
+            return createElement(
+              block.ordered ? "ol" : "ul",
+              { key: at },
+              block.items.map((item, index) => (
+                <li key={index}>
+                  <InlineMarkdown parts={item} />
+                </li>
+              )),
+            );
+          case "code":
+            return <Code key={at} text={block.text} wrap={false} />;
+          case "rule":
+            return <hr key={at} />;
+        }
+      })}
+    </div>
+  );
+}
+
+function InlineMarkdown({ parts }: { parts: readonly Inline[] }): ReactElement {
+  return (
+    <>
+      {parts.map((part, at) => {
+        switch (part.kind) {
+          case "text":
+            return <span key={at}>{part.text}</span>;
+          case "code":
+            return <code key={at}>{part.text}</code>;
+          case "strong":
+            return <b key={at}>{part.text}</b>;
+          case "emphasis":
+            return <em key={at}>{part.text}</em>;
+          case "link":
+            return (
+              <a key={at} href={part.href} target="_blank" rel="noopener noreferrer nofollow">
+                {part.text}
+              </a>
+            );
+        }
+      })}
+    </>
+  );
+}

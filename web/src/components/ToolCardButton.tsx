@@ -1,0 +1,41 @@
+/** A tool on the wall: a tag in its outline. */
+import { memo, type ReactElement } from "react";
+import type { ToolCard as Told } from "@/api/types";
+import { Icon, providerIcon } from "./icons";
+import { STATE_LABELS, StateMark } from "./StateMark";
+
+export type ToolCardButtonProps = {
+  readonly tool: Pick<Told, "id" | "name" | "state" | "provider" | "overridden">;
+  /** Chosen, for what is done to many. */
+  readonly selected?: boolean;
+  /** The same tool is looked at elsewhere on the wall. */
+  readonly highlighted?: boolean;
+  readonly tabIndex?: number;
+  /** The id of what says more of it. */
+  readonly describedBy?: string;
+};
+
+export const ToolCardButton = memo(function ToolCardButton({ tool: peg, selected: chosen = false, highlighted: lit = false, tabIndex = 0, describedBy }: ToolCardButtonProps): ReactElement {
+  return (
+    <button
+      type="button"
+      className={`peg is-${peg.state} ${lit ? "is-lit" : ""}`}
+      data-tool={peg.id}
+      aria-pressed={chosen}
+      aria-label={`${peg.name}, ${STATE_LABELS[peg.state]}${peg.overridden ? ", overridden" : ""}`}
+      aria-describedby={describedBy}
+      tabIndex={tabIndex}
+    >
+      <StateMark state={peg.state} label="none" />
+      <span className="peg-name cut">{peg.name}</span>
+      {peg.overridden && (
+        <span className="peg-mark" title="overridden">
+          <Icon name="pencil" size={12} />
+        </span>
+      )}
+      <span className="peg-provider">
+        <Icon name={providerIcon(peg.provider)} size={13} />
+      </span>
+    </button>
+  );
+});

@@ -1,0 +1,105 @@
+/** What a screen shows while it has nothing to show: the first step, a wait, or trouble in words. */
+import type { ReactElement, ReactNode } from "react";
+import type { UseQueryResult } from "@tanstack/react-query";
+import { Problem, errorMessage } from "@/api/problem";
+import { Button } from "./Button";
+import { Icon, type IconName } from "./icons";
+
+export function EmptyState({
+  icon = "wall",
+  title,
+  children,
+  action,
+}: {
+  icon?: IconName;
+  title: string;
+  children?: ReactNode;
+  /** The first step's button. */
+  action?: ReactNode;
+}): ReactElement {
+  return (
+    <div className="empty">
+      <span className="empty-icon">
+        <Icon name={icon} size={24} />
+      </span>
+      <h2>{title}</h2>
+      {children !== undefined && <div className="quiet empty-words">{children}</div>}
+      {action !== undefined && <div className="row">{action}</div>}
+    </div>
+  );
+}
+
+/** Bars where text will be, of the same size, so that nothing moves when it comes. */
+export function Skeleton({ lines = 3, height = 20 }: { lines?: number; height?: number }): ReactElement {
+  return (
+    <div className="skeleton" aria-hidden="true">
+      {Array.from({ length: lines }, (_, at) => (
+        <div key={at} className="skeleton-line" style={{ height, width: `${100 - ((at * 17) % 40)}%` }} />
+      ))}
+    </div>
+  );
+}
+
+export function ErrorMessage({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactElement {
+  const errors = error instanceof Problem && error.errors.length > 1 ? error.errors : null;
+  return (
+    <div className="trouble" role="alert">
+      <Icon name="warning" />
+      <div className="grow">
+        {errors === null ? (
+          <p className="wrap-any prewrap">{errorMessage(error)}</p>
+        ) : (
+          <ul className="dotted">
+            {errors.map((each) => (
+              <li key={each}>{each}</li>
+            ))}
+          </ul>
+        )}
+      </div>
+      {onRetry !== undefined && (
+        <Button small icon="again" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** An answer in its three conditions. */
+export function QueryResult<T>({
+  query,
+  placeholder,
+  children,
+}: {
+  query: UseQueryResult<T, Problem>;
+  /** Of the same size as what comes. */
+  placeholder?: ReactNode;
+  children: (data: T) => ReactNode;
+}): ReactElement {
+  if (query.data !== undefined) return <>{children(query.data)}</>;
+  if (query.error) return <ErrorMessage error={query.error} onRetry={() => void query.refetch()} />;
+  return (
+    <div role="status">
+      <span className="unseen">Loading</span>
+      {placeholder ?? <Skeleton />}
+    </div>
+  );
+}
+
+/** Something that everybody on this screen should know. */
+export function Notice({
+  tone = "plain",
+  children,
+  action,
+}: {
+  tone?: "plain" | "wants" | "broken" | "open";
+  children: ReactNode;
+  action?: ReactNode;
+}): ReactElement {
+  return (
+    <div className={`notice tone-${tone}`}>
+      <div className="grow">{children}</div>
+      {action}
+    </div>
+  );
+}

@@ -1,0 +1,234 @@
+/** What people write into: every control has a label, and an error or a word of advice is tied to it. */
+import {
+  useId,
+  type InputHTMLAttributes,
+  type ReactElement,
+  type ReactNode,
+  type Ref,
+  type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
+} from "react";
+import { Icon } from "./icons";
+
+type FieldProps = {
+  readonly label: ReactNode;
+  /** Said below, when there is no error. */
+  readonly hint?: ReactNode;
+  readonly error?: ReactNode;
+  /** The label is there for screen readers only. */
+  readonly hideLabel?: boolean;
+};
+
+function LabelledField({
+  id,
+  label,
+  hint: advice,
+  error,
+  hideLabel: unlabelled = false,
+  children,
+}: FieldProps & { id: string; children: ReactNode }): ReactElement {
+  return (
+    <div className={`field ${error ? "has-error" : ""}`}>
+      <label htmlFor={id} className={unlabelled ? "unseen" : "field-label"}>
+        {label}
+      </label>
+      {children}
+      {error ? (
+        <p className="field-error" id={`${id}-more`} role="alert">
+          {error}
+        </p>
+      ) : (
+        advice && (
+          <p className="field-advice" id={`${id}-more`}>
+            {advice}
+          </p>
+        )
+      )}
+    </div>
+  );
+}
+
+function ariaProps(id: string, { hint: advice, error }: FieldProps): { "aria-describedby"?: string; "aria-invalid"?: true } {
+  return { ...(advice || error ? { "aria-describedby": `${id}-more` } : {}), ...(error ? { "aria-invalid": true } : {}) };
+}
+
+export function Field({
+  label,
+  hint: advice,
+  error,
+  hideLabel: unlabelled,
+  value,
+  onChange,
+  mono = false,
+  ...rest
+}: FieldProps & { value: string; onChange: (value: string) => void; mono?: boolean } & Omit<
+    InputHTMLAttributes<HTMLInputElement>,
+    "onChange" | "value"
+  >): ReactElement {
+  const id = useId();
+  const fieldProps: FieldProps = { label, hint: advice, error, ...(unlabelled === undefined ? {} : { hideLabel: unlabelled }) };
+  return (
+    <LabelledField id={id} {...fieldProps}>
+      <input
+        id={id}
+        className={`input ${mono ? "mono" : ""}`}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        autoComplete="off"
+        spellCheck={false}
+        {...ariaProps(id, fieldProps)}
+        {...rest}
+      />
+    </LabelledField>
+  );
+}
+
+export function TextArea({
+  label,
+  hint: advice,
+  error,
+  hideLabel: unlabelled,
+  value,
+  onChange,
+  mono = false,
+  ...rest
+}: FieldProps & { value: string; onChange: (value: string) => void; mono?: boolean } & Omit<
+    TextareaHTMLAttributes<HTMLTextAreaElement>,
+    "onChange" | "value"
+  >): ReactElement {
+  const id = useId();
+  const fieldProps: FieldProps = { label, hint: advice, error, ...(unlabelled === undefined ? {} : { hideLabel: unlabelled }) };
+  return (
+    <LabelledField id={id} {...fieldProps}>
+      <textarea
+        id={id}
+        className={`input is-area ${mono ? "mono" : ""}`}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        spellCheck={!mono}
+        {...ariaProps(id, fieldProps)}
+        {...rest}
+      />
+    </LabelledField>
+  );
+}
+
+export type SelectOption = { readonly value: string; readonly label: string; readonly disabled?: boolean };
+
+export function Select({
+  label,
+  hint: advice,
+  error,
+  hideLabel: unlabelled,
+  value,
+  onChange,
+  options,
+  ...rest
+}: FieldProps & { value: string; onChange: (value: string) => void; options: readonly (SelectOption | string)[] } & Omit<
+    SelectHTMLAttributes<HTMLSelectElement>,
+    "onChange" | "value"
+  >): ReactElement {
+  const id = useId();
+  const fieldProps: FieldProps = { label, hint: advice, error, ...(unlabelled === undefined ? {} : { hideLabel: unlabelled }) };
+  return (
+    <LabelledField id={id} {...fieldProps}>
+      <span className="select">
+        <select id={id} className="input" value={value} onChange={(event) => onChange(event.target.value)} {...ariaProps(id, fieldProps)} {...rest}>
+          {options.map((option) => {
+            const { value: optionValue, label: optionLabel, disabled } = typeof option === "string" ? { value: option, label: option, disabled: false } : option;
+            return (
+              <option key={optionValue} value={optionValue} disabled={disabled}>
+                {optionLabel}
+              </option>
+            );
+          })}
+        </select>
+        <Icon name="down" />
+      </span>
+    </LabelledField>
+  );
+}
+
+/** What is looked for: with a drawing, and cleared by Escape. */
+export function SearchField({
+  label,
+  value,
+  onChange,
+  placeholder,
+  ...rest
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  placeholder?: string;
+  ref?: Ref<HTMLInputElement>;
+} & Omit<InputHTMLAttributes<HTMLInputElement>, "onChange" | "value">): ReactElement {
+  const id = useId();
+  return (
+    <span className="search-field">
+      <label htmlFor={id} className="unseen">
+        {label}
+      </label>
+      <Icon name="search" />
+      <input
+        id={id}
+        type="search"
+        className="input"
+        value={value}
+        placeholder={placeholder ?? label}
+        autoComplete="off"
+        spellCheck={false}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" && value !== "") {
+            event.preventDefault();
+            onChange("");
+          }
+        }}
+        {...rest}
+      />
+    </span>
+  );
+}
+
+/** On or off, said at once: a switch. */
+export function Switch({
+  label,
+  checked,
+  onChange,
+  disabled = false,
+  hideLabel = false,
+}: {
+  label: ReactNode;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  disabled?: boolean;
+  hideLabel?: boolean;
+}): ReactElement {
+  return (
+    <label className="switch">
+      <input type="checkbox" role="switch" checked={checked} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />
+      <span className="switch-track" aria-hidden="true" />
+      <span className={hideLabel ? "unseen" : ""}>{label}</span>
+    </label>
+  );
+}
+
+export function Checkbox({
+  label,
+  checked,
+  onChange,
+  disabled = false,
+}: {
+  label: ReactNode;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  disabled?: boolean;
+}): ReactElement {
+  return (
+    <label className="check">
+      <input type="checkbox" checked={checked} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />
+      <span>{label}</span>
+    </label>
+  );
+}

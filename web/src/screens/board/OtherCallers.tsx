@@ -1,0 +1,27 @@
+/** Who does not get a tool that whoever looks does get: the words are the gateway's. */
+import type { ReactElement } from "react";
+import type { ToolCardResponse } from "@/api/types";
+import { formatCount } from "@/lib/format";
+import { Link } from "@/components";
+
+/** One more than that is told of where there are more. */
+const MAX_REPORTED = 20;
+
+export function OtherCallers({ tool, callers, max = MAX_REPORTED }: { tool: string; callers: ToolCardResponse["others"]; max?: number }): ReactElement | null {
+  if (callers.length === 0) return null;
+  const hiddenCount = callers.length - max;
+  return (
+    <ul className="small" aria-label="Who does not get it">
+      {callers.slice(0, max).map((caller) => (
+        <li key={caller.principal} className="wrap-any">
+          Not for{" "}
+          <Link to="/tool" query={{ id: tool, as: caller.principal, tab: "why" }}>
+            {caller.principal}
+          </Link>
+          : <span className="quiet">{caller.sentence}</span>
+        </li>
+      ))}
+      {hiddenCount > 0 && <li className="quiet">{callers.length > MAX_REPORTED ? "Nor for others." : `Nor for ${formatCount(hiddenCount, "other")}.`}</li>}
+    </ul>
+  );
+}

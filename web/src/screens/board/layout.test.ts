@@ -1,0 +1,114 @@
+import { expect, test } from "vitest";
+import type { Board, BoardToolset, ToolCard } from "@/api/types";
+import { filterOptions, sharedToolKey, nextPosition, serverOptions, filterTools, formatTotals, boardIndex, layoutBoard } from "./layout";
+
+const NONE = { filterText: "", states: [], providers: [], servers: [], hints: [] };
+
+function tool(id: string, rest: Partial<ToolCard> = {}): ToolCard {
+  const [toolsetId = "", name = ""] = id.split(":");
+  return {
+    id,
+    name,
+    wireName: name,
+    title: null,
+    toolsetId,
+    serverId: null,
+    provider: "mcp",
+    state: "open",
+    verdict: "open",
+    status: null,
+    sentence: null,
+    remedy: null,
+    more: [],
+    action: { kind: "none", target: "", label: "", toolsets: [] },
+    overridden: false,
+    hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+    tokens: 10,
+    switchOn: true,
+    unlisted: false,
+    ...rest,
+  };
+}
+
+function toolset(id: string): BoardToolset {
+  return { id, title: id.toUpperCase(), userMcp: true, on: true, health: { state: "up", sentence: "up" }, counts: { open: 0, locked: 0, wants: 0, broken: 0, gone: 0, tokens: 0 } };
+}
+
+const TOOLS = [
+  tool("desk:add_note"),
+  tool("desk:delete_note", { state: "locked", hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false } }),
+  tool("desk:list_notes", { title: "Every note", hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false } }),
+  tool("library:search", { provider: "python" }),
+];
+const BOARD: Board = {
+  pegs: TOOLS,
+  toolsets: [toolset("desk"), toolset("empty"), toolset("library")],
+  totals: { open: 3, locked: 1, wants: 0, broken: 0, gone: 0, tokens: 40 },
+  presentation: null,
+  policyVersion: 1,
+  next: null,
+};
+const names = (tools: readonly ToolCard[]): readonly string[] => tools.map(({ name }) => name);
+
+test("filters narrow together, and typed words are looked for in titles and toolsets too", () => {
+  const index = boardIndex(BOARD);
+  expect(names(filterTools(index, NONE))).toEqual(["add_note", "delete_note", "list_notes", "search"]);
+  expect(names(filterTools(index, { ...NONE, filterText: "every" }))).toEqual(["list_notes"]);
+  expect(names(filterTools(index, { ...NONE, filterText: "LIBRARY" }))).toEqual(["search"]);
+  expect(names(filterTools(index, { ...NONE, states: ["locked"], filterText: "note" }))).toEqual(["delete_note"]);
+  expect(names(filterTools(index, { ...NONE, providers: ["python"] }))).toEqual(["search"]);
+  expect(names(filterTools(index, { ...NONE, hints: ["readOnly", "idempotent"] }))).toEqual(["list_notes"]);
+});
+
+test("pegs hang in lines below the head of their toolset", () => {
+  const { rows: lines, orderedTools: placed } = layoutBoard(BOARD.toolsets, TOOLS, 2, false);
+  expect(lines.map((line) => (line.kind === "head" ? `# ${line.toolset.id} ${line.shownCount}` : `${line.firstIndex}: ${names(line.tools).join(" ")}`))).toEqual([
+    "# desk 3",
+    "0: add_note delete_note",
+    "2: list_notes",
+    "# empty 0",
+    "# library 1",
+    "3: search",
+  ]);
+  expect(placed).toEqual(TOOLS);
+  expect(layoutBoard(BOARD.toolsets, TOOLS.slice(3), 2, true).rows.length).toBe(2);
+});
+
+test("arrow keys go over ends of lines and heads", () => {
+  const { rows: lines } = layoutBoard(BOARD.toolsets, TOOLS, 2, false);
+  const position = (place: number, ...keys: string[]): number => keys.reduce((at, key) => nextPosition(lines, at, key), place);
+  expect([position(0, "ArrowRight"), position(1, "ArrowDown"), position(1, "ArrowDown", "ArrowDown"), position(3, "ArrowDown"), position(3, "ArrowUp", "ArrowUp"), position(0, "ArrowLeft"), position(0, "End"), position(3, "Home"), position(0, "x")]).toEqual([
+    1, 2, 3, 3, 0, 0, 3, 0, 0,
+  ]);
+  expect(nextPosition([], 4, "ArrowDown")).toBe(0);
+});
+
+test("a tool that two toolsets have of one server is known as one", () => {
+  const one = tool("dev:create_issue", { serverId: "github" });
+  expect(sharedToolKey(one)).toBe(sharedToolKey(tool("ops:create_issue", { serverId: "github" })));
+  expect(sharedToolKey(tool("dev:create_issue"))).not.toBe(sharedToolKey(tool("ops:create_issue")));
+});
+
+test("the totals are one sentence", () => {
+  const totalsText = (rest: Partial<Board["totals"]>): string => formatTotals({ open: 0, locked: 0, wants: 0, broken: 0, gone: 0, tokens: 0, ...rest }, String);
+  expect(totalsText({ open: 41, locked: 7, wants: 2, tokens: 6200 })).toBe("41 open, 7 locked, 2 want you; 6200 tokens if all shown");
+  expect(totalsText({ wants: 1, gone: 3, broken: 1 })).toBe("0 open, 0 locked, 1 wants you, 1 broken, 3 no longer offered; 0 tokens if all shown");
+});
+
+test("one server is chosen among several, by its toolset too where two have its id", () => {
+  const tools = [tool("desk:a", { serverId: "desk" }), tool("dev:b", { serverId: "git" }), tool("ops:c", { serverId: "git" }), tool("builtin:d", { provider: "builtin" })];
+  const board = { ...BOARD, pegs: tools };
+  expect(serverOptions(board)).toEqual([
+    { id: "desk~desk", label: "desk", toolCount: 1 },
+    { id: "dev~git", label: "dev~git", toolCount: 1 },
+    { id: "ops~git", label: "ops~git", toolCount: 1 },
+  ]);
+  expect(names(filterTools(boardIndex(board), { ...NONE, servers: ["ops~git", "desk~desk"] }))).toEqual(["a", "c"]);
+});
+
+test("the command has the filters that were chosen", () => {
+  expect(filterOptions(NONE)).toEqual([]);
+  expect(filterOptions({ filterText: " a note ", states: ["locked", "wants"], providers: ["mcp"], servers: ["ops~git"], hints: ["readOnly"] })).toEqual([
+    "--q", "a note", "--state", "locked,wants", "--provider", "mcp", "--server", "ops~git", "--hint", "readOnly",
+  ]);
+});

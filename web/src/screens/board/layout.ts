@@ -1,0 +1,142 @@
+/** What hangs where: the pegs that pass the filters, in lines as wide as the wall. */
+import type { Board, BoardToolset, ToolHints, ToolCard, ToolState } from "@/api/types";
+import { buildTextIndex, searchInOrder, type TextIndex } from "@/lib/text-search";
+
+export type BoardRow =
+  | { readonly kind: "head"; readonly toolset: BoardToolset; readonly shownCount: number; readonly first: boolean }
+  /** `from` is the place of its first peg among all that are shown. */
+  | { readonly kind: "pegs"; readonly id: string; readonly firstIndex: number; readonly tools: readonly ToolCard[] };
+
+export type BoardFilters = {
+  readonly filterText: string;
+  readonly states: readonly string[];
+  readonly providers: readonly string[];
+  readonly servers: readonly string[];
+  readonly hints: readonly string[];
+};
+
+export const HINT_LABELS: Readonly<Record<keyof ToolHints, string>> = {
+  readOnly: "read-only",
+  destructive: "destructive",
+  idempotent: "idempotent",
+  openWorld: "open world",
+};
+
+/** Made once for an answer, so that a keystroke only compares. */
+export function boardIndex(board: Board): TextIndex<ToolCard> {
+  const titles = new Map(board.toolsets.map((toolset) => [toolset.id, toolset.title]));
+  return buildTextIndex(board.pegs, (tool) => `${tool.name} ${tool.title ?? ""} ${tool.wireName ?? ""} ${tool.id} ${titles.get(tool.toolsetId) ?? ""}`);
+}
+
+/** A server as it is chosen: by its id, and by its toolset too where two toolsets have one of that id. */
+export function serverOptions(board: Board): readonly { readonly id: string; readonly label: string; readonly toolCount: number }[] {
+  const toolCount = new Map<string, number>();
+  const names = new Map<string, string>();
+  for (const tool of board.pegs) {
+    if (tool.serverId === null) continue;
+    toolCount.set(serverKey(tool), (toolCount.get(serverKey(tool)) ?? 0) + 1);
+    names.set(serverKey(tool), tool.serverId);
+  }
+  const allNames = [...names.values()];
+  const isUnique = (name: string): boolean => allNames.indexOf(name) === allNames.lastIndexOf(name);
+  return [...names].map(([id, name]) => ({ id, label: isUnique(name) ? name : id, toolCount: toolCount.get(id) ?? 0 }));
+}
+
+function serverKey(tool: ToolCard): string {
+  return `${tool.toolsetId}~${tool.serverId}`;
+}
+
+/** The same filters as words of the command. */
+export function filterOptions({ filterText: typed, states, providers, servers, hints }: BoardFilters): readonly string[] {
+  const lists = { state: states, provider: providers, server: servers, hint: hints };
+  return [
+    ...(typed.trim() === "" ? [] : ["--q", typed.trim()]),
+    ...Object.entries(lists).flatMap(([name, selected]) => (selected.length === 0 ? [] : [`--${name}`, selected.join(",")])),
+  ];
+}
+
+export function filterTools(index: TextIndex<ToolCard>, { filterText: typed, states, providers, servers, hints }: BoardFilters): readonly ToolCard[] {
+  const matches = searchInOrder(index, typed);
+  if (states.length + providers.length + servers.length + hints.length === 0) return matches;
+  return matches.filter(
+    (tool) =>
+      (states.length === 0 || states.includes(tool.state)) &&
+      (providers.length === 0 || providers.includes(tool.provider)) &&
+      (servers.length === 0 || servers.includes(serverKey(tool))) &&
+      hints.every((hint) => tool.hints[hint as keyof ToolHints]),
+  );
+}
+
+/** Toolsets in the order of the answer; those of which nothing is shown are left out while something is filtered. */
+export function layoutBoard(toolsets: readonly BoardToolset[], tools: readonly ToolCard[], columns: number, filtered: boolean): { readonly rows: readonly BoardRow[]; readonly orderedTools: readonly ToolCard[] } {
+  const groups = new Map<string, ToolCard[]>();
+  for (const tool of tools) {
+    const group = groups.get(tool.toolsetId);
+    if (group === undefined) groups.set(tool.toolsetId, [tool]);
+    else group.push(tool);
+  }
+  const rows: BoardRow[] = [];
+  const orderedTools: ToolCard[] = [];
+  for (const toolset of toolsets) {
+    const group = groups.get(toolset.id) ?? [];
+    if (group.length === 0 && filtered) continue;
+    rows.push({ kind: "head", toolset, shownCount: group.length, first: rows.length === 0 });
+    for (let index = 0; index < group.length; index += columns) {
+      rows.push({ kind: "pegs", id: `${toolset.id} ${index}`, firstIndex: orderedTools.length + index, tools: group.slice(index, index + columns) });
+    }
+    orderedTools.push(...group);
+  }
+  return { rows, orderedTools };
+}
+
+/** The same tool of the same server hangs in two toolsets under two ids: they are lit together. */
+export function sharedToolKey(tool: ToolCard): string {
+  return tool.serverId === null ? tool.id : `${tool.serverId} ${tool.name}`;
+}
+
+/** "41 open, 7 locked, 2 want you; 6,200 tokens if all shown", as the gateway counted. */
+export function formatTotals(totals: Board["totals"], format: (value: number) => string): string {
+  const labels: Readonly<Record<ToolState, (toolCount: number) => string>> = {
+    open: (toolCount) => `${format(toolCount)} open`,
+    locked: (toolCount) => `${format(toolCount)} locked`,
+    wants: (toolCount) => `${format(toolCount)} ${toolCount === 1 ? "wants" : "want"} you`,
+    broken: (toolCount) => `${format(toolCount)} broken`,
+    gone: (toolCount) => `${format(toolCount)} no longer offered`,
+  };
+  const parts = (Object.keys(labels) as ToolState[])
+    .filter((state) => totals[state] > 0 || state === "open" || state === "locked")
+    .map((state) => labels[state](totals[state]));
+  return `${parts.join(", ")}; ${format(totals.tokens)} tokens if all shown`;
+}
+
+/** Where an arrow key leads from a place, over the ends of lines and the heads between them. */
+export function nextPosition(rows: readonly BoardRow[], position: number, key: string): number {
+  const cardRows = rows.filter((line) => line.kind === "pegs");
+  const rowIndex = cardRows.findIndex((row) => position >= row.firstIndex && position < row.firstIndex + row.tools.length);
+  const row = cardRows[rowIndex];
+  const last = cardRows.at(-1);
+  if (row === undefined || last === undefined) return 0;
+  const end = last.firstIndex + last.tools.length - 1;
+  const column = position - row.firstIndex;
+  const sameColumn = (next: typeof row | undefined): number => (next === undefined ? position : next.firstIndex + Math.min(column, next.tools.length - 1));
+  switch (key) {
+    case "ArrowRight":
+      return Math.min(position + 1, end);
+    case "ArrowLeft":
+      return Math.max(position - 1, 0);
+    case "ArrowDown":
+      return sameColumn(cardRows[rowIndex + 1]);
+    case "ArrowUp":
+      return sameColumn(cardRows[rowIndex - 1]);
+    case "Home":
+      return 0;
+    case "End":
+      return end;
+    case "PageDown":
+      return sameColumn(cardRows[Math.min(rowIndex + 10, cardRows.length - 1)]);
+    case "PageUp":
+      return sameColumn(cardRows[Math.max(rowIndex - 10, 0)]);
+    default:
+      return position;
+  }
+}

@@ -1,0 +1,94 @@
+/** Throwing switches, one or many. Turning off asks for a note: it is what the next person reads. */
+import { useState, type ReactElement } from "react";
+import { useApiMutation } from "@/api/queries";
+import type { VersionGuard } from "@/api/version-guard";
+import type { ToolCard } from "@/api/types";
+import { formatCount } from "@/lib/format";
+import { Button, Dialog, ConcurrentChangeNotice, TextArea } from "@/components";
+
+/** What of a tool a person looks at who turns it off: what others decide about another changes nothing of it. */
+export function switchSnapshot(tool: ToolCard): string {
+  return JSON.stringify([tool.id, tool.state, tool.verdict, tool.status, tool.sentence, tool.switchOn]);
+}
+
+export type SwitchRequest = { readonly tools: readonly ToolCard[]; readonly on: boolean };
+
+/** `throwAll` throws all of them or none, on the version that was looked at. */
+export function useToolSwitch(guard: VersionGuard): { readonly setToolsEnabled: (request: SwitchRequest, note?: string) => Promise<boolean>; readonly busy: boolean } {
+  const mutation = useApiMutation({ guard });
+  const setToolsEnabled = async ({ tools: pegs, on }: SwitchRequest, note = ""): Promise<boolean> => {
+    const [first] = pegs;
+    if (first === undefined) return true;
+    const isSingle = pegs.length === 1;
+    try {
+      await mutation.mutateAsync({
+        path: isSingle ? "/tools/switch" : "/tools/switches",
+        body: isSingle ? { tool: first.id, on, note } : { tools: pegs.map((tool) => tool.id), on, note },
+        successMessage: `${isSingle ? first.name : formatCount(pegs.length, "tool")} switched ${on ? "on" : "off"}`,
+      });
+      return true;
+    } catch {
+      // Told already.
+      return false;
+    }
+  };
+  return { setToolsEnabled, busy: mutation.isPending };
+}
+
+export function DisableToolsDialog({
+  tools,
+  guard,
+  busy,
+  onClose,
+  onConfirm,
+}: {
+  tools: readonly ToolCard[];
+  guard: VersionGuard;
+  busy: boolean;
+  onClose: () => void;
+  onConfirm: (note: string) => void;
+}): ReactElement {
+  const [note, setNote] = useState("");
+  const singleTool = tools.length === 1 ? tools[0] : undefined;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={singleTool ? `Turn off ${singleTool.name}` : `Turn off ${formatCount(tools.length, "tool")}`}
+      actions={
+        <>
+          <Button onClick={onClose}>Leave on</Button>
+          <Button variant="main" busy={busy} onClick={() => onConfirm(note)}>
+            Turn off
+          </Button>
+        </>
+      }
+    >
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onConfirm(note);
+        }}
+      >
+        <ConcurrentChangeNotice guard={guard} unchanged="Your note is kept." />
+        {singleTool?.sentence && <p className="quiet">It is locked already: {singleTool.sentence}</p>}
+        <TextArea
+          label="Note"
+          hint="Whoever asks why it is off reads this."
+          value={note}
+          onChange={setNote}
+          rows={2}
+          maxLength={500}
+          data-first=""
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && !event.shiftKey) {
+              event.preventDefault();
+              onConfirm(note);
+            }
+          }}
+        />
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,100 @@
+/** What stands beside the text: the budget by toolset, what is known of the model, and the same in Python. */
+import type { ReactElement } from "react";
+import { formatCount, formatNumber } from "@/lib/format";
+import { Code, CopyButton, StackedBar, Tag, type Tone } from "@/components";
+import type { Prompt } from "./types";
+
+const SHARE_TONES: readonly Tone[] = ["plot-1", "plot-2", "plot-3", "plot-4", "plot-5", "plot-6"];
+
+export function PromptSidebar({ prompt }: { prompt: Prompt }): ReactElement {
+  return (
+    <aside className="prompt-side" aria-label="Budget and model">
+      <Budget prompt={prompt} />
+      <Model prompt={prompt} />
+      <section className="sheet" aria-label="As Python">
+        <div className="row apart">
+          <h2>As Python</h2>
+          <CopyButton text={prompt.asPython} />
+        </div>
+        <Code text={prompt.asPython} copyable={false} />
+        <p className="quiet small">Within <code>async with open_board(…) as board</code>.</p>
+      </section>
+    </aside>
+  );
+}
+
+function Budget({ prompt }: { prompt: Prompt }): ReactElement {
+  const tools = prompt.byToolset.reduce((sum, share) => sum + share.tokens, 0);
+  const shares = prompt.byToolset.map((share, at) => ({
+    id: share.toolset,
+    label: `${share.toolset} (${formatCount(share.tools, "tool")})`,
+    value: share.tokens,
+    tone: SHARE_TONES[at % SHARE_TONES.length] ?? "plot-1",
+  }));
+  return (
+    <section className="sheet" aria-label="Budget">
+      <div className="row apart">
+        <h2>Budget</h2>
+        <span>
+          <b className="prompt-big">{formatNumber(prompt.tokens)}</b> <span className="quiet">of {formatCount(prompt.budget, "token")}</span>
+        </span>
+      </div>
+      <StackedBar
+        name="Budget by toolset"
+        total={prompt.budget}
+        parts={[...shares, { id: "words", label: "everything else", value: Math.max(prompt.tokens - tools, 0), tone: "locked" }]}
+      />
+    </section>
+  );
+}
+
+function Model({ prompt }: { prompt: Prompt }): ReactElement {
+  return (
+    <section className="sheet" aria-label="Model">
+      <div className="row apart prompt-model">
+        <h2>
+          <span className="mono">{prompt.model.name}</span>
+        </h2>
+        <Tag>{prompt.primary ?? "no tools"}</Tag>
+      </div>
+      <ul className="dotted">
+        {prompt.model.whence.map((source) => (
+          <li key={source}>{source}</li>
+        ))}
+      </ul>
+      <details>
+        <summary>Formats</summary>
+        <RulingList rulings={prompt.formats} />
+      </details>
+      <details>
+        <summary>Built-ins</summary>
+        <RulingList rulings={prompt.builtins} />
+      </details>
+      {prompt.search.length > 0 && (
+        <details>
+          <summary>Tools found for the query</summary>
+          <ul className="dotted small">
+            {prompt.search.map((source) => (
+              <li key={source} className="wrap-any">
+                {source}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function RulingList({ rulings }: { rulings: Prompt["formats"] }): ReactElement {
+  return (
+    <ul className="prompt-rulings small">
+      {rulings.map((ruling) => (
+        <li key={ruling.subject}>
+          <span className="mono">{ruling.subject}</span> <Tag tone={ruling.place === "in" ? "open" : "locked"}>{ruling.place}</Tag>
+          <span className="quiet"> {ruling.why}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,9 @@
+/** What the routes about prompts answer. */
+import type { components } from "@/api/schema";
+
+type Schemas = components["schemas"];
+
+export type Prompt = Schemas["PromptShape"];
+export type PromptPart = Prompt["parts"][number];
+export type ParsedAnswer = Schemas["ParsedAnswer"];
+export type ParsedCall = Schemas["ParsedCall"];
