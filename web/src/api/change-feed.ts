@@ -1,4 +1,4 @@
-/** What the page does when a bell rings. A bell says only which noun changed; the page asks again. */
+/** Refetches data when the gateway reports a change. An event names only its topic; the data is fetched by the queries. */
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { queryClient, invalidate } from "./queries";
 import { API } from "./client";
@@ -24,7 +24,7 @@ export function useConnectionStatus(): ConnectionStatus {
   );
 }
 
-/** Listens while the page is signed in. What was missed while the line was lost is asked for again. */
+/** Subscribes while signed in. After a lost connection everything is refetched. */
 export function useChangeFeed(signedIn: boolean): void {
   const missed = useRef(false);
   useEffect(() => {
@@ -48,13 +48,13 @@ export function useChangeFeed(signedIn: boolean): void {
       }
       if (event.status === "lost") {
         missed.current = true;
-        // A stream does not tell why it ended: whether the gateway is away or knows this browser no more says the session.
+        // A stream does not tell why it ended. The session shows whether the gateway is down or the session is over.
         void queryClient.invalidateQueries({ queryKey: SESSION_QUERY_KEY });
       }
     };
     const connect = (): (() => void) => subscribeToEvents(`${API}/events`, handleEvent);
     let disconnect = connect();
-    // A page that is left may be kept for the way back: it holds no connection meanwhile, and hears nothing.
+    // The browser may keep this page for the back button. Meanwhile it must not hold a connection.
     const handlePageHide = (): void => {
       disconnect();
       missed.current = true;

@@ -1,4 +1,4 @@
-/** The one way to the gateway: `ask` for every route, with the answer or a `Problem`. */
+/** HTTP access to the gateway: `request` returns the JSON of a route or throws a `Problem`. */
 import { queryString, type Query } from "@/lib/router";
 import { Problem, parseProblem, UNREACHABLE_MESSAGE } from "./problem";
 
@@ -9,12 +9,12 @@ export type RequestOptions = {
   readonly query?: Query;
   /** Sent as JSON, unless it is a file. */
   readonly body?: unknown;
-  /** The policy version that was looked at. */
+  /** The policy version the write is based on; sent as If-Match. */
   readonly version?: number | null;
   readonly signal?: AbortSignal;
 };
 
-/** The address of a route: `route("/board", { as: "ci" })`. */
+/** The URL of a route: `apiUrl("/board", { as: "ci" })`. */
 export function apiUrl(path: string, query: Query = {}): string {
   return `${API}${path}${queryString(query)}`;
 }

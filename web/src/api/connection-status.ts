@@ -1,4 +1,4 @@
-/** Whether the gateway does not answer: told on every screen, and in every dialog that lies over it. */
+/** Whether the gateway is unreachable: shown on every screen and in every dialog. */
 import { useConnectionStatus } from "./change-feed";
 import { useSession } from "./session";
 

@@ -1,33 +1,34 @@
 /**
- * One event stream for all pages of this browser.
+ * One event stream for all tabs of this browser.
  *
- * A browser has six connections to a gateway for all of its tabs together, and a stream holds one for good. So one page
- * has the stream, which is whoever holds the lock, and tells the others what it hears. When it goes, the next one in the
- * queue has it. A page that does not answer, since its browser put it to sleep, loses it to the one that asks.
- * Where a browser offers no locks, which is on an address without TLS that is not this machine, each page has its own.
+ * A browser opens at most six connections to a gateway for all of its tabs, and a stream holds one permanently. So one
+ * tab, the one that holds the lock, has the stream and passes its events on to the others. When it closes, the next
+ * tab in the queue gets the lock. A tab that does not respond, because the browser suspended it, loses the lock to the
+ * tab that pinged it. Without the Web Locks API (on an address without TLS that is not localhost) each tab has its own
+ * stream.
  */
 import type { Topic } from "./queries";
 
 export type ConnectionStatus = "opening" | "live" | "lost";
-/** What a page hears: how the line is, or which noun changed. */
+/** What a tab receives: the connection's status, or the topic that changed. */
 export type FeedEvent = { status: ConnectionStatus } | { topic: Topic };
 type ChannelMessage = FeedEvent | { ping: true };
 type FeedListener = (event: FeedEvent) => void;
 
 const CHANNEL_NAME = "pegboard events";
-/** Tries again after an answer that is no stream; after a lost line a browser does so by itself. */
+/** Reconnect after a response that is no stream. After a lost connection the browser reconnects by itself. */
 const RECONNECT_DELAY_MS = 3000;
-/** How long the page that has the stream may take to answer another. */
+/** How long the tab with the stream may take to respond to a ping. */
 const PING_TIMEOUT_MS = 3000;
-/** How often a page in sight asks whether the stream is still somebody's. */
+/** How often a visible tab checks that some tab still has the stream. */
 const PING_INTERVAL_MS = 10_000;
 
-/** Listens until the function that it gives back is called. */
+/** Subscribes until the returned function is called. */
 export function subscribeToEvents(address: string, onEvent: FeedListener): () => void {
   return "locks" in navigator && "BroadcastChannel" in window ? openSharedStream(address, onEvent) : openOwnStream(address, onEvent);
 }
 
-/** A stream of one's own. */
+/** A stream for this tab alone. */
 function openOwnStream(address: string, onEvent: FeedListener): () => void {
   let reconnectTimer: ReturnType<typeof setTimeout> | undefined;
   let source: EventSource;
@@ -53,7 +54,7 @@ function openOwnStream(address: string, onEvent: FeedListener): () => void {
 function openSharedStream(address: string, onEvent: FeedListener): () => void {
   const channel = new BroadcastChannel(CHANNEL_NAME);
   let status: ConnectionStatus = "opening";
-  /** Gives the stream and its lock away; only who has them has it. */
+  /** Closes the stream and releases the lock; set only in the tab that holds them. */
   let releaseStream: (() => void) | undefined;
   let lockRequest = new AbortController();
   let attempts = 0;
@@ -72,7 +73,7 @@ function openSharedStream(address: string, onEvent: FeedListener): () => void {
   const holdStream = (): Promise<void> =>
     new Promise((release) => {
       clearTimeout(pingTimeout);
-      // What rings between two streams is heard by nobody.
+      // Nobody received the events between two streams.
       if (status !== "opening") broadcast({ status: "opening" });
       const closeSource = openOwnStream(address, broadcast);
       releaseStream = () => {
@@ -87,7 +88,7 @@ function openSharedStream(address: string, onEvent: FeedListener): () => void {
     lockRequest = new AbortController();
     navigator.locks.request(CHANNEL_NAME, steal ? { steal } : { signal: lockRequest.signal }, holdStream).catch(() => {
       if (attempt !== attempts) return;
-      // Another page took the stream, since this one was asleep: it waits for its turn again.
+      // Another tab took the lock while this one was suspended: queue for it again.
       releaseStream?.();
       acquireStream(false);
     });

@@ -1,4 +1,4 @@
-/** What screens read and do: `useAnswer` asks and follows the bells, `useDeed` writes with the version it stood on. */
+/** Reading and writing: `useApiQuery` fetches and follows the change feed, `useApiMutation` writes with its base version. */
 import {
   keepPreviousData,
   QueryClient,
@@ -16,7 +16,7 @@ import { request, type RequestOptions } from "./client";
 import { Problem } from "./problem";
 import type { VersionGuard } from "./version-guard";
 
-/** What the event stream rings for. */
+/** The topics of the change feed. */
 export type Topic =
   | "board"
   | "servers"
@@ -39,12 +39,12 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** What is being asked for when a bell rings for it: asked again when the answer is there. */
+/** Queries that were fetching when their topic changed: refetched once they have settled. */
 const refetchAfterSettle = new Set<string>();
 const fetchStartedAt = new Map<string, number>();
 
-/** Ask again for whatever shows this noun; without one, for everything. What is being asked for is not broken off, and
- * rests afterwards for as long as it took: of a busy board that rings all the time no answer would ever come. */
+/** Refetches the queries of a topic, or all of them. A query that is fetching is not cancelled; it is refetched after a
+ * pause as long as the fetch took. Otherwise a board that changes all the time would never load. */
 export function invalidate(topic?: Topic): void {
   const matchesTopic = ({ queryKey }: AnyQuery): boolean => topic === undefined || (queryKey[0] as readonly Topic[]).includes(topic);
   for (const query of queryClient.getQueryCache().findAll({ fetchStatus: "fetching", predicate: matchesTopic })) refetchAfterSettle.add(query.queryHash);
@@ -67,13 +67,13 @@ queryClient.getQueryCache().subscribe(({ type, query }) => {
 });
 
 type QueryOptions = {
-  /** Ask only when true: while a parameter is missing there is nothing to ask. */
+  /** Fetch only if true, for example not while a parameter is missing. */
   readonly enabled?: boolean;
-  /** Show the answer to the last question until the next one is there. */
+  /** Show the previous data until the new data has loaded. */
   readonly keepPrevious?: boolean;
 };
 
-/** The answer of a route, asked again when a bell rings for one of `nouns`. */
+/** The data of a route, refetched when one of `topics` changes. */
 export function useApiQuery<T>(
   topics: readonly Topic[],
   path: string,
@@ -88,10 +88,10 @@ export function useApiQuery<T>(
   });
 }
 
-/** What every list has: a bounded part, and where the next begins. */
+/** What every paginated response has. */
 export type Page = { readonly next?: string | null };
 
-/** All parts of a list, one after the other, as one answer. `join` puts the next part to what is there. */
+/** All pages of a list as one result; `mergePages` appends a page. */
 export function useAllPages<T extends Page>(
   topics: readonly Topic[],
   path: string,
@@ -118,18 +118,17 @@ export type ApiMutation = {
   readonly path: string;
   readonly query?: Query;
   readonly body?: unknown;
-  /** `answer.policyVersion` of what the person looked at, where it is not that of a stand. */
+  /** The policy version the write is based on, if it is not that of the guard. */
   readonly version?: number | null;
-  /** Said when it is done: "delete_repo is off". */
+  /** The message of the toast after success: "delete_repo is off". */
   readonly successMessage?: string;
-  /** Called when it is done and everything was asked again. Unlike a callback given to `mutate`, it is called also when the
-   * component is gone by then: a bell may bring the new state, and take the component away, before the answer arrives. */
+  /** Called after success, when everything has been refetched. Unlike a callback that is passed to `mutate`, it is
+   * called also when the component is unmounted by then: the change feed may remove it before the response arrives. */
   readonly afterSuccess?: () => void;
 };
 
-/** A write. A problem is told in its own words; when somebody else decided meanwhile, the page says so and offers to
- * look again, or leaves it to the `stand` of an open dialog or draft, on whose version it is sent. Pass `silent` where
- * the screen shows the problem itself. */
+/** A write. An error becomes a toast. If it was rejected because of someone else's decision, a dialog offers to
+ * refresh, or the active `guard` shows its notice. Pass `silent` if the component shows the error itself. */
 export function useApiMutation<T = unknown>({ silent = false, guard }: { silent?: boolean; guard?: VersionGuard } = {}): UseMutationResult<T, Problem, ApiMutation> {
   const client = useQueryClient();
   return useMutation<T, Problem, ApiMutation>({

@@ -1,4 +1,4 @@
-/** Shapes of the API about servers and toolsets, and the pegs that belong to one of them. */
+/** Types and queries for servers and toolsets, and the tool cards that belong to them. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useApiQuery, useAllPages } from "./queries";
 import type { Problem } from "./problem";
@@ -43,12 +43,12 @@ export function useToolsets(): UseQueryResult<Toolsets, Problem> {
   return useApiQuery<Toolsets>(["toolsets", "servers", "policy"], "/toolsets");
 }
 
-/** How the calls of the last day went, by server. */
+/** Call statistics of the last day, by server. */
 export function useServerCalls(): UseQueryResult<ServerCallsList, Problem> {
   return useApiQuery<ServerCallsList>(["activity"], "/activity/servers", { window: DAY_S, limit: 1000 });
 }
 
-/** The whole wall, asked for as the wall itself does. */
+/** The whole board, with the same query as the board screen. */
 export function useBoard(): UseQueryResult<Board, Problem> {
   return useAllPages<Board>(["board", "servers", "toolsets", "approvals", "policy"], "/board", {}, (before, next) => ({
     ...next,

@@ -1,4 +1,4 @@
-/** Who is signed in here, and what they may. */
+/** Who is signed in, and their scopes. */
 import { useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { request } from "./client";
 import { toast } from "@/components/toast";
@@ -9,7 +9,7 @@ export type Scope = "read" | "operate" | "admin" | "call";
 
 export const SESSION_QUERY_KEY = [["tokens"], "/session", ""] as const;
 
-/** While nobody is signed in, how often it is asked whether somebody is: in another tab, by the same cookie. */
+/** How often a signed-out tab checks for a session: signing in on another tab sets the same cookie. */
 const SIGNED_OUT_POLL_MS = 5_000;
 
 export function useSession(): UseQueryResult<Session, Problem> {
@@ -22,7 +22,7 @@ export function useSession(): UseQueryResult<Session, Problem> {
   });
 }
 
-/** Whether the gateway would take a write of this kind from whoever looks; it decides again when asked. */
+/** Whether the session has this scope. It decides what the UI offers; the gateway checks every request. */
 export function useHasScope(scope: Scope): boolean {
   return useSession().data?.scopes.includes(scope) ?? false;
 }
@@ -33,7 +33,7 @@ export function useSignInOut(): { signIn: (token: string) => Promise<void>; sign
     signIn: async (token) => {
       const previous = client.getQueryData<Session>(SESSION_QUERY_KEY);
       const current = await request<Session>("/session", { method: "POST", body: { token } });
-      // The same person goes on where they were, with all that they wrote.
+      // The same principal continues with everything they entered; another one starts fresh.
       if (previous?.principal === current.principal) await client.invalidateQueries();
       else await client.resetQueries();
     },

@@ -1,4 +1,4 @@
-/** The answers that screens read, taken from the gateway's own document: no shape is written down twice. */
+/** Response types for screens, derived from the gateway's OpenAPI document: no shape is declared twice. */
 import type { paths } from "./schema";
 
 type Path = keyof paths extends infer P ? (P extends `/api/v1${infer Rest}` ? Rest : never) : never;
@@ -11,10 +11,10 @@ type ResponseBody<R> = R extends { responses: infer S }
       : never
   : never;
 
-/** What a route answers: `Answer<"/servers">`, `Answer<"/servers/{name}/restart", "post">`. */
+/** The response of a route: `ResponseOf<"/servers">`, `ResponseOf<"/servers/{name}/restart", "post">`. */
 export type ResponseOf<P extends Path, M extends Method = "get"> = paths[`/api/v1${P}`] extends infer R ? (M extends keyof R ? ResponseBody<R[M]> : never) : never;
 
-/** What a route takes: `Asked<"/tools/switch">`. */
+/** The request body of a route: `RequestOf<"/tools/switch">`. */
 export type RequestOf<P extends Path, M extends Method = "post"> = paths[`/api/v1${P}`] extends infer R
   ? M extends keyof R
     ? R[M] extends { requestBody: { content: { "application/json": infer T } } }
@@ -26,11 +26,11 @@ export type RequestOf<P extends Path, M extends Method = "post"> = paths[`/api/v
 export type Board = ResponseOf<"/board">;
 export type ToolCard = Board["pegs"][number];
 export type ToolState = ToolCard["state"];
-/** The one thing that unlocks a tool. */
+/** The one action that unlocks a tool. */
 export type SuggestedAction = ToolCard["action"];
 export type ActionKind = SuggestedAction["kind"];
 export type ToolHints = ToolCard["hints"];
-/** A server of which nobody knows what it has, with the one act that would change that. */
+/** A server whose tools are unknown, with the action that would list them. */
 export type ServerWithUnknownTools = { readonly id: string; readonly sentence: string; readonly action: SuggestedAction };
 export type BoardToolset = Board["toolsets"][number];
 export type ToolCounts = Board["totals"];
@@ -47,15 +47,15 @@ export type ToolListItem = ToolList["tools"][number];
 
 /** What a person reads before they approve a tool. */
 export type ToolReview = ResponseOf<"/approvals/show">;
-/** A part of a difference, as the gateway cut it. */
+/** One section of a definition's difference. */
 export type DiffSection = ToolReview["difference"][number];
 export type DiffChange = DiffSection["changes"][number];
 export type DiffPiece = DiffSection["words"][number];
 
-/** A result as a person is to be shown it. */
+/** A result as its renderer shows it to a person. */
 export type RenderedCall = NonNullable<ResponseOf<"/call", "post">["rendered"]>;
 
-/** Whoever has a name here. */
+/** Everybody who has a name here. */
 export type Principals = { readonly principals: readonly { readonly id: string }[] };
 
 /** One record of the activity. */

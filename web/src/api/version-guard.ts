@@ -1,11 +1,11 @@
-/** What a person stands on while they decide: the policy's version at which a dialog, a draft or a selection was begun. */
+/** Optimistic locking: the policy version that a dialog, a draft or a selection is based on. */
 import { useMemo, useState } from "react";
 import type { Problem } from "./problem";
 
 type GuardState = {
-  /** What a write carries. */
+  /** The version that is sent with a write. */
   readonly version: number;
-  /** What was looked at first: whatever was decided since is told. */
+  /** The version at the start: decisions since then are listed. */
   readonly startVersion: number;
   readonly rejected: boolean;
   readonly settled: boolean;
@@ -13,25 +13,25 @@ type GuardState = {
 };
 
 export type VersionGuard = {
-  /** Otherwise it follows what is on the page, as an act of one click does. */
+  /** Inactive, it follows the current version, as an action of one click does. */
   readonly active: boolean;
   readonly version: number;
   readonly startVersion: number;
-  /** What was seen when it was begun. */
+  /** The snapshot at the start. */
   readonly snapshot: string;
-  /** Something was decided since, and the person has not yet said that they know it. */
+  /** There was a decision since, and the person has not accepted it yet. */
   readonly outdated: boolean;
-  /** What they sent was not carried out for it; sent once more, it stands on what holds now. */
+  /** A write was rejected because of it. The next write uses the current version. */
   readonly rejected: boolean;
-  /** They know: from here on it stands on what holds now. */
+  /** Accepts the changes: from here on the current version is the base. */
   readonly accept: () => void;
   readonly reject: (problem: Problem) => void;
-  /** It was carried out: what changed by that is no news. */
+  /** The write succeeded: its own change is not a conflict. */
   readonly settle: () => void;
 };
 
-/** Held fast while `open`, whatever a bell brings. Where `seen` is given, it is held fast to what is seen: as long as
- * that stays the same, a newer version is one that the person looks at. */
+/** Keeps the base version while `active`, whatever the change feed reports. With a `snapshot` of what the person sees,
+ * it keeps the base only when that changes; otherwise a newer version is as good as the one they saw. */
 export function useVersionGuard(policyVersion: number | undefined, active = true, snapshot = ""): VersionGuard {
   const current = policyVersion ?? 0;
   const isActive = active && policyVersion !== undefined;
@@ -39,7 +39,7 @@ export function useVersionGuard(policyVersion: number | undefined, active = true
   const initial: GuardState = { version: current, startVersion: current, rejected: false, settled: false, snapshot };
   let state = isActive ? (saved ?? initial) : null;
   if (state !== null && snapshot !== "" && state.snapshot === snapshot && !state.rejected && state.version < current) state = { ...state, version: current, startVersion: current };
-  // While it is rendered, so that nobody sees a version that no person looked at.
+  // Set during the render, so that no frame shows a version the person has not seen.
   if (state !== saved) setSaved(state);
   const newest = Math.max(current, state?.version ?? 0);
   return useMemo(

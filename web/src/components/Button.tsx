@@ -3,7 +3,7 @@ import { pageUrl, navigate, type Query } from "@/lib/router";
 import { Icon, type IconName } from "./icons";
 
 type ButtonStyle = {
-  /** `main` once a place at most; `bad` for what takes something away. */
+  /** At most one `main` in a place; `bad` for destructive actions. */
   readonly variant?: "main" | "plain" | "bare" | "bad";
   readonly icon?: IconName;
   readonly small?: boolean;
@@ -33,7 +33,7 @@ export function Button({
   );
 }
 
-/** A button that is only a drawing: its name is said and shown as a title. */
+/** A button with an icon only: its name is the accessible name and the tooltip. */
 export function IconButton({
   icon,
   name,
@@ -46,7 +46,7 @@ export function IconButton({
   );
 }
 
-/** A way to another place of the pages; a real link, so that it opens in a new tab too. */
+/** A link to another screen. It is a real link, so it can be opened in a new tab. */
 export function Link({
   to,
   query = {},

@@ -1,7 +1,7 @@
 import type { ReactElement, ReactNode } from "react";
 import { formatNumber } from "@/lib/format";
 
-/** A choice that is on or off. */
+/** A toggle button. */
 export function Chip({
   pressed,
   onChange,
@@ -23,7 +23,7 @@ export function Chip({
   );
 }
 
-/** A word that stands beside something: "claimed", "v2", "Disabled". */
+/** A short label beside something: "claimed", "v2", "Disabled". */
 export function Tag({
   tone = "plain",
   children,
@@ -40,7 +40,7 @@ export function Tag({
   );
 }
 
-/** Several chips of one list: `state`, `provider`. */
+/** A group of toggle buttons, for example all states. */
 export function ChipGroup<T extends string>({
   name,
   options,

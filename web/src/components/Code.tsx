@@ -23,7 +23,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
   );
 }
 
-/** Text to the letter, with a button that copies it. */
+/** Verbatim text, with a copy button. */
 export function Code({ text, copyable = true, wrap = true }: { text: string; copyable?: boolean; wrap?: boolean }): ReactElement {
   return (
     <div className="code-around">

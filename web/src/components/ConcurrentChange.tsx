@@ -1,4 +1,4 @@
-/** What others decided while somebody was deciding: told where they do, at once, and nothing of theirs is taken away. */
+/** Notices about decisions of other people while somebody is editing. They never discard what the person entered. */
 import type { ReactElement, ReactNode } from "react";
 import { useApiQuery } from "@/api/queries";
 import type { VersionGuard } from "@/api/version-guard";
@@ -9,11 +9,11 @@ import { Time } from "./Time";
 
 type ConcurrentChangeProps = {
   readonly guard: VersionGuard;
-  /** What stays as it was. */
+  /** What was not changed, as a sentence. */
   readonly unchanged: string;
-  /** What changed, where more is known than that somebody decided something. */
+  /** What changed, if more is known than that there was a decision. */
   readonly children?: string | undefined;
-  /** A way past what was decided. */
+  /** An action that leaves this item and continues elsewhere. */
   readonly nextAction?: { readonly label: string; readonly onClick: () => void } | undefined;
 };
 
@@ -42,7 +42,7 @@ export function ConcurrentChangeNotice({ guard, unchanged: kept, children, nextA
   );
 }
 
-/** The same of what was worked out at one version and is shown until it is worked out anew. */
+/** The same notice for a result that was computed at an older policy version. */
 export function OutdatedNotice({ since, children }: { since: number; children: ReactNode }): ReactElement | null {
   const decisions = useDecisionsSince(since);
   if (decisions === undefined || decisions.policyVersion <= since) return null;
@@ -62,7 +62,7 @@ function useDecisionsSince(since: number): ResponseOf<"/policy/decisions"> | und
   return useApiQuery<ResponseOf<"/policy/decisions">>(["policy", "activity"], "/policy/decisions", { after: since }, { keepPrevious: false }).data;
 }
 
-/** Who decided what since that version of the policy, in the gateway's words. */
+/** The decisions since a policy version, in the gateway's words. */
 export function DecisionsSince({ since }: { since: number }): ReactElement | null {
   const response = useDecisionsSince(since);
   if (response === undefined || response.decisions.length === 0) return null;

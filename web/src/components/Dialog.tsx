@@ -4,7 +4,7 @@ import { UNREACHABLE_MESSAGE } from "@/api/problem";
 import { IconButton } from "./Button";
 import { Notice } from "./feedback";
 
-/** The browser's own <dialog>: it holds the focus, gives it back, and Escape closes it. `side` makes it a drawer. */
+/** The browser's own <dialog>: it traps and restores the focus, and Escape closes it. `drawer` makes it a drawer. */
 export function Dialog({
   open,
   onClose,
@@ -30,7 +30,7 @@ export function Dialog({
     if (dialog === null) return;
     if (open && !dialog.open) {
       dialog.showModal();
-      // The browser goes to the first button, which closes it again: whoever comes to write goes to the field.
+      // The browser focuses the first button, which is Close. Prefer the field that is marked as the first.
       dialog.querySelector<HTMLElement>("[data-first]")?.focus();
     }
     if (!open && dialog.open) dialog.close();

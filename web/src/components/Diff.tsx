@@ -1,9 +1,9 @@
-/** Differences as the gateway tells them: what changed is its decision, this only shows it. */
+/** Differences as the gateway computed them; this only displays them. */
 import type { ReactElement } from "react";
 import type { DiffChange, DiffPiece, DiffSection } from "@/api/types";
 import { VisibleText } from "./VisibleText";
 
-/** Prose: what went is struck, what came is underlined. */
+/** A text difference: removed parts are struck, added ones underlined. */
 export function TextDiff({ pieces }: { pieces: readonly DiffPiece[] }): ReactElement {
   return (
     <p className="diff-words prewrap wrap-any">
@@ -16,7 +16,7 @@ export function TextDiff({ pieces }: { pieces: readonly DiffPiece[] }): ReactEle
   );
 }
 
-/** A schema: one block a change, with the lines before and after. */
+/** A schema difference: the lines before and after. */
 export function LineDiff({ before, after }: { before: string | null; after: string | null }): ReactElement {
   const lines = (text: string | null): readonly string[] => (text === null || text === "" ? [] : text.split("\n"));
   return (
@@ -31,7 +31,7 @@ export function LineDiff({ before, after }: { before: string | null; after: stri
   );
 }
 
-/** Lines that are marked already: a patch. */
+/** A patch, whose lines are marked already. */
 export function PatchDiff({ patch }: { patch: string }): ReactElement {
   return (
     <pre className="diff-lines is-patch" tabIndex={0}>

@@ -1,11 +1,11 @@
-/** A value of JSON as a tree that opens and closes. */
+/** A JSON value as a tree with collapsible branches. */
 import { useState, type ReactElement } from "react";
 import { formatCount } from "@/lib/format";
 import { VisibleText } from "./VisibleText";
 
 const INITIAL_ENTRIES = 200;
 
-/** By JSON pointer, what is shown in place of a number that JavaScript has rounded or writes otherwise. */
+/** By JSON pointer: the text to show for a number that JavaScript rounds or writes differently. */
 type ExactNumbers = Readonly<Record<string, string>>;
 
 export function Json({ value, depth = 2, exactNumbers = {} }: { value: unknown; depth?: number; exactNumbers?: ExactNumbers }): ReactElement {
@@ -56,7 +56,7 @@ function Branch({ name, value, depth, pointer, exactNumbers }: BranchProps): Rea
   );
 }
 
-/** A name as a part of a JSON pointer (RFC 6901). */
+/** A key as a segment of a JSON pointer (RFC 6901). */
 function escapePointer(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

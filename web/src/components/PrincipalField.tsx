@@ -4,7 +4,7 @@ import { Field } from "./fields";
 
 type Principals = { readonly principals: readonly { readonly id: string }[] };
 
-/** A caller by name; the ones that the gateway knows are offered, and any other may be typed. */
+/** The name of a caller: suggests the known principals and accepts any other text. */
 export function PrincipalField({
   label = "Principal",
   value,

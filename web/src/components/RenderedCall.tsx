@@ -1,4 +1,4 @@
-/** A call as its renderer shows it. The gateway filled in the renderer's keys; here they are drawn. */
+/** A call as its renderer shows it. The gateway has filled in the renderer's configuration; this only displays it. */
 import { createElement, useRef, type ReactElement, type ReactNode } from "react";
 import type { RenderedCall as Told } from "@/api/types";
 import { parseBlocks, type Inline } from "@/lib/markdown";
@@ -118,8 +118,8 @@ function renderContent(renderer: string, config: Config): ReactNode {
   }
 }
 
-/** Only the page of an artifact runs scripts: it came with the toolset. What a tool returned is shown without them. Both
- * are in an origin of their own that reaches nothing (`/ui/frame`), and nothing that they send is listened to. */
+/** Scripts run only in a toolset's own page (an artifact); what a tool returned is shown without scripts. Both are in a
+ * sandboxed origin without access to anything (`/ui/frame`), and their messages are ignored. */
 function HtmlFrame({ html, data, allowScripts }: { html: string; data: unknown; allowScripts: boolean }): ReactElement {
   const isSent = useRef(false);
   return (
@@ -130,10 +130,10 @@ function HtmlFrame({ html, data, allowScripts }: { html: string; data: unknown; 
       referrerPolicy="no-referrer"
       src="/ui/frame"
       onLoad={(event) => {
-        // Once: what is loaded into the frame later is not what was meant.
+        // Only once: a page that the frame navigates to later must not get the data.
         if (isSent.current) return;
         isSent.current = true;
-        // An opaque origin has no name to write here.
+        // An opaque origin has no name that could be the target here.
         event.currentTarget.contentWindow?.postMessage({ html, runs: allowScripts, data: data ?? null }, "*");
       }}
     />

@@ -1,4 +1,5 @@
-/** A form from a JSON Schema; whatever it cannot show is written as JSON. It shows the faults that it is given. */
+/** A form for a JSON Schema. What it cannot show is edited as JSON. It shows the errors it is given and finds none
+ * itself. */
 import { useId, useState, type ReactElement, type ReactNode } from "react";
 import { NO_FIELD_ERRORS, fieldPath, type FieldErrors } from "@/lib/form-validation";
 import { initialValue, isSchema, fieldShape, type FieldSchema, type Schema } from "@/lib/schema";
@@ -9,12 +10,12 @@ import { Icon } from "./icons";
 
 export type FormValues = Readonly<Record<string, unknown>>;
 
-/** An argument that callers have no say in. */
+/** An argument whose value callers cannot choose. */
 export type FixedArgument = {
   readonly name: string;
-  /** What is sent, as far as it may be shown. */
+  /** The value that is sent, as far as it may be shown. */
   readonly value: string;
-  /** Who fixed it, and what comes of it. */
+  /** Who fixed it, and the effect. */
   readonly reason: string;
 };
 
@@ -28,9 +29,9 @@ export function SchemaForm({
   schema: Schema;
   value: FormValues;
   onChange: (value: FormValues) => void;
-  /** Arguments that are pinned or hidden: shown, and not to be changed here. */
+  /** Pinned or hidden arguments: shown, but read-only. */
   fixed?: readonly FixedArgument[];
-  /** What is wrong, by place. */
+  /** Error messages by field path. */
   errors?: FieldErrors;
 }): ReactElement {
   const { shape } = fieldShape(schema, schema);
@@ -48,7 +49,7 @@ export function SchemaForm({
   );
 }
 
-/** What is sent without being asked: locked, each with who fixed it. */
+/** Arguments that are filled in for the caller: read-only, each with who fixed it. */
 export function FixedFields({ fixed }: { fixed: readonly FixedArgument[] }): ReactElement {
   return (
     <>
@@ -254,7 +255,7 @@ function SchemaField({
   }
 }
 
-/** JSON as text. What cannot be read yet is kept in the field and not handed on. */
+/** JSON as text. Invalid JSON stays in the field and is not passed to `onChange`. */
 export function JsonField({
   name,
   value,
@@ -269,7 +270,7 @@ export function JsonField({
   onChange: (value: unknown) => void;
   label?: ReactNode;
   hint?: string;
-  /** What is wrong with what the JSON says. */
+  /** What is wrong with the parsed value. */
   error?: ReactNode;
   rows?: number;
 }): ReactElement {
@@ -296,7 +297,7 @@ export function JsonField({
         try {
           onChange(next.trim() === "" ? undefined : JSON.parse(next));
         } catch {
-          // Said below the field.
+          // The error is shown below the field.
         }
       }}
       onBlur={() => {

@@ -1,4 +1,4 @@
-/** What surrounds every screen: its title, and at its foot "as JSON" and "as command". */
+/** The frame of every screen: its title, and the footer with "as JSON" and "as command". */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
 import { requestText, apiUrl } from "@/api/client";
@@ -23,12 +23,12 @@ export function Screen({
   wide = true,
 }: {
   title: string;
-  /** A sentence under the title. Give it a fixed number of lines: it must not push what is below. */
+  /** A sentence under the title. Give it a fixed number of lines, so that the content below does not move. */
   lead?: ReactNode;
   actions?: ReactNode;
-  /** The route whose answer this screen shows. */
+  /** The route whose response this screen shows. */
   json: ApiSource;
-  /** The line of the CLI that does the same. */
+  /** The CLI command that does the same. */
   command: string;
   children: ReactNode;
   wide?: boolean;
@@ -36,7 +36,7 @@ export function Screen({
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${withVisibleCharacters(title, true)} · Pegboard`;
-    // Whoever came by a link starts reading at the title.
+    // After following a link, reading starts at the title.
     if (document.activeElement === null || document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
   }, [title]);
   return (

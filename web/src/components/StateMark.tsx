@@ -1,4 +1,4 @@
-/** The five states, each by a colour, a shape and a word: never by colour alone. */
+/** The five states of a tool. Each has a colour, a shape and a label, so colour is never the only sign. */
 import type { ReactElement } from "react";
 import type { Health, ToolState } from "@/api/types";
 
@@ -12,11 +12,11 @@ export const STATE_LABELS: Readonly<Record<ToolState, string>> = {
   gone: "no longer offered",
 };
 
-/** Which of the five a server's health is. */
+/** The tool state that stands for a server's health. */
 export const HEALTH_TO_STATE: Readonly<Record<Health["state"], ToolState>> = {
   up: "open",
   starting: "locked",
-  // A call wakes it, so what it has is open.
+  // A call starts it again, so its tools are open.
   asleep: "open",
   needs_sign_in: "wants",
   down: "broken",
@@ -24,7 +24,8 @@ export const HEALTH_TO_STATE: Readonly<Record<Health["state"], ToolState>> = {
   unknown: "locked",
 };
 
-/** Which of the five the gate's word to a call is: what runs is open, what waits wants a person, the rest is refused. */
+/** The tool state that stands for the gate's verdict on a call: runs → open, waits → needs a person, everything else →
+ * locked. */
 export function gateVerdictState(verdict: string): ToolState {
   if (verdict === "runs") return "open";
   return verdict === "waits" ? "wants" : "locked";
@@ -48,7 +49,7 @@ const STATE_SHAPES: Readonly<Record<ToolState, ReactElement>> = {
   ),
 };
 
-/** The mark alone; `word` beside it, or for screen readers only. */
+/** The icon of a state, with a visible label, a label for screen readers only, or none. */
 export function StateMark({ state, label = "shown" }: { state: ToolState; label?: "shown" | "unseen" | "none" }): ReactElement {
   return (
     <span className={`mark is-${state}`}>
@@ -61,7 +62,7 @@ export function StateMark({ state, label = "shown" }: { state: ToolState; label?
   );
 }
 
-/** A state with words of its own: "up since 5 min". */
+/** A state's icon with a label of its own: "up since 5 min". */
 export function StateLabel({ state, children }: { state: ToolState; children: React.ReactNode }): ReactElement {
   return (
     <span className={`mark is-${state}`}>

@@ -5,9 +5,9 @@ export type Column<T> = {
   readonly id: string;
   readonly head: ReactNode;
   readonly cell: (row: T) => ReactNode;
-  /** Numbers stand to the right. */
+  /** Right-aligned, for numbers. */
   readonly end?: boolean;
-  /** Left out where there is no room. */
+  /** Omitted on narrow screens. */
   readonly minor?: boolean;
 };
 
@@ -16,16 +16,16 @@ type TableProps<T> = {
   columns: readonly Column<T>[];
   rows: readonly T[];
   rowKey: (row: T) => Key;
-  /** A click anywhere on the row; the first cell should hold a link or a button that does the same. */
+  /** Called for a click anywhere in the row. The first cell should hold a link or button that does the same. */
   onOpen?: (row: T) => void;
   selected?: Key | null;
 };
 
-/** More rows than this are only there while they are seen. */
+/** Longer tables render only their visible rows. */
 export const MAX_PLAIN_ROWS = 100;
 const ROW_HEIGHT_PX = 57;
 
-/** A table that becomes a list of cards on a narrow page: each cell then says its head. */
+/** A table that becomes a list of cards on narrow screens, where each cell shows its column title. */
 export function Table<T>(props: TableProps<T>): ReactElement {
   const { name, columns, rows, onOpen } = props;
   const isLong = rows.length > MAX_PLAIN_ROWS;
@@ -60,7 +60,7 @@ function columnClasses<T>(column: Column<T>): string {
   return `${column.end ? "is-end" : ""} ${column.minor ? "is-minor" : ""}`;
 }
 
-/** Only the rows that are in sight, between two that take the place of the others. */
+/** The visible rows, between two rows that take the space of the others. */
 function VirtualRows<T>(props: TableProps<T>): ReactElement {
   const { rows, columns, rowKey } = props;
   const body = useRef<HTMLTableSectionElement>(null);
@@ -80,7 +80,7 @@ function VirtualRows<T>(props: TableProps<T>): ReactElement {
     getItemKey: (at) => rowKey(rows[at] as T),
     overscan: 10,
     scrollMargin: top,
-    // On a narrow page rows are cards, with room between them.
+    // On narrow screens rows are cards with a margin.
     measureElement: (row) => row.getBoundingClientRect().height + Number.parseFloat(getComputedStyle(row).marginBottom),
   });
   const visible = list.getVirtualItems();

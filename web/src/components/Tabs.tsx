@@ -2,7 +2,7 @@ import { useId, useRef, type ReactElement, type ReactNode } from "react";
 
 export type Tab<T extends string> = { readonly id: T; readonly label: ReactNode; readonly count?: number };
 
-/** Tabs by arrow keys. The chosen one belongs into the address: `useParam("tab", "why")`. */
+/** Tabs with arrow key navigation. Keep the selected tab in the URL: `useParam("tab", "why")`. */
 export function Tabs<T extends string>({
   name,
   tabs,

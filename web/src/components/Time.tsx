@@ -20,7 +20,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** "5 min ago" or, of what has been so since then, "for 5 min"; kept true, with the moment in full as its title. */
+/** "5 min ago", or with `elapsed` "for 5 min". It updates itself and has the full date as its title. */
 export function Time({ at, elapsed = false }: { at: string | null | undefined; elapsed?: boolean }): ReactElement {
   const currentTime = useSyncExternalStore(subscribe, () => now);
   if (at === null || at === undefined) return <span className="quiet">never</span>;

@@ -1,4 +1,4 @@
-/** A tool on the wall: a tag in its outline. */
+/** A tool on the board, as a button. */
 import { memo, type ReactElement } from "react";
 import type { ToolCard as Told } from "@/api/types";
 import { Icon, providerIcon } from "./icons";
@@ -6,12 +6,12 @@ import { STATE_LABELS, StateMark } from "./StateMark";
 
 export type ToolCardButtonProps = {
   readonly tool: Pick<Told, "id" | "name" | "state" | "provider" | "overridden">;
-  /** Chosen, for what is done to many. */
+  /** Selected for an action on several tools. */
   readonly selected?: boolean;
-  /** The same tool is looked at elsewhere on the wall. */
+  /** Another card of the same tool has its details open. */
   readonly highlighted?: boolean;
   readonly tabIndex?: number;
-  /** The id of what says more of it. */
+  /** The id of the element with its details. */
   readonly describedBy?: string;
 };
 

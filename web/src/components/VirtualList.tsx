@@ -1,7 +1,7 @@
 import { useVirtualizer, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useRef, useState, type Key, type ReactElement, type ReactNode } from "react";
 
-/** A long list in a box of its own: only what is seen is there. Rows are as high as `height` says. */
+/** A long list in its own scroll container: only visible rows are rendered. `height` gives the height of each row. */
 export function VirtualList<T>({
   name,
   rows,
@@ -46,7 +46,7 @@ export function VirtualList<T>({
   );
 }
 
-/** The same for a list that is the page itself and scrolls with it. */
+/** The same for a list that scrolls with the page. */
 export function VirtualPage<T>({
   rows,
   rowKey,
@@ -78,7 +78,7 @@ export function VirtualPage<T>({
     overscan: 6,
     scrollMargin: top,
   });
-  // Heights follow from the rows; measured ones of other rows would be kept otherwise.
+  // Heights depend on the rows, so measurements of earlier rows must not be reused.
   useLayoutEffect(() => list.measure(), [list, rows]);
   return (
     <div ref={box} className={`virtual-page ${className}`} style={{ height: list.getTotalSize() }}>

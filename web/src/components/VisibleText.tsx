@@ -1,4 +1,4 @@
-/** Somebody else's words as they are: what could not be seen, or would turn the others round, is shown by its name. */
+/** Text from outside: a character that is invisible or changes the text direction is shown by its code point. */
 import type { ReactElement } from "react";
 import { textRuns } from "@/lib/visible-text";
 

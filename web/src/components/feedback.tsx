@@ -1,4 +1,4 @@
-/** What a screen shows while it has nothing to show: the first step, a wait, or trouble in words. */
+/** What a screen shows when there is no data to show: an empty state, a placeholder or an error. */
 import type { ReactElement, ReactNode } from "react";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Problem, errorMessage } from "@/api/problem";
@@ -14,7 +14,7 @@ export function EmptyState({
   icon?: IconName;
   title: string;
   children?: ReactNode;
-  /** The first step's button. */
+  /** A button for the first step. */
   action?: ReactNode;
 }): ReactElement {
   return (
@@ -29,7 +29,7 @@ export function EmptyState({
   );
 }
 
-/** Bars where text will be, of the same size, so that nothing moves when it comes. */
+/** Placeholder bars with the size of the text, so that nothing moves when it loads. */
 export function Skeleton({ lines = 3, height = 20 }: { lines?: number; height?: number }): ReactElement {
   return (
     <div className="skeleton" aria-hidden="true">
@@ -65,14 +65,14 @@ export function ErrorMessage({ error, onRetry }: { error: unknown; onRetry?: () 
   );
 }
 
-/** An answer in its three conditions. */
+/** A query's data, its error, or a placeholder while it loads. */
 export function QueryResult<T>({
   query,
   placeholder,
   children,
 }: {
   query: UseQueryResult<T, Problem>;
-  /** Of the same size as what comes. */
+  /** As large as the content, so that nothing moves. */
   placeholder?: ReactNode;
   children: (data: T) => ReactNode;
 }): ReactElement {
@@ -86,7 +86,7 @@ export function QueryResult<T>({
   );
 }
 
-/** Something that everybody on this screen should know. */
+/** A message for everybody on this screen. */
 export function Notice({
   tone = "plain",
   children,

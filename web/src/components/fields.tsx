@@ -1,4 +1,4 @@
-/** What people write into: every control has a label, and an error or a word of advice is tied to it. */
+/** Form controls. Every control has a label, and its error or hint is linked to it. */
 import {
   useId,
   type InputHTMLAttributes,
@@ -12,10 +12,10 @@ import { Icon } from "./icons";
 
 type FieldProps = {
   readonly label: ReactNode;
-  /** Said below, when there is no error. */
+  /** Shown below, if there is no error. */
   readonly hint?: ReactNode;
   readonly error?: ReactNode;
-  /** The label is there for screen readers only. */
+  /** The label is for screen readers only. */
   readonly hideLabel?: boolean;
 };
 
@@ -149,7 +149,7 @@ export function Select({
   );
 }
 
-/** What is looked for: with a drawing, and cleared by Escape. */
+/** A search field with an icon; Escape clears it. */
 export function SearchField({
   label,
   value,
@@ -191,7 +191,7 @@ export function SearchField({
   );
 }
 
-/** On or off, said at once: a switch. */
+/** A switch that takes effect at once. */
 export function Switch({
   label,
   checked,

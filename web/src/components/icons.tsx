@@ -1,4 +1,4 @@
-/** Small drawings, one stroke wide, in the colour of the text beside them. They say nothing to a screen reader. */
+/** Line icons in the colour of the text. They are hidden from screen readers. */
 import type { ReactElement } from "react";
 
 const ICON_PATHS = {
@@ -49,7 +49,7 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }): Re
   );
 }
 
-/** Where a tool comes from, by the kind of its provider. */
+/** The icon of a provider, by its kind. */
 export function providerIcon(kind: string): IconName {
   if (kind.startsWith("mcp") || kind === "server") return "plug";
   if (kind.startsWith("python")) return "python";

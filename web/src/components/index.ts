@@ -1,4 +1,4 @@
-/** Everything a screen is built of. */
+/** Every component that screens use. */
 export * from "./Button";
 export * from "./Chip";
 export * from "./Code";

@@ -1,11 +1,11 @@
-/** Small plots in SVG. Each has a name and says its numbers to a screen reader; hovering shows one point. */
+/** Small SVG plots. Each has an accessible name with its numbers; hovering shows one point. */
 import { useId, useLayoutEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
 import { formatNumber } from "@/lib/format";
 
 export type BarPart = { readonly id: string; readonly label: string; readonly value: number; readonly tone: Tone };
 export type Tone = "open" | "locked" | "wants" | "broken" | "gone" | "plot-1" | "plot-2" | "plot-3" | "plot-4" | "plot-5" | "plot-6";
 
-/** Parts of a whole, side by side, with a legend in words. */
+/** Parts of a total side by side, with a legend. */
 export function StackedBar({
   name,
   parts,
@@ -15,7 +15,7 @@ export function StackedBar({
 }: {
   name: string;
   parts: readonly BarPart[];
-  /** The whole, if the parts do not fill it. */
+  /** The total, if the parts do not fill it. */
   total?: number;
   legend?: boolean;
   format?: (value: number) => string;
@@ -51,7 +51,7 @@ export function StackedBar({
   );
 }
 
-/** A line without axes, as high as the text beside it. */
+/** A line without axes, as high as a line of text. */
 export function Sparkline({ name, values, width = 96, height = 24 }: { name: string; values: readonly number[]; width?: number; height?: number }): ReactElement {
   const max = Math.max(...values, 1e-9);
   const step = values.length > 1 ? width / (values.length - 1) : width;
@@ -84,7 +84,7 @@ function useWidth(): readonly [React.RefObject<HTMLDivElement | null>, number] {
   return [box, width];
 }
 
-/** A round number at or above the largest value: 1, 2 or 5 times a power of ten. */
+/** The next round number: 1, 2 or 5 times a power of ten. */
 export function roundUpAxis(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -94,7 +94,7 @@ export function roundUpAxis(value: number): number {
 
 type PlotProps = {
   readonly name: string;
-  /** One label a bucket. */
+  /** One label per bucket. */
   readonly labels: readonly string[];
   readonly format?: (value: number) => string;
   readonly height?: number;
@@ -230,7 +230,7 @@ function linePath(values: PlotSeries["values"], x: (at: number) => number, y: (v
   return path;
 }
 
-/** Values without another beside them: no line goes through them, so they are dots. */
+/** Values without a neighbour: no line goes through them, so they are drawn as dots. */
 export function isolatedPoints(values: PlotSeries["values"]): readonly (readonly [number, number])[] {
   return values.flatMap((value, at) => {
     const isIsolated = value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null;
@@ -246,7 +246,7 @@ function bandPath(low: PlotSeries, high: PlotSeries, x: (at: number) => number, 
   return `M${above.join("L")}L${below.join("L")}Z`;
 }
 
-/** Columns over time, each of several parts. */
+/** Stacked columns over time. */
 export function ColumnPlot({ series, ...plot }: PlotProps & { series: readonly PlotSeries[] }): ReactElement {
   const id = useId();
   const format = plot.format ?? formatNumber;

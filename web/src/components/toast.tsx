@@ -1,4 +1,4 @@
-/** Short words at the edge of the page, and the one about somebody else's decision. */
+/** Toasts, and the dialog for a change that was rejected because of someone else's decision. */
 import { useSyncExternalStore, type ReactElement } from "react";
 import type { Problem } from "@/api/problem";
 import { Button, IconButton } from "./Button";
@@ -25,7 +25,7 @@ function dismiss(id: number): void {
 export function toast(text: string, tone: Tone = "open"): void {
   const id = ++lastId;
   setState({ ...state, messages: [...state.messages.slice(-3), { id, text, tone }] });
-  // A problem stays until it was read.
+  // An error stays until it is dismissed.
   if (tone !== "broken") setTimeout(() => dismiss(id), 6000);
 }
 
@@ -33,7 +33,7 @@ export function showStaleDialog(problem: Problem): void {
   setState({ ...state, staleProblem: problem });
 }
 
-/** Where they are shown: once, in the shell. `onLookAgain` asks for everything anew. */
+/** Renders toasts and the dialog; used once, in the shell. `onRefresh` reloads everything. */
 export function Toasts({ onRefresh }: { onRefresh: () => void }): ReactElement {
   const { messages: words, staleProblem: stale } = useSyncExternalStore(
     (listener) => {

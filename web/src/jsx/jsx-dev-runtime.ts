@@ -1,4 +1,4 @@
-/** The same as `jsx-runtime`, while developing. */
+/** The same as `jsx-runtime`, for development. */
 import { Fragment, jsxDEV as make, type JSX } from "react/jsx-dev-runtime";
 import { withVisibleText } from "./visible-text";
 

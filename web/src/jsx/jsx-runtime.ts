@@ -1,5 +1,5 @@
-/** Elements as React makes them, but no text of theirs holds a character that cannot be seen: names and words that servers,
- * tools and callers chose stand on every screen, and here none of those places is forgotten. */
+/** React's JSX runtime, which in addition makes invisible characters in texts visible. Names and descriptions of
+ * servers, tools and callers are on every screen, and here none of those places can be forgotten. */
 import { Fragment, jsx as make, jsxs as makeSeveral, type JSX } from "react/jsx-runtime";
 import { withVisibleText } from "./visible-text";
 

@@ -1,4 +1,4 @@
-/** Onto the clipboard, also where the page came over plain HTTP: browsers give the clipboard to secure pages only. */
+/** Copies text to the clipboard, also on plain HTTP, where browsers do not offer the clipboard API. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     if (window.isSecureContext) {
@@ -6,12 +6,12 @@ export async function copyText(text: string): Promise<boolean> {
       return true;
     }
   } catch {
-    // Forbidden by a policy or a person: the old way may still go.
+    // Denied by a policy or the person: the older way may still work.
   }
   return copyBySelection(text);
 }
 
-/** The text is marked for a moment in a box nobody sees, and copied as a person would. */
+/** Selects the text in an invisible text area and runs the browser's copy command. */
 function copyBySelection(text: string): boolean {
   const previousFocus = document.activeElement;
   const box = document.createElement("textarea");
@@ -19,7 +19,7 @@ function copyBySelection(text: string): boolean {
   box.readOnly = true;
   box.setAttribute("aria-hidden", "true");
   box.className = "unseen";
-  // Within the dialog that is open, if one is: nothing outside of it takes the focus.
+  // Inside the open dialog, if there is one: nothing outside of it can be focused.
   (previousFocus?.closest("dialog") ?? document.body).append(box);
   box.select();
   try {

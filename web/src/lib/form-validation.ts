@@ -1,8 +1,7 @@
-/** What a form can say of its own values before they are sent: what is missing, and what is of another kind than its place.
- * The gateway checks all of it again, and more. */
+/** Checks a form before it is sent: missing values and wrong types. The gateway checks these again, and more. */
 import { isSchema, fieldShape, type Schema } from "./schema";
 
-/** By place: the names and numbers that lead there, with strokes between them. */
+/** By field path: names and indices, joined with "/". */
 export type FieldErrors = ReadonlyMap<string, string>;
 
 export const NO_FIELD_ERRORS: FieldErrors = new Map();
@@ -11,7 +10,7 @@ export function fieldPath(parent: string, name: string | number): string {
   return parent === "" ? String(name) : `${parent}/${name}`;
 }
 
-/** With what the form shows without anybody having touched it: a switch that is off, the only choice, a group. */
+/** Adds the values that a form shows without any input: a switch that is off, the only option, an object. */
 export function withImplicitValues(schema: Schema, root: Schema, value: unknown, depth = 0): unknown {
   const { shape } = fieldShape(schema, root, depth);
   if (shape.kind !== "object" || (value !== undefined && !isSchema(value))) return value;
@@ -28,7 +27,7 @@ export function withImplicitValues(schema: Schema, root: Schema, value: unknown,
   return { ...current, ...implicit };
 }
 
-/** `inForm` is a form, where an empty field says nothing; in JSON an empty text is one. */
+/** In a form an empty field means no value; in JSON (`inForm` is false) an empty string is one. */
 export function validateForm(schema: Schema, root: Schema, value: unknown, inForm: boolean): FieldErrors {
   const errors = new Map<string, string>();
   validateField(schema, root, value, inForm, "", 0, errors);

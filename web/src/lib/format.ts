@@ -1,4 +1,4 @@
-/** Numbers and times in words, the same on every screen. */
+/** Formats numbers and times, the same on every screen. */
 
 const NUMBER_FORMAT = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const COMPACT_FORMAT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
@@ -8,7 +8,7 @@ export function formatNumber(value: number): string {
   return NUMBER_FORMAT.format(value);
 }
 
-/** 6200 as "6.2K", where there is no room. */
+/** 6200 as "6.2K", for narrow places. */
 export function formatCompactNumber(value: number): string {
   return COMPACT_FORMAT.format(value);
 }
@@ -46,7 +46,7 @@ const TIME_UNITS: readonly (readonly [number, string])[] = [
   [7, "d"],
 ];
 
-/** How long ago or until then: "just now", "12 s ago", "in 5 min"; from a week on, the day. */
+/** The time since or until a date: "just now", "12 s ago", "in 5 min"; from a week on, the day. */
 export function formatRelativeTime(date: string | number | Date, now: number = Date.now()): string {
   const timestamp = new Date(date).getTime();
   if (Number.isNaN(timestamp)) return String(date);
@@ -60,14 +60,14 @@ export function formatRelativeTime(date: string | number | Date, now: number = D
   return new Date(timestamp).toLocaleDateString("en", { year: "numeric", month: "short", day: "numeric" });
 }
 
-/** How long it has been so: "for 12 s", "for 5 min"; from a week on, since which day. */
+/** How long something has lasted: "for 12 s", "for 5 min"; from a week on, since which day. */
 export function formatElapsedTime(date: string | number | Date, now: number = Date.now()): string {
   const relative = formatRelativeTime(date, Math.max(now, new Date(date).getTime()));
   if (relative === "just now") return "for a moment";
   return relative.endsWith(" ago") ? `for ${relative.slice(0, -4)}` : `since ${relative}`;
 }
 
-/** The moment in full, as a title. */
+/** The full date and time, for titles. */
 export function formatDateTime(value: string | number | Date): string {
   const date = new Date(value);
   return Number.isNaN(date.getTime())
@@ -75,7 +75,7 @@ export function formatDateTime(value: string | number | Date): string {
     : date.toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" });
 }
 
-/** The day alone, in UTC: "2026-12-18". */
+/** The day in UTC: "2026-12-18". */
 export function formatDay(value: string): string {
   const date = new Date(value);
   return Number.isNaN(date.getTime()) ? value : date.toISOString().slice(0, 10);
@@ -87,12 +87,12 @@ export function formatList(items: readonly string[]): string {
   return `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
 }
 
-/** A word for a shell: as it is, or in single quotes. */
+/** An argument for a shell: as it is, or in single quotes. */
 export function shellQuote(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** One line for a shell from words; what is undefined or empty is left out. */
+/** A command line for a shell. Arguments that are undefined, false or empty are left out. */
 export function shellCommand(...words: readonly (string | number | false | null | undefined)[]): string {
   return words
     .filter((word) => word !== undefined && word !== null && word !== false && word !== "")

@@ -1,4 +1,4 @@
-/** The plain part of Markdown as a tree: what results of tools are written in. No HTML passes. */
+/** Parses the simple part of Markdown that results of tools use. HTML is not passed through. */
 
 export type Inline =
   | { readonly kind: "text" | "code" | "strong" | "emphasis"; readonly text: string }

@@ -1,4 +1,4 @@
-/** Where the page is: a path under /ui and what stands behind the question mark. The address holds every filter. */
+/** The router: a path under /ui and the query. All filters are in the URL. */
 import { useCallback, useSyncExternalStore } from "react";
 
 export const BASE_PATH = "/ui";
@@ -21,7 +21,7 @@ function setLocation(location: RouteLocation): void {
   for (const listener of listeners) listener();
 }
 
-/** The query as it stands in an address: without what is empty, lists as one name several times. */
+/** A query string without empty values; a list becomes one parameter several times. */
 export function queryString(query: Query | URLSearchParams): string {
   if (query instanceof URLSearchParams) return query.size ? `?${query}` : "";
   const params = new URLSearchParams();
@@ -33,7 +33,7 @@ export function queryString(query: Query | URLSearchParams): string {
   return params.size ? `?${params}` : "";
 }
 
-/** The address of a place: `address("/tool", { id })`. */
+/** The URL of a screen: `pageUrl("/tool", { id })`. */
 export function pageUrl(path: string, query: Query | URLSearchParams = {}): string {
   return `${BASE_PATH}${path}${queryString(query)}`;
 }
@@ -45,7 +45,7 @@ function flush(): void {
   history.replaceState(history.state, "", pageUrl(currentLocation.path, currentLocation.query));
 }
 
-/** Go to a place; it becomes an entry of the history unless it `replaces` the one that is there. */
+/** Navigates to a screen. It adds a history entry, or replaces the current one with `replace`. */
 export function navigate(path: string, query: Query | URLSearchParams = {}, replace = false): void {
   flush();
   const url = pageUrl(path, query);
@@ -55,12 +55,12 @@ export function navigate(path: string, query: Query | URLSearchParams = {}, repl
 }
 
 const HISTORY_WINDOW_MS = 10_000;
-/** So often within it the address is written at once. Browsers bound how often it may change: some at 100 in 30 s. */
+/** Up to this many writes per window go to the URL at once. Browsers limit them, some to 100 in 30 s. */
 const MAX_WRITES_PER_WINDOW = 30;
 let recentWrites: readonly number[] = [];
 
-/** Change what stands behind the question mark. Page and address follow at once, so that a reload finds both; who types
- * on and on has the address a moment later. */
+/** Changes the query. The page and the URL update at once, so that a reload finds both; during fast typing the URL
+ * follows a moment later. */
 export function updateQuery(change: (query: URLSearchParams) => void): void {
   const query = new URLSearchParams(currentLocation.query);
   change(query);
@@ -88,7 +88,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Where the page is now, for what runs later than the render that planned it. */
+/** The current location, for callbacks that run later than the render that created them. */
 export function getLocation(): RouteLocation {
   return currentLocation;
 }
@@ -101,7 +101,7 @@ export function usePath(): string {
   return useSyncExternalStore(subscribe, () => currentLocation.path);
 }
 
-/** One parameter of the address, and how to change it. What equals the fallback is not written. */
+/** One query parameter and its setter. The fallback value is not written to the URL. */
 export function useParam(name: string, fallback = ""): readonly [string, (value: string) => void] {
   const value = useSyncExternalStore(subscribe, () => currentLocation.query.get(name) ?? fallback);
   const set = useCallback(
@@ -129,7 +129,7 @@ export function useListParam(name: string): readonly [readonly string[], (value:
   return [text === "" ? [] : text.split("\n"), set];
 }
 
-/** Yes or no: `?follow=1`. */
+/** A boolean parameter: `?follow=1`. */
 export function useFlagParam(name: string): readonly [boolean, (value: boolean) => void] {
   const [value, set] = useParam(name);
   return [value !== "", useCallback((next: boolean) => set(next ? "1" : ""), [set])];

@@ -1,4 +1,4 @@
-/** What a JSON Schema means for a form: one kind a place, and `raw` for whatever a form cannot show. */
+/** Which form control fits a JSON Schema; `raw` if none does. */
 
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -17,7 +17,7 @@ export function isSchema(value: unknown): value is Schema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The schema that a local reference names; itself where there is none, nothing where it leads nowhere. */
+/** Resolves a local $ref; the schema itself if it has none, null if the target is missing. */
 export function resolveReference(schema: Schema, root: Schema, steps = 0): Schema | null {
   const reference = schema["$ref"];
   if (typeof reference !== "string") return schema;
@@ -32,7 +32,7 @@ export function resolveReference(schema: Schema, root: Schema, steps = 0): Schem
   return resolveReference({ ...target, ...siblings }, root, steps + 1);
 }
 
-/** Without the null that many a schema allows beside what it means. */
+/** The schema without `null` as one of its types. */
 export function withoutNull(schema: Schema): { readonly schema: Schema; readonly nullable: boolean } {
   const type = schema["type"];
   if (Array.isArray(type) && type.includes("null")) {
@@ -87,7 +87,7 @@ export function fieldShape(original: Schema, root: Schema, depth = 0): { readonl
   }
 }
 
-/** What a form begins with: what the schema says is usual, and what is required with an empty value. */
+/** The initial value of a form: the default, or empty values for what is required. */
 export function initialValue(original: Schema, root: Schema, depth = 0): unknown {
   const { shape, nullable, schema } = fieldShape(original, root, depth);
   if ("default" in schema) return schema["default"];

@@ -1,4 +1,4 @@
-/** Finding among thousands while somebody types: what is compared was made lower case once, and before. */
+/** Text search in thousands of items while somebody types. The texts are lower-cased once, in advance. */
 
 export type TextIndex<T> = readonly { readonly item: T; readonly text: string }[];
 
@@ -6,7 +6,7 @@ export function buildTextIndex<T>(items: readonly T[], textOf: (item: T) => stri
   return items.map((item) => ({ item, text: textOf(item).toLowerCase() }));
 }
 
-/** Those with every word that was typed, in the order they had; whoever begins with the first word comes first. */
+/** Items with every word of the query, in their order; those that start with the first word come first. */
 export function searchRanked<T>(index: TextIndex<T>, query: string): readonly T[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const first = words[0];
@@ -20,7 +20,7 @@ export function searchRanked<T>(index: TextIndex<T>, query: string): readonly T[
   return [...prefixMatches, ...others];
 }
 
-/** The same without reordering: for what has a place on the page. */
+/** The same without reordering, for items with a fixed position. */
 export function searchInOrder<T>(index: TextIndex<T>, query: string): readonly T[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return index.map(({ item }) => item);

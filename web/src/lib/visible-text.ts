@@ -1,10 +1,10 @@
-/** Characters that draw nothing, or that draw others elsewhere: what a person reads must be what is there. Which those are
- * is told by `core/characters.py`, from which the build writes `characters.ts`. */
+/** Makes invisible and direction-changing characters visible. Which characters those are is defined in
+ * `core/characters.py`, from which the build writes `characters.ts`. */
 import { NAMES, PROSE, STRICT } from "./characters";
 
 export interface TextRun {
   readonly text: string;
-  /** Whether the text is the name of a character that cannot be seen. */
+  /** Whether the text is the code point of an invisible character. */
   readonly hidden: boolean;
 }
 
@@ -12,9 +12,9 @@ function codePointName(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** The text in runs: as it is, and by name what would not be seen. In prose, emoji and scripts that are written with joiners
- * are left alone; strictly, which is for names and for what a person decides on, nothing is. Of a line that stands `alone`, spaces
- * at either end are shown too. */
+/** Splits a text into runs: visible text as it is, invisible characters by code point. Prose keeps emoji and scripts
+ * that need joiners; with `strict`, for names and for what a person decides on, nothing is kept. In a `standalone`
+ * line, spaces at either end are shown as well. */
 export function textRuns(text: string, strict = false, standalone = strict): readonly TextRun[] {
   const result: TextRun[] = [];
   let position = 0;
@@ -28,7 +28,7 @@ export function textRuns(text: string, strict = false, standalone = strict): rea
   return result;
 }
 
-/** The same in one text, where no marks can be set: `[U+202E]`. */
+/** The same as one string, where no markup is possible: `[U+202E]`. */
 export function withVisibleCharacters(text: string, strict = false, standalone = strict): string {
   return textRuns(text, strict, standalone)
     .map((run) => (run.hidden ? `[${run.text}]` : run.text))

@@ -38,7 +38,7 @@ function SessionGate(): ReactElement {
   );
 }
 
-/** Over everything, and hiding it: what was written beneath stays, for when the same person is back. */
+/** A full-screen dialog. The page beneath keeps its state for when the same person signs in again. */
 function SignInAgainDialog({ reason }: { reason: string }): ReactElement {
   const box = useRef<HTMLDialogElement>(null);
   const showDialog = (): void => {

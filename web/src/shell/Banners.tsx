@@ -1,11 +1,11 @@
-/** What everybody should know on every screen, in the gateway's words: it is away, its file is broken, its store is. */
+/** Notices for every screen, in the gateway's words: it is unreachable, its configuration is broken, its store is down. */
 import type { ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import { UNREACHABLE_MESSAGE } from "@/api/problem";
 import type { Status } from "@/api/types";
 import { Notice, Time } from "@/components";
 
-/** Subjects of notices about settings that do not do what they say. */
+/** Subjects of notices about settings that have no effect. */
 const BROKEN_SUBJECTS = new Set(["configuration", "unknown_names"]);
 
 export function Banners({ gatewayUnreachable }: { gatewayUnreachable: boolean }): ReactElement | null {

@@ -1,7 +1,7 @@
 import { Component, Suspense, type ComponentType, type LazyExoticComponent, type ReactElement, type ReactNode } from "react";
 import { Skeleton, ErrorMessage } from "@/components";
 
-/** A screen that fell over says so, and the rail goes on. */
+/** Shows the error of a screen that crashed; the navigation keeps working. */
 class ErrorBoundary extends Component<{ children: ReactNode }, { error: unknown }> {
   override state: { error: unknown } = { error: null };
 

@@ -1,4 +1,4 @@
-/** Ctrl-K: any tool, server or screen by a few letters. */
+/** The command palette (Ctrl-K): finds tools, servers and screens. */
 import { useEffect, useId, useMemo, useRef, useState, type ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import type { Servers, ToolList } from "@/api/types";

@@ -1,4 +1,4 @@
-/** Around every screen: the rail with its nine names, the palette, and words at the edge. */
+/** The frame around all screens: navigation, command palette and toasts. */
 import { useEffect, useState, type ReactElement } from "react";
 import { invalidate } from "@/api/queries";
 import { useGatewayUnreachable } from "@/api/connection-status";
@@ -20,7 +20,7 @@ const CONNECTION_LABELS = {
   lost: "the gateway does not answer; trying again",
 } as const;
 
-/** At the foot of a narrow page there is room for four and the rest. */
+/** The narrow navigation bar has room for these four and a menu. */
 const PRIMARY_PATHS = new Set(["/", "/servers", "/approvals", "/activity"]);
 
 export function Shell({ session, signedIn }: { session: Session; signedIn: boolean }): ReactElement {

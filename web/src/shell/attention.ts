@@ -1,4 +1,4 @@
-/** How many things of each screen wait for a person, as the gateway counts them. */
+/** How many items of each screen wait for a person, as the gateway counts them. */
 import { useApiQuery } from "@/api/queries";
 import type { Servers, Status } from "@/api/types";
 

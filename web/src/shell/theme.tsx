@@ -19,11 +19,11 @@ function applyTheme(theme: Theme): void {
     if (theme === "system") localStorage.removeItem(STORAGE_KEY);
     else localStorage.setItem(STORAGE_KEY, theme);
   } catch {
-    // It holds for this page then.
+    // Without local storage it applies to this page only.
   }
 }
 
-/** The theme of the system, or light, or dark: one after the other. */
+/** Cycles through system, light and dark. */
 export function ThemeButton(): ReactElement {
   const [theme, setTheme] = useState(currentTheme);
   return (

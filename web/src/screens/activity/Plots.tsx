@@ -1,4 +1,4 @@
-/** What happened in numbers: calls a minute, how long they took, how they ended, what they weighed, and what was saved. */
+/** Charts of the activity: calls per minute, durations, outcomes, sizes, and tokens saved. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useRef, type ReactElement } from "react";
 import { request } from "@/api/client";
@@ -19,7 +19,7 @@ export const WINDOWS = [
 export const DEFAULT_WINDOW = "3600";
 const REFRESH_DELAY_MS = 2000;
 
-/** Asked again when something came, but not for every call: a busy gateway has hundreds a second. */
+/** Refetched after new records, but not for each one: a busy gateway has hundreds a second. */
 function useSummary(query: Query, revision: number): ReturnType<typeof useQuery<ActivitySummary, Problem>> {
   const result = useQuery<ActivitySummary, Problem>({
     queryKey: [[], "/activity/summary", queryString(query)],

@@ -1,4 +1,4 @@
-/** One record in full, beside the list: where its time went, what went in and out, and what would be decided now. */
+/** One record in full: its timeline, arguments and result, and how the call would be decided now. */
 import { useState, type ReactElement, type ReactNode } from "react";
 import { useApiQuery } from "@/api/queries";
 import { request } from "@/api/client";
@@ -11,7 +11,7 @@ import { formatOutcome, parseRecorded } from "./outcomes";
 import { isCall, recordName, openRecord } from "./RecordRow";
 import type { ActivityPage, ActivityRecord, ActivityRecordDetails } from "./types";
 
-/** By its number, `?open=12`, or by the id of its call, `?call=…`. */
+/** By record number, `?open=12`, or by call id, `?call=…`. */
 export function RecordDrawer(): ReactElement | null {
   const [open] = useParam("open");
   const [call] = useParam("call");
@@ -204,7 +204,7 @@ function RecordedPayload({
   );
 }
 
-/** The recorded result as the tool's renderer shows it now. Only on request: a page of a toolset runs then. */
+/** The recorded result in the tool's renderer. Only on request, because a page of a toolset runs then. */
 function RenderedResult({ record }: { record: ActivityRecordDetails }): ReactElement | null {
   const [shown, setShown] = useState<{ readonly rendered: RenderedCall | null } | { readonly error: unknown } | null>(null);
   const result = record.result === null ? null : parseObject(record.result);

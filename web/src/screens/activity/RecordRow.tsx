@@ -5,7 +5,7 @@ import { StateLabel, Tag, Time } from "@/components";
 import { formatOutcome } from "./outcomes";
 import type { ActivityRecord } from "./types";
 
-/** Opens a record beside the list, by the address. */
+/** Opens a record in the drawer, by the URL. */
 export function openRecord(id: number | null): void {
   updateQuery((query) => {
     query.delete("call");
@@ -18,7 +18,7 @@ export function isCall(record: ActivityRecord): boolean {
   return record.kind === "call" || record.kind === "refusal";
 }
 
-/** What a record is about, in one word. */
+/** A short name for the record's subject. */
 export function recordName(record: ActivityRecord): string {
   return record.name ?? record.about ?? record.kind;
 }

@@ -1,4 +1,4 @@
-/** What narrows the list, as the address holds it and as the routes take it. */
+/** The filters of the list: in the URL, and as query parameters of the API. */
 import { updateQuery, useParam, type Query } from "@/lib/router";
 import { shellCommand } from "@/lib/format";
 
@@ -12,7 +12,7 @@ export type Filters = Readonly<Record<FilterName, string>> & {
   readonly command: string;
 };
 
-/** Milliseconds as somebody types them, or nothing while they are no number. */
+/** Milliseconds as a person types them; undefined if that is not a number. */
 export function parseMilliseconds(text: string): number | undefined {
   const value = Number(text.trim().replace(",", "."));
   return text.trim() === "" || !Number.isFinite(value) || value < 0 ? undefined : value;
@@ -29,7 +29,7 @@ export function toQuery(values: Readonly<Record<FilterName, string>>): Query {
   };
 }
 
-/** The words of a command for what a query narrows. */
+/** The same filters as options of the CLI. */
 export function toCommandOptions(query: Query): readonly string[] {
   const optionNames: Readonly<Record<string, string>> = { slowerThan: "slower-than" };
   return Object.entries(query).flatMap(([name, value]) =>

@@ -122,7 +122,7 @@ function rowHeight(record: ActivityRecord): number {
 
 function RecordList({ records, filters }: { records: Records; filters: Filters }): ReactElement {
   const [openId] = useParam("open");
-  // While other filters are asked for, what was there stays.
+  // The previous rows stay while other filters load.
   const lastRows = useRef<readonly ActivityRecord[] | undefined>(undefined);
   if (records.rows !== undefined) lastRows.current = records.rows;
   const rows = records.rows ?? lastRows.current;

@@ -1,4 +1,4 @@
-/** The records that fit, the newest first: pages into the past, and before them whatever came since, as it comes. */
+/** The matching records, the newest first: pages of older ones, and new ones as they are written. */
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { request } from "@/api/client";
 import type { Problem } from "@/api/problem";
@@ -19,12 +19,12 @@ export type Records = {
   readonly hasOlder: boolean;
   readonly loadOlder: () => void;
   readonly isLoadingOlder: boolean;
-  /** Another number each time something came. */
+  /** Changes when new records arrive. */
   readonly revision: number;
 };
 
 async function fetchPage(query: Query, before: number | null, signal: AbortSignal): Promise<ActivityPage> {
-  // Where little fits among many records, a part may be empty though there are more.
+  // With few matches among many records a page may be empty although there are more.
   let cursor = before;
   for (let step = 0; ; step += 1) {
     const response = await request<ActivityPage>("/activity", { query: { ...query, limit: PAGE_SIZE, before: cursor }, signal });
@@ -40,7 +40,7 @@ export function useRecords(query: Query): Records {
     queryKey: [[], "/activity", text],
     queryFn: async ({ pageParam, signal }) => {
       const latest = pageParam === null ? (await request<{ latest: number }>("/activity/latest", { signal })).latest : 0;
-      // What is written between the two questions is told twice, and shown once.
+      // A record that is written between the two requests is returned twice and shown once.
       return { ...(await fetchPage(query, pageParam, signal)), latest };
     },
     initialPageParam: null,
@@ -53,7 +53,7 @@ export function useRecords(query: Query): Records {
   const newerKey = [["activity"], "/activity/after", text, latestAtStart];
   const newer = useQuery<NewerRecords, Problem>({
     queryKey: newerKey,
-    // Each part is kept as it comes: on a busy gateway the next bell rings before all is read, and asks anew.
+    // Each page is stored at once: on a busy gateway the next event restarts this before all pages are read.
     queryFn: async () => {
       const cached = (): NewerRecords => client.getQueryData<NewerRecords>(newerKey) ?? { rows: [], after: latestAtStart ?? 0 };
       for (let step = 0; step < MAX_REQUESTS; step += 1) {

@@ -1,4 +1,4 @@
-/** What the routes about activity answer. */
+/** Response types of the activity routes. */
 import type { components } from "@/api/schema";
 
 type Schemas = components["schemas"];

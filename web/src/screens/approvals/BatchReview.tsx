@@ -1,4 +1,4 @@
-/** All that waits of one provider, to be read to the end; only then it can be approved at once. */
+/** All waiting tools of one provider. They can be approved at once after reading to the end. */
 import { useEffect, useRef, useState, type ReactElement } from "react";
 import { useApiQuery, useApiMutation } from "@/api/queries";
 import { useHasScope } from "@/api/session";
@@ -14,7 +14,7 @@ export function BatchReview({ group, version, onDecided }: { group: ToolGroup; v
   const endMarker = useRef<HTMLDivElement>(null);
   const [loadedTools, setLoadedTools] = useState<ReadonlySet<string>>(new Set());
   const batchFingerprint = group.server?.fingerprint ?? null;
-  // Of exactly these: when another one comes, there is more to read.
+  // For exactly these tools: when another one arrives, there is more to read.
   const [readBatch, setReadBatch] = useState<string | null>(null);
   const isRead = batchFingerprint !== null && readBatch === batchFingerprint;
   const isLoaded = group.tools.every(({ id, fingerprint }) => loadedTools.has(`${id} ${fingerprint}`));

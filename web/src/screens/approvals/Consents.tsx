@@ -1,4 +1,4 @@
-/** Standing permissions: what runs without confirmation, for whom and until when; each can be revoked. */
+/** Consents (standing permissions): which calls run without confirmation, for whom and until when; each can be revoked. */
 import { useState, type ReactElement } from "react";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useApiMutation, useAllPages } from "@/api/queries";
@@ -22,7 +22,7 @@ export function isActive(consent: Consent): boolean {
   return !consent.expired && consent.fits !== false;
 }
 
-/** The tab with all of them. */
+/** The tab with all consents. */
 export function ConsentTable({ consentsQuery }: { consentsQuery: UseQueryResult<ConsentList, Problem> }): ReactElement {
   const canOperate = useHasScope("operate");
   const [revoking, setRevoking] = useState<Consent | null>(null);
@@ -68,7 +68,7 @@ export function ConsentTable({ consentsQuery }: { consentsQuery: UseQueryResult<
   );
 }
 
-/** One line each, for the page of a tool and for a person: nothing where there is none. */
+/** The active consents of a tool or a principal, one per line; nothing if there are none. */
 export function ConsentLines({ tool, principal }: { tool?: string; principal?: string }): ReactElement | null {
   const canOperate = useHasScope("operate");
   const [revoking, setRevoking] = useState<Consent | null>(null);
@@ -110,7 +110,7 @@ export function ConsentLines({ tool, principal }: { tool?: string; principal?: s
   );
 }
 
-/** For the trail of *why*, whose words name the permissions already. */
+/** For the trail of *why*, whose text names the consents. */
 export function RevokeButtons({ tool }: { tool: string }): ReactElement | null {
   const canOperate = useHasScope("operate");
   const [revoking, setRevoking] = useState<Consent | null>(null);

@@ -1,4 +1,4 @@
-/** The arguments of a call that waits: all of them, what is masked in them, and what the tool says of each. */
+/** The arguments of a call that waits for confirmation, with masked values and the schema's descriptions. */
 import { useState, type ReactElement } from "react";
 import { useApiQuery, useApiMutation } from "@/api/queries";
 import { useHasScope } from "@/api/session";
@@ -50,7 +50,7 @@ export function TicketArguments({ ticket }: { ticket: TicketDetails }): ReactEle
   );
 }
 
-/** What overrides put into the call beside what its caller sent. */
+/** What overrides add to the arguments of the caller. */
 function FilledInArguments({ filled }: { filled: NonNullable<TicketDetails["filledIn"]> }): ReactElement {
   return (
     <>
@@ -77,7 +77,7 @@ function FilledInArguments({ filled }: { filled: NonNullable<TicketDetails["fill
   );
 }
 
-/** What the tool's schema says of these arguments: an amount of what, a path to where. */
+/** The descriptions of these arguments in the tool's schema. */
 function ArgumentDescriptions({ tool, names }: { tool: string; names: readonly string[] }): ReactElement | null {
   const definition = useApiQuery<ResponseOf<"/tools/show">>(["board"], "/tools/show", { tool }, { enabled: names.length > 0 }).data;
   const properties = (definition?.inputSchema as { properties?: Record<string, { description?: unknown } | null> } | null | undefined)?.properties;

@@ -1,4 +1,4 @@
-/** The answers to a call that waits. Each button says what it does; those that allow further calls look dangerous. */
+/** The decision about a ticket. Buttons that allow further calls are styled as dangerous. */
 import { useState, type ReactElement, type ReactNode } from "react";
 import { useApiMutation } from "@/api/queries";
 import type { RequestOf } from "@/api/types";

@@ -1,4 +1,4 @@
-/** A call that waits for a word: who wants what with which arguments, and until when. */
+/** A call that waits for confirmation: the caller, the arguments and the deadline. */
 import { useEffect, useState, type ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import { useHasScope } from "@/api/session";
@@ -59,7 +59,7 @@ function TicketContent({ ticket, onContinue }: { ticket: TicketDetails; onContin
   );
 }
 
-/** It expires visibly: the words follow the clock. */
+/** A countdown that follows the clock. */
 export function ExpiryCountdown({ at }: { at: string }): ReactElement {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

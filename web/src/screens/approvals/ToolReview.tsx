@@ -1,4 +1,4 @@
-/** One tool as it is read before it is decided on: what is new or differs, what looks wrong, and the yes or no. */
+/** The review of one tool: what is new or changed, what looks wrong, and the decision. */
 import { useEffect, useRef, useState, type ReactElement } from "react";
 import { useApiQuery, useApiMutation } from "@/api/queries";
 import { useHasScope } from "@/api/session";
@@ -83,7 +83,7 @@ function Findings({ findings, cautions }: { findings: readonly Finding[]; cautio
   );
 }
 
-/** A tool that nobody saw before is read whole. */
+/** A tool that was never approved is shown in full. */
 function FullDefinition({ tool }: { tool: ToolReviewResponse }): ReactElement {
   return (
     <>
@@ -113,10 +113,10 @@ function FullDefinition({ tool }: { tool: ToolReviewResponse }): ReactElement {
 
 function ApprovalDecision({ tool, onContinue }: { tool: ToolReviewResponse; onContinue: () => void }): ReactElement {
   const canOperate = useHasScope("operate");
-  // What else happens on the board changes nothing of what is read here; another text or another's verdict does.
+  // Only a change of this tool or of its decision matters here, not the rest of the board.
   const guard = useVersionGuard(tool.policyVersion, true, `${tool.fingerprint} ${JSON.stringify([tool.kind, tool.block, tool.approval])}`);
   const mutation = useApiMutation({ guard });
-  // What is approved is what was read, also when the provider changed it a moment ago.
+  // The approval is for what was read, even if the provider changed it a moment ago.
   const [readFingerprint = ""] = guard.snapshot.split(" ");
   const changed = readFingerprint !== tool.fingerprint;
   const [note, setNote] = useState("");
@@ -127,7 +127,7 @@ function ApprovalDecision({ tool, onContinue }: { tool: ToolReviewResponse; onCo
   const sendApproval = (): void => decide("/approvals/approve", { tools: [{ tool: tool.id, fingerprint: readFingerprint }] }, `${tool.name} is approved as you read it`);
   const approve = (): void => (hardFindings.length > 0 ? setConfirmOpen(true) : sendApproval());
   const block = (): void => decide("/approvals/block", { tool: tool.id, note }, `${tool.name} stays locked`);
-  // Keys are for what is read: where another person decided it, or it changed, none does anything before that is read.
+  // The keyboard shortcuts pause while there is a change that has not been read.
   const shortcuts = { approve, leave: block, isPaused: guard.outdated || mutation.isPending };
   const currentShortcuts = useRef(shortcuts);
   currentShortcuts.current = shortcuts;
@@ -137,7 +137,7 @@ function ApprovalDecision({ tool, onContinue }: { tool: ToolReviewResponse; onCo
       const target = event.target as Element;
       if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea, select, dialog, [contenteditable]")) return;
       if (event.key === "a" || event.key === "l") {
-        // A key that is held decides about what stood there when it went down, and about nothing that comes after it.
+        // A key that is held down decides about one tool only.
         if (currentShortcuts.current.isPaused || event.repeat) return;
         if (event.key === "a") currentShortcuts.current.approve();
         else currentShortcuts.current.leave();

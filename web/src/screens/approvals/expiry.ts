@@ -1,4 +1,4 @@
-/** When a standing permission ends: the choices, and what the API takes of them. */
+/** When a consent expires: the options, and the fields of the request. */
 import { formatCount } from "@/lib/format";
 
 export type Expiry = {
@@ -11,7 +11,7 @@ export type Expiry = {
 const DEFAULT_DAYS = [1, 7, 30, 90];
 const DAY_MS = 86_400_000;
 
-/** `days` is what the board says; `null` where permissions never end. */
+/** `days` is the board's default; `null` if consents do not expire. */
 export function initialChoice(days: number | null): string {
   return days === null ? "never" : String(days);
 }
@@ -30,7 +30,7 @@ export function toRequestFields(expiry: Expiry): { readonly expiresInDays?: numb
   return expiry.choice === "date" ? { expiresAt: `${expiry.date}T23:59:59Z` } : { expiresInDays: Number(expiry.choice) };
 }
 
-/** `null` where it has no end. */
+/** `null` if it does not expire. */
 export function expiryDate(expiry: Expiry, now: number): string | null {
   if (expiry.choice === "never") return null;
   return expiry.choice === "date" ? `${expiry.date}T23:59:59Z` : new Date(now + Number(expiry.choice) * DAY_MS).toISOString();

@@ -1,4 +1,4 @@
-/** What waits for a person: calls that want a word, and tools that are new or changed. */
+/** What waits for a person: tickets, and tools that are new or changed. */
 import { useEffect, useLayoutEffect, useMemo, type ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import { updateQuery, getLocation, useParam } from "@/lib/router";
@@ -19,8 +19,7 @@ function setSelection(name: "tool" | "ticket" | "all", value: string): void {
   });
 }
 
-/** Whether this is still what the person looks at: a decision is answered later than it is sent, and takes nobody away
- * from where they went meanwhile. */
+/** Whether the person still looks at this item. A response must not move them away from where they went meanwhile. */
 function isSelected(...names: readonly string[]): boolean {
   const { path, query } = getLocation();
   return path === "/approvals" && ["ticket", "tool", "all"].every((name, index) => (query.get(name) ?? "") === names[index]);
@@ -44,8 +43,8 @@ export default function ApprovalsScreen(): ReactElement {
   const queue = useMemo(() => queueItems(tickets.data?.tickets ?? [], groups), [tickets.data, groups]);
   const group = groups.find(({ id }) => id === server);
   const requestedKey = ticket || tool;
-  // Whoever names none is led to the first, when it is known which that is. From then on the address names it: what others
-  // decide, and what comes to wait, never puts another one under the hand of whoever reads.
+  // Without an item in the URL the first one is selected, once the queue is loaded. From then on the URL names it, so
+  // that decisions of others and new items never replace what somebody is reading.
   const isLoaded = approvals.data !== undefined && !tickets.isPending;
   const defaultItem = isLoaded && server === "" && requestedKey === "" ? queue[0] : undefined;
   const selected = server !== "" ? undefined : (queue.find((item) => item.key === requestedKey) ?? defaultItem);
@@ -149,7 +148,7 @@ function QueueSummary({ tools, calls }: { tools: number | undefined; calls: numb
   );
 }
 
-/** j and k walk the queue. */
+/** The keys j and k move through the queue. */
 function useQueueKeys(queue: readonly QueueItem[], selected: QueueItem | undefined): void {
   useEffect(() => {
     const handleKey = (event: KeyboardEvent): void => {

@@ -1,4 +1,4 @@
-/** The queue as a person goes through it: calls that wait first, because they expire; then tools, provider by provider. */
+/** The review queue: tickets first, because they expire; then tools by provider. */
 import type { Ticket, WaitingTool, WaitingServer } from "./types";
 
 export type QueueItem =
@@ -7,7 +7,7 @@ export type QueueItem =
 
 export type ToolGroup = { readonly id: string; readonly server: WaitingServer | null; readonly tools: readonly WaitingTool[] };
 
-/** In the order of the gateway, which is the oldest first. */
+/** In the order of the gateway, the oldest first. */
 export function groupByServer(waiting: readonly WaitingTool[], servers: readonly WaitingServer[]): readonly ToolGroup[] {
   const groups = new Map<string, WaitingTool[]>();
   for (const tool of waiting) {
@@ -26,8 +26,7 @@ export function queueItems(tickets: readonly Ticket[], groups: readonly ToolGrou
   ];
 }
 
-/** Where to go when the chosen one is decided: to the one that took its place, or the last; to the first, when others
- * decided it and it waits no more. */
+/** The next item after a decision: the one that follows, or the last; empty if the item is no longer in the queue. */
 export function nextKey(items: readonly QueueItem[], key: string): string {
   const index = items.findIndex((item) => item.key === key);
   return (items[index + 1] ?? items[index - 1])?.key ?? "";

@@ -1,4 +1,4 @@
-/** What the routes about approvals and tickets answer. */
+/** Response types of the approval and ticket routes. */
 import type { ResponseOf } from "@/api/types";
 
 export type Approvals = ResponseOf<"/approvals">;

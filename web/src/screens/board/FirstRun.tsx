@@ -1,4 +1,4 @@
-/** From an empty board to a first call: a server, a tool that is open, a client that calls it. */
+/** The steps from an empty board to a first call: add a server, open a tool, connect a client. */
 import type { ReactElement, ReactNode } from "react";
 import { useApiQuery } from "@/api/queries";
 import type { FirstRun as Told } from "@/api/types";
@@ -40,7 +40,7 @@ function FirstRunSteps({ firstRun }: { firstRun: Told }): ReactElement {
   );
 }
 
-/** Below a wall with tools, until one of them was called. */
+/** The remaining steps, below a board with tools until one of them was called. */
 export function NextSteps(): ReactElement | null {
   const firstRun = useApiQuery<Told>(["board", "servers", "activity"], "/first-run").data;
   if (firstRun === undefined || firstRun.called || firstRun.servers === 0) return null;

@@ -1,4 +1,4 @@
-/** The pegs themselves, in lines of which only those that are seen exist. One peg is the stop for Tab; arrows go on. */
+/** The tool cards in rows, of which only the visible ones are rendered. One card is the tab stop; arrow keys move it. */
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactElement } from "react";
 import type { Board, BoardToolset, Health, ToolCard as Told, ToolState } from "@/api/types";
@@ -74,7 +74,7 @@ export function Grid({
   });
   useLayoutEffect(() => list.measure(), [list, rows]);
 
-  // A peg that the keyboard went to may not exist yet: it is focused once its line does.
+  // The card to focus may not be rendered yet: it gets the focus once its row is.
   useEffect(() => {
     if (focusTarget.current === null) return;
     const tool = orderedTools[focusTarget.current];
@@ -154,7 +154,7 @@ export function Grid({
   const tabStopId = orderedTools[Math.min(tabStop, orderedTools.length - 1)]?.id;
   return (
     <>
-      {/* The pegs inside are buttons of their own; what bubbles up from them is taken here, once for thousands. */}
+      {/* Event delegation: the cards inside are buttons, and one handler here serves thousands of them. */}
       <div
         ref={box}
         className={`board wall-pegs ${orderedTools.length === 0 ? "is-bare" : ""}`}
@@ -286,7 +286,7 @@ const ToolsetHeading = memo(function ToolsetHeading({ toolset, shown, filtered, 
 
 const HEALTH_STATES_SHOWN: Readonly<Partial<Record<Health["state"], ToolState>>> = { down: "broken", needs_sign_in: "wants", starting: "locked", asleep: "locked" };
 
-/** Nothing is said of what is up. */
+/** A healthy server needs no label. */
 function ToolsetHealth({ health }: { health: Health }): ReactElement | null {
   const state = HEALTH_STATES_SHOWN[health.state];
   return state === undefined ? null : (

@@ -1,10 +1,10 @@
-/** Who does not get a tool that whoever looks does get: the words are the gateway's. */
+/** Callers who do not get a tool that this caller gets, in the gateway's words. */
 import type { ReactElement } from "react";
 import type { ToolCardResponse } from "@/api/types";
 import { formatCount } from "@/lib/format";
 import { Link } from "@/components";
 
-/** One more than that is told of where there are more. */
+/** The gateway reports one more than this if there are more. */
 const MAX_REPORTED = 20;
 
 export function OtherCallers({ tool, callers, max = MAX_REPORTED }: { tool: string; callers: ToolCardResponse["others"]; max?: number }): ReactElement | null {

@@ -1,4 +1,4 @@
-/** The one thing that unlocks a tool, as the gateway named it: a button, a way to where it is done, or a place in a file. */
+/** The one action that unlocks a tool, as the gateway suggests it: a button, a link, or a location in a file. */
 import { useState, type ReactElement } from "react";
 import { useApiMutation } from "@/api/queries";
 import { useHasScope } from "@/api/session";
@@ -7,7 +7,7 @@ import type { SuggestedAction } from "@/api/types";
 import { shellCommand } from "@/lib/format";
 import { Button, ButtonLink, Code, CopyButton, Dialog, ConcurrentChangeNotice, ErrorMessage } from "@/components";
 
-/** What an act is about: a tool, or a server whose tools are not known. */
+/** What the action is about: a tool, or a server whose tools are unknown. */
 type ActionSubject = { readonly name: string; readonly action: SuggestedAction };
 
 export function SuggestedActionButton({ subject, version, onWiden }: { subject: ActionSubject; version: number | undefined; onWiden?: () => void }): ReactElement | null {
@@ -73,12 +73,12 @@ export function SuggestedActionButton({ subject, version, onWiden }: { subject: 
   }
 }
 
-/** A grant after a second look: it says exactly what would be sent, on the version that was looked at. */
+/** Asks before it grants, and shows exactly what will be sent, based on the version that the person saw. */
 function GrantButton({ action, version }: { action: SuggestedAction; version: number | undefined }): ReactElement {
   const [dialogOpen, setDialogOpen] = useState(false);
   const guard = useVersionGuard(version, dialogOpen, JSON.stringify([action.target, action.toolsets]));
   const mutation = useApiMutation({ silent: true, guard });
-  // What holds while the question stands is what it was opened with; what was refused for it is asked anew of what holds now.
+  // The open dialog keeps its original values. After a rejection it asks again with the current ones.
   const [target, toolsets] = guard.rejected ? ([action.target, action.toolsets] as const) : (JSON.parse(guard.snapshot) as [string, string[]]);
   const close = (): void => setDialogOpen(false);
   return (

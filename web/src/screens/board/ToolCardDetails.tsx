@@ -1,4 +1,4 @@
-/** What is said of one peg while it is looked at: why it is locked, and the one act that opens it. */
+/** The popover of a tool card: why the tool is locked, and the one action that unlocks it. */
 import { useLayoutEffect, useRef, useState, type ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import type { Board, ToolHints, ToolCardResponse, ToolCard } from "@/api/types";
@@ -24,7 +24,7 @@ export function ToolCardDetails({
   onClose,
 }: {
   tool: ToolCard;
-  /** How tools are reached that are open and not listed as themselves. */
+  /** How clients reach tools that are open but not listed. */
   presentation: Board["presentation"];
   anchor: DOMRect;
   version: number;

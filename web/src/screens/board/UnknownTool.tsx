@@ -1,4 +1,4 @@
-/** A name that no peg has: what `why` says to it, with near names as links and the servers whose tools nobody knows. */
+/** A name that no tool has: the gateway's explanation, similar names as links, and servers whose tools are unknown. */
 import { useEffect, useState, type ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import type { ResponseOf, ServerWithUnknownTools } from "@/api/types";
@@ -8,7 +8,7 @@ import { SuggestedActionButton } from "./SuggestedActionButton";
 
 const TYPING_DELAY_MS = 250;
 
-/** Asked once the typing rests, and again whenever the board changes. */
+/** Fetched when typing pauses, and again when the board changes. */
 export function UnknownTool({ text, view, version, onNavigate }: { text: string; view: Query; version: number | undefined; onNavigate?: () => void }): ReactElement | null {
   const [requested, setRequested] = useState(text);
   useEffect(() => {
@@ -64,7 +64,8 @@ export function UnknownTool({ text, view, version, onNavigate }: { text: string;
   );
 }
 
-/** Servers whose tools nobody knows, each with the act that brings it up; and why, where that was not `said` above. */
+/** Servers whose tools are unknown, each with the action that starts it; and the reason, if `message` does not contain
+ * it. */
 export function UnknownServerTools({ servers, version, message = "" }: { servers: readonly ServerWithUnknownTools[]; version: number | undefined; message?: string }): ReactElement {
   return (
     <ul className="stack tight in-vain-silent">

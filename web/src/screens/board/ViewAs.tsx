@@ -1,4 +1,4 @@
-/** Whose wall this is: a principal and a narrowing. The gateway resolves the board as that caller. */
+/** Shows the board as another caller gets it. The gateway resolves the board for that principal and narrowing. */
 import { useState, type ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import type { BoardToolset, Principals } from "@/api/types";
@@ -15,7 +15,7 @@ export type CallerView = {
   readonly toolsets: readonly string[];
   readonly enabled: readonly string[];
   readonly disabled: readonly string[];
-  /** What the routes that take a view are asked with. */
+  /** The query parameters for routes that take a view. */
   readonly query: Query;
   readonly options: readonly string[];
   readonly isDefault: boolean;
@@ -52,7 +52,7 @@ export function listCommand(view: CallerView, filters: readonly string[]): strin
   return shellCommand("pegboard", "tools", "list", ...filters, ...view.options);
 }
 
-/** The same caller, without what the request was narrowed to. */
+/** Keeps the caller and removes the narrowing. */
 export function clearNarrowing(): void {
   updateQuery((query) => {
     for (const name of NARROWING_PARAMS) query.delete(name);

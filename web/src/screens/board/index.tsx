@@ -1,4 +1,4 @@
-/** The wall: rows are toolsets, pegs are tools, and every tool that is locked says why. */
+/** The board: toolsets with their tools, and for every locked tool the reason. */
 import { useMemo, useRef, useState, type ReactElement } from "react";
 import { useAllPages } from "@/api/queries";
 import { useHasScope } from "@/api/session";
@@ -17,7 +17,7 @@ import { switchSnapshot, DisableToolsDialog, useToolSwitch } from "./switching";
 import "./wall.css";
 
 const FILTER_PARAMS = ["q", "state", "provider", "server", "hint"];
-/** So many servers are chips; more of them are a list to choose from. */
+/** Up to this many servers are chips; more are a select. */
 const MAX_SERVER_CHIPS = 12;
 
 function useFilters(): BoardFilters {
@@ -30,7 +30,7 @@ function useFilters(): BoardFilters {
 }
 
 function mergePages(previous: Board, next: Board): Board {
-  // All of it was so at the version of the first part at least.
+  // The version of the first page: the other pages are at least as new.
   return { ...next, policyVersion: previous.policyVersion, pegs: [...previous.pegs, ...next.pegs] };
 }
 
@@ -54,7 +54,7 @@ export default function BoardScreen(): ReactElement {
   );
 }
 
-/** What the wall sums up to; and, where clients are not shown all of it, what they are shown instead. */
+/** The totals of the board and, if clients get a different presentation, what they get. */
 function BoardTotals({ board }: { board: Board }): ReactElement {
   return (
     <>
@@ -64,7 +64,7 @@ function BoardTotals({ board }: { board: Board }): ReactElement {
   );
 }
 
-/** As high as the toolbar and a wall, so that nothing jumps when they come. */
+/** As high as the toolbar and a board, so that nothing moves when they load. */
 function BoardSkeleton(): ReactElement {
   return (
     <>
@@ -76,12 +76,12 @@ function BoardSkeleton(): ReactElement {
   );
 }
 
-/** Nothing but what the gateway brings itself. */
+/** Whether there are only the gateway's own tools. */
 function hasOnlyBuiltins(board: Board): boolean {
   return board.toolsets.every((toolset) => toolset.id === "builtin") && board.pegs.every((tool) => tool.provider === "builtin");
 }
 
-/** As the board shows them now; one that left it, as it was. */
+/** The current state of these tools; one that is gone stays as it was. */
 function currentTools(tools: readonly ToolCard[], board: Board): readonly ToolCard[] {
   const currentById = new Map(board.pegs.map((tool) => [tool.id, tool]));
   return tools.map((tool) => currentById.get(tool.id) ?? tool);
@@ -112,7 +112,7 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
   const toolsToDisable = useMemo(() => (disabling === null ? null : currentTools(disabling, board)), [disabling, board]);
   if (view.isDefault && hasOnlyBuiltins(board)) return <FirstRun />;
 
-  /** Of a chosen peg, all that are chosen. */
+  /** For a selected tool this applies to the whole selection. */
   const toggleTool = (tool: ToolCard): void => {
     if (!canOperate) return;
     const tools = selectedIds.has(tool.id) ? selectedTools : [tool];
@@ -124,7 +124,7 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
     else void enableTools(tools);
   };
   const enableTools = async (tools: readonly ToolCard[]): Promise<void> => {
-    // What is chosen stands on what was; what comes of it is looked at anew.
+    // The selection is based on the old version, so it is cleared.
     if ((await throwAll({ tools, on: true })) && tools.some((tool) => selectedIds.has(tool.id))) setSelectedIds(new Set());
   };
   const clear = (): void =>
@@ -211,7 +211,7 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
           )}
         </div>
       )}
-      {/* It stays while nothing passes: what comes back with the next letter need not be made anew. */}
+      {/* It stays mounted without a match, so that the next keystroke need not render it anew. */}
       <Grid
         board={board}
         shown={visibleTools}

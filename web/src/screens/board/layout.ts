@@ -1,10 +1,10 @@
-/** What hangs where: the pegs that pass the filters, in lines as wide as the wall. */
+/** The layout of the board: the tools that match the filters, in rows as wide as the screen. */
 import type { Board, BoardToolset, ToolHints, ToolCard, ToolState } from "@/api/types";
 import { buildTextIndex, searchInOrder, type TextIndex } from "@/lib/text-search";
 
 export type BoardRow =
   | { readonly kind: "head"; readonly toolset: BoardToolset; readonly shownCount: number; readonly first: boolean }
-  /** `from` is the place of its first peg among all that are shown. */
+  /** `firstIndex` is the index of its first card among all that are shown. */
   | { readonly kind: "pegs"; readonly id: string; readonly firstIndex: number; readonly tools: readonly ToolCard[] };
 
 export type BoardFilters = {
@@ -22,13 +22,13 @@ export const HINT_LABELS: Readonly<Record<keyof ToolHints, string>> = {
   openWorld: "open world",
 };
 
-/** Made once for an answer, so that a keystroke only compares. */
+/** Built once per response, so that a keystroke only compares. */
 export function boardIndex(board: Board): TextIndex<ToolCard> {
   const titles = new Map(board.toolsets.map((toolset) => [toolset.id, toolset.title]));
   return buildTextIndex(board.pegs, (tool) => `${tool.name} ${tool.title ?? ""} ${tool.wireName ?? ""} ${tool.id} ${titles.get(tool.toolsetId) ?? ""}`);
 }
 
-/** A server as it is chosen: by its id, and by its toolset too where two toolsets have one of that id. */
+/** The servers to filter by. The label is the server's id, with its toolset if two toolsets have a server of that id. */
 export function serverOptions(board: Board): readonly { readonly id: string; readonly label: string; readonly toolCount: number }[] {
   const toolCount = new Map<string, number>();
   const names = new Map<string, string>();
@@ -46,7 +46,7 @@ function serverKey(tool: ToolCard): string {
   return `${tool.toolsetId}~${tool.serverId}`;
 }
 
-/** The same filters as words of the command. */
+/** The same filters as options of the CLI. */
 export function filterOptions({ filterText: typed, states, providers, servers, hints }: BoardFilters): readonly string[] {
   const lists = { state: states, provider: providers, server: servers, hint: hints };
   return [
@@ -67,7 +67,7 @@ export function filterTools(index: TextIndex<ToolCard>, { filterText: typed, sta
   );
 }
 
-/** Toolsets in the order of the answer; those of which nothing is shown are left out while something is filtered. */
+/** Toolsets in the order of the response. While a filter is active, toolsets without a match are left out. */
 export function layoutBoard(toolsets: readonly BoardToolset[], tools: readonly ToolCard[], columns: number, filtered: boolean): { readonly rows: readonly BoardRow[]; readonly orderedTools: readonly ToolCard[] } {
   const groups = new Map<string, ToolCard[]>();
   for (const tool of tools) {
@@ -89,12 +89,12 @@ export function layoutBoard(toolsets: readonly BoardToolset[], tools: readonly T
   return { rows, orderedTools };
 }
 
-/** The same tool of the same server hangs in two toolsets under two ids: they are lit together. */
+/** The same for one tool of one server in two toolsets: these cards are highlighted together. */
 export function sharedToolKey(tool: ToolCard): string {
   return tool.serverId === null ? tool.id : `${tool.serverId} ${tool.name}`;
 }
 
-/** "41 open, 7 locked, 2 want you; 6,200 tokens if all shown", as the gateway counted. */
+/** "41 open, 7 locked, 2 want you; 6,200 tokens if all shown", from the gateway's counts. */
 export function formatTotals(totals: Board["totals"], format: (value: number) => string): string {
   const labels: Readonly<Record<ToolState, (toolCount: number) => string>> = {
     open: (toolCount) => `${format(toolCount)} open`,
@@ -109,7 +109,7 @@ export function formatTotals(totals: Board["totals"], format: (value: number) =>
   return `${parts.join(", ")}; ${format(totals.tokens)} tokens if all shown`;
 }
 
-/** Where an arrow key leads from a place, over the ends of lines and the heads between them. */
+/** The index that an arrow key leads to, across rows and headings. */
 export function nextPosition(rows: readonly BoardRow[], position: number, key: string): number {
   const cardRows = rows.filter((line) => line.kind === "pegs");
   const rowIndex = cardRows.findIndex((row) => position >= row.firstIndex && position < row.firstIndex + row.tools.length);

@@ -1,9 +1,9 @@
-/** What is said of a switch that is on beside a tool that is not open: it is not what locks the tool. */
+/** Explains a switch that is on beside a tool that is not open: something else locks the tool. */
 import type { ToolCard } from "@/api/types";
 
 type LockableTool = Pick<ToolCard, "switchOn" | "state" | "action">;
 
-/** The gateway says that the tool's own switch is on, and that the tool is not open all the same. */
+/** The tool's own switch is on, and the tool is not open. */
 export function isLockedDespiteSwitch(tool: LockableTool): boolean {
   return tool.switchOn && tool.state !== "open" && tool.state !== "gone";
 }

@@ -1,4 +1,4 @@
-/** Throwing switches, one or many. Turning off asks for a note: it is what the next person reads. */
+/** Enables and disables tools, one or several. Disabling asks for a note, which the next person reads. */
 import { useState, type ReactElement } from "react";
 import { useApiMutation } from "@/api/queries";
 import type { VersionGuard } from "@/api/version-guard";
@@ -6,14 +6,14 @@ import type { ToolCard } from "@/api/types";
 import { formatCount } from "@/lib/format";
 import { Button, Dialog, ConcurrentChangeNotice, TextArea } from "@/components";
 
-/** What of a tool a person looks at who turns it off: what others decide about another changes nothing of it. */
+/** The state of a tool that matters to somebody who disables it. Decisions about other tools do not change it. */
 export function switchSnapshot(tool: ToolCard): string {
   return JSON.stringify([tool.id, tool.state, tool.verdict, tool.status, tool.sentence, tool.switchOn]);
 }
 
 export type SwitchRequest = { readonly tools: readonly ToolCard[]; readonly on: boolean };
 
-/** `throwAll` throws all of them or none, on the version that was looked at. */
+/** `setToolsEnabled` changes all of the tools or none, based on the version that the person saw. */
 export function useToolSwitch(guard: VersionGuard): { readonly setToolsEnabled: (request: SwitchRequest, note?: string) => Promise<boolean>; readonly busy: boolean } {
   const mutation = useApiMutation({ guard });
   const setToolsEnabled = async ({ tools: pegs, on }: SwitchRequest, note = ""): Promise<boolean> => {
@@ -28,7 +28,7 @@ export function useToolSwitch(guard: VersionGuard): { readonly setToolsEnabled: 
       });
       return true;
     } catch {
-      // Told already.
+      // The error has been shown.
       return false;
     }
   };

@@ -1,4 +1,4 @@
-/** Every element in every state: the visual test. Nothing here asks the gateway. */
+/** Every component in every state, for visual tests. It does not use the gateway. */
 import { useState, type ReactElement, type ReactNode } from "react";
 import type { ToolCard as PegTold } from "@/api/types";
 import { Problem } from "@/api/problem";

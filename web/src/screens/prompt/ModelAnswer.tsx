@@ -1,4 +1,4 @@
-/** A model's answer, pasted: the calls in it, where it broke, and what the gate would say to each. Nothing is called. */
+/** A pasted answer of a model: its calls, parse errors, and the gate's verdict on each call. Nothing is executed. */
 import { useState, type ReactElement } from "react";
 import { useApiMutation } from "@/api/queries";
 import { formatCount } from "@/lib/format";

@@ -1,4 +1,4 @@
-/** The exact text of a prompt, block by block. A click on a block says why it is there and what it costs. */
+/** The exact text of a prompt in blocks. Opening a block shows why it is there and what it costs. */
 import { useState, type ReactElement } from "react";
 import { formatCount, formatNumber } from "@/lib/format";
 import { EmptyState, Icon, Link, Tag } from "@/components";

@@ -1,4 +1,4 @@
-/** What stands beside the text: the budget by toolset, what is known of the model, and the same in Python. */
+/** Beside the prompt: the budget by toolset, facts about the model, and the same in Python. */
 import type { ReactElement } from "react";
 import { formatCount, formatNumber } from "@/lib/format";
 import { Code, CopyButton, StackedBar, Tag, type Tone } from "@/components";

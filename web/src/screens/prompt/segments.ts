@@ -1,4 +1,4 @@
-/** An answer cut at its spans, for the page. The gateway counts characters, a browser halves some of them. */
+/** Splits a model's answer at its spans. The gateway counts code points; JavaScript strings count UTF-16 units. */
 import type { ParsedAnswer } from "./types";
 
 export type Segment = { readonly kind: string; readonly text: string; readonly why: string; readonly calls: readonly number[] };
@@ -9,7 +9,7 @@ export function splitBySpans(text: string, spans: ParsedAnswer["spans"]): readon
   let position = 0;
   for (const span of spans) {
     const last = segments.at(-1);
-    // Several calls may have one piece in common.
+    // Several calls may share one segment.
     if (span.end <= position && last !== undefined) {
       if (span.call !== null) last.calls.push(span.call);
       continue;

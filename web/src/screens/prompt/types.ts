@@ -1,4 +1,4 @@
-/** What the routes about prompts answer. */
+/** Response types of the prompt routes. */
 import type { components } from "@/api/schema";
 
 type Schemas = components["schemas"];

@@ -1,4 +1,4 @@
-/** Queries that are kept with the tools they should find: a small set by which a search is judged, here and in CI. */
+/** Saved queries with the tools they should find: a small test set for the search, here and in CI. */
 import { useState, type ReactElement } from "react";
 import { useApiMutation, useAllPages } from "@/api/queries";
 import { useHasScope } from "@/api/session";

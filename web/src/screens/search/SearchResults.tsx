@@ -1,4 +1,4 @@
-/** What a search finds and why in this order: bars of what each score is piled up from, the words, the locked ones, the cost. */
+/** The results of a search: the parts of each score, the words of the query, locked tools, and the tokens. */
 import type { ReactElement } from "react";
 import { formatCount, formatNumber } from "@/lib/format";
 import { Checkbox, EmptyState, Link, StackedBar, StateLabel, Tag } from "@/components";

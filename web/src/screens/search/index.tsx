@@ -13,7 +13,7 @@ import "./search.css";
 const LOCAL_PRINCIPAL = "local";
 const DEFAULT_LIMIT = "10";
 
-/** As many as are asked for, or as many as usual while that is no number. */
+/** The number of results, or the default if the text is not a number. */
 function parseLimit(text: string): number {
   const value = Number(text);
   return Number.isInteger(value) && value > 0 ? value : Number(DEFAULT_LIMIT);
@@ -31,7 +31,7 @@ export default function SearchScreen(): ReactElement {
   const searchQuery = { query, limit, as: principal.trim() === LOCAL_PRINCIPAL ? undefined : principal.trim() };
   const hasQuery = query.trim() !== "";
   const response = useApiQuery<SearchResponse>(["board", "policy"], "/search/playground", searchQuery, { enabled: hasQuery });
-  // What is ticked belongs to the query that was asked.
+  // The ticked tools belong to the query they were ticked for.
   const expectedIds = expectedFor.query === query ? expectedFor.expectedIds : [];
   return (
     <Screen

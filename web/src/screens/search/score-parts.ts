@@ -1,4 +1,4 @@
-/** The parts of a score, as bars: one scale for all results, so that lengths can be compared. */
+/** The parts of a score as bars, with one scale for all results so that lengths can be compared. */
 import type { BarPart, Tone } from "@/components";
 import type { Hit } from "./types";
 
@@ -11,7 +11,7 @@ export const SCORE_PARTS: readonly { readonly id: string; readonly label: string
   { id: "meaning", label: "meaning", tone: "plot-6" },
 ];
 
-/** What every tool starts with: no bar, because it sets none apart. */
+/** What every tool starts with: no bar, because it is the same for all. */
 export const BASE_PART = "base";
 
 export function scoreParts(hit: Hit): readonly BarPart[] {
@@ -20,12 +20,12 @@ export function scoreParts(hit: Hit): readonly BarPart[] {
   return [...known, ...others.map(([id, value]) => ({ id, label: id, value, tone: "gone" as const }))];
 }
 
-/** The longest bar there is. */
+/** The largest total, for the scale. */
 export function maxTotal(hits: readonly Hit[]): number {
   return Math.max(0, ...hits.map((hit) => scoreParts(hit).reduce((sum, part) => sum + Math.max(part.value, 0), 0)));
 }
 
-/** The parts that any of them has. */
+/** The parts that at least one result has. */
 export function partsInUse(hits: readonly Hit[]): readonly (typeof SCORE_PARTS)[number][] {
   return SCORE_PARTS.filter((part) => hits.some((hit) => (hit.stack[part.id] ?? 0) > 0));
 }
@@ -35,7 +35,7 @@ export function formatScore(value: number): string {
   return value.toFixed(2).replace("-", "−");
 }
 
-/** A name for a saved query: what is asked, without what an address cannot hold. */
+/** A default name for a saved query, without characters that a URL path cannot hold. */
 export function suggestedName(query: string): string {
   return query.replaceAll(/[/\u0000-\u001f]+/g, " ").trim().slice(0, 100);
 }

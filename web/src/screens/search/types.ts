@@ -1,4 +1,4 @@
-/** What the routes about searching answer. */
+/** Response types of the search routes. */
 import type { components } from "@/api/schema";
 
 type Schemas = components["schemas"];

@@ -1,4 +1,4 @@
-/** A new server in three steps: where it is, what it would bring, how far it is trusted. Nothing is saved before the last. */
+/** Adds a server in three steps: its address, its tools, its trust level. Nothing is saved before the last. */
 import { useRef, useState, type ReactElement } from "react";
 import { queryClient } from "@/api/queries";
 import { request } from "@/api/client";
@@ -31,7 +31,7 @@ export function AddServer(): ReactElement {
   const [trust, setTrust] = useState<Trust>("baseline");
   const [busy, setBusy] = useState(false);
   const currentRun = useRef(0);
-  // From the first look at what it would bring until the first is added: the others follow from that.
+  // Active from the first trial until the first server is added: further versions are our own.
   const guard = useVersionGuard(servers.data?.policyVersion, step !== "where" && !candidates.some((candidate) => candidate.added));
 
   const updateCandidate = (key: string, change: Partial<Candidate>): void =>
@@ -47,7 +47,7 @@ export function AddServer(): ReactElement {
     }
   };
 
-  /** Two at a time: each is a program that starts. */
+  /** Two at a time, because each starts a process. */
   const tryAll = (all: readonly Candidate[]): void => {
     const run = ++currentRun.current;
     setCandidates(all.map((each) => ({ ...each, trying: true })));
@@ -74,7 +74,7 @@ export function AddServer(): ReactElement {
           updateCandidate(candidate.key, { error });
           throw error;
         });
-        // Only the first stands on what the page showed: the others follow from it.
+        // Only the first is based on the version the person saw: the others follow from it.
         version = undefined;
         updateCandidate(candidate.key, { added: true, error: null });
         added.push(response.id);

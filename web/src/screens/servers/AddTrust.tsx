@@ -1,4 +1,4 @@
-/** Step three: the name it has here, the toolset it joins, and when its tools wait for a person. */
+/** Step three: its id, its toolset, and when its tools wait for a person. */
 import { useId, type ReactElement, type ReactNode } from "react";
 import { useToolsets, type Trust } from "@/api/servers";
 import { Field, Notice, ErrorMessage } from "@/components";

@@ -1,4 +1,4 @@
-/** Step two: each is started once, apart from the board, and shows what it would bring. */
+/** Step two: each server is started once, apart from the board, and shows its tools. */
 import type { ReactElement, ReactNode } from "react";
 import { formatNumber } from "@/lib/format";
 import { Button, Checkbox, Notice, Skeleton, StateLabel, ErrorMessage } from "@/components";

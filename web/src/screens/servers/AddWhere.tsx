@@ -1,4 +1,4 @@
-/** Step one: a text that somebody pastes, or the list of another client on the gateway's machine. */
+/** Step one: pasted text, or another client's configuration on the gateway's machine. */
 import { useState, type ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import { request } from "@/api/client";
@@ -123,7 +123,7 @@ function ClientImport({ onPick }: { onPick: (candidates: readonly Candidate[]) =
   );
 }
 
-/** Which of those that stand there. What is on the board already is not taken again unless somebody says so. */
+/** The servers found. Those on the board already are not selected by default. */
 function ServerSelection({ parsed, source, onPick }: { parsed: ParsedServers; source: CandidateSource; onPick: (candidates: readonly Candidate[]) => void }): ReactElement {
   const [selected, setSelected] = useState<ReadonlySet<string>>(
     () => new Set(parsed.servers.filter((server) => server.thereAlready === null).map((server) => server.name)),

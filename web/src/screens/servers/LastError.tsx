@@ -1,4 +1,4 @@
-/** What went wrong last: why it is down, else the last call that failed. The list and the page of a server tell the same. */
+/** The last error: why the server is down, or its last failed call. Shared by the list and the detail screen. */
 import type { ReactElement } from "react";
 import type { Server, ServerCalls } from "@/api/servers";
 import { Link, Time } from "@/components";

@@ -1,4 +1,4 @@
-/** What a server wrote to its error stream: the last lines, and what comes after them. */
+/** The last lines of a server's error stream, and new ones as they arrive. */
 import { useEffect, useLayoutEffect, useRef, useState, type ReactElement } from "react";
 import { request } from "@/api/client";
 import type { Log, LogLevel } from "@/api/servers";

@@ -1,4 +1,4 @@
-/** What a server would bring, in its own words, and what the scanner says of them. */
+/** The tools a server would add, with their descriptions and the scanner's findings. */
 import type { ReactElement } from "react";
 import type { ListingProblem, ServerReview, ServerTrialTool } from "@/api/servers";
 import { formatCount, formatNumber } from "@/lib/format";

@@ -1,4 +1,4 @@
-/** One server, opened: what to know at a glance, its tools, its log, and how it is set up. */
+/** One server: its status, tools, log and setup. */
 import type { ReactElement, ReactNode } from "react";
 import { useHasScope } from "@/api/session";
 import { useServers, useServerCalls, useBoard, type Health, type Server, type ServerList } from "@/api/servers";
@@ -111,7 +111,7 @@ function emptyToolsMessage(server: Server): string {
   return "It has listed no tools yet. What it is waiting for stands above.";
 }
 
-/** What keeps it from working, with the one thing to do. */
+/** What prevents it from working, with the one thing to do. */
 function AttentionNotice({ server, canOperate }: { server: Server; canOperate: boolean }): ReactElement | null {
   const { health } = server;
   if (server.review !== null) return <ServerReviewPanel server={server} canOperate={canOperate} />;
@@ -125,7 +125,7 @@ function AttentionNotice({ server, canOperate }: { server: Server; canOperate: b
   return <DownNotice health={health} />;
 }
 
-/** Why it is down, and the last lines that it wrote. */
+/** Why it is down, and its last log lines. */
 export function DownNotice({ health }: { health: Health }): ReactElement | null {
   if (health.state !== "down") return null;
   return (

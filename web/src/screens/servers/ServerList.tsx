@@ -1,4 +1,4 @@
-/** Every server, whichever toolset it belongs to. */
+/** All servers of all toolsets. */
 import { useMemo, type ReactElement } from "react";
 import { useHasScope } from "@/api/session";
 import { useServers, useServerCalls, type Server, type ServerCalls } from "@/api/servers";

@@ -1,4 +1,4 @@
-/** A server that waits for its review: one look at what it would bring, then its release. */
+/** A server that waits for a review: a look at its tools, then its release. */
 import type { ReactElement } from "react";
 import { useApiMutation } from "@/api/queries";
 import type { ServerReview, Server } from "@/api/servers";

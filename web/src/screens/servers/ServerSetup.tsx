@@ -1,4 +1,4 @@
-/** How a server is reached, what it is given, how far it is trusted, and where that was decided. */
+/** How a server is reached, its environment, its trust level, and where that was decided. */
 import type { ReactElement } from "react";
 import { useApiQuery, useApiMutation } from "@/api/queries";
 import type { Server, SignIn, Trust } from "@/api/servers";
@@ -119,7 +119,7 @@ function ValueList({ title, values, emptyMessage }: { title: string; values: unk
   );
 }
 
-/** Only servers that know sign-ins answer; of the others there is nothing to show. */
+/** Only servers with sign-in answer; for the others nothing is shown. */
 function SignInStatus({ server, canOperate }: { server: Server; canOperate: boolean }): ReactElement | null {
   const response = useApiQuery<SignIn>(["servers"], serverPath(server.id, "/sign-in"));
   const mutation = useApiMutation();

@@ -1,4 +1,4 @@
-/** Tools as lines, each with its state, why it is so, and its switch. */
+/** Tools in rows, each with its state, the reason, and its switch. */
 import type { ReactElement } from "react";
 import { useApiMutation } from "@/api/queries";
 import { useHasScope } from "@/api/session";

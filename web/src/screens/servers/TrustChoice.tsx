@@ -1,4 +1,4 @@
-/** When tools of a server wait for a person. */
+/** When the tools of a server wait for a person. */
 import { useId, type ReactElement } from "react";
 import type { Trust } from "@/api/servers";
 

@@ -1,14 +1,14 @@
-/** Servers that somebody picked to add, and what is sent for each. */
+/** Servers that were selected to be added, and the request for each. */
 import type { ParsedServer, ServerTrial, Trust } from "@/api/servers";
 
-/** Where it stands: named, so that what is secret in it stays there. */
+/** Where the configuration is. It is named and not sent, so that its secrets stay there. */
 export type CandidateSource = { readonly text: string } | { readonly client: string };
 
 export type Candidate = {
   readonly key: string;
   readonly source: CandidateSource;
   readonly parsed: ParsedServer;
-  /** Its id here, and the toolset that it joins; empty for one of its own. */
+  /** Its id on the board, and its toolset; empty for a toolset of its own. */
   readonly id: string;
   readonly toolset: string;
   readonly trying: boolean;
@@ -35,7 +35,7 @@ type AddServerBody = {
   readonly seen?: string;
 };
 
-/** Without a trust it is only tried. What was shown counts as seen where first sight opens tools. */
+/** Without a trust level it is only tried. With the baseline level, the tools that were shown count as seen. */
 export function requestBody(candidate: Candidate, trust?: Trust): AddServerBody {
   const seen = trust === "baseline" ? candidate.trial?.seen : null;
   return {

@@ -1,4 +1,4 @@
-/** The servers: a line each, one of them opened, or a new one added. The address says which. */
+/** The servers: the list, one server, or a new one. The URL says which. */
 import type { ReactElement } from "react";
 import { useParam } from "@/lib/router";
 import { AddServer } from "./AddServer";

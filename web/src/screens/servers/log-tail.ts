@@ -1,10 +1,10 @@
-/** Lines of a log as they come, the oldest let go. */
+/** Appends log lines and drops the oldest. */
 import type { Log, LogLevel } from "@/api/servers";
 
 export type LogLines = {
   readonly lines: readonly string[];
   readonly levels: readonly LogLevel[];
-  /** The number of the first line that is kept: a name for it that stays. */
+  /** The number of the first line that is kept: a stable key. */
   readonly first: number;
 };
 

@@ -1,4 +1,4 @@
-/** What can be done to a server: start it anew, stop it, sign in, take it away. */
+/** Actions on a server: restart, stop, sign in, remove. */
 import { useState, type ReactElement } from "react";
 import { useApiMutation } from "@/api/queries";
 import type { Server, SignInLink } from "@/api/servers";
@@ -36,7 +36,7 @@ export function RestartButton({ server }: { server: Server }): ReactElement {
   );
 }
 
-/** Stopping asks why, because somebody will want to know; starting does not. */
+/** Stopping asks for a note that others read; starting does not. */
 export function StartStopButton({ server, version }: { server: Server; version: number }): ReactElement {
   const [confirmOpen, setConfirmOpen] = useState(false);
   const [note, setNote] = useState("");
@@ -44,7 +44,7 @@ export function StartStopButton({ server, version }: { server: Server; version: 
   const mutation = useApiMutation({ silent: true, guard });
   const name = server.serverId ?? server.id;
   const path = serverPath(server.id, "/switch");
-  // Whoever is asked whether to stop it is told when somebody else did.
+  // The open dialog stays and says that someone else stopped it.
   if (!server.on && !confirmOpen) {
     return (
       <>
@@ -95,7 +95,7 @@ export function StartStopButton({ server, version }: { server: Server; version: 
   );
 }
 
-/** The link works once and for a few minutes: it is asked for when it is wanted. */
+/** The link works once and for a few minutes, so it is requested on demand. */
 export function SignInButton({ id, small = false }: { id: string; small?: boolean }): ReactElement {
   const mutation = useApiMutation<SignInLink>();
   const link = mutation.data?.url;
@@ -146,7 +146,7 @@ export function RemoveServerButton({ server, version }: { server: Server; versio
               variant="bad"
               busy={mutation.isPending}
               onClick={() =>
-                // A promise, because this button is gone with the server.
+                // A promise, because this button is unmounted with the server.
                 void mutation.mutateAsync({ method: "DELETE", path: serverPath(server.id), successMessage: `${name} is removed` }).then(
                   () => navigate("/servers"),
                   () => undefined,

@@ -1,4 +1,4 @@
-/** How a server is, in one mark and a few words. What it is was said by the gateway. */
+/** The health of a server as an icon and a few words. The gateway determines it. */
 import type { ReactElement } from "react";
 import type { Health, Server } from "@/api/servers";
 import { HEALTH_TO_STATE, StateLabel, Time } from "@/components";
@@ -21,7 +21,7 @@ export function HealthMark({ state }: { state: HealthState }): ReactElement {
   return <StateLabel state={HEALTH_TO_STATE[state]}>{HEALTH_LABELS[state]}</StateLabel>;
 }
 
-/** The mark, and below it since when, and when it is tried again. */
+/** The health, since when, and when it is tried again. */
 export function HealthStatus({ health, review = null }: { health: Health; review?: string | null }): ReactElement {
   return (
     <span className="standing">
@@ -53,7 +53,7 @@ export function transportName(connection: Server["connection"]): string {
   return TRANSPORT_NAMES[transport] ?? transport;
 }
 
-/** The command line, the address or the image, as the gateway shows it. */
+/** The command line, URL or image, as the gateway shows it. */
 export function connectionText(connection: Server["connection"]): string {
   const args = connection["args"];
   const words = Array.isArray(args) ? args.map(String) : [];
@@ -61,7 +61,7 @@ export function connectionText(connection: Server["connection"]): string {
   return [String(first), ...words].join(" ");
 }
 
-/** What people call it; two of the same id are told apart by their toolsets. */
+/** The display name; two servers with the same id are distinguished by their toolsets. */
 export function serverName(server: Server, servers: readonly Server[]): string {
   const id = server.serverId ?? server.id;
   const isAmbiguous = servers.filter((other) => other.serverId === server.serverId).length > 1;

@@ -1,4 +1,4 @@
-/** Every setting there is, by part, with where its value comes from. */
+/** All settings by group, with the origin of each value. */
 import type { ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import { useListParam, useParam } from "@/lib/router";

@@ -1,4 +1,4 @@
-/** One setting changed: what is typed, then the lines of the file that would differ, then it is written. */
+/** Changes one setting: a new value, a preview of the changed lines in the file, then the write. */
 import { useState, type ReactElement } from "react";
 import { useApiMutation } from "@/api/queries";
 import type { ResponseOf } from "@/api/types";
@@ -15,7 +15,7 @@ const HINTS: Readonly<Record<SettingType["kind"], string>> = {
   texts: "One a line.",
 };
 
-/** `digest` is of the file that was looked at when this was opened: whoever edits it meanwhile is not overwritten. */
+/** `digest` is that of the file when the dialog was opened, so an edit by someone else is not overwritten. */
 export function ChangeSettingDialog({ setting, type, digest, file, onClose }: { setting: Setting; type: SettingType; digest: string; file: string; onClose: () => void }): ReactElement {
   const [text, setText] = useState(toText(setting.value, type));
   const [baseDigest] = useState(digest);

@@ -1,4 +1,4 @@
-/** What a new token is for, what it opens and until when. */
+/** Creates a token: its principal, scopes and expiry. */
 import { useState, type FormEvent, type ReactElement } from "react";
 import { useApiQuery, useApiMutation } from "@/api/queries";
 import { useVersionGuard } from "@/api/version-guard";

@@ -1,4 +1,4 @@
-/** Which toolsets somebody may use: chosen here, saved on the version that was looked at. */
+/** Which toolsets a principal may use. Saving is based on the version that the person saw. */
 import { useState, type ReactElement } from "react";
 import { useApiMutation, useAllPages } from "@/api/queries";
 import { useHasScope } from "@/api/session";
@@ -16,7 +16,7 @@ const SEARCH_THRESHOLD = 12;
 
 export function GrantsDrawer({ principal, version, onClose }: { principal: Principal; version: number; onClose: () => void }): ReactElement {
   const isAdmin = useHasScope("admin");
-  // What was looked at when the drawer was opened. What somebody else decides meanwhile is told, and takes nothing away.
+  // The state when the drawer was opened. Decisions of others are shown and change nothing here.
   const guard = useVersionGuard(version);
   const [baseToolsets, setBaseToolsets] = useState(principal.toolsets);
   const [isLimited, setIsLimited] = useState(principal.toolsets !== null);

@@ -1,4 +1,4 @@
-/** Who there is, what the tokens of each open, and which toolsets each may use. */
+/** The principals, the scopes of their tokens, and the toolsets they may use. */
 import { useState, type ReactElement } from "react";
 import { useApiMutation, useAllPages } from "@/api/queries";
 import { useHasScope } from "@/api/session";
@@ -96,7 +96,7 @@ function GrantSource({ principal }: { principal: Principal }): ReactElement {
   return <span className="quiet">decided here</span>;
 }
 
-/** Forgetting somebody, with what goes with them. */
+/** Deletes a principal with their tokens and grants. */
 export function DeletePrincipalDialog({ principal, version, onClose, onDone }: { principal: Principal; version: number; onClose: () => void; onDone: () => void }): ReactElement {
   const guard = useVersionGuard(version);
   const mutation = useApiMutation({ guard });

@@ -1,4 +1,4 @@
-/** All that people decided as one file: taken out, and put in after the difference was read. */
+/** The policy as one file: export, and import after reading the difference. */
 import { useRef, useState, type ReactElement } from "react";
 import { useApiQuery, useApiMutation } from "@/api/queries";
 import { apiUrl } from "@/api/client";
@@ -61,7 +61,7 @@ function ImportPolicy(): ReactElement {
   const changeText = (next: string): void => {
     setText(next);
     setReadError("");
-    // What was found out is of another text.
+    // The results belong to the previous text.
     compareMutation.reset();
     importMutation.reset();
   };

@@ -1,4 +1,4 @@
-/** What would change if another policy held, as the gateway worked it out. */
+/** What would change under another policy, as the gateway computed it. */
 import type { ReactElement } from "react";
 import { formatCount } from "@/lib/format";
 import { Link, Notice, Tag } from "@/components";

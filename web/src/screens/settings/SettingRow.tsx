@@ -1,4 +1,4 @@
-/** One setting: its value, what it means, where it comes from, and how it is changed or why not here. */
+/** One setting: its value, description and origin, and a button to change it if that is possible here. */
 import { useState, type ReactElement } from "react";
 import { useHasScope } from "@/api/session";
 import { formatNumber } from "@/lib/format";

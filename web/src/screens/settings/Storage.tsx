@@ -1,4 +1,4 @@
-/** Where decisions and activity are kept, how it fares, what is kept of a call, and what runs here. */
+/** Where decisions and activity are stored, the store's health, the retention, and the running versions. */
 import type { ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import { formatBytes, formatCount, formatNumber } from "@/lib/format";

@@ -1,4 +1,4 @@
-/** Tokens: made with a name, scopes and an end, told once, and taken back at once. */
+/** API tokens: created with a name, scopes and an expiry, shown once, and revoked. */
 import { useState, type ReactElement } from "react";
 import { useApiQuery, useApiMutation, useAllPages } from "@/api/queries";
 import { useHasScope } from "@/api/session";
@@ -127,7 +127,7 @@ function TokenState({ token }: { token: Token }): ReactElement {
   );
 }
 
-/** The one time that a token is told. */
+/** The only time that a token is shown. */
 function CreatedToken({ created, onDismiss }: { created: TokenCreated; onDismiss: () => void }): ReactElement {
   const firstRun = useApiQuery<FirstRun>(["board"], "/first-run").data;
   const canCall = created.made.scopes.includes("call");

@@ -1,4 +1,4 @@
-/** Settings: who may do what, what is kept and where, the policy as one file, and where every value comes from. */
+/** Settings: principals, tokens, storage, the policy as a file, and where every value comes from. */
 import { useState, type ReactElement } from "react";
 import type { ResponseOf } from "@/api/types";
 import { useParam } from "@/lib/router";
@@ -23,7 +23,7 @@ const TABS: readonly { id: TabName; label: string; json: ApiSource; command: str
 
 export default function SettingsScreen(): ReactElement {
   const [tabId, setTab] = useParam("tab", "people");
-  // Here and not in its tab: it is told once, and whoever looks at another tab meanwhile must not lose it.
+  // Here and not in its tab: the token is shown only once and must survive a change of the tab.
   const [createdToken, setCreatedToken] = useState<TokenCreated | null>(null);
   const tab = TABS.find(({ id }) => id === tabId) ?? TABS[0]!;
   return (

@@ -1,4 +1,4 @@
-/** A setting as it is typed, and back. */
+/** Converts a setting's value to text for a form, and back. */
 import type { ResponseOf } from "@/api/types";
 
 export type SettingsResponse = ResponseOf<"/settings">;
@@ -12,7 +12,7 @@ export function toText(value: unknown, type: SettingType): string {
   return String(value);
 }
 
-/** What is sent: whatever does not fit is told by the gateway. */
+/** The value to send; the gateway reports what does not fit. */
 export function parseText(text: string, type: SettingType): unknown {
   const trimmed = text.trim();
   switch (type.kind) {

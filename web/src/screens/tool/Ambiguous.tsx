@@ -1,17 +1,17 @@
-/** An address that names several tools, or none: what the gateway says, and each tool that may be meant as a link. */
+/** An id that matches several tools or none: the gateway's message, and the possible tools as links. */
 import type { ReactElement } from "react";
 import { Problem } from "@/api/problem";
 import type { ServerWithUnknownTools } from "@/api/types";
 import { ButtonLink, EmptyState, Link } from "@/components";
 import { UnknownServerTools } from "@/screens/board/UnknownTool";
 
-/** The tools that may be meant, where a name is not that of one; nothing where something else went wrong. */
+/** The possible tools, if the id matches several or none; null for any other error. */
 export function possibleTools(error: unknown): readonly string[] | null {
   if (!(error instanceof Problem) || typeof error.body !== "object" || error.body === null || !("tools" in error.body)) return null;
   return Array.isArray(error.body.tools) ? error.body.tools.map(String) : null;
 }
 
-/** The servers that may have it, and have not said what they have. */
+/** Servers that may have the tool and have not listed their tools. */
 function unknownServers(error: Problem): readonly ServerWithUnknownTools[] {
   const body = (error.body ?? {}) as { readonly unheard?: readonly ServerWithUnknownTools[] };
   return body.unheard ?? [];

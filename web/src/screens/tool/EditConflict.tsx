@@ -1,11 +1,12 @@
-/** What somebody else saved under a draft, field by field: taken where the draft left it alone, chosen where both wrote. */
+/** Changes that someone else saved under a draft, field by field: taken if the draft did not touch the field, else
+ * chosen. */
 import { useState, type ReactElement } from "react";
 import { Button, Notice } from "@/components";
 import type { FieldConflict } from "./edit-conflict";
 
 export function EditConflict({ conflicts, onResolve }: { conflicts: readonly FieldConflict[]; onResolve: (keptFields: ReadonlySet<string>) => void }): ReactElement {
   const [choices, setChoices] = useState<ReadonlyMap<string, "mine" | "theirs">>(new Map());
-  // Of what it says, not of the field: who changes it once more is told once more.
+  // By value and not only by field: a further change by the other person needs another choice.
   const key = (conflict: FieldConflict): string => `${conflict.field} ${conflict.after}`;
   const unresolved = conflicts.filter((conflict) => conflict.mine !== null && !choices.has(key(conflict)));
   const authors = [...new Set(conflicts.flatMap((conflict) => (conflict.by === null ? [] : [conflict.by])))];

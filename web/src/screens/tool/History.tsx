@@ -1,4 +1,4 @@
-/** What became of the tool: decisions, the specs that are known of it, and its last calls. */
+/** The history of a tool: decisions, its known definitions, and its last calls. */
 import type { ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import type { ActivityRecord } from "@/api/types";

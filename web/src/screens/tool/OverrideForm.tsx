@@ -1,5 +1,6 @@
-/** Other words, a person's yes before each call, arguments that are hidden or pinned. The preview is made by the gateway;
- * saving shows the difference first. A draft stands on what its writer saw: what somebody else saves meanwhile is told. */
+/** Edits a tool's override: texts, confirmation, hidden and pinned arguments. The gateway computes the preview, and
+ * saving shows the difference first. A draft is based on the state its author saw; changes by others are shown as
+ * conflicts. */
 import { useEffect, useMemo, useState, type ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import { request } from "@/api/client";
@@ -16,7 +17,7 @@ import { fixingOverride, shortOrigin, originText, pinText, type OverridePreview,
 type DraftProps = { readonly draft: Draft | null; readonly onDraft: (draft: Draft | null) => void };
 
 export function OverrideTab({ tool, definition, ...draftProps }: { tool: ToolCard; definition: ToolDefinitionResponse } & DraftProps): ReactElement {
-  // As nobody in particular: an override holds for everyone.
+  // Without a caller: an override applies to everyone.
   const why = useApiQuery<WhyResponse>(["board", "policy"], "/why", { tool: tool.id });
   return (
     <QueryResult query={why} placeholder={<Skeleton lines={10} height={32} />}>
@@ -63,10 +64,10 @@ function OverrideForm({
   const properties = definition.asOffered.inputSchema["properties"];
   const names = useMemo(() => Object.keys(typeof properties === "object" && properties !== null ? properties : {}), [properties]);
   const inherited = useMemo(() => inheritedTexts(current.overrides, tool.id, definition.asOffered), [current.overrides, tool.id, definition.asOffered]);
-  // Who wrote nothing yet looks at what holds now; who did, at what they began with until they have read what moved.
+  // Without edits the form follows the current state; a draft keeps its base until conflicts are resolved.
   const draft = savedDraft !== null && hasUnsavedChanges(savedDraft, tool.id, names) ? savedDraft : { base: current, edit: editFromOverrides(current.overrides, tool.id, names) };
   const [isSaved, setIsSaved] = useState(false);
-  // What was just saved here is no news to who saved it.
+  // The change that was just saved here is not a conflict.
   const conflicts = isSaved ? [] : findConflicts(draft, current, tool.id, names);
   const before = useMemo(() => editFromOverrides(draft.base.overrides, tool.id, names), [draft.base.overrides, tool.id, names]);
   const { edit } = draft;
@@ -189,14 +190,14 @@ function OverrideForm({
   );
 }
 
-/** Whether anything is written that saving, or leaving, would concern. */
+/** Whether there is anything to save or to lose. */
 function hasUnsavedChanges(draft: Draft, target: string, names: readonly string[]): boolean {
   const before = editFromOverrides(draft.base.overrides, target, names);
   const { first, again } = missingPins(before, draft.edit);
   return !hasNoChanges(overrideChanges(before, draft.edit)) || first.length + again.length > 0;
 }
 
-/** How a person is shown a call. What the configuration may hold is said by the gateway, and checked there. */
+/** How a person is shown a call. The gateway defines and checks the configuration. */
 function RendererFields({
   edit,
   before,
@@ -212,7 +213,7 @@ function RendererFields({
   const renderers = response.data?.renderers ?? [];
   const selectedRenderer = renderers.find((each) => each.name === edit.renderer);
   const keys = Object.entries((selectedRenderer?.configSchema["properties"] ?? {}) as Readonly<Record<string, { readonly description?: string; readonly default?: unknown }>>);
-  // What was said before stays among the choices, also until the gateway has answered.
+  // The saved renderer stays an option until the list is loaded.
   const names = [...new Set([...renderers.map((each) => each.name), edit.renderer, before.renderer])].filter((name) => name !== "" && name !== DEFAULT_RENDERER);
   return (
     <div className="stack tight">
@@ -264,7 +265,7 @@ function confirmHint(inherited: OverrideEntry | undefined): { readonly hint?: st
   return inherited === undefined ? {} : { hint: `${shortOrigin(inherited)} says: ${inherited.value === true ? "ask a person before each call" : "do not ask"}. What you choose here lies over it.` };
 }
 
-/** What a file pins or hides is the operator's: no override of a person loosens it. */
+/** What a file pins or hides belongs to the operator: an override cannot loosen it. */
 function FixedArgumentRow({ name, entry }: { name: string; entry: OverrideEntry }): ReactElement {
   const isPin = entry.field.endsWith(".pin");
   return (
@@ -285,7 +286,7 @@ function FixedArgumentRow({ name, entry }: { name: string; entry: OverrideEntry 
   );
 }
 
-/** A moment after the last change, so that the gateway is asked once for a word and not once for a letter. */
+/** Fetched a moment after the last keystroke. */
 function usePreview(tool: string, changes: OverrideChanges | null): { readonly preview: OverridePreview | null; readonly error: unknown } {
   const [result, setResult] = useState<{ preview: OverridePreview | null; error: unknown }>({ preview: null, error: null });
   const body = changes === null ? null : JSON.stringify({ target: tool, ...changes });

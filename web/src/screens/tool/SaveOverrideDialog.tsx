@@ -1,4 +1,4 @@
-/** The last look before an override is saved. It is sent with the version at which this was opened. */
+/** The last step before an override is saved. It is sent with the version at which this dialog was opened. */
 import { useState, type ReactElement, type ReactNode } from "react";
 import { useMutation } from "@tanstack/react-query";
 import { queryClient, invalidate } from "@/api/queries";
@@ -25,7 +25,7 @@ export function SaveOverrideDialog({
   conflicts: readonly FieldConflict[];
   onRefresh: () => Promise<BaseState | null>;
   onClose: () => void;
-  /** Until what was saved is looked at anew. */
+  /** Resolves when the saved state has been fetched. */
   onSaved: () => Promise<void>;
   children: ReactNode;
 }): ReactElement {

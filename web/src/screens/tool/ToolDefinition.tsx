@@ -1,4 +1,4 @@
-/** The tool as a model sees it: as its provider offers it, as people overrode it, or what lies between. */
+/** The tool as a model sees it: as offered by its provider, as overridden, or the difference. */
 import type { ReactElement, ReactNode } from "react";
 import type { ToolCard } from "@/api/types";
 import { useParam } from "@/lib/router";
@@ -15,7 +15,7 @@ const VIEWS = [
 ] as const;
 
 export function ToolDefinition({ tool, definition }: { tool: ToolCard; definition: ToolDefinitionResponse }): ReactElement {
-  // Where nothing is overridden there is one face: what its provider offers.
+  // Without an override there is only one view.
   const hasNoOverrides = definition.difference.length === 0;
   const [requestedView, setView] = useParam("face", hasNoOverrides ? "offered" : "overridden");
   const view = hasNoOverrides ? "offered" : requestedView;

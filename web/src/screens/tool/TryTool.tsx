@@ -1,4 +1,4 @@
-/** Try the tool through the same gate as every caller. It is marked as a trial in the activity. */
+/** Calls the tool through the same checks as every caller. The activity marks it as a trial. */
 import { useMemo, useRef, useState, type ReactElement } from "react";
 import { flushSync } from "react-dom";
 import { useApiMutation } from "@/api/queries";
@@ -42,11 +42,11 @@ export function TryTool({
   const fixedValues = useMemo(() => fixedArguments(overrides), [overrides]);
   const run = (): void => {
     setConfirmOpen(false);
-    // In a body an empty list means none; in an address it is not written at all.
+    // In a request body an empty list means none; in a URL it is left out.
     const viewFields = Object.fromEntries(Object.entries(view).filter(([, value]) => !Array.isArray(value) || value.length > 0));
     mutation.mutate({ path: "/call", body: { tool: tool.id, arguments: args, trial: true, ...viewFields } });
   };
-  /** Nothing is asked or sent while something is wrong that the form itself can tell. */
+  /** Asks and sends only if the form finds no error. */
   const validate = (): boolean => {
     flushSync(() => setSubmitted(true));
     const firstInvalid = form.current?.querySelector<HTMLElement>("[aria-invalid='true'], fieldset.has-error > button");

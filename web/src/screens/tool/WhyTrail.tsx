@@ -1,4 +1,4 @@
-/** Every rule in order, and what it said: the trail of the same decision that holds for calls. */
+/** Every rule in order with its result: the trail of the decision that applies to calls. */
 import type { ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import type { Query } from "@/lib/router";
@@ -6,7 +6,7 @@ import { QueryResult, Icon, Notice, Skeleton } from "@/components";
 import { RevokeButtons } from "@/screens/approvals/Consents";
 import { originText, type OverrideEntry, type WhyResponse as Told } from "./types";
 
-/** The step that names standing permissions, each with a way to revoke it. */
+/** The step that names consents, each with a button to revoke it. */
 const CONFIRMATION_STEP = "Does it run without confirmation?";
 
 export function WhyTrail({ id, view }: { id: string; view: Query }): ReactElement {

@@ -1,20 +1,20 @@
-/** A draft of one person and what another saved under it: field by field, so that neither is lost. */
+/** Compares a draft with what someone else saved meanwhile, field by field, so that neither is lost. */
 import { editFromOverrides, isOwnOverride, EMPTY_ARGUMENT, type ArgumentEdit, type OverrideEdit } from "./override-edit";
 import type { OverrideEntry } from "./types";
 
-/** What was said, and the version of the policy at which it was. */
+/** The overrides of a tool and the policy version they were read at. */
 export type BaseState = { readonly overrides: readonly OverrideEntry[]; readonly version: number };
 
-/** What a person wrote and has not saved, and what it stands on. */
+/** Unsaved edits, and the state they are based on. */
 export type Draft = { readonly base: BaseState; readonly edit: OverrideEdit };
 
-/** One field that somebody else changed since the draft began. An argument is one field: it is saved as a whole. */
+/** A field that someone else changed since the draft began. An argument is one field, because it is saved as a whole. */
 export type FieldConflict = {
   readonly field: string;
   readonly label: string;
   readonly before: string;
   readonly after: string;
-  /** What the draft says of it; nothing where the draft left it alone or says the same. */
+  /** The draft's value; null if the draft did not touch the field or has the same value. */
   readonly mine: string | null;
   readonly by: string | null;
 };
@@ -58,12 +58,12 @@ function entriesForField(overrides: readonly OverrideEntry[], target: string, fi
   return overrides.filter((each) => isOwnOverride(each, target) && (each.field === field || each.field.startsWith(`${field}.`)));
 }
 
-/** A pinned value is never shown, so who said it when stands for it. */
+/** A pinned value is never shown, so its origin is compared instead. */
 function pinIdentity(overrides: readonly OverrideEntry[]): string {
   return overrides.some((each) => each.field.endsWith(".pin")) ? JSON.stringify(overrides.map((each) => each.from)) : "";
 }
 
-/** What lies between what the draft stands on and what holds now. */
+/** The fields that differ between the draft's base and the current state. */
 export function findConflicts(draft: Draft, current: BaseState, target: string, names: readonly string[]): readonly FieldConflict[] {
   const baseEdit = editFromOverrides(draft.base.overrides, target, names);
   const currentEdit = editFromOverrides(current.overrides, target, names);
@@ -79,7 +79,7 @@ export function findConflicts(draft: Draft, current: BaseState, target: string, 
   });
 }
 
-/** The draft upon what holds now: theirs where it left a field alone or gives way, mine where it is kept. */
+/** The draft on the current state: takes the other value where the draft has no edit or gives way. */
 export function mergeDraft(draft: Draft, current: BaseState, target: string, names: readonly string[], keptFields: ReadonlySet<string>): Draft {
   const currentEdit = editFromOverrides(current.overrides, target, names);
   const conflicts = new Map(findConflicts(draft, current, target, names).map((each) => [each.field, each]));

@@ -1,4 +1,4 @@
-/** One tool: what a model sees of it, why it is open or locked, other words for it, a trial, and its history. */
+/** One tool: its definition, why it is open or locked, its override, a trial, and its history. */
 import { useMemo, useState, type ReactElement } from "react";
 import { useApiQuery, useAllPages } from "@/api/queries";
 import { useHasScope } from "@/api/session";
@@ -42,7 +42,7 @@ function ToolPage({ id }: { id: string }): ReactElement {
   const view = useCallerView();
   const [tabParam, setTab] = useParam("tab", "why");
   const tab: TabId = TABS.some((each) => each.id === tabParam) ? (tabParam as TabId) : "why";
-  // Kept here, so that a look at another tab loses nothing of it.
+  // Kept here, so that changing the tab does not lose it.
   const [draft, setDraft] = useState<Draft | null>(null);
   const query = { tool: id, ...view.query };
   const card = useApiQuery<ToolCardResponse>(["board", "policy"], "/board/peg", query);
@@ -93,7 +93,7 @@ function ToolPage({ id }: { id: string }): ReactElement {
   );
 }
 
-/** The state, the one sentence, the one remedy; and the switch. */
+/** The state with its reason and remedy, and the switch. */
 function ToolVerdict({ card: { peg: tool, presentation, others, policyVersion } }: { card: ToolCardResponse }): ReactElement {
   const canOperate = useHasScope("operate");
   const [disableOpen, setDisableOpen] = useState(false);
@@ -152,7 +152,7 @@ function GoneTool({ tool }: { tool: ToolCard }): ReactElement {
 
 const ROW_HEIGHT_PX = 36;
 
-/** Without an id: choose one. */
+/** The list of tools, shown without an id. */
 function ToolPicker(): ReactElement {
   const [filterText, setFilterText] = useParam("q");
   const board = useAllPages<Board>(["board"], "/board", {}, (before, next) => ({ ...next, pegs: [...before.pegs, ...next.pegs] }));

@@ -1,12 +1,12 @@
-/** An edit of an override as a form holds it, and as the gateway is asked for it. */
+/** An override in the form of a form's fields, and as the changes that are sent. */
 import type { OverrideEntry } from "./types";
 
 export type ArgumentEdit = {
   readonly mode: "" | "hide" | "pin";
-  /** JSON or plain text. What is pinned already is never shown, so this begins empty. */
+  /** JSON or plain text. It starts empty, because a pinned value is never shown. */
   readonly pin: string;
   readonly description: string;
-  /** What was said of its default stays; the form does not show it. */
+  /** A saved default, which the form keeps and does not show. */
   readonly savedDefault?: unknown;
 };
 
@@ -16,27 +16,27 @@ export type OverrideEdit = {
   readonly confirm: "" | "yes" | "no";
   /** Where a person confirms calls that need it. */
   readonly confirmation: "" | "in_client" | "ticket";
-  /** Its name; empty where nobody said one for this very tool. */
+  /** The renderer's name; empty if this tool has no override for it. */
   readonly renderer: string;
-  /** JSON as text; nothing where no configuration was said. */
+  /** JSON as text; null if there is no configuration. */
   readonly config: string | null;
   readonly arguments: Readonly<Record<string, ArgumentEdit>>;
 };
 
 export type OverrideChanges = { readonly set: Readonly<Record<string, unknown>>; readonly clear: readonly string[] };
 
-/** The words that hold where a person says nothing: to write the same is to say nothing. */
+/** The texts that apply without an override. Entering the same text means no override. */
 export type InheritedTexts = { readonly name: string; readonly description: string; readonly arguments: Readonly<Record<string, string>> };
 
 export const NO_INHERITED_TEXTS: InheritedTexts = { name: "", description: "", arguments: {} };
 export const EMPTY_ARGUMENT: ArgumentEdit = { mode: "", pin: "", description: "" };
 
-/** Whether it is what a person said of this very tool: what the form edits. */
+/** Whether the entry is a person's override of exactly this tool, which is what the form edits. */
 export function isOwnOverride(entry: OverrideEntry, target: string): boolean {
   return !entry.declared && !entry.manifest && entry.target === target;
 }
 
-/** What a person said before, field by field; what the file says shows through where nobody said anything. */
+/** The saved override as form fields. Fields without one stay empty and show the inherited text. */
 export function editFromOverrides(overrides: readonly OverrideEntry[], target: string, names: readonly string[]): OverrideEdit {
   const ownValues = new Map(overrides.filter((entry) => isOwnOverride(entry, target)).map((entry) => [entry.field, entry.value]));
   const text = (field: string): string => {
@@ -62,7 +62,7 @@ export function editFromOverrides(overrides: readonly OverrideEntry[], target: s
   };
 }
 
-/** What the provider, a file or a pattern says, where a person of this tool says nothing. */
+/** The texts of the provider, a file or a pattern, which apply if this tool has no override. */
 export function inheritedTexts(overrides: readonly OverrideEntry[], target: string, offered: { readonly title: string | null; readonly description: string; readonly inputSchema: Readonly<Record<string, unknown>> }): InheritedTexts {
   const inherited = (field: string): string | null => {
     const entry = overrides.find((each) => each.field === field && !isOwnOverride(each, target));
@@ -84,7 +84,7 @@ function configText(config: unknown): string {
   return typeof config !== "object" || config === null || Object.keys(config).length === 0 ? "" : JSON.stringify(config, null, 2);
 }
 
-/** The configuration that a text says: an empty one is that of an empty text. Nothing where it is no JSON object. */
+/** Parses the configuration; empty text is an empty object. Null if it is not a JSON object. */
 export function parseConfig(text: string | null): Readonly<Record<string, unknown>> | null {
   if (text === null || text.trim() === "") return {};
   try {
@@ -95,15 +95,15 @@ export function parseConfig(text: string | null): Readonly<Record<string, unknow
   }
 }
 
-/** Chosen where calls are to be shown as every other, whatever an override beneath says. */
+/** Shows calls as usual, whatever an inherited override says. */
 export const DEFAULT_RENDERER = "default";
 
-/** The edit with another renderer. A configuration is one renderer's own: another begins with none. */
+/** The edit with another renderer. A configuration belongs to one renderer, so it starts empty. */
 export function withRenderer(edit: OverrideEdit, before: OverrideEdit, renderer: string): OverrideEdit {
   return { ...edit, renderer, config: renderer === before.renderer ? before.config : "" };
 }
 
-/** A pin is JSON; what is none is text, so that nobody has to write quotes around a word. */
+/** A pin is JSON; anything else is text, so that a word needs no quotes. */
 export function parsePin(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -112,8 +112,8 @@ export function parsePin(text: string): unknown {
   }
 }
 
-/** Arguments whose pinned value must be written: `first` where there was none, `again` where there is one that is never
- * shown, because an edit replaces all that was said of an argument. */
+/** Arguments whose pinned value is missing: `first` for a new pin, `again` for a saved one. A saved value is never
+ * shown, and saving an argument replaces all of it. */
 export function missingPins(before: OverrideEdit, after: OverrideEdit): { readonly first: readonly string[]; readonly again: readonly string[] } {
   const missing = Object.entries(after.arguments)
     .filter(([name, edited]) => edited.mode === "pin" && edited.pin.trim() === "" && argumentChanged(before.arguments[name] ?? EMPTY_ARGUMENT, edited))
@@ -126,7 +126,7 @@ function argumentChanged(previous: ArgumentEdit, next: ArgumentEdit): boolean {
   return previous.mode !== next.mode || previous.description.trim() !== next.description.trim() || next.pin.trim() !== "";
 }
 
-/** What differs from how it began. What is emptied is unsaid, and so is what says no more than `plain`. */
+/** The changes since the form was opened. An emptied field is cleared, and so is one that equals the inherited text. */
 export function overrideChanges(before: OverrideEdit, after: OverrideEdit, inherited: InheritedTexts = NO_INHERITED_TEXTS): OverrideChanges {
   const set: Record<string, unknown> = {};
   const clear: string[] = [];

@@ -1,11 +1,11 @@
-/** What the routes about one tool answer. */
+/** Response types of the routes about one tool. */
 import type { ResponseOf } from "@/api/types";
 import type { FixedArgument } from "@/components";
 
 export type ToolDefinitionResponse = ResponseOf<"/tools/show">;
 export type ToolSpec = ToolDefinitionResponse["asOffered"];
 export type WhyResponse = ResponseOf<"/why">;
-/** One field of the overrides that hold for a tool, and whose word it is. */
+/** One field of the overrides that apply to a tool, with its origin. */
 export type OverrideEntry = WhyResponse["overrides"][number];
 export type OverridePreview = ResponseOf<"/overrides/preview", "post">;
 export type TrialResponse = Extract<ResponseOf<"/call", "post">, { readonly callId: string }>;
@@ -17,12 +17,12 @@ export function originText(entry: OverrideEntry): string {
   return entry.from.kind === "declared" ? `${entry.from.file}:${entry.from.line}` : entry.from.by;
 }
 
-/** The same, with a file by its name alone. */
+/** The same with the file's base name. */
 export function shortOrigin(entry: OverrideEntry): string {
   return originText(entry).replace(/^.*[\\/](?=[^\\/]+:\d+$)/, "");
 }
 
-/** What pins or hides an argument in the end, if anything does. */
+/** The entry that pins or hides an argument, if there is one. */
 export function fixingOverride(overrides: readonly OverrideEntry[], name: string): OverrideEntry | undefined {
   const entryFor = (aspect: string): OverrideEntry | undefined => overrides.find((each) => each.field === `arguments.${name}.${aspect}`);
   const hideEntry = entryFor("hide");
@@ -31,12 +31,12 @@ export function fixingOverride(overrides: readonly OverrideEntry[], name: string
 
 const MASK = "***";
 
-/** The value as far as the gateway shows it: a reference is, any other may be a secret. */
+/** The value as far as it may be shown: a reference is shown, anything else may be a secret. */
 export function pinText(entry: OverrideEntry): string {
   return entry.value === MASK ? "its value is not shown" : typeof entry.value === "string" ? entry.value : JSON.stringify(entry.value);
 }
 
-/** The arguments in which callers have no say, as a form shows them: locked, with who fixed them. */
+/** The arguments that callers cannot choose, for a form: read-only, with who fixed them. */
 export function fixedArguments(overrides: readonly OverrideEntry[]): readonly FixedArgument[] {
   const names = new Set(overrides.flatMap(({ field }) => /^arguments\.(.+)\.(?:pin|hide)$/s.exec(field)?.[1] ?? []));
   return [...names].flatMap((name) => {

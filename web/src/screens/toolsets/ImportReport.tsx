@@ -1,4 +1,4 @@
-/** What an import would bring and change, as the gateway tells it. */
+/** What an import would add and change, as the gateway reports it. */
 import type { ReactElement } from "react";
 import type { ToolsetImport } from "@/api/servers";
 import { formatCount, formatNumber } from "@/lib/format";

@@ -1,4 +1,4 @@
-/** An import in two steps: what it brings and changes, and then, if somebody wants it, the change itself. */
+/** Imports a toolset in two steps: a report of its contents and changes, then the installation. */
 import { useEffect, useRef, useState, type ReactElement } from "react";
 import { queryClient } from "@/api/queries";
 import { request } from "@/api/client";
@@ -66,7 +66,7 @@ export function ImportToolset(): ReactElement {
   useEffect(() => {
     const file = takeDroppedFile();
     if (file !== null) void preview({ file });
-    // Only what was dropped on the page before.
+    // Only the file that was dropped on the previous screen.
   }, []);
 
   const sourceText = source === null ? "SOURCE" : sourceName(source);

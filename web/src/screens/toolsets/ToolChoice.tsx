@@ -1,4 +1,4 @@
-/** What is in a toolset: lists of what to include and exclude, and beside them the set as the gateway works it out. */
+/** Which tools a toolset includes: the lists of patterns, and a preview of the result from the gateway. */
 import { useEffect, useState, type FormEvent, type ReactElement } from "react";
 import { useApiQuery, useApiMutation } from "@/api/queries";
 import { request } from "@/api/client";
@@ -90,7 +90,7 @@ function choiceLists(choice: ToolChoiceResponse): ChoiceLists {
   return { includes: choice.includes.map((each) => each.target), excludes: choice.excludes.map((each) => each.target) };
 }
 
-/** A moment after the last change. What was told before stays until there is an answer, so that nothing jumps. */
+/** Fetched a moment after the last change. The previous preview stays until then, so that nothing moves. */
 function usePreview(
   id: string,
   draft: ChoiceLists | null,
@@ -153,7 +153,7 @@ function EntryList({
       {texts.length > 0 && (
         <ul className="choice-entries">
           {texts.map((text, at) => {
-            // Both are in the order in which they were given.
+            // Both are in the order of the request.
             const entry = entries.length === texts.length ? entries[at] : undefined;
             return (
               <li key={text}>

@@ -1,4 +1,4 @@
-/** One toolset, opened: its tools as they stand, its servers, and what it brings. */
+/** One toolset: its tools, its servers and its contents. */
 import type { ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import { useHasScope } from "@/api/session";

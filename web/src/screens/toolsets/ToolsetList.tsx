@@ -1,4 +1,4 @@
-/** Toolsets that somebody made; those of a single server are among the servers. */
+/** Imported toolsets. Toolsets of a single server are listed with the servers. */
 import type { DragEvent, ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import { useHasScope } from "@/api/session";
@@ -16,7 +16,7 @@ export function ToolsetList(): ReactElement {
   const toolsets = useToolsets();
   const canOperate = useHasScope("operate");
   const canImport = useHasScope("admin");
-  // The counts of all toolsets are in every page of the wall: one peg will do.
+  // Every page of the board has the counts of all toolsets, so one card is enough.
   const boardQuery = useApiQuery<Board>(["board", "servers", "toolsets", "policy"], "/board", { limit: 1 });
   const counts = new Map(boardQuery.data?.toolsets.map((each) => [each.id, each.counts]));
   const [filterText, setFilterText] = useParam("q");

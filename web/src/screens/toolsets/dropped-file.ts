@@ -1,4 +1,4 @@
-/** A file that was dropped on one page and is read on the next. Files cannot be held by an address. */
+/** A file that was dropped on one screen and is read on the next. A URL cannot hold a file. */
 let droppedFile: File | null = null;
 
 export function setDroppedFile(file: File): void {
@@ -11,7 +11,7 @@ export function takeDroppedFile(): File | null {
   return file;
 }
 
-/** The kind that the gateway is told, by the name of the file. */
+/** The content type, by file extension. */
 export function contentType(name: string): "application/yaml" | "application/zip" {
   return /\.ya?ml$/i.test(name) ? "application/yaml" : "application/zip";
 }

@@ -1,4 +1,4 @@
-/** The toolsets: what comes, is switched and goes together. A list, one of them opened, or an import. */
+/** The toolsets: the list, one toolset, or an import. */
 import type { ReactElement } from "react";
 import { useFlagParam, useParam } from "@/lib/router";
 import "@/screens/servers/servers.css";

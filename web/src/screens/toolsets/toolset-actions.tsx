@@ -1,4 +1,4 @@
-/** What can be done to a toolset: switch it, give it away, take it away, tell it a secret. */
+/** Actions on a toolset: enable or disable, export, remove, set a secret. */
 import { useState, type FormEvent, type ReactElement } from "react";
 import { useApiQuery, useApiMutation } from "@/api/queries";
 import { apiUrl } from "@/api/client";
@@ -76,7 +76,7 @@ export function ToolsetSwitch({
   );
 }
 
-/** What is not given away as it is stands there before the file is made. */
+/** Shows what the export changes or leaves out before the file is created. */
 export function ExportButton({ toolset }: { toolset: Toolset }): ReactElement {
   const [open, setOpen] = useState(false);
   return (
@@ -156,7 +156,7 @@ export function RemoveToolsetButton({ toolset, version }: { toolset: Toolset; ve
               variant="bad"
               busy={mutation.isPending}
               onClick={() =>
-                // A promise, because this button is gone with the toolset.
+                // A promise, because this button is unmounted with the toolset.
                 void mutation
                   .mutateAsync({ method: "DELETE", path: toolsetPath(toolset.id), query: { keepWorkspace }, successMessage: `${toolset.name} is removed` })
                   .then(
@@ -181,7 +181,7 @@ export function RemoveToolsetButton({ toolset, version }: { toolset: Toolset; ve
   );
 }
 
-/** Set, never shown: only whether it is there. */
+/** The value can be set and is never shown. */
 export function SecretForm({ toolset, name, isSet, canOperate }: { toolset: string; name: string; isSet: boolean; canOperate: boolean }): ReactElement {
   const [value, setValue] = useState("");
   const mutation = useApiMutation();
