@@ -26,10 +26,10 @@ export function useConnectionStatus(): ConnectionStatus {
 
 /** Subscribes while signed in. After a lost connection everything is refetched. */
 export function useChangeFeed(signedIn: boolean): void {
-  const missed = useRef(false);
+  const needsRefetch = useRef(false);
   useEffect(() => {
     if (!signedIn) {
-      missed.current = true;
+      needsRefetch.current = true;
       return;
     }
     const handleEvent = (event: FeedEvent): void => {
@@ -38,16 +38,16 @@ export function useChangeFeed(signedIn: boolean): void {
         return;
       }
       if (event.status === "opening") {
-        missed.current = true;
+        needsRefetch.current = true;
         return;
       }
       setStatus(event.status);
-      if (event.status === "live" && missed.current) {
-        missed.current = false;
+      if (event.status === "live" && needsRefetch.current) {
+        needsRefetch.current = false;
         invalidate();
       }
       if (event.status === "lost") {
-        missed.current = true;
+        needsRefetch.current = true;
         // A stream does not tell why it ended. The session shows whether the gateway is down or the session is over.
         void queryClient.invalidateQueries({ queryKey: SESSION_QUERY_KEY });
       }
@@ -57,7 +57,7 @@ export function useChangeFeed(signedIn: boolean): void {
     // The browser may keep this page for the back button. Meanwhile it must not hold a connection.
     const handlePageHide = (): void => {
       disconnect();
-      missed.current = true;
+      needsRefetch.current = true;
     };
     const handlePageShow = (event: PageTransitionEvent): void => {
       if (event.persisted) disconnect = connect();

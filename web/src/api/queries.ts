@@ -2,7 +2,7 @@
 import {
   keepPreviousData,
   QueryClient,
-  type Query as AnyQuery,
+  type Query as CachedQuery,
   useMutation,
   useQuery,
   useQueryClient,
@@ -33,7 +33,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      retry: (times, error) => times < 2 && error instanceof Problem && (error.status === 0 || error.status === 503),
+      retry: (failureCount, error) => failureCount < 2 && error instanceof Problem && (error.status === 0 || error.status === 503),
       refetchOnWindowFocus: true,
     },
   },
@@ -46,7 +46,7 @@ const fetchStartedAt = new Map<string, number>();
 /** Refetches the queries of a topic, or all of them. A query that is fetching is not cancelled; it is refetched after a
  * pause as long as the fetch took. Otherwise a board that changes all the time would never load. */
 export function invalidate(topic?: Topic): void {
-  const matchesTopic = ({ queryKey }: AnyQuery): boolean => topic === undefined || (queryKey[0] as readonly Topic[]).includes(topic);
+  const matchesTopic = ({ queryKey }: CachedQuery): boolean => topic === undefined || (queryKey[0] as readonly Topic[]).includes(topic);
   for (const query of queryClient.getQueryCache().findAll({ fetchStatus: "fetching", predicate: matchesTopic })) refetchAfterSettle.add(query.queryHash);
   void queryClient.invalidateQueries({ predicate: (query) => matchesTopic(query) && query.state.fetchStatus !== "fetching" && !refetchAfterSettle.has(query.queryHash) });
 }
@@ -78,13 +78,13 @@ export function useApiQuery<T>(
   topics: readonly Topic[],
   path: string,
   query: Query = {},
-  { enabled: when = true, keepPrevious: keeps = true }: QueryOptions = {},
+  { enabled = true, keepPrevious = true }: QueryOptions = {},
 ): UseQueryResult<T, Problem> {
   return useQuery<T, Problem>({
     queryKey: [topics, path, queryString(query)],
     queryFn: ({ signal }) => request<T>(path, { query, signal }),
-    enabled: when,
-    ...(keeps ? { placeholderData: keepPreviousData } : {}),
+    enabled,
+    ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
   });
 }
 
@@ -97,7 +97,7 @@ export function useAllPages<T extends Page>(
   path: string,
   query: Query,
   mergePages: (before: T, next: T) => T,
-  { enabled: when = true, keepPrevious: keeps = true }: QueryOptions = {},
+  { enabled = true, keepPrevious = true }: QueryOptions = {},
 ): UseQueryResult<T, Problem> {
   return useQuery<T, Problem>({
     queryKey: [topics, path, queryString(query), "whole"],
@@ -108,8 +108,8 @@ export function useAllPages<T extends Page>(
       }
       return result;
     },
-    enabled: when,
-    ...(keeps ? { placeholderData: keepPreviousData } : {}),
+    enabled,
+    ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
   });
 }
 

@@ -10,7 +10,7 @@ type ButtonStyle = {
 };
 
 export function Button({
-  variant: look = "plain",
+  variant = "plain",
   icon,
   small = false,
   busy = false,
@@ -22,7 +22,7 @@ export function Button({
   return (
     <button
       type="button"
-      className={`button look-${look} ${small ? "is-small" : ""} ${className}`}
+      className={`button look-${variant} ${small ? "is-small" : ""} ${className}`}
       aria-busy={busy || undefined}
       disabled={disabled === true || busy}
       {...rest}
@@ -83,7 +83,7 @@ export function Link({
 
 /** A link that looks like a button. */
 export function ButtonLink({
-  variant: look = "plain",
+  variant = "plain",
   icon,
   small = false,
   to,
@@ -91,7 +91,7 @@ export function ButtonLink({
   children,
 }: ButtonStyle & { to: string; query?: Query; children: ReactNode }): ReactElement {
   return (
-    <Link to={to} query={query} className={`button look-${look} ${small ? "is-small" : ""}`}>
+    <Link to={to} query={query} className={`button look-${variant} ${small ? "is-small" : ""}`}>
       {icon !== undefined && <Icon name={icon} />}
       <span className="cut">{children}</span>
     </Link>

@@ -17,23 +17,23 @@ type ConcurrentChangeProps = {
   readonly nextAction?: { readonly label: string; readonly onClick: () => void } | undefined;
 };
 
-export function ConcurrentChangeNotice({ guard, unchanged: kept, children, nextAction: onward }: ConcurrentChangeProps): ReactElement | null {
+export function ConcurrentChangeNotice({ guard, unchanged, children, nextAction }: ConcurrentChangeProps): ReactElement | null {
   if (!guard.outdated) return null;
   return (
     <div role="alert">
       <Notice tone="wants">
         <p>
           <strong>{children ?? "Someone else changed the board meanwhile."}</strong>{" "}
-          {guard.rejected ? `Nothing of what you just did was carried out. ${kept} Do it once more if you still want it.` : `${kept} Decide anew.`}
+          {guard.rejected ? `Nothing of what you just did was carried out. ${unchanged} Do it once more if you still want it.` : `${unchanged} Decide anew.`}
         </p>
         <DecisionsSince since={guard.startVersion} />
         <div className="row tight">
           <Button small onClick={guard.accept}>
             {guard.rejected ? "Read" : "Go on with what holds now"}
           </Button>
-          {onward !== undefined && (
-            <Button small variant="main" onClick={onward.onClick}>
-              {onward.label}
+          {nextAction !== undefined && (
+            <Button small variant="main" onClick={nextAction.onClick}>
+              {nextAction.label}
             </Button>
           )}
         </div>

@@ -22,11 +22,11 @@ export function Dialog({
   drawer?: boolean;
   wide?: boolean;
 }): ReactElement | null {
-  const box = useRef<HTMLDialogElement>(null);
+  const container = useRef<HTMLDialogElement>(null);
   const id = useId();
   const gatewayUnreachable = useGatewayUnreachable();
   useEffect(() => {
-    const dialog = box.current;
+    const dialog = container.current;
     if (dialog === null) return;
     if (open && !dialog.open) {
       dialog.showModal();
@@ -38,7 +38,7 @@ export function Dialog({
   if (!open) return null;
   return (
     <dialog
-      ref={box}
+      ref={container}
       className={`dialog ${drawer ? "is-side" : ""} ${wide ? "is-wide" : ""}`}
       aria-labelledby={id}
       onClose={onClose}
@@ -47,7 +47,7 @@ export function Dialog({
         onClose();
       }}
       onMouseDown={(event) => {
-        if (event.target === box.current) onClose();
+        if (event.target === container.current) onClose();
       }}
     >
       <div className="dialog-in">

@@ -7,10 +7,10 @@ import { VisibleText } from "./VisibleText";
 export function TextDiff({ pieces }: { pieces: readonly DiffPiece[] }): ReactElement {
   return (
     <p className="diff-words prewrap wrap-any">
-      {pieces.map((piece, at) => {
-        if (piece.how === "removed") return <del key={at}><VisibleText text={piece.text} /></del>;
-        if (piece.how === "added") return <ins key={at}><VisibleText text={piece.text} /></ins>;
-        return <VisibleText key={at} text={piece.text} />;
+      {pieces.map((piece, index) => {
+        if (piece.how === "removed") return <del key={index}><VisibleText text={piece.text} /></del>;
+        if (piece.how === "added") return <ins key={index}><VisibleText text={piece.text} /></ins>;
+        return <VisibleText key={index} text={piece.text} />;
       })}
     </p>
   );
@@ -21,11 +21,11 @@ export function LineDiff({ before, after }: { before: string | null; after: stri
   const lines = (text: string | null): readonly string[] => (text === null || text === "" ? [] : text.split("\n"));
   return (
     <pre className="diff-lines" tabIndex={0}>
-      {lines(before).map((line, at) => (
-        <del key={`-${at}`}><VisibleText text={line} /></del>
+      {lines(before).map((line, index) => (
+        <del key={`-${index}`}><VisibleText text={line} /></del>
       ))}
-      {lines(after).map((line, at) => (
-        <ins key={`+${at}`}><VisibleText text={line} /></ins>
+      {lines(after).map((line, index) => (
+        <ins key={`+${index}`}><VisibleText text={line} /></ins>
       ))}
     </pre>
   );
@@ -35,11 +35,11 @@ export function LineDiff({ before, after }: { before: string | null; after: stri
 export function PatchDiff({ patch }: { patch: string }): ReactElement {
   return (
     <pre className="diff-lines is-patch" tabIndex={0}>
-      {patch.split("\n").map((line, at) => {
-        if (line.startsWith("+") && !line.startsWith("+++")) return <ins key={at}><VisibleText text={line.slice(1)} /></ins>;
-        if (line.startsWith("-") && !line.startsWith("---")) return <del key={at}><VisibleText text={line.slice(1)} /></del>;
+      {patch.split("\n").map((line, index) => {
+        if (line.startsWith("+") && !line.startsWith("+++")) return <ins key={index}><VisibleText text={line.slice(1)} /></ins>;
+        if (line.startsWith("-") && !line.startsWith("---")) return <del key={index}><VisibleText text={line.slice(1)} /></del>;
         return (
-          <span key={at} className={line.startsWith("@@") || line.startsWith("+++") || line.startsWith("---") ? "quiet" : ""}>
+          <span key={index} className={line.startsWith("@@") || line.startsWith("+++") || line.startsWith("---") ? "quiet" : ""}>
             <VisibleText text={line} />
           </span>
         );

@@ -1,13 +1,13 @@
 /** A call as its renderer shows it. The gateway has filled in the renderer's configuration; this only displays it. */
 import { createElement, useRef, type ReactElement, type ReactNode } from "react";
-import type { RenderedCall as Told } from "@/api/types";
+import type { RenderedCall } from "@/api/types";
 import { parseBlocks, type Inline } from "@/lib/markdown";
 import { Code } from "./Code";
 import { LineDiff, PatchDiff } from "./Diff";
 import { Json } from "./Json";
 import { Notice } from "./feedback";
 
-export function RenderedCallView({ call }: { call: Told }): ReactElement {
+export function RenderedCallView({ call }: { call: RenderedCall }): ReactElement {
   return (
     <div className="rendered">
       {call.missing.length > 0 && <Notice tone="wants">The call has nothing at {call.missing.join(", ")}.</Notice>}
@@ -22,7 +22,7 @@ export function RenderedCallView({ call }: { call: Told }): ReactElement {
   );
 }
 
-type Config = Told["config"];
+type Config = RenderedCall["config"];
 
 function configText(config: Config, key: string): string {
   const value = config[key];
@@ -81,8 +81,8 @@ function renderContent(renderer: string, config: Config): ReactNode {
       return (
         <TitledBlock title={configText(config, "query")}>
           <ul className="stack">
-            {configRecords(config["results"]).map((each, at) => (
-              <li key={at}>
+            {configRecords(config["results"]).map((each, index) => (
+              <li key={index}>
                 <b>{String(each["title"] ?? each["url"] ?? "")}</b>
                 <p className="mono small quiet wrap-any">{String(each["url"] ?? "")}</p>
                 <p>{String(each["snippet"] ?? "")}</p>
@@ -94,8 +94,8 @@ function renderContent(renderer: string, config: Config): ReactNode {
     case "todo-list":
       return (
         <ul className="stack tight">
-          {configRecords(config["items"]).map((each, at) => (
-            <li key={at} className="row">
+          {configRecords(config["items"]).map((each, index) => (
+            <li key={index} className="row">
               <input type="checkbox" readOnly checked={each["status"] === "completed"} aria-label={String(each["status"] ?? "pending")} />
               <span>{String(each["content"] ?? "")}</span>
               <span className="quiet small">{String(each["status"] ?? "")}</span>
@@ -196,8 +196,8 @@ function KeyValueList({ values }: { values: unknown }): ReactElement {
     : Object.entries((values ?? {}) as Record<string, unknown>);
   return (
     <dl className="pairs">
-      {pairs.map(([name, value], at) => (
-        <div key={at}>
+      {pairs.map(([name, value], index) => (
+        <div key={index}>
           <dt>{name}</dt>
           <dd className="wrap-any">{typeof value === "object" && value !== null ? <Json value={value} depth={0} /> : String(value)}</dd>
         </div>
@@ -227,8 +227,8 @@ function RowsTable({ rows, columns }: { rows: unknown; columns: unknown }): Reac
           </tr>
         </thead>
         <tbody>
-          {records.slice(0, 500).map((row, at) => (
-            <tr key={at}>
+          {records.slice(0, 500).map((row, index) => (
+            <tr key={index}>
               {names.map((name) => (
                 <td key={name}>{cell(row, name)}</td>
               ))}
@@ -244,26 +244,26 @@ function RowsTable({ rows, columns }: { rows: unknown; columns: unknown }): Reac
 export function Markdown({ text: source }: { text: string }): ReactElement {
   return (
     <div className="prose">
-      {parseBlocks(source).map((block, at) => {
+      {parseBlocks(source).map((block, index) => {
         switch (block.kind) {
           case "heading":
-            return createElement(`h${Math.min(block.level + 2, 6)}`, { key: at }, <InlineMarkdown parts={block.inline} />);
+            return createElement(`h${Math.min(block.level + 2, 6)}`, { key: index }, <InlineMarkdown parts={block.inline} />);
           case "paragraph":
             return (
-              <p key={at} className="prewrap">
+              <p key={index} className="prewrap">
                 <InlineMarkdown parts={block.inline} />
               </p>
             );
           case "quote":
             return (
-              <blockquote key={at} className="prewrap">
+              <blockquote key={index} className="prewrap">
                 <InlineMarkdown parts={block.inline} />
               </blockquote>
             );
           case "list":
             return createElement(
               block.ordered ? "ol" : "ul",
-              { key: at },
+              { key: index },
               block.items.map((item, index) => (
                 <li key={index}>
                   <InlineMarkdown parts={item} />
@@ -271,9 +271,9 @@ export function Markdown({ text: source }: { text: string }): ReactElement {
               )),
             );
           case "code":
-            return <Code key={at} text={block.text} wrap={false} />;
+            return <Code key={index} text={block.text} wrap={false} />;
           case "rule":
-            return <hr key={at} />;
+            return <hr key={index} />;
         }
       })}
     </div>
@@ -283,19 +283,19 @@ export function Markdown({ text: source }: { text: string }): ReactElement {
 function InlineMarkdown({ parts }: { parts: readonly Inline[] }): ReactElement {
   return (
     <>
-      {parts.map((part, at) => {
+      {parts.map((part, index) => {
         switch (part.kind) {
           case "text":
-            return <span key={at}>{part.text}</span>;
+            return <span key={index}>{part.text}</span>;
           case "code":
-            return <code key={at}>{part.text}</code>;
+            return <code key={index}>{part.text}</code>;
           case "strong":
-            return <b key={at}>{part.text}</b>;
+            return <b key={index}>{part.text}</b>;
           case "emphasis":
-            return <em key={at}>{part.text}</em>;
+            return <em key={index}>{part.text}</em>;
           case "link":
             return (
-              <a key={at} href={part.href} target="_blank" rel="noopener noreferrer nofollow">
+              <a key={index} href={part.href} target="_blank" rel="noopener noreferrer nofollow">
                 {part.text}
               </a>
             );

@@ -276,10 +276,10 @@ export function JsonField({
 }): ReactElement {
   const id = useId();
   const [draft, setDraft] = useState<string | null>(null);
-  const shown = draft ?? (value === undefined ? "" : JSON.stringify(value, null, 2));
+  const text = draft ?? (value === undefined ? "" : JSON.stringify(value, null, 2));
   let syntaxError: string | null = null;
   try {
-    if (shown.trim() !== "") JSON.parse(shown);
+    if (text.trim() !== "") JSON.parse(text);
   } catch (error) {
     syntaxError = `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}`;
   }
@@ -289,7 +289,7 @@ export function JsonField({
       mono
       label={label ?? name}
       rows={rows}
-      value={shown}
+      value={text}
       error={syntaxError ?? error}
       {...(hint === undefined ? {} : { hint })}
       onChange={(next) => {

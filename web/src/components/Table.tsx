@@ -77,7 +77,7 @@ function VirtualRows<T>(props: TableProps<T>): ReactElement {
   const list = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ROW_HEIGHT_PX,
-    getItemKey: (at) => rowKey(rows[at] as T),
+    getItemKey: (index) => rowKey(rows[index] as T),
     overscan: 10,
     scrollMargin: top,
     // On narrow screens rows are cards with a margin.
@@ -108,7 +108,7 @@ function GapRow({ height, columns }: { height: number; columns: number }): React
 
 function TableRow<T>({
   row,
-  props: { columns, rowKey, onOpen, selected: chosen },
+  props: { columns, rowKey, onOpen, selected },
   index,
   measure,
 }: {
@@ -121,7 +121,7 @@ function TableRow<T>({
     <tr
       {...(measure === undefined ? {} : { ref: measure })}
       {...(index === undefined ? {} : { "data-index": index, "aria-rowindex": index + 2 })}
-      aria-selected={chosen === undefined ? undefined : chosen === rowKey(row)}
+      aria-selected={selected === undefined ? undefined : selected === rowKey(row)}
       onClick={
         onOpen &&
         ((event) => {

@@ -18,16 +18,16 @@ export function VirtualList<T>({
   boxHeight: string;
   children: (row: T) => ReactNode;
 }): ReactElement {
-  const box = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
     count: rows.length,
-    getScrollElement: () => box.current,
-    estimateSize: (at) => height(rows[at] as T),
-    getItemKey: (at) => rowKey(rows[at] as T),
+    getScrollElement: () => container.current,
+    estimateSize: (index) => height(rows[index] as T),
+    getItemKey: (index) => rowKey(rows[index] as T),
     overscan: 8,
   });
   return (
-    <div className="virtual" ref={box} style={{ height: boxHeight }} tabIndex={0} role="list" aria-label={name}>
+    <div className="virtual" ref={container} style={{ height: boxHeight }} tabIndex={0} role="list" aria-label={name}>
       <div className="virtual-all" style={{ height: list.getTotalSize() }} role="presentation">
         {list.getVirtualItems().map((item) => (
           <div
@@ -57,14 +57,14 @@ export function VirtualPage<T>({
   rows: readonly T[];
   rowKey: (row: T) => Key;
   height: (row: T) => number;
-  children: (row: T, at: number) => ReactNode;
+  children: (row: T, index: number) => ReactNode;
   className?: string;
 }): ReactElement {
-  const box = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
     const measure = (): void => {
-      if (box.current) setTop(box.current.getBoundingClientRect().top + window.scrollY);
+      if (container.current) setTop(container.current.getBoundingClientRect().top + window.scrollY);
     };
     measure();
     const observer = new ResizeObserver(measure);
@@ -73,15 +73,15 @@ export function VirtualPage<T>({
   }, []);
   const list = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: (at) => height(rows[at] as T),
-    getItemKey: (at) => rowKey(rows[at] as T),
+    estimateSize: (index) => height(rows[index] as T),
+    getItemKey: (index) => rowKey(rows[index] as T),
     overscan: 6,
     scrollMargin: top,
   });
   // Heights depend on the rows, so measurements of earlier rows must not be reused.
   useLayoutEffect(() => list.measure(), [list, rows]);
   return (
-    <div ref={box} className={`virtual-page ${className}`} style={{ height: list.getTotalSize() }}>
+    <div ref={container} className={`virtual-page ${className}`} style={{ height: list.getTotalSize() }}>
       {list.getVirtualItems().map((item) => (
         <div
           key={item.key}

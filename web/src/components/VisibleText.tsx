@@ -8,13 +8,13 @@ export function VisibleText({ text, strict = false }: { text: string; strict?: b
   if (runs.length === 1 && first !== undefined && !first.hidden) return <bdi>{text}</bdi>;
   return (
     <bdi>
-      {runs.map((run, at) =>
+      {runs.map((run, index) =>
         run.hidden ? (
-          <span key={at} className="hidden-letter" title="A character that cannot be seen">
+          <span key={index} className="hidden-letter" title="A character that cannot be seen">
             {run.text}
           </span>
         ) : (
-          <span key={at}>{run.text}</span>
+          <span key={index}>{run.text}</span>
         ),
       )}
     </bdi>

@@ -33,8 +33,8 @@ export function EmptyState({
 export function Skeleton({ lines = 3, height = 20 }: { lines?: number; height?: number }): ReactElement {
   return (
     <div className="skeleton" aria-hidden="true">
-      {Array.from({ length: lines }, (_, at) => (
-        <div key={at} className="skeleton-line" style={{ height, width: `${100 - ((at * 17) % 40)}%` }} />
+      {Array.from({ length: lines }, (_, index) => (
+        <div key={index} className="skeleton-line" style={{ height, width: `${100 - ((index * 17) % 40)}%` }} />
       ))}
     </div>
   );

@@ -22,14 +22,14 @@ type FieldProps = {
 function LabelledField({
   id,
   label,
-  hint: advice,
+  hint,
   error,
-  hideLabel: unlabelled = false,
+  hideLabel = false,
   children,
 }: FieldProps & { id: string; children: ReactNode }): ReactElement {
   return (
     <div className={`field ${error ? "has-error" : ""}`}>
-      <label htmlFor={id} className={unlabelled ? "unseen" : "field-label"}>
+      <label htmlFor={id} className={hideLabel ? "unseen" : "field-label"}>
         {label}
       </label>
       {children}
@@ -38,9 +38,9 @@ function LabelledField({
           {error}
         </p>
       ) : (
-        advice && (
+        hint && (
           <p className="field-advice" id={`${id}-more`}>
-            {advice}
+            {hint}
           </p>
         )
       )}
@@ -48,15 +48,15 @@ function LabelledField({
   );
 }
 
-function ariaProps(id: string, { hint: advice, error }: FieldProps): { "aria-describedby"?: string; "aria-invalid"?: true } {
-  return { ...(advice || error ? { "aria-describedby": `${id}-more` } : {}), ...(error ? { "aria-invalid": true } : {}) };
+function ariaProps(id: string, { hint, error }: FieldProps): { "aria-describedby"?: string; "aria-invalid"?: true } {
+  return { ...(hint || error ? { "aria-describedby": `${id}-more` } : {}), ...(error ? { "aria-invalid": true } : {}) };
 }
 
 export function Field({
   label,
-  hint: advice,
+  hint,
   error,
-  hideLabel: unlabelled,
+  hideLabel,
   value,
   onChange,
   mono = false,
@@ -66,7 +66,7 @@ export function Field({
     "onChange" | "value"
   >): ReactElement {
   const id = useId();
-  const fieldProps: FieldProps = { label, hint: advice, error, ...(unlabelled === undefined ? {} : { hideLabel: unlabelled }) };
+  const fieldProps: FieldProps = { label, hint, error, ...(hideLabel === undefined ? {} : { hideLabel }) };
   return (
     <LabelledField id={id} {...fieldProps}>
       <input
@@ -85,9 +85,9 @@ export function Field({
 
 export function TextArea({
   label,
-  hint: advice,
+  hint,
   error,
-  hideLabel: unlabelled,
+  hideLabel,
   value,
   onChange,
   mono = false,
@@ -97,7 +97,7 @@ export function TextArea({
     "onChange" | "value"
   >): ReactElement {
   const id = useId();
-  const fieldProps: FieldProps = { label, hint: advice, error, ...(unlabelled === undefined ? {} : { hideLabel: unlabelled }) };
+  const fieldProps: FieldProps = { label, hint, error, ...(hideLabel === undefined ? {} : { hideLabel }) };
   return (
     <LabelledField id={id} {...fieldProps}>
       <textarea
@@ -117,9 +117,9 @@ export type SelectOption = { readonly value: string; readonly label: string; rea
 
 export function Select({
   label,
-  hint: advice,
+  hint,
   error,
-  hideLabel: unlabelled,
+  hideLabel,
   value,
   onChange,
   options,
@@ -129,7 +129,7 @@ export function Select({
     "onChange" | "value"
   >): ReactElement {
   const id = useId();
-  const fieldProps: FieldProps = { label, hint: advice, error, ...(unlabelled === undefined ? {} : { hideLabel: unlabelled }) };
+  const fieldProps: FieldProps = { label, hint, error, ...(hideLabel === undefined ? {} : { hideLabel }) };
   return (
     <LabelledField id={id} {...fieldProps}>
       <span className="select">

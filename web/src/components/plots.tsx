@@ -71,17 +71,17 @@ const MARGIN_BOTTOM = 20;
 const MARGIN_TOP = 8;
 
 function useWidth(): readonly [React.RefObject<HTMLDivElement | null>, number] {
-  const box = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
-    const element = box.current;
+    const element = container.current;
     if (element === null) return;
     const observer = new ResizeObserver(() => setWidth(element.clientWidth));
     observer.observe(element);
     setWidth(element.clientWidth);
     return () => observer.disconnect();
   }, []);
-  return [box, width];
+  return [container, width];
 }
 
 /** The next round number: 1, 2 or 5 times a power of ten. */
@@ -102,8 +102,8 @@ type PlotProps = {
 
 function PlotFrame({
   name,
-  labels: at,
-  format: show = formatNumber,
+  labels,
+  format = formatNumber,
   height = 160,
   max,
   legend,
@@ -115,11 +115,11 @@ function PlotFrame({
   tooltip: (labels: number) => ReactNode;
   draw: (x: (labels: number) => number, y: (value: number) => number, step: number) => ReactNode;
 }): ReactElement {
-  const [box, width] = useWidth();
+  const [container, width] = useWidth();
   const [hovered, setHovered] = useState<number | null>(null);
   const top = roundUpAxis(max);
   const inner = Math.max(width - MARGIN_LEFT - 8, 1);
-  const step = inner / Math.max(at.length, 1);
+  const step = inner / Math.max(labels.length, 1);
   const x = (index: number): number => MARGIN_LEFT + step * (index + 0.5);
   const y = (value: number): number => MARGIN_TOP + (height - MARGIN_TOP - MARGIN_BOTTOM) * (1 - value / top);
   return (
@@ -128,29 +128,29 @@ function PlotFrame({
         <span className="plot-name">{name}</span>
         <span className="legend">{legend}</span>
       </figcaption>
-      <div ref={box} className="plot-box" style={{ height }}>
+      <div ref={container} className="plot-box" style={{ height }}>
         {width > 0 && (
           <svg
             width={width}
             height={height}
             role="img"
-            aria-label={`${name}, ${at.length} moments from ${at[0] ?? "–"} to ${at.at(-1) ?? "–"}, at most ${show(max)}`}
+            aria-label={`${name}, ${labels.length} moments from ${labels[0] ?? "–"} to ${labels.at(-1) ?? "–"}, at most ${format(max)}`}
             onMouseLeave={() => setHovered(null)}
             onMouseMove={(event) => {
               const left = event.currentTarget.getBoundingClientRect().left;
               const bucket = Math.floor((event.clientX - left - MARGIN_LEFT) / step);
-              setHovered(bucket >= 0 && bucket < at.length ? bucket : null);
+              setHovered(bucket >= 0 && bucket < labels.length ? bucket : null);
             }}
           >
             {[0, 0.5, 1].map((fraction) => (
               <g key={fraction}>
                 <line className="plot-rule" x1={MARGIN_LEFT} x2={width - 8} y1={y(top * fraction)} y2={y(top * fraction)} />
                 <text className="plot-tick" x={MARGIN_LEFT - 6} y={y(top * fraction) + 4} textAnchor="end">
-                  {show(top * fraction)}
+                  {format(top * fraction)}
                 </text>
               </g>
             ))}
-            {[0, Math.floor((at.length - 1) / 2), at.length - 1]
+            {[0, Math.floor((labels.length - 1) / 2), labels.length - 1]
               .filter((index, order, all) => index >= 0 && all.indexOf(index) === order)
               .map((index, order, all) => (
                 <text
@@ -160,7 +160,7 @@ function PlotFrame({
                   y={height - 4}
                   textAnchor={order === 0 && all.length > 1 ? "start" : order === all.length - 1 && all.length > 1 ? "end" : "middle"}
                 >
-                  {at[index]}
+                  {labels[index]}
                 </text>
               ))}
             {draw(x, y, step)}
@@ -169,7 +169,7 @@ function PlotFrame({
         )}
         {hovered !== null && (
           <div className={`plot-told ${x(hovered) > width / 2 ? "is-left" : ""}`} style={{ left: x(hovered) }} aria-hidden="true">
-            <b>{at[hovered]}</b>
+            <b>{labels[hovered]}</b>
             {tooltip(hovered)}
           </div>
         )}
@@ -181,33 +181,33 @@ function PlotFrame({
 /** Lines over time; `band` fills between the first two. */
 export function LinePlot({ series, band = false, ...plot }: PlotProps & { series: readonly PlotSeries[]; band?: boolean }): ReactElement {
   const format = plot.format ?? formatNumber;
-  const max = Math.max(0, ...series.flatMap((line) => line.values.map((value) => value ?? 0)));
+  const max = Math.max(0, ...series.flatMap((each) => each.values.map((value) => value ?? 0)));
   return (
     <PlotFrame
       {...plot}
       max={max}
-      legend={series.map((line) => (
-        <span key={line.id}>
-          <i className={`fill-${line.tone}`} aria-hidden="true" />
-          {line.label}
+      legend={series.map((each) => (
+        <span key={each.id}>
+          <i className={`fill-${each.tone}`} aria-hidden="true" />
+          {each.label}
         </span>
       ))}
-      tooltip={(at) =>
-        series.map((line) => (
-          <span key={line.id}>
-            {line.label} {line.values[at] == null ? "–" : format(line.values[at])}
+      tooltip={(index) =>
+        series.map((each) => (
+          <span key={each.id}>
+            {each.label} {each.values[index] == null ? "–" : format(each.values[index])}
           </span>
         ))
       }
       draw={(x, y) => (
         <>
           {band && series.length > 1 && <path className="plot-band" d={bandPath(series[0] as PlotSeries, series[1] as PlotSeries, x, y)} />}
-          {series.map((line) => (
-            <path key={line.id} className={`plot-line line-${line.tone}`} d={linePath(line.values, x, y)} />
+          {series.map((each) => (
+            <path key={each.id} className={`plot-line line-${each.tone}`} d={linePath(each.values, x, y)} />
           ))}
-          {series.map((line) =>
-            isolatedPoints(line.values).map(([at, value]) => (
-              <circle key={`${line.id} ${at}`} className={`fill-${line.tone}`} cx={x(at)} cy={y(value)} r={3} />
+          {series.map((each) =>
+            isolatedPoints(each.values).map(([index, value]) => (
+              <circle key={`${each.id} ${index}`} className={`fill-${each.tone}`} cx={x(index)} cy={y(value)} r={3} />
             )),
           )}
         </>
@@ -216,15 +216,15 @@ export function LinePlot({ series, band = false, ...plot }: PlotProps & { series
   );
 }
 
-function linePath(values: PlotSeries["values"], x: (at: number) => number, y: (value: number) => number): string {
+function linePath(values: PlotSeries["values"], x: (index: number) => number, y: (value: number) => number): string {
   let pen = "M";
   let path = "";
-  values.forEach((value, at) => {
+  values.forEach((value, index) => {
     if (value === null) {
       pen = "M";
       return;
     }
-    path += `${pen}${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
+    path += `${pen}${x(index).toFixed(1)} ${y(value).toFixed(1)}`;
     pen = "L";
   });
   return path;
@@ -232,17 +232,17 @@ function linePath(values: PlotSeries["values"], x: (at: number) => number, y: (v
 
 /** Values without a neighbour: no line goes through them, so they are drawn as dots. */
 export function isolatedPoints(values: PlotSeries["values"]): readonly (readonly [number, number])[] {
-  return values.flatMap((value, at) => {
-    const isIsolated = value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null;
-    return isIsolated ? [[at, value] as const] : [];
+  return values.flatMap((value, index) => {
+    const isIsolated = value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null;
+    return isIsolated ? [[index, value] as const] : [];
   });
 }
 
-function bandPath(low: PlotSeries, high: PlotSeries, x: (at: number) => number, y: (value: number) => number): string {
-  const points = high.values.map((value, at) => [value, low.values[at] ?? null, at] as const).filter(([up, down]) => up !== null && down !== null);
+function bandPath(low: PlotSeries, high: PlotSeries, x: (index: number) => number, y: (value: number) => number): string {
+  const points = high.values.map((value, index) => [value, low.values[index] ?? null, index] as const).filter(([up, down]) => up !== null && down !== null);
   if (points.length < 2) return "";
-  const above = points.map(([up, , at]) => `${x(at).toFixed(1)} ${y(up ?? 0).toFixed(1)}`);
-  const below = points.map(([, down, at]) => `${x(at).toFixed(1)} ${y(down ?? 0).toFixed(1)}`).reverse();
+  const above = points.map(([up, , index]) => `${x(index).toFixed(1)} ${y(up ?? 0).toFixed(1)}`);
+  const below = points.map(([, down, index]) => `${x(index).toFixed(1)} ${y(down ?? 0).toFixed(1)}`).reverse();
   return `M${above.join("L")}L${below.join("L")}Z`;
 }
 
@@ -250,38 +250,38 @@ function bandPath(low: PlotSeries, high: PlotSeries, x: (at: number) => number, 
 export function ColumnPlot({ series, ...plot }: PlotProps & { series: readonly PlotSeries[] }): ReactElement {
   const id = useId();
   const format = plot.format ?? formatNumber;
-  const sums = plot.labels.map((_, at) => series.reduce((all, line) => all + (line.values[at] ?? 0), 0));
+  const sums = plot.labels.map((_, index) => series.reduce((all, each) => all + (each.values[index] ?? 0), 0));
   return (
     <PlotFrame
       {...plot}
       max={Math.max(0, ...sums)}
-      legend={series.map((line) => (
-        <span key={line.id}>
-          <i className={`fill-${line.tone}`} aria-hidden="true" />
-          {line.label}
+      legend={series.map((each) => (
+        <span key={each.id}>
+          <i className={`fill-${each.tone}`} aria-hidden="true" />
+          {each.label}
         </span>
       ))}
-      tooltip={(at) =>
-        series.map((line) => (
-          <span key={line.id}>
-            {line.label} {format(line.values[at] ?? 0)}
+      tooltip={(index) =>
+        series.map((each) => (
+          <span key={each.id}>
+            {each.label} {format(each.values[index] ?? 0)}
           </span>
         ))
       }
       draw={(x, y, step) =>
-        plot.labels.map((_, at) => {
+        plot.labels.map((_, index) => {
           let sum = 0;
-          return series.map((line) => {
-            const value = line.values[at] ?? 0;
+          return series.map((each) => {
+            const value = each.values[index] ?? 0;
             if (value <= 0) return null;
             const from = y(sum);
             sum += value;
             const columnWidth = Math.max(3, Math.min(step - 2, 28));
             return (
               <rect
-                key={`${id}${line.id}${at}`}
-                className={`fill-${line.tone}`}
-                x={x(at) - columnWidth / 2}
+                key={`${id}${each.id}${index}`}
+                className={`fill-${each.tone}`}
+                x={x(index) - columnWidth / 2}
                 width={columnWidth}
                 y={y(sum)}
                 height={Math.max(from - y(sum), 0.5)}

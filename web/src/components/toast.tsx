@@ -35,7 +35,7 @@ export function showStaleDialog(problem: Problem): void {
 
 /** Renders toasts and the dialog; used once, in the shell. `onRefresh` reloads everything. */
 export function Toasts({ onRefresh }: { onRefresh: () => void }): ReactElement {
-  const { messages: words, staleProblem: stale } = useSyncExternalStore(
+  const { messages, staleProblem } = useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -46,7 +46,7 @@ export function Toasts({ onRefresh }: { onRefresh: () => void }): ReactElement {
   return (
     <>
       <div className="toasts" role="status" aria-live="polite">
-        {words.map((message) => (
+        {messages.map((message) => (
           <div key={message.id} className={`toast tone-${message.tone}`}>
             <StateMark state={message.tone} label="none" />
             <p className="grow wrap-any">{message.text}</p>
@@ -55,7 +55,7 @@ export function Toasts({ onRefresh }: { onRefresh: () => void }): ReactElement {
         ))}
       </div>
       <Dialog
-        open={stale !== null}
+        open={staleProblem !== null}
         onClose={close}
         title="Someone else changed the board meanwhile"
         actions={
@@ -74,7 +74,7 @@ export function Toasts({ onRefresh }: { onRefresh: () => void }): ReactElement {
           </>
         }
       >
-        <p>Nothing of what you just did was carried out. {stale?.message}</p>
+        <p>Nothing of what you just did was carried out. {staleProblem?.message}</p>
       </Dialog>
     </>
   );

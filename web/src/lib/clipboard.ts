@@ -14,18 +14,18 @@ export async function copyText(text: string): Promise<boolean> {
 /** Selects the text in an invisible text area and runs the browser's copy command. */
 function copyBySelection(text: string): boolean {
   const previousFocus = document.activeElement;
-  const box = document.createElement("textarea");
-  box.value = text;
-  box.readOnly = true;
-  box.setAttribute("aria-hidden", "true");
-  box.className = "unseen";
+  const container = document.createElement("textarea");
+  container.value = text;
+  container.readOnly = true;
+  container.setAttribute("aria-hidden", "true");
+  container.className = "unseen";
   // Inside the open dialog, if there is one: nothing outside of it can be focused.
-  (previousFocus?.closest("dialog") ?? document.body).append(box);
-  box.select();
+  (previousFocus?.closest("dialog") ?? document.body).append(container);
+  container.select();
   try {
     return document.execCommand("copy");
   } finally {
-    box.remove();
+    container.remove();
     if (previousFocus instanceof HTMLElement) previousFocus.focus();
   }
 }

@@ -88,14 +88,14 @@ export function formatList(items: readonly string[]): string {
 }
 
 /** An argument for a shell: as it is, or in single quotes. */
-export function shellQuote(word: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+export function shellQuote(arg: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`;
 }
 
 /** A command line for a shell. Arguments that are undefined, false or empty are left out. */
-export function shellCommand(...words: readonly (string | number | false | null | undefined)[]): string {
-  return words
-    .filter((word) => word !== undefined && word !== null && word !== false && word !== "")
-    .map((word) => shellQuote(String(word)))
+export function shellCommand(...args: readonly (string | number | false | null | undefined)[]): string {
+  return args
+    .filter((arg) => arg !== undefined && arg !== null && arg !== false && arg !== "")
+    .map((arg) => shellQuote(String(arg)))
     .join(" ");
 }

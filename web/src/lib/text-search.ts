@@ -12,12 +12,12 @@ export function searchRanked<T>(index: TextIndex<T>, query: string): readonly T[
   const first = words[0];
   if (first === undefined) return index.map(({ item }) => item);
   const prefixMatches: T[] = [];
-  const others: T[] = [];
+  const otherMatches: T[] = [];
   for (const { item, text } of index) {
     if (!words.every((word) => text.includes(word))) continue;
-    (text.startsWith(first) ? prefixMatches : others).push(item);
+    (text.startsWith(first) ? prefixMatches : otherMatches).push(item);
   }
-  return [...prefixMatches, ...others];
+  return [...prefixMatches, ...otherMatches];
 }
 
 /** The same without reordering, for items with a fixed position. */

@@ -40,13 +40,13 @@ function SessionGate(): ReactElement {
 
 /** A full-screen dialog. The page beneath keeps its state for when the same person signs in again. */
 function SignInAgainDialog({ reason }: { reason: string }): ReactElement {
-  const box = useRef<HTMLDialogElement>(null);
+  const container = useRef<HTMLDialogElement>(null);
   const showDialog = (): void => {
-    if (box.current?.open === false) box.current.showModal();
+    if (container.current?.open === false) container.current.showModal();
   };
   useEffect(showDialog, []);
   return (
-    <dialog ref={box} className="sign-in-again" aria-label="Sign in to Pegboard" onCancel={(event) => event.preventDefault()} onClose={showDialog}>
+    <dialog ref={container} className="sign-in-again" aria-label="Sign in to Pegboard" onCancel={(event) => event.preventDefault()} onClose={showDialog}>
       <div className="alone">
         <SignInForm reason={reason} />
       </div>

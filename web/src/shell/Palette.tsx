@@ -13,13 +13,13 @@ type Target = { readonly id: string; readonly name: string; readonly detail: str
 const MAX_RESULTS = 12;
 
 export function Palette({ onClose }: { onClose: () => void }): ReactElement {
-  const box = useRef<HTMLDialogElement>(null);
+  const container = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [text, setText] = useState("");
   const [activeIndex, setActiveIndex] = useState(0);
   const tools = useApiQuery<ToolList>(["board"], "/tools").data;
   const servers = useApiQuery<Servers>(["servers"], "/servers").data;
-  useEffect(() => box.current?.showModal(), []);
+  useEffect(() => container.current?.showModal(), []);
   const index = useMemo(() => {
     const screens: Target[] = ROUTES.map(({ path, name, icon }) => ({ id: `screen ${path}`, name, detail: "screen", icon, to: path, query: {} }));
     const all: Target[] = [
@@ -38,12 +38,12 @@ export function Palette({ onClose }: { onClose: () => void }): ReactElement {
   };
   return (
     <dialog
-      ref={box}
+      ref={container}
       className="palette"
       aria-label="Find a tool, server or screen"
       onClose={onClose}
       onMouseDown={(event) => {
-        if (event.target === box.current) onClose();
+        if (event.target === container.current) onClose();
       }}
     >
       <div className="palette-field">

@@ -206,31 +206,31 @@ function RecordedPayload({
 
 /** The recorded result in the tool's renderer. Only on request, because a page of a toolset runs then. */
 function RenderedResult({ record }: { record: ActivityRecordDetails }): ReactElement | null {
-  const [shown, setShown] = useState<{ readonly rendered: RenderedCall | null } | { readonly error: unknown } | null>(null);
+  const [renderResult, setRenderResult] = useState<{ readonly rendered: RenderedCall | null } | { readonly error: unknown } | null>(null);
   const result = record.result === null ? null : parseObject(record.result);
   if (record.kind !== "call" || record.outcome !== "returned" || record.about === null || result === null) return null;
   const render = (): void => {
     const args = record.arguments === null ? null : parseObject(record.arguments);
     const body = { tool: record.about, arguments: args ?? {}, result };
     request<{ readonly rendered: RenderedCall | null }>("/render", { method: "POST", body })
-      .then(setShown)
-      .catch((error: unknown) => setShown({ error }));
+      .then(setRenderResult)
+      .catch((error: unknown) => setRenderResult({ error }));
   };
   return (
     <Section
       title="Rendered"
       action={
-        <Button small onClick={shown === null ? render : () => setShown(null)}>
-          {shown === null ? "Show as rendered" : "Hide"}
+        <Button small onClick={renderResult === null ? render : () => setRenderResult(null)}>
+          {renderResult === null ? "Show as rendered" : "Hide"}
         </Button>
       }
     >
-      {shown === null ? null : "error" in shown ? (
-        <ErrorMessage error={shown.error} />
-      ) : shown.rendered === null ? (
+      {renderResult === null ? null : "error" in renderResult ? (
+        <ErrorMessage error={renderResult.error} />
+      ) : renderResult.rendered === null ? (
         <p className="quiet small">No override names a renderer for this tool.</p>
       ) : (
-        <RenderedCallView call={shown.rendered} />
+        <RenderedCallView call={renderResult.rendered} />
       )}
     </Section>
   );

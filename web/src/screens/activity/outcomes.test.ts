@@ -10,6 +10,6 @@ test("a recorded text is read where it is whole, and shown to the letter where i
 });
 
 test("a bucket is named by its time, and by its day where there are several", () => {
-  const at = "2026-07-28T12:30:00";
-  expect([bucketLabel(at, 60), bucketLabel(at, 10_080), bucketLabel(null, 60)]).toEqual(["12:30", "Jul 28 12:30", "–"]);
+  const bucketStart = "2026-07-28T12:30:00";
+  expect([bucketLabel(bucketStart, 60), bucketLabel(bucketStart, 10_080), bucketLabel(null, 60)]).toEqual(["12:30", "Jul 28 12:30", "–"]);
 });

@@ -25,7 +25,7 @@ export function isActive(consent: Consent): boolean {
 /** The tab with all consents. */
 export function ConsentTable({ consentsQuery }: { consentsQuery: UseQueryResult<ConsentList, Problem> }): ReactElement {
   const canOperate = useHasScope("operate");
-  const [revoking, setRevoking] = useState<Consent | null>(null);
+  const [revokeTarget, setRevokeTarget] = useState<Consent | null>(null);
   return (
     <QueryResult query={consentsQuery} placeholder={<Skeleton lines={6} height={40} />}>
       {({ consents }) => (
@@ -53,7 +53,7 @@ export function ConsentTable({ consentsQuery }: { consentsQuery: UseQueryResult<
                   end: true,
                   cell: (consent) =>
                     canOperate && (
-                      <Button small variant="bad" aria-label={`Revoke ${consent.tool} for ${consent.principal}`} onClick={() => setRevoking(consent)}>
+                      <Button small variant="bad" aria-label={`Revoke ${consent.tool} for ${consent.principal}`} onClick={() => setRevokeTarget(consent)}>
                         Revoke
                       </Button>
                     ),
@@ -61,7 +61,7 @@ export function ConsentTable({ consentsQuery }: { consentsQuery: UseQueryResult<
               ]}
             />
           )}
-          {revoking !== null && <RevokeConsentDialog consent={revoking} onClose={() => setRevoking(null)} />}
+          {revokeTarget !== null && <RevokeConsentDialog consent={revokeTarget} onClose={() => setRevokeTarget(null)} />}
         </>
       )}
     </QueryResult>
@@ -71,7 +71,7 @@ export function ConsentTable({ consentsQuery }: { consentsQuery: UseQueryResult<
 /** The active consents of a tool or a principal, one per line; nothing if there are none. */
 export function ConsentLines({ tool, principal }: { tool?: string; principal?: string }): ReactElement | null {
   const canOperate = useHasScope("operate");
-  const [revoking, setRevoking] = useState<Consent | null>(null);
+  const [revokeTarget, setRevokeTarget] = useState<Consent | null>(null);
   const response = useConsents({ ...(tool === undefined ? {} : { tool }), ...(principal === undefined ? {} : { principal }) });
   const active = (response.data?.consents ?? []).filter(isActive);
   if (active.length === 0) return null;
@@ -98,14 +98,14 @@ export function ConsentLines({ tool, principal }: { tool?: string; principal?: s
               </span>
             </span>
             {canOperate && (
-              <Button small variant="bad" aria-label={`Revoke ${consent.tool} for ${consent.principal}`} onClick={() => setRevoking(consent)}>
+              <Button small variant="bad" aria-label={`Revoke ${consent.tool} for ${consent.principal}`} onClick={() => setRevokeTarget(consent)}>
                 Revoke
               </Button>
             )}
           </li>
         ))}
       </ul>
-      {revoking !== null && <RevokeConsentDialog consent={revoking} onClose={() => setRevoking(null)} />}
+      {revokeTarget !== null && <RevokeConsentDialog consent={revokeTarget} onClose={() => setRevokeTarget(null)} />}
     </>
   );
 }
@@ -113,17 +113,17 @@ export function ConsentLines({ tool, principal }: { tool?: string; principal?: s
 /** For the trail of *why*, whose text names the consents. */
 export function RevokeButtons({ tool }: { tool: string }): ReactElement | null {
   const canOperate = useHasScope("operate");
-  const [revoking, setRevoking] = useState<Consent | null>(null);
+  const [revokeTarget, setRevokeTarget] = useState<Consent | null>(null);
   const active = (useConsents({ tool }).data?.consents ?? []).filter(isActive);
   if (!canOperate || active.length === 0) return null;
   return (
     <span className="row tight">
       {active.map((consent) => (
-        <Button key={consent.id} small variant="bad" onClick={() => setRevoking(consent)}>
+        <Button key={consent.id} small variant="bad" onClick={() => setRevokeTarget(consent)}>
           {`Revoke ${consent.id}`}
         </Button>
       ))}
-      {revoking !== null && <RevokeConsentDialog consent={revoking} onClose={() => setRevoking(null)} />}
+      {revokeTarget !== null && <RevokeConsentDialog consent={revokeTarget} onClose={() => setRevokeTarget(null)} />}
     </span>
   );
 }

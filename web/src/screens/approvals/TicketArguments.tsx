@@ -63,9 +63,9 @@ function FilledInArguments({ filled }: { filled: NonNullable<TicketDetails["fill
       {filled.pinned.length > 0 && (
         <p className="quiet small">
           Pinned by the operator, values not shown:{" "}
-          {filled.pinned.map((name, at) => (
+          {filled.pinned.map((name, index) => (
             <span key={name}>
-              {at > 0 && ", "}
+              {index > 0 && ", "}
               <code>
                 <VisibleText text={name} strict />
               </code>

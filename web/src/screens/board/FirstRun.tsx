@@ -1,16 +1,16 @@
 /** The steps from an empty board to a first call: add a server, open a tool, connect a client. */
 import type { ReactElement, ReactNode } from "react";
 import { useApiQuery } from "@/api/queries";
-import type { FirstRun as Told } from "@/api/types";
+import type { FirstRun as FirstRunState } from "@/api/types";
 import { formatCount } from "@/lib/format";
 import { QueryResult, ButtonLink, Code, Icon, StateMark } from "@/components";
 
 export function FirstRun(): ReactElement {
-  const response = useApiQuery<Told>(["board", "servers", "activity"], "/first-run");
+  const response = useApiQuery<FirstRunState>(["board", "servers", "activity"], "/first-run");
   return <QueryResult query={response}>{(firstRun) => <FirstRunSteps firstRun={firstRun} />}</QueryResult>;
 }
 
-function FirstRunSteps({ firstRun }: { firstRun: Told }): ReactElement {
+function FirstRunSteps({ firstRun }: { firstRun: FirstRunState }): ReactElement {
   return (
     <div className="board first-run">
       <p className="first-run-lead">Three steps to a first call.</p>
@@ -42,7 +42,7 @@ function FirstRunSteps({ firstRun }: { firstRun: Told }): ReactElement {
 
 /** The remaining steps, below a board with tools until one of them was called. */
 export function NextSteps(): ReactElement | null {
-  const firstRun = useApiQuery<Told>(["board", "servers", "activity"], "/first-run").data;
+  const firstRun = useApiQuery<FirstRunState>(["board", "servers", "activity"], "/first-run").data;
   if (firstRun === undefined || firstRun.called || firstRun.servers === 0) return null;
   return (
     <section aria-label="To a first call">
@@ -53,7 +53,7 @@ export function NextSteps(): ReactElement | null {
   );
 }
 
-function ConnectAndCallSteps({ firstRun }: { firstRun: Told }): ReactElement {
+function ConnectAndCallSteps({ firstRun }: { firstRun: FirstRunState }): ReactElement {
   const snippet = JSON.stringify({ mcpServers: { pegboard: { type: "http", url: firstRun.endpoint ?? "" } } }, null, 2);
   return (
     <>

@@ -1,7 +1,7 @@
 /** The tool cards in rows, of which only the visible ones are rendered. One card is the tab stop; arrow keys move it. */
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactElement } from "react";
-import type { Board, BoardToolset, Health, ToolCard as Told, ToolState } from "@/api/types";
+import type { Board, BoardToolset, Health, ToolCard, ToolState } from "@/api/types";
 import { navigate } from "@/lib/router";
 import { formatCount, formatNumber } from "@/lib/format";
 import { Icon, Link, ToolCardButton, StateMark, TOOL_STATES, StateLabel, Tag } from "@/components";
@@ -19,33 +19,33 @@ type OpenDetails = { readonly id: string; readonly anchor: DOMRect };
 
 export function Grid({
   board,
-  shown,
-  filtered,
+  tools,
+  isFiltered,
   selected,
   onSelect,
   onToggle,
   onType,
 }: {
   board: Board;
-  shown: readonly Told[];
-  filtered: boolean;
+  tools: readonly ToolCard[];
+  isFiltered: boolean;
   selected: ReadonlySet<string>;
   onSelect: (selected: ReadonlySet<string>) => void;
-  onToggle: (tool: Told) => void;
-  onType: (letter: string) => void;
+  onToggle: (tool: ToolCard) => void;
+  onType: (character: string) => void;
 }): ReactElement {
-  const box = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [{ columns, top }, setLayout] = useState({ columns: 4, top: 0 });
   const [tabStop, setTabStop] = useState(0);
   const [details, setDetails] = useState<OpenDetails | null>(null);
   const focusTarget = useRef<number | null>(null);
   const lastSelected = useRef<number | null>(null);
   const detailsTimer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const { rows, orderedTools } = useMemo(() => layoutBoard(board.toolsets, shown, columns, filtered), [board.toolsets, shown, columns, filtered]);
+  const { rows, orderedTools } = useMemo(() => layoutBoard(board.toolsets, tools, columns, isFiltered), [board.toolsets, tools, columns, isFiltered]);
   const byId = useMemo(() => new Map(orderedTools.map((tool) => [tool.id, tool])), [orderedTools]);
 
   useLayoutEffect(() => {
-    const element = box.current;
+    const element = container.current;
     if (element === null) return;
     const measure = (): void => {
       const { width, top: viewportTop } = element.getBoundingClientRect();
@@ -61,13 +61,13 @@ export function Grid({
 
   const list = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: (at) => {
-      const row = rows[at];
+    estimateSize: (index) => {
+      const row = rows[index];
       return row?.kind === "head" ? (row.first ? FIRST_HEADING_HEIGHT_PX : HEADING_HEIGHT_PX) : CARD_ROW_HEIGHT_PX;
     },
-    getItemKey: (at) => {
-      const row = rows[at];
-      return row === undefined ? at : row.kind === "head" ? `head ${row.toolset.id}` : row.id;
+    getItemKey: (index) => {
+      const row = rows[index];
+      return row === undefined ? index : row.kind === "head" ? `head ${row.toolset.id}` : row.id;
     },
     overscan: 4,
     scrollMargin: top,
@@ -78,7 +78,7 @@ export function Grid({
   useEffect(() => {
     if (focusTarget.current === null) return;
     const tool = orderedTools[focusTarget.current];
-    const hit = tool && box.current?.querySelector<HTMLElement>(`[data-tool="${CSS.escape(tool.id)}"]`);
+    const hit = tool && container.current?.querySelector<HTMLElement>(`[data-tool="${CSS.escape(tool.id)}"]`);
     if (hit) {
       focusTarget.current = null;
       hit.focus({ preventScroll: true });
@@ -87,14 +87,14 @@ export function Grid({
   useEffect(() => () => clearTimeout(detailsTimer.current), []);
   useEffect(() => {
     const handleScroll = (): void => {
-      if (!box.current?.contains(document.activeElement) && !document.getElementById(TOOL_CARD_DETAILS_ID)?.contains(document.activeElement)) setDetails(null);
-      else setDetails((current) => (current === null ? current : detailsFor(box.current, current.id)));
+      if (!container.current?.contains(document.activeElement) && !document.getElementById(TOOL_CARD_DETAILS_ID)?.contains(document.activeElement)) setDetails(null);
+      else setDetails((current) => (current === null ? current : detailsFor(container.current, current.id)));
     };
     addEventListener("scroll", handleScroll, { passive: true });
     return () => removeEventListener("scroll", handleScroll);
   }, []);
 
-  const toolAt = (target: EventTarget): { readonly tool: Told; readonly element: HTMLElement } | null => {
+  const toolAt = (target: EventTarget): { readonly tool: ToolCard; readonly element: HTMLElement } | null => {
     const element = (target as Element).closest<HTMLElement>("[data-tool]");
     const tool = element === null ? undefined : byId.get(element.dataset["tool"] ?? "");
     return element === null || tool === undefined ? null : { tool, element };
@@ -114,8 +114,8 @@ export function Grid({
     const index = orderedTools.indexOf(hit.tool);
     setTabStop(index);
     if (event.shiftKey && lastSelected.current !== null && selected.size > 0) {
-      const [from, to] = [Math.min(lastSelected.current, index), Math.max(lastSelected.current, index)];
-      onSelect(new Set([...selected, ...orderedTools.slice(from, to + 1).map(({ id }) => id)]));
+      const [first, last] = [Math.min(lastSelected.current, index), Math.max(lastSelected.current, index)];
+      onSelect(new Set([...selected, ...orderedTools.slice(first, last + 1).map(({ id }) => id)]));
     } else if (event.shiftKey || event.ctrlKey || event.metaKey) {
       onSelect(toggle(selected, hit.tool.id));
       lastSelected.current = index;
@@ -156,7 +156,7 @@ export function Grid({
     <>
       {/* Event delegation: the cards inside are buttons, and one handler here serves thousands of them. */}
       <div
-        ref={box}
+        ref={container}
         className={`board wall-pegs ${orderedTools.length === 0 ? "is-bare" : ""}`}
         role="group"
         aria-label="Tools by toolset"
@@ -183,7 +183,7 @@ export function Grid({
           return row === undefined ? null : (
             <div key={item.key} className="virtual-row" style={{ height: item.size, transform: `translateY(${item.start - top}px)` }}>
               {row.kind === "head" ? (
-                <ToolsetHeading toolset={row.toolset} shown={row.shownCount} filtered={filtered} first={row.first} />
+                <ToolsetHeading toolset={row.toolset} shownCount={row.shownCount} isFiltered={isFiltered} first={row.first} />
               ) : (
                 <CardRow row={row} columns={columns} selected={selected} highlightedKey={highlightedKey} detailsId={detailsTool?.id ?? null} tabStopId={tabStopId ?? null} />
               )}
@@ -203,7 +203,7 @@ export function Grid({
           onLeave={() => closeDetails(220)}
           onClose={() => {
             setDetails(null);
-            box.current?.querySelector<HTMLElement>(`[data-tool="${CSS.escape(detailsTool.id)}"]`)?.focus();
+            container.current?.querySelector<HTMLElement>(`[data-tool="${CSS.escape(detailsTool.id)}"]`)?.focus();
           }}
         />
       )}
@@ -211,8 +211,8 @@ export function Grid({
   );
 }
 
-function detailsFor(box: HTMLElement | null, id: string): OpenDetails | null {
-  const element = box?.querySelector<HTMLElement>(`[data-tool="${CSS.escape(id)}"]`);
+function detailsFor(container: HTMLElement | null, id: string): OpenDetails | null {
+  const element = container?.querySelector<HTMLElement>(`[data-tool="${CSS.escape(id)}"]`);
   return element ? { id, anchor: element.getBoundingClientRect() } : null;
 }
 
@@ -253,7 +253,7 @@ function CardRow({
   );
 }
 
-const ToolsetHeading = memo(function ToolsetHeading({ toolset, shown, filtered, first }: { toolset: BoardToolset; shown: number; filtered: boolean; first: boolean }): ReactElement {
+const ToolsetHeading = memo(function ToolsetHeading({ toolset, shownCount, isFiltered, first }: { toolset: BoardToolset; shownCount: number; isFiltered: boolean; first: boolean }): ReactElement {
   const total = TOOL_STATES.reduce((sum, state) => sum + toolset.counts[state], 0);
   const builtin = toolset.id === "builtin";
   return (
@@ -269,9 +269,9 @@ const ToolsetHeading = memo(function ToolsetHeading({ toolset, shown, filtered, 
         )}
         {!toolset.on || toolset.health.state === "off" ? <Tag tone="locked">off</Tag> : <ToolsetHealth health={toolset.health} />}
         <span className="wall-counts">
-          {filtered && <span className="quiet">{formatNumber(shown)} of {formatNumber(total)}</span>}
-          {!filtered && total === 0 && <span className="quiet">no tools</span>}
-          {!filtered &&
+          {isFiltered && <span className="quiet">{formatNumber(shownCount)} of {formatNumber(total)}</span>}
+          {!isFiltered && total === 0 && <span className="quiet">no tools</span>}
+          {!isFiltered &&
             TOOL_STATES.filter((state) => toolset.counts[state] > 0).map((state) => (
               <span key={state} className={`wall-tally is-${state}`}>
                 <StateMark state={state} label="unseen" /> {formatNumber(toolset.counts[state])}

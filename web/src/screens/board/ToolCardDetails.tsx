@@ -33,12 +33,12 @@ export function ToolCardDetails({
   onLeave: () => void;
   onClose: () => void;
 }): ReactElement {
-  const box = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [showMore, setShowMore] = useState(false);
   const [position, setPosition] = useState({ left: -9999, top: 0 });
   const otherCallers = useApiQuery<ToolCardResponse>(["board", "policy"], "/board/peg", { tool: tool.id, ...useCallerView().query }, { enabled: tool.state === "open" }).data?.others;
   useLayoutEffect(() => {
-    const card = box.current;
+    const card = container.current;
     if (card === null) return;
     const x = Math.max(8, Math.min(anchor.left, window.innerWidth - card.offsetWidth - 8));
     const belowTop = anchor.bottom + GAP_PX;
@@ -48,7 +48,7 @@ export function ToolCardDetails({
   const claimedHints = (Object.keys(HINT_LABELS) as (keyof ToolHints)[]).filter((hint) => tool.hints[hint]);
   return (
     <div
-      ref={box}
+      ref={container}
       id={TOOL_CARD_DETAILS_ID}
       className={`peg-card is-${tool.state}`}
       role="group"

@@ -45,9 +45,9 @@ export function UnknownTool({ text, view, version, onNavigate }: { text: string;
       {similar.length > 0 && (
         <p>
           Did you mean{" "}
-          {similar.map((id, at) => (
+          {similar.map((id, index) => (
             <span key={id}>
-              {at > 0 && ", "}
+              {index > 0 && ", "}
               <ToolLink id={id} onNavigate={onNavigate} />
             </span>
           ))}

@@ -89,27 +89,27 @@ function currentTools(tools: readonly ToolCard[], board: Board): readonly ToolCa
 
 function BoardContent({ board, view }: { board: Board; view: CallerView }): ReactElement {
   const filters = useFilters();
-  const { filterText: typed, states, providers, servers, hints } = filters;
+  const { filterText, states, providers, servers, hints } = filters;
   const [, setFilterText] = useParam("q");
   const [, setStates] = useListParam("state");
   const [, setProviders] = useListParam("provider");
   const [, setServers] = useListParam("server");
   const [, setHints] = useListParam("hint");
   const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set());
-  const [disabling, setDisabling] = useState<readonly ToolCard[] | null>(null);
+  const [toolsBeingDisabled, setToolsBeingDisabled] = useState<readonly ToolCard[] | null>(null);
   const filterField = useRef<HTMLInputElement>(null);
   const canOperate = useHasScope("operate");
-  const singleTool = selectedIds.size === 0 && disabling?.length === 1 ? currentTools(disabling, board)[0] : undefined;
-  const guard = useVersionGuard(board.policyVersion, selectedIds.size > 0 || disabling !== null, singleTool === undefined ? "" : switchSnapshot(singleTool));
-  const { setToolsEnabled: throwAll, busy } = useToolSwitch(guard);
+  const singleTool = selectedIds.size === 0 && toolsBeingDisabled?.length === 1 ? currentTools(toolsBeingDisabled, board)[0] : undefined;
+  const guard = useVersionGuard(board.policyVersion, selectedIds.size > 0 || toolsBeingDisabled !== null, singleTool === undefined ? "" : switchSnapshot(singleTool));
+  const { setToolsEnabled, busy } = useToolSwitch(guard);
   const index = useMemo(() => boardIndex(board), [board]);
   const filtersKey = JSON.stringify(filters);
   const visibleTools = useMemo(() => filterTools(index, JSON.parse(filtersKey) as BoardFilters), [index, filtersKey]);
   const providerCounts = useMemo(() => [...Map.groupBy(board.pegs, (tool) => tool.provider)].map(([kind, tools]) => [kind, tools.length] as const), [board]);
   const serverChoices = useMemo(() => serverOptions(board), [board]);
-  const isFiltered = typed !== "" || states.length + providers.length + servers.length + hints.length > 0;
+  const isFiltered = filterText !== "" || states.length + providers.length + servers.length + hints.length > 0;
   const selectedTools = useMemo(() => board.pegs.filter((tool) => selectedIds.has(tool.id)), [board, selectedIds]);
-  const toolsToDisable = useMemo(() => (disabling === null ? null : currentTools(disabling, board)), [disabling, board]);
+  const toolsToDisable = useMemo(() => (toolsBeingDisabled === null ? null : currentTools(toolsBeingDisabled, board)), [toolsBeingDisabled, board]);
   if (view.isDefault && hasOnlyBuiltins(board)) return <FirstRun />;
 
   /** For a selected tool this applies to the whole selection. */
@@ -120,12 +120,12 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
       toast(`${tool.name}: ${lockReason(tool)} ${tool.sentence ?? ""}`, "wants");
       return;
     }
-    if (tool.switchOn) setDisabling(tools);
+    if (tool.switchOn) setToolsBeingDisabled(tools);
     else void enableTools(tools);
   };
   const enableTools = async (tools: readonly ToolCard[]): Promise<void> => {
     // The selection is based on the old version, so it is cleared.
-    if ((await throwAll({ tools, on: true })) && tools.some((tool) => selectedIds.has(tool.id))) setSelectedIds(new Set());
+    if ((await setToolsEnabled({ tools, on: true })) && tools.some((tool) => selectedIds.has(tool.id))) setSelectedIds(new Set());
   };
   const clear = (): void =>
     updateQuery((query) => {
@@ -139,10 +139,10 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
             ref={filterField}
             label="Filter tools"
             placeholder="Type to filter"
-            value={typed}
+            value={filterText}
             onChange={setFilterText}
             onKeyDown={(event) => {
-              if (event.key === "Escape" && typed !== "") {
+              if (event.key === "Escape" && filterText !== "") {
                 event.preventDefault();
                 setFilterText("");
               }
@@ -202,7 +202,7 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
         <div className="board">
           {isFiltered ? (
             <EmptyState title="No tool passes these filters" icon="filter" action={<Button onClick={clear}>Clear the filters</Button>}>
-              {typed !== "" && <UnknownTool text={typed} view={view.query} version={board.policyVersion} />}
+              {filterText !== "" && <UnknownTool text={filterText} view={view.query} version={board.policyVersion} />}
             </EmptyState>
           ) : (
             <EmptyState title="Nothing hangs here" action={view.isDefault ? <ButtonLink variant="main" to="/servers" query={{ add: "paste" }}>Add a server</ButtonLink> : undefined}>
@@ -214,13 +214,13 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
       {/* It stays mounted without a match, so that the next keystroke need not render it anew. */}
       <Grid
         board={board}
-        shown={visibleTools}
-        filtered={isFiltered}
+        tools={visibleTools}
+        isFiltered={isFiltered}
         selected={selectedIds}
         onSelect={setSelectedIds}
         onToggle={toggleTool}
         onType={(letter) => {
-          setFilterText(typed + letter);
+          setFilterText(filterText + letter);
           filterField.current?.focus();
         }}
       />
@@ -233,7 +233,7 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
               <Button small busy={busy} onClick={() => void enableTools(selectedTools.filter((tool) => !tool.switchOn))} disabled={selectedTools.every((tool) => tool.switchOn)}>
                 Turn on
               </Button>
-              <Button small busy={busy} onClick={() => setDisabling(selectedTools.filter((tool) => tool.switchOn))} disabled={selectedTools.every((tool) => !tool.switchOn)}>
+              <Button small busy={busy} onClick={() => setToolsBeingDisabled(selectedTools.filter((tool) => tool.switchOn))} disabled={selectedTools.every((tool) => !tool.switchOn)}>
                 Turn off
               </Button>
             </>
@@ -241,7 +241,7 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
           <Button small variant="bare" onClick={() => setSelectedIds(new Set())}>
             Clear
           </Button>
-          {disabling === null && <ConcurrentChangeNotice guard={guard} unchanged="What you chose is still chosen." />}
+          {toolsBeingDisabled === null && <ConcurrentChangeNotice guard={guard} unchanged="What you chose is still chosen." />}
         </div>
       )}
       {toolsToDisable !== null && (
@@ -249,11 +249,11 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
           tools={toolsToDisable}
           guard={guard}
           busy={busy}
-          onClose={() => setDisabling(null)}
+          onClose={() => setToolsBeingDisabled(null)}
           onConfirm={(note) =>
-            void throwAll({ tools: toolsToDisable, on: false }, note).then((done) => {
+            void setToolsEnabled({ tools: toolsToDisable, on: false }, note).then((done) => {
               if (!done) return;
-              setDisabling(null);
+              setToolsBeingDisabled(null);
               setSelectedIds(new Set());
             })
           }

@@ -61,8 +61,8 @@ test("filters narrow together, and typed words are looked for in titles and tool
 });
 
 test("pegs hang in lines below the head of their toolset", () => {
-  const { rows: lines, orderedTools: placed } = layoutBoard(BOARD.toolsets, TOOLS, 2, false);
-  expect(lines.map((line) => (line.kind === "head" ? `# ${line.toolset.id} ${line.shownCount}` : `${line.firstIndex}: ${names(line.tools).join(" ")}`))).toEqual([
+  const { rows, orderedTools } = layoutBoard(BOARD.toolsets, TOOLS, 2, false);
+  expect(rows.map((row) => (row.kind === "head" ? `# ${row.toolset.id} ${row.shownCount}` : `${row.firstIndex}: ${names(row.tools).join(" ")}`))).toEqual([
     "# desk 3",
     "0: add_note delete_note",
     "2: list_notes",
@@ -70,13 +70,13 @@ test("pegs hang in lines below the head of their toolset", () => {
     "# library 1",
     "3: search",
   ]);
-  expect(placed).toEqual(TOOLS);
+  expect(orderedTools).toEqual(TOOLS);
   expect(layoutBoard(BOARD.toolsets, TOOLS.slice(3), 2, true).rows.length).toBe(2);
 });
 
 test("arrow keys go over ends of lines and heads", () => {
-  const { rows: lines } = layoutBoard(BOARD.toolsets, TOOLS, 2, false);
-  const position = (place: number, ...keys: string[]): number => keys.reduce((at, key) => nextPosition(lines, at, key), place);
+  const { rows } = layoutBoard(BOARD.toolsets, TOOLS, 2, false);
+  const position = (index: number, ...keys: string[]): number => keys.reduce((at, key) => nextPosition(rows, at, key), index);
   expect([position(0, "ArrowRight"), position(1, "ArrowDown"), position(1, "ArrowDown", "ArrowDown"), position(3, "ArrowDown"), position(3, "ArrowUp", "ArrowUp"), position(0, "ArrowLeft"), position(0, "End"), position(3, "Home"), position(0, "x")]).toEqual([
     1, 2, 3, 3, 0, 0, 3, 0, 0,
   ]);

@@ -47,16 +47,16 @@ function serverKey(tool: ToolCard): string {
 }
 
 /** The same filters as options of the CLI. */
-export function filterOptions({ filterText: typed, states, providers, servers, hints }: BoardFilters): readonly string[] {
+export function filterOptions({ filterText, states, providers, servers, hints }: BoardFilters): readonly string[] {
   const lists = { state: states, provider: providers, server: servers, hint: hints };
   return [
-    ...(typed.trim() === "" ? [] : ["--q", typed.trim()]),
+    ...(filterText.trim() === "" ? [] : ["--q", filterText.trim()]),
     ...Object.entries(lists).flatMap(([name, selected]) => (selected.length === 0 ? [] : [`--${name}`, selected.join(",")])),
   ];
 }
 
-export function filterTools(index: TextIndex<ToolCard>, { filterText: typed, states, providers, servers, hints }: BoardFilters): readonly ToolCard[] {
-  const matches = searchInOrder(index, typed);
+export function filterTools(index: TextIndex<ToolCard>, { filterText, states, providers, servers, hints }: BoardFilters): readonly ToolCard[] {
+  const matches = searchInOrder(index, filterText);
   if (states.length + providers.length + servers.length + hints.length === 0) return matches;
   return matches.filter(
     (tool) =>
@@ -68,7 +68,7 @@ export function filterTools(index: TextIndex<ToolCard>, { filterText: typed, sta
 }
 
 /** Toolsets in the order of the response. While a filter is active, toolsets without a match are left out. */
-export function layoutBoard(toolsets: readonly BoardToolset[], tools: readonly ToolCard[], columns: number, filtered: boolean): { readonly rows: readonly BoardRow[]; readonly orderedTools: readonly ToolCard[] } {
+export function layoutBoard(toolsets: readonly BoardToolset[], tools: readonly ToolCard[], columns: number, isFiltered: boolean): { readonly rows: readonly BoardRow[]; readonly orderedTools: readonly ToolCard[] } {
   const groups = new Map<string, ToolCard[]>();
   for (const tool of tools) {
     const group = groups.get(tool.toolsetId);
@@ -79,7 +79,7 @@ export function layoutBoard(toolsets: readonly BoardToolset[], tools: readonly T
   const orderedTools: ToolCard[] = [];
   for (const toolset of toolsets) {
     const group = groups.get(toolset.id) ?? [];
-    if (group.length === 0 && filtered) continue;
+    if (group.length === 0 && isFiltered) continue;
     rows.push({ kind: "head", toolset, shownCount: group.length, first: rows.length === 0 });
     for (let index = 0; index < group.length; index += columns) {
       rows.push({ kind: "pegs", id: `${toolset.id} ${index}`, firstIndex: orderedTools.length + index, tools: group.slice(index, index + columns) });

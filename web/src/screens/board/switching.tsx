@@ -16,15 +16,15 @@ export type SwitchRequest = { readonly tools: readonly ToolCard[]; readonly on: 
 /** `setToolsEnabled` changes all of the tools or none, based on the version that the person saw. */
 export function useToolSwitch(guard: VersionGuard): { readonly setToolsEnabled: (request: SwitchRequest, note?: string) => Promise<boolean>; readonly busy: boolean } {
   const mutation = useApiMutation({ guard });
-  const setToolsEnabled = async ({ tools: pegs, on }: SwitchRequest, note = ""): Promise<boolean> => {
-    const [first] = pegs;
+  const setToolsEnabled = async ({ tools, on }: SwitchRequest, note = ""): Promise<boolean> => {
+    const [first] = tools;
     if (first === undefined) return true;
-    const isSingle = pegs.length === 1;
+    const isSingle = tools.length === 1;
     try {
       await mutation.mutateAsync({
         path: isSingle ? "/tools/switch" : "/tools/switches",
-        body: isSingle ? { tool: first.id, on, note } : { tools: pegs.map((tool) => tool.id), on, note },
-        successMessage: `${isSingle ? first.name : formatCount(pegs.length, "tool")} switched ${on ? "on" : "off"}`,
+        body: isSingle ? { tool: first.id, on, note } : { tools: tools.map((tool) => tool.id), on, note },
+        successMessage: `${isSingle ? first.name : formatCount(tools.length, "tool")} switched ${on ? "on" : "off"}`,
       });
       return true;
     } catch {

@@ -1,6 +1,6 @@
 /** Every component in every state, for visual tests. It does not use the gateway. */
 import { useState, type ReactElement, type ReactNode } from "react";
-import type { ToolCard as PegTold } from "@/api/types";
+import type { ToolCard } from "@/api/types";
 import { Problem } from "@/api/problem";
 import {
   Button,
@@ -53,10 +53,10 @@ function Pattern({ name, children }: { name: string; children: ReactNode }): Rea
   );
 }
 
-const HOURS = Array.from({ length: 24 }, (_, at) => `${String(at).padStart(2, "0")}:00`);
-const SAMPLE_VALUES = HOURS.map((_, at) => Math.round(40 + 30 * Math.sin(at / 3) + (at % 5) * 4));
+const HOURS = Array.from({ length: 24 }, (_, index) => `${String(index).padStart(2, "0")}:00`);
+const SAMPLE_VALUES = HOURS.map((_, index) => Math.round(40 + 30 * Math.sin(index / 3) + (index % 5) * 4));
 
-function sampleTool(state: PegTold["state"], name: string, overridden = false): Pick<PegTold, "id" | "name" | "state" | "provider" | "overridden"> {
+function sampleTool(state: ToolCard["state"], name: string, overridden = false): Pick<ToolCard, "id" | "name" | "state" | "provider" | "overridden"> {
   return { id: `${state} ${name}`, name, state, provider: "mcp", overridden };
 }
 
@@ -155,14 +155,14 @@ export default function PatternsScreen(): ReactElement {
         />
       </Pattern>
       <Pattern name="A long list">
-        <VirtualList name="Thousand lines" rows={Array.from({ length: 1000 }, (_, at) => at)} rowKey={(at) => at} height={() => 32} boxHeight="160px">
-          {(at) => <div className="patterns-line mono">line {at + 1}</div>}
+        <VirtualList name="Thousand lines" rows={Array.from({ length: 1000 }, (_, index) => index)} rowKey={(index) => index} height={() => 32} boxHeight="160px">
+          {(index) => <div className="patterns-line mono">line {index + 1}</div>}
         </VirtualList>
       </Pattern>
       <Pattern name="Plots">
         <div className="thirds">
           <LinePlot name="Latency" labels={HOURS} band series={[{ id: "p50", label: "p50", tone: "plot-1", values: SAMPLE_VALUES }, { id: "p95", label: "p95", tone: "plot-2", values: SAMPLE_VALUES.map((value) => value * 2.2) }]} format={(value) => `${Math.round(value)} ms`} />
-          <ColumnPlot name="Calls" labels={HOURS} series={[{ id: "ok", label: "returned", tone: "open", values: SAMPLE_VALUES }, { id: "no", label: "refused", tone: "wants", values: SAMPLE_VALUES.map((value) => value / 6) }, { id: "bad", label: "failed", tone: "broken", values: SAMPLE_VALUES.map((_, at) => (at % 7 === 0 ? 6 : 0)) }]} />
+          <ColumnPlot name="Calls" labels={HOURS} series={[{ id: "ok", label: "returned", tone: "open", values: SAMPLE_VALUES }, { id: "no", label: "refused", tone: "wants", values: SAMPLE_VALUES.map((value) => value / 6) }, { id: "bad", label: "failed", tone: "broken", values: SAMPLE_VALUES.map((_, index) => (index % 7 === 0 ? 6 : 0)) }]} />
           <LinePlot name="Nothing yet" labels={[]} series={[]} />
         </div>
         <StackedBar name="Outcomes" parts={[{ id: "a", label: "returned", value: 310, tone: "open" }, { id: "b", label: "refused", value: 42, tone: "wants" }, { id: "c", label: "failed", value: 9, tone: "broken" }]} />

@@ -55,8 +55,8 @@ function ParsedAnswerView({ parsed, text }: { parsed: ParsedAnswer; text: string
   return (
     <div className="prompt-parsed" role="status">
       <pre className="code wraps" tabIndex={0} aria-label="The answer in pieces">
-        {splitBySpans(text, parsed.spans).map((segment, at) => (
-          <span key={at} className={`piece is-piece-${segment.kind}`} title={segment.why || (SEGMENT_LABELS[segment.kind] ?? segment.kind)}>
+        {splitBySpans(text, parsed.spans).map((segment, index) => (
+          <span key={index} className={`piece is-piece-${segment.kind}`} title={segment.why || (SEGMENT_LABELS[segment.kind] ?? segment.kind)}>
             {segment.text}
           </span>
         ))}
@@ -76,8 +76,8 @@ function ParsedAnswerView({ parsed, text }: { parsed: ParsedAnswer; text: string
           </Notice>
         ))}
         <ol className="prompt-calls">
-          {parsed.calls.map((call, at) => (
-            <li key={at}>
+          {parsed.calls.map((call, index) => (
+            <li key={index}>
               <ParsedCallView call={call} />
             </li>
           ))}

@@ -24,12 +24,12 @@ export function PromptSidebar({ prompt }: { prompt: Prompt }): ReactElement {
 }
 
 function Budget({ prompt }: { prompt: Prompt }): ReactElement {
-  const tools = prompt.byToolset.reduce((sum, share) => sum + share.tokens, 0);
-  const shares = prompt.byToolset.map((share, at) => ({
-    id: share.toolset,
-    label: `${share.toolset} (${formatCount(share.tools, "tool")})`,
-    value: share.tokens,
-    tone: SHARE_TONES[at % SHARE_TONES.length] ?? "plot-1",
+  const tools = prompt.byToolset.reduce((sum, toolset) => sum + toolset.tokens, 0);
+  const parts = prompt.byToolset.map((toolset, index) => ({
+    id: toolset.toolset,
+    label: `${toolset.toolset} (${formatCount(toolset.tools, "tool")})`,
+    value: toolset.tokens,
+    tone: SHARE_TONES[index % SHARE_TONES.length] ?? "plot-1",
   }));
   return (
     <section className="sheet" aria-label="Budget">
@@ -42,7 +42,7 @@ function Budget({ prompt }: { prompt: Prompt }): ReactElement {
       <StackedBar
         name="Budget by toolset"
         total={prompt.budget}
-        parts={[...shares, { id: "words", label: "everything else", value: Math.max(prompt.tokens - tools, 0), tone: "locked" }]}
+        parts={[...parts, { id: "words", label: "everything else", value: Math.max(prompt.tokens - tools, 0), tone: "locked" }]}
       />
     </section>
   );

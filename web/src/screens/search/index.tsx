@@ -23,7 +23,7 @@ export default function SearchScreen(): ReactElement {
   const [query, setQuery] = useParam("q");
   const [principal, setPrincipal] = useParam("as", LOCAL_PRINCIPAL);
   const [k, setK] = useParam("k", DEFAULT_LIMIT);
-  const [saving, setSaving] = useState(false);
+  const [saveOpen, setSaveOpen] = useState(false);
   const [expectedFor, setExpectedFor] = useState<{ readonly query: string; readonly expectedIds: readonly string[] }>({ query: "", expectedIds: [] });
   const form = useRef<HTMLFormElement>(null);
   const canOperate = useHasScope("operate");
@@ -49,7 +49,7 @@ export default function SearchScreen(): ReactElement {
         </div>
         <PrincipalField label="Principal" value={principal} onChange={setPrincipal} />
         <Field label="k, the best" value={k} onChange={setK} type="number" min={1} max={100} />
-        <Button icon="check" disabled={!hasQuery || !canOperate} onClick={() => setSaving(true)}>
+        <Button icon="check" disabled={!hasQuery || !canOperate} onClick={() => setSaveOpen(true)}>
           Save with {expectedIds.length === 0 ? "expected tools" : `${expectedIds.length} expected`}
         </Button>
       </form>
@@ -83,7 +83,7 @@ export default function SearchScreen(): ReactElement {
         </EmptyState>
       )}
       <SavedQueriesSection limit={limit} />
-      {saving && <SaveQueryDialog query={query} principal={principal.trim() || LOCAL_PRINCIPAL} expected={expectedIds} onClose={() => setSaving(false)} />}
+      {saveOpen && <SaveQueryDialog query={query} principal={principal.trim() || LOCAL_PRINCIPAL} expected={expectedIds} onClose={() => setSaveOpen(false)} />}
     </Screen>
   );
 }

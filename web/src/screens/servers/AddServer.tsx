@@ -12,7 +12,7 @@ import { Button, EmptyState, Link, ConcurrentChangeNotice, Screen, toast } from 
 import { TrustStep } from "./AddTrust";
 import { TrialStep } from "./AddTry";
 import { SourceStep } from "./AddWhere";
-import { requestBody, isWanted, type Candidate } from "./candidates";
+import { requestBody, isSelected, type Candidate } from "./candidates";
 
 type Step = "where" | "try" | "trust";
 const STEPS: readonly { readonly id: Step; readonly name: string }[] = [
@@ -32,18 +32,18 @@ export function AddServer(): ReactElement {
   const [busy, setBusy] = useState(false);
   const currentRun = useRef(0);
   // Active from the first trial until the first server is added: further versions are our own.
-  const guard = useVersionGuard(servers.data?.policyVersion, step !== "where" && !candidates.some((candidate) => candidate.added));
+  const guard = useVersionGuard(servers.data?.policyVersion, step !== "where" && !candidates.some((candidate) => candidate.isAdded));
 
   const updateCandidate = (key: string, change: Partial<Candidate>): void =>
     setCandidates((previous) => previous.map((each) => (each.key === key ? { ...each, ...change } : each)));
 
   const tryCandidate = async (candidate: Candidate, run: number): Promise<void> => {
-    updateCandidate(candidate.key, { trying: true, trial: null, error: null });
+    updateCandidate(candidate.key, { isTrying: true, trial: null, error: null });
     try {
       const trial = await request<ServerTrial>("/servers/try", { method: "POST", body: requestBody(candidate) });
-      if (run === currentRun.current) updateCandidate(candidate.key, { trying: false, trial, wanted: trial.state !== "failed" });
+      if (run === currentRun.current) updateCandidate(candidate.key, { isTrying: false, trial, isSelected: trial.state !== "failed" });
     } catch (error) {
-      if (run === currentRun.current) updateCandidate(candidate.key, { trying: false, error, wanted: false });
+      if (run === currentRun.current) updateCandidate(candidate.key, { isTrying: false, error, isSelected: false });
     }
   };
 
@@ -65,10 +65,10 @@ export function AddServer(): ReactElement {
   const addAll = async (): Promise<void> => {
     setBusy(true);
     const added: string[] = [];
-    let version: number | undefined = candidates.some((candidate) => candidate.added) ? undefined : guard.version;
+    let version: number | undefined = candidates.some((candidate) => candidate.isAdded) ? undefined : guard.version;
     try {
-      for (const candidate of candidates.filter(isWanted)) {
-        if (candidate.added) continue;
+      for (const candidate of candidates.filter(isSelected)) {
+        if (candidate.isAdded) continue;
         const options = { method: "POST", body: requestBody(candidate, trust), ...(version === undefined ? {} : { version }) } as const;
         const response = await request<ServerAdded>("/servers", options).catch((error: unknown) => {
           updateCandidate(candidate.key, { error });
@@ -76,7 +76,7 @@ export function AddServer(): ReactElement {
         });
         // Only the first is based on the version the person saw: the others follow from it.
         version = undefined;
-        updateCandidate(candidate.key, { added: true, error: null });
+        updateCandidate(candidate.key, { isAdded: true, error: null });
         added.push(response.id);
         for (const warning of response.warnings) toast(warning, "wants");
       }
@@ -91,7 +91,7 @@ export function AddServer(): ReactElement {
     }
   };
 
-  const wantedCandidates = candidates.filter(isWanted);
+  const wantedCandidates = candidates.filter(isSelected);
   const stepIndex = STEPS.findIndex((each) => each.id === step);
   return (
     <Screen
@@ -130,7 +130,7 @@ export function AddServer(): ReactElement {
                   >
                     Back
                   </Button>
-                  <Button variant="main" disabled={wantedCandidates.length === 0 || wantedCandidates.some((each) => each.trying)} onClick={() => setStep("trust")}>
+                  <Button variant="main" disabled={wantedCandidates.length === 0 || wantedCandidates.some((each) => each.isTrying)} onClick={() => setStep("trust")}>
                     {wantedCandidates.length > 1 ? `Go on with ${wantedCandidates.length} servers` : "Go on"}
                   </Button>
                 </>

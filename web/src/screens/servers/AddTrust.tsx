@@ -46,7 +46,7 @@ export function TrustStep({
               <span className="wrap-any">A server of this id is on the board already ({candidate.trial.thereAlready}). Give this one another id.</span>
             </Notice>
           )}
-          {candidate.added && <Notice tone="open">It is added.</Notice>}
+          {candidate.isAdded && <Notice tone="open">It is added.</Notice>}
           {candidate.error !== null && <ErrorMessage error={candidate.error} />}
         </section>
       ))}

@@ -20,18 +20,18 @@ export function TrialStep({
   return (
     <div className="stack wide">
       {candidates.map((candidate) => (
-        <section key={candidate.key} className="sheet stack" aria-label={candidate.parsed.name} aria-busy={candidate.trying}>
+        <section key={candidate.key} className="sheet stack" aria-label={candidate.parsed.name} aria-busy={candidate.isTrying}>
           <div className="row apart">
             <CandidateSummary server={{ ...candidate.parsed, problems: [] }} />
-            {!candidate.trying && (
+            {!candidate.isTrying && (
               <Button small icon="again" onClick={() => onRetry(candidate)}>
                 Try again
               </Button>
             )}
           </div>
           <TrialOutcome candidate={candidate} />
-          {!candidate.trying && candidates.length + (candidate.trial?.state === "failed" ? 1 : 0) > 1 && (
-            <Checkbox label="Add this one" checked={candidate.wanted} onChange={(wanted) => updateCandidate(candidate.key, { wanted })} />
+          {!candidate.isTrying && candidates.length + (candidate.trial?.state === "failed" ? 1 : 0) > 1 && (
+            <Checkbox label="Add this one" checked={candidate.isSelected} onChange={(wanted) => updateCandidate(candidate.key, { isSelected: wanted })} />
           )}
         </section>
       ))}
@@ -42,7 +42,7 @@ export function TrialStep({
 }
 
 function TrialOutcome({ candidate }: { candidate: Candidate }): ReactElement {
-  if (candidate.trying) {
+  if (candidate.isTrying) {
     return (
       <div role="status" className="stack wraps-mark">
         <StateLabel state="locked">It starts once, to see what it lists …</StateLabel>

@@ -15,7 +15,7 @@ export function LogTail({ id }: { id: string }): ReactElement {
   const [paused, setPaused] = useFlagParam("still");
   const [tail, setTail] = useState<LogLines | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const box = useRef<HTMLPreElement>(null);
+  const container = useRef<HTMLPreElement>(null);
   useEffect(() => {
     const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -40,7 +40,7 @@ export function LogTail({ id }: { id: string }): ReactElement {
     };
   }, [id, level, paused]);
   useLayoutEffect(() => {
-    if (!paused && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
+    if (!paused && container.current !== null) container.current.scrollTop = container.current.scrollHeight;
   }, [tail, paused]);
   const text = (tail?.lines ?? []).join("\n");
   return (
@@ -54,7 +54,7 @@ export function LogTail({ id }: { id: string }): ReactElement {
       {tail === null ? (
         error === null && <Skeleton lines={8} />
       ) : (
-        <pre className="code log" ref={box} tabIndex={0} aria-label="Log" role="log" aria-live="off">
+        <pre className="code log" ref={container} tabIndex={0} aria-label="Log" role="log" aria-live="off">
           {tail.lines.length === 0 ? (
             <span className="quiet">{level === "debug" ? "It has written nothing to its error stream." : "Nothing so grave was written."}</span>
           ) : (

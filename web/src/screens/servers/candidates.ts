@@ -11,20 +11,20 @@ export type Candidate = {
   /** Its id on the board, and its toolset; empty for a toolset of its own. */
   readonly id: string;
   readonly toolset: string;
-  readonly trying: boolean;
+  readonly isTrying: boolean;
   readonly trial: ServerTrial | null;
   readonly error: unknown;
-  readonly wanted: boolean;
-  readonly added: boolean;
+  readonly isSelected: boolean;
+  readonly isAdded: boolean;
 };
 
 export function createCandidate(source: CandidateSource, parsed: ParsedServer): Candidate {
   const key = `${"client" in source ? source.client : ""}\n${parsed.name}`;
-  return { key, source, parsed, id: parsed.name, toolset: "", trying: false, trial: null, error: null, wanted: true, added: false };
+  return { key, source, parsed, id: parsed.name, toolset: "", isTrying: false, trial: null, error: null, isSelected: true, isAdded: false };
 }
 
-export function isWanted(candidate: Candidate): boolean {
-  return candidate.wanted;
+export function isSelected(candidate: Candidate): boolean {
+  return candidate.isSelected;
 }
 
 type AddServerBody = {

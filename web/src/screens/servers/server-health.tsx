@@ -56,9 +56,9 @@ export function transportName(connection: Server["connection"]): string {
 /** The command line, URL or image, as the gateway shows it. */
 export function connectionText(connection: Server["connection"]): string {
   const args = connection["args"];
-  const words = Array.isArray(args) ? args.map(String) : [];
-  const first = connection["url"] ?? connection["command"] ?? connection["image"] ?? "";
-  return [String(first), ...words].join(" ");
+  const argTexts = Array.isArray(args) ? args.map(String) : [];
+  const program = connection["url"] ?? connection["command"] ?? connection["image"] ?? "";
+  return [String(program), ...argTexts].join(" ");
 }
 
 /** The display name; two servers with the same id are distinguished by their toolsets. */

@@ -12,10 +12,10 @@ export function AllSettings(): ReactElement {
   const [filterText, setFilterText] = useParam("q");
   const [origins, setOrigins] = useListParam("from");
   const settings = useApiQuery<SettingsAnswer>(["settings", "policy"], "/settings");
-  const words = filterText.toLowerCase().split(/\s+/).filter(Boolean);
+  const searchWords = filterText.toLowerCase().split(/\s+/).filter(Boolean);
   const matches = (each: SettingLine): boolean => {
     const text = `${each.key} ${each.description} ${formatSetting(each.value)}`.toLowerCase();
-    return (origins.length === 0 || origins.includes(each.origin)) && words.every((word) => text.includes(word));
+    return (origins.length === 0 || origins.includes(each.origin)) && searchWords.every((word) => text.includes(word));
   };
   return (
     <QueryResult query={settings} placeholder={<Skeleton lines={12} height={56} />}>

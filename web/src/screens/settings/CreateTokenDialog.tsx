@@ -63,8 +63,8 @@ export function CreateTokenDialog({ version, onClose, onCreated }: { version: nu
         <Field label="What it is for" value={name} onChange={setName} maxLength={256} hint="So that you know which one to revoke." />
         <fieldset className="form-group">
           <legend className="field-label">What it may</legend>
-          {SCOPES.map(({ scope, label: words }) => (
-            <Checkbox key={scope} label={words} checked={scopes.includes(scope)} onChange={(on) => setScopes(on ? [...scopes, scope] : scopes.filter((each) => each !== scope))} />
+          {SCOPES.map(({ scope, label }) => (
+            <Checkbox key={scope} label={label} checked={scopes.includes(scope)} onChange={(on) => setScopes(on ? [...scopes, scope] : scopes.filter((each) => each !== scope))} />
           ))}
           {scopes.length === 0 && <p className="field-error">Choose one at least.</p>}
         </fieldset>

@@ -20,7 +20,7 @@ export function Tokens({ created, onCreated }: { created: TokenCreated | null; o
   const isAdmin = useHasScope("admin");
   const [dialogOpen, setDialogOpen] = useFlagParam("make");
   const [state, setState] = useParam("state");
-  const [revoking, setRevoking] = useState<Token | null>(null);
+  const [revokeTarget, setRevokeTarget] = useState<Token | null>(null);
   const tokens = useAllPages<TokensResponse>(
     ["tokens", "policy"],
     "/tokens",
@@ -76,7 +76,7 @@ export function Tokens({ created, onCreated }: { created: TokenCreated | null; o
                     end: true,
                     cell: (token) =>
                       token.state === "revoked" ? null : (
-                        <Button small variant="bad" aria-label={`Revoke ${token.name}`} onClick={() => setRevoking(token)}>
+                        <Button small variant="bad" aria-label={`Revoke ${token.name}`} onClick={() => setRevokeTarget(token)}>
                           Revoke
                         </Button>
                       ),
@@ -94,7 +94,7 @@ export function Tokens({ created, onCreated }: { created: TokenCreated | null; o
                 }}
               />
             )}
-            {revoking !== null && <RevokeTokenDialog token={revoking} version={response.policyVersion} onClose={() => setRevoking(null)} />}
+            {revokeTarget !== null && <RevokeTokenDialog token={revokeTarget} version={response.policyVersion} onClose={() => setRevokeTarget(null)} />}
           </div>
         );
       }}

@@ -18,22 +18,22 @@ function unknownServers(error: Problem): readonly ServerWithUnknownTools[] {
 }
 
 export function Ambiguous({ id, error, tools }: { id: string; error: Problem; tools: readonly string[] }): ReactElement {
-  const isSeveral = error.status === 400;
+  const isAmbiguous = error.status === 400;
   const servers = unknownServers(error);
   return (
     <div className="sheet">
       <EmptyState
         icon="tool"
-        title={isSeveral ? "Several tools have this name" : tools.length === 0 && servers.length > 0 ? "Nobody knows this tool now" : "No tool has this name"}
+        title={isAmbiguous ? "Several tools have this name" : tools.length === 0 && servers.length > 0 ? "Nobody knows this tool now" : "No tool has this name"}
         action={
           <ButtonLink to="/tool" query={{}} icon="search">
             Find a tool
           </ButtonLink>
         }
       >
-        <p className="wrap-any">{isSeveral ? `Which ${id} do you mean?` : error.message}</p>
+        <p className="wrap-any">{isAmbiguous ? `Which ${id} do you mean?` : error.message}</p>
         {tools.length > 0 && (
-          <ul className="stack tight not-one" aria-label={isSeveral ? "Tools of this name" : "Tools that may be meant"}>
+          <ul className="stack tight not-one" aria-label={isAmbiguous ? "Tools of this name" : "Tools that may be meant"}>
             {tools.map((tool) => (
               <li key={tool}>
                 <Link to="/tool" query={{ id: tool }} className="wrap-any">

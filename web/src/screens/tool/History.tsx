@@ -5,10 +5,10 @@ import type { ActivityRecord } from "@/api/types";
 import type { Query } from "@/lib/router";
 import { formatDuration } from "@/lib/format";
 import { QueryResult, EmptyState, Link, SectionDiff, Skeleton, Table, Tag, Time } from "@/components";
-import type { ToolHistoryResponse as Told } from "./types";
+import type { ToolHistoryResponse } from "./types";
 
 export function ToolHistory({ id, view }: { id: string; view: Query }): ReactElement {
-  const response = useApiQuery<Told>(["activity", "policy"], "/tools/history", { tool: id, ...view });
+  const response = useApiQuery<ToolHistoryResponse>(["activity", "policy"], "/tools/history", { tool: id, ...view });
   return (
     <QueryResult query={response} placeholder={<Skeleton lines={8} height={28} />}>
       {(history) => (

@@ -4,13 +4,13 @@ import { useApiQuery } from "@/api/queries";
 import type { Query } from "@/lib/router";
 import { QueryResult, Icon, Notice, Skeleton } from "@/components";
 import { RevokeButtons } from "@/screens/approvals/Consents";
-import { originText, type OverrideEntry, type WhyResponse as Told } from "./types";
+import { originText, type OverrideEntry, type WhyResponse } from "./types";
 
 /** The step that names consents, each with a button to revoke it. */
 const CONFIRMATION_STEP = "Does it run without confirmation?";
 
 export function WhyTrail({ id, view }: { id: string; view: Query }): ReactElement {
-  const response = useApiQuery<Told>(["board", "policy"], "/why", { tool: id, ...view });
+  const response = useApiQuery<WhyResponse>(["board", "policy"], "/why", { tool: id, ...view });
   return (
     <QueryResult query={response} placeholder={<Skeleton lines={12} height={36} />}>
       {(why) => (

@@ -67,9 +67,9 @@ function pinIdentity(overrides: readonly OverrideEntry[]): string {
 export function findConflicts(draft: Draft, current: BaseState, target: string, names: readonly string[]): readonly FieldConflict[] {
   const baseEdit = editFromOverrides(draft.base.overrides, target, names);
   const currentEdit = editFromOverrides(current.overrides, target, names);
-  return editFields(names).flatMap(({ field, label, describe: words }) => {
+  return editFields(names).flatMap(({ field, label, describe }) => {
     const [baseEntries, currentEntries] = [entriesForField(draft.base.overrides, target, field), entriesForField(current.overrides, target, field)];
-    const [before, after, mine] = [words(baseEdit), words(currentEdit), words(draft.edit)];
+    const [before, after, mine] = [describe(baseEdit), describe(currentEdit), describe(draft.edit)];
     const pinChanged = pinIdentity(baseEntries) !== pinIdentity(currentEntries) && pinIdentity(currentEntries) !== "";
     if (before === after && !pinChanged) return [];
     const origin = currentEntries.map((each) => each.from).find((from) => from?.kind === "installed");

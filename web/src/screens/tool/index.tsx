@@ -19,7 +19,7 @@ import { ToolHistory } from "./History";
 import type { Draft } from "./edit-conflict";
 import { possibleTools, Ambiguous } from "./Ambiguous";
 import { OverrideTab } from "./OverrideForm";
-import type { ToolDefinitionResponse, WhyResponse as Told } from "./types";
+import type { ToolDefinitionResponse, WhyResponse } from "./types";
 import { TryTool } from "./TryTool";
 import { WhyTrail } from "./WhyTrail";
 import "./tool.css";
@@ -47,7 +47,7 @@ function ToolPage({ id }: { id: string }): ReactElement {
   const query = { tool: id, ...view.query };
   const card = useApiQuery<ToolCardResponse>(["board", "policy"], "/board/peg", query);
   const definition = useApiQuery<ToolDefinitionResponse>(["board", "policy"], "/tools/show", query);
-  const why = useApiQuery<Told>(["board", "policy"], "/why", query);
+  const why = useApiQuery<WhyResponse>(["board", "policy"], "/why", query);
   const possible = card.data === undefined ? possibleTools(card.error) : null;
   if (card.error !== null && possible !== null) {
     return (
@@ -98,7 +98,7 @@ function ToolVerdict({ card: { peg: tool, presentation, others, policyVersion } 
   const canOperate = useHasScope("operate");
   const [disableOpen, setDisableOpen] = useState(false);
   const guard = useVersionGuard(policyVersion, disableOpen, switchSnapshot(tool));
-  const { setToolsEnabled: throwAll, busy } = useToolSwitch(guard);
+  const { setToolsEnabled, busy } = useToolSwitch(guard);
   return (
     <div className="tool-verdict">
       <div className="row">
@@ -109,7 +109,7 @@ function ToolVerdict({ card: { peg: tool, presentation, others, policyVersion } 
             label={isLockedDespiteSwitch(tool) ? lockReason(tool) : tool.switchOn ? "Switched on" : "Switched off"}
             checked={tool.switchOn}
             disabled={busy}
-            onChange={(on) => (on ? void throwAll({ tools: [tool], on }) : setDisableOpen(true))}
+            onChange={(on) => (on ? void setToolsEnabled({ tools: [tool], on }) : setDisableOpen(true))}
           />
         )}
       </div>
@@ -132,7 +132,7 @@ function ToolVerdict({ card: { peg: tool, presentation, others, policyVersion } 
           guard={guard}
           busy={busy}
           onClose={() => setDisableOpen(false)}
-          onConfirm={(note) => void throwAll({ tools: [tool], on: false }, note).then((done) => done && setDisableOpen(false))}
+          onConfirm={(note) => void setToolsEnabled({ tools: [tool], on: false }, note).then((done) => done && setDisableOpen(false))}
         />
       )}
     </div>

@@ -152,9 +152,9 @@ function EntryList({
       )}
       {texts.length > 0 && (
         <ul className="choice-entries">
-          {texts.map((text, at) => {
+          {texts.map((text, index) => {
             // Both are in the order of the request.
-            const entry = entries.length === texts.length ? entries[at] : undefined;
+            const entry = entries.length === texts.length ? entries[index] : undefined;
             return (
               <li key={text}>
                 <span className="stack-tight">

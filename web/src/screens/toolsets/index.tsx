@@ -9,8 +9,8 @@ import "./toolsets.css";
 
 export default function ToolsetsScreen(): ReactElement {
   const [id] = useParam("id");
-  const [importing] = useFlagParam("import");
-  if (importing) return <ImportToolset />;
+  const [isImporting] = useFlagParam("import");
+  if (isImporting) return <ImportToolset />;
   if (id !== "") return <ToolsetDetail key={id} id={id} />;
   return <ToolsetList />;
 }
