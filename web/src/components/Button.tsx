@@ -3,14 +3,14 @@ import { pageUrl, navigate, type Query } from "@/lib/router";
 import { Icon, type IconName } from "./icons";
 
 type ButtonStyle = {
-  /** At most one `main` in a place; `bad` for destructive actions. */
-  readonly variant?: "main" | "plain" | "bare" | "bad";
+  /** At most one `primary` in a place; `danger` for destructive actions. */
+  readonly variant?: "primary" | "default" | "ghost" | "danger";
   readonly icon?: IconName;
   readonly small?: boolean;
 };
 
 export function Button({
-  variant = "plain",
+  variant = "default",
   icon,
   small = false,
   busy = false,
@@ -22,13 +22,13 @@ export function Button({
   return (
     <button
       type="button"
-      className={`button look-${variant} ${small ? "is-small" : ""} ${className}`}
+      className={`button variant-${variant} ${small ? "is-small" : ""} ${className}`}
       aria-busy={busy || undefined}
       disabled={disabled === true || busy}
       {...rest}
     >
       {icon !== undefined && <Icon name={icon} />}
-      {children !== undefined && <span className="cut">{children}</span>}
+      {children !== undefined && <span className="truncate">{children}</span>}
     </button>
   );
 }
@@ -40,7 +40,7 @@ export function IconButton({
   ...rest
 }: { icon: IconName; name: string } & ButtonHTMLAttributes<HTMLButtonElement>): ReactElement {
   return (
-    <button type="button" className="button look-bare is-icon" aria-label={name} title={name} {...rest}>
+    <button type="button" className="button variant-ghost is-icon" aria-label={name} title={name} {...rest}>
       <Icon name={icon} />
     </button>
   );
@@ -83,7 +83,7 @@ export function Link({
 
 /** A link that looks like a button. */
 export function ButtonLink({
-  variant = "plain",
+  variant = "default",
   icon,
   small = false,
   to,
@@ -91,9 +91,9 @@ export function ButtonLink({
   children,
 }: ButtonStyle & { to: string; query?: Query; children: ReactNode }): ReactElement {
   return (
-    <Link to={to} query={query} className={`button look-${variant} ${small ? "is-small" : ""}`}>
+    <Link to={to} query={query} className={`button variant-${variant} ${small ? "is-small" : ""}`}>
       {icon !== undefined && <Icon name={icon} />}
-      <span className="cut">{children}</span>
+      <span className="truncate">{children}</span>
     </Link>
   );
 }

@@ -26,7 +26,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
 /** Verbatim text, with a copy button. */
 export function Code({ text, copyable = true, wrap = true }: { text: string; copyable?: boolean; wrap?: boolean }): ReactElement {
   return (
-    <div className="code-around">
+    <div className="code-container">
       <pre className={`code ${wrap ? "wraps" : ""} ${copyable && !text.includes("\n") ? "is-line" : ""}`} tabIndex={0}>
         {text}
       </pre>

@@ -32,7 +32,7 @@ export function ConcurrentChangeNotice({ guard, unchanged, children, nextAction 
             {guard.rejected ? "Read" : "Go on with what holds now"}
           </Button>
           {nextAction !== undefined && (
-            <Button small variant="main" onClick={nextAction.onClick}>
+            <Button small variant="primary" onClick={nextAction.onClick}>
               {nextAction.label}
             </Button>
           )}

@@ -50,13 +50,13 @@ export function Dialog({
         if (event.target === container.current) onClose();
       }}
     >
-      <div className="dialog-in">
+      <div className="dialog-content">
         <header className="dialog-head">
           <h2 id={id}>{title}</h2>
           <IconButton icon="close" name="Close" onClick={onClose} />
         </header>
         {gatewayUnreachable && (
-          <div className="dialog-away" role="alert">
+          <div className="dialog-unreachable" role="alert">
             <Notice tone="broken">{UNREACHABLE_MESSAGE}</Notice>
           </div>
         )}

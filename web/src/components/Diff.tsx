@@ -6,7 +6,7 @@ import { VisibleText } from "./VisibleText";
 /** A text difference: removed parts are struck, added ones underlined. */
 export function TextDiff({ pieces }: { pieces: readonly DiffPiece[] }): ReactElement {
   return (
-    <p className="diff-words prewrap wrap-any">
+    <p className="diff-text prewrap wrap-any">
       {pieces.map((piece, index) => {
         if (piece.how === "removed") return <del key={index}><VisibleText text={piece.text} /></del>;
         if (piece.how === "added") return <ins key={index}><VisibleText text={piece.text} /></ins>;
@@ -39,7 +39,7 @@ export function PatchDiff({ patch }: { patch: string }): ReactElement {
         if (line.startsWith("+") && !line.startsWith("+++")) return <ins key={index}><VisibleText text={line.slice(1)} /></ins>;
         if (line.startsWith("-") && !line.startsWith("---")) return <del key={index}><VisibleText text={line.slice(1)} /></del>;
         return (
-          <span key={index} className={line.startsWith("@@") || line.startsWith("+++") || line.startsWith("---") ? "quiet" : ""}>
+          <span key={index} className={line.startsWith("@@") || line.startsWith("+++") || line.startsWith("---") ? "muted" : ""}>
             <VisibleText text={line} />
           </span>
         );
@@ -62,7 +62,7 @@ export function SectionDiff({ section }: { section: DiffSection }): ReactElement
           </li>
         ))}
       </ul>
-      {section.more > 0 && <p className="quiet">and {section.more} more</p>}
+      {section.more > 0 && <p className="muted">and {section.more} more</p>}
     </section>
   );
 }
@@ -73,7 +73,7 @@ function ChangeDiff({ change }: { change: DiffChange }): ReactElement {
       <p>
         <VisibleText text={change.sentence} />
       </p>
-      <p className="mono quiet small wrap-any">
+      <p className="mono muted small wrap-any">
         <VisibleText text={change.path} />
       </p>
       {change.words.length > 0 ? (

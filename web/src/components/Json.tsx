@@ -40,7 +40,7 @@ function Branch({ name, value, depth, pointer, exactNumbers }: BranchProps): Rea
     <details className="json-branch" open={depth > 0}>
       <summary>
         {name !== undefined && <span className="json-name"><VisibleText text={name} strict />: </span>}
-        <span className="quiet">
+        <span className="muted">
           {Array.isArray(value) ? "[…]" : "{…}"} {size}
         </span>
       </summary>
@@ -48,7 +48,7 @@ function Branch({ name, value, depth, pointer, exactNumbers }: BranchProps): Rea
         <Branch key={key} name={key} value={each} depth={depth - 1} pointer={`${pointer}/${escapePointer(key)}`} exactNumbers={exactNumbers} />
       ))}
       {entries.length > shownCount && (
-        <button type="button" className="button look-bare is-small" onClick={() => setShownCount(shownCount + 1000)}>
+        <button type="button" className="button variant-ghost is-small" onClick={() => setShownCount(shownCount + 1000)}>
           {entries.length - shownCount} more
         </button>
       )}

@@ -17,7 +17,7 @@ export function RenderedCallView({ call }: { call: RenderedCall }): ReactElement
         </Notice>
       ))}
       {renderContent(call.renderer, call.config)}
-      {call.cut && <p className="quiet small">Texts were too long to be shown whole.</p>}
+      {call.cut && <p className="muted small">Texts were too long to be shown whole.</p>}
     </div>
   );
 }
@@ -84,7 +84,7 @@ function renderContent(renderer: string, config: Config): ReactNode {
             {configRecords(config["results"]).map((each, index) => (
               <li key={index}>
                 <b>{String(each["title"] ?? each["url"] ?? "")}</b>
-                <p className="mono small quiet wrap-any">{String(each["url"] ?? "")}</p>
+                <p className="mono small muted wrap-any">{String(each["url"] ?? "")}</p>
                 <p>{String(each["snippet"] ?? "")}</p>
               </li>
             ))}
@@ -98,7 +98,7 @@ function renderContent(renderer: string, config: Config): ReactNode {
             <li key={index} className="row">
               <input type="checkbox" readOnly checked={each["status"] === "completed"} aria-label={String(each["status"] ?? "pending")} />
               <span>{String(each["content"] ?? "")}</span>
-              <span className="quiet small">{String(each["status"] ?? "")}</span>
+              <span className="muted small">{String(each["status"] ?? "")}</span>
             </li>
           ))}
         </ul>
@@ -168,7 +168,7 @@ function TitledBlock({ title, detail = "", children }: { title: string; detail?:
       {(title !== "" || detail !== "") && (
         <p className="row">
           <b className="mono wrap-any">{title}</b>
-          <span className="quiet small">{detail}</span>
+          <span className="muted small">{detail}</span>
         </p>
       )}
       {children}
@@ -181,11 +181,11 @@ function Terminal({ config }: { config: Config }): ReactElement {
   return (
     <div className="terminal">
       <p>
-        <span className="quiet">{configText(config, "cwd")} $ </span>
+        <span className="muted">{configText(config, "cwd")} $ </span>
         {configText(config, "command")}
       </p>
       <pre tabIndex={0}>{configText(config, "output")}</pre>
-      {code !== undefined && <p className="quiet">ended with {String(code)}</p>}
+      {code !== undefined && <p className="muted">ended with {String(code)}</p>}
     </div>
   );
 }
@@ -215,7 +215,7 @@ function RowsTable({ rows, columns }: { rows: unknown; columns: unknown }): Reac
     return value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
   };
   return (
-    <div className="table-around is-plain" tabIndex={0}>
+    <div className="table-container is-plain" tabIndex={0}>
       <table className="table">
         <thead>
           <tr>
@@ -236,7 +236,7 @@ function RowsTable({ rows, columns }: { rows: unknown; columns: unknown }): Reac
           ))}
         </tbody>
       </table>
-      {records.length > 500 && <p className="quiet small">The first 500 of {records.length} rows.</p>}
+      {records.length > 500 && <p className="muted small">The first 500 of {records.length} rows.</p>}
     </div>
   );
 }

@@ -40,7 +40,7 @@ export function SchemaForm({
       {shape.kind !== "object" ? (
         <JsonField name="arguments" value={value} onChange={(next) => onChange(isSchema(next) ? next : {})} error={errors.get("") ?? null} />
       ) : shape.fields.length === 0 ? (
-        <p className="quiet">{fixed.length === 0 ? "It takes no arguments." : "It takes no arguments from callers."}</p>
+        <p className="muted">{fixed.length === 0 ? "It takes no arguments." : "It takes no arguments from callers."}</p>
       ) : (
         <ObjectFields fields={shape.fields} root={schema} value={value} onChange={onChange} errors={errors} path="" />
       )}
@@ -108,7 +108,7 @@ function ObjectFields({
               {...(field.required ? {} : { onRemove: () => setField(field.name, undefined) })}
             />
           ) : (
-            <Button small variant="bare" icon="plus" onClick={() => setField(field.name, initialValue(field.schema, root) ?? null)}>
+            <Button small variant="ghost" icon="plus" onClick={() => setField(field.name, initialValue(field.schema, root) ?? null)}>
               {field.name}
             </Button>
           )}
@@ -170,7 +170,7 @@ function SchemaField({
             Give a value
           </Button>
         </div>
-        {hint && <p className="field-advice">{hint}</p>}
+        {hint && <p className="field-hint">{hint}</p>}
       </div>
     );
   }
@@ -199,7 +199,7 @@ function SchemaField({
             <Switch label={label} checked={value === true} onChange={onChange} />
           </div>
           {errorMessage}
-          {hint && <p className="field-advice">{hint}</p>}
+          {hint && <p className="field-hint">{hint}</p>}
         </div>
       );
     case "choice": {
@@ -218,7 +218,7 @@ function SchemaField({
       return (
         <fieldset className={`form-group ${error === null ? "" : "has-error"}`}>
           <legend>{label}</legend>
-          {hint && <p className="field-advice">{hint}</p>}
+          {hint && <p className="field-hint">{hint}</p>}
           {errorMessage}
           {items.map((item, index) => (
             <div key={index} className="form-item">
@@ -245,7 +245,7 @@ function SchemaField({
       return (
         <fieldset className="form-group">
           <legend>{label}</legend>
-          {hint && <p className="field-advice">{hint}</p>}
+          {hint && <p className="field-hint">{hint}</p>}
           {errorMessage}
           <ObjectFields fields={shape.fields} root={root} value={isSchema(value) ? value : {}} onChange={onChange} errors={errors} path={path} />
         </fieldset>

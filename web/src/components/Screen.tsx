@@ -61,16 +61,16 @@ function ScreenFooter({ json, command }: { json: ApiSource; command: string }): 
   const close = (): void => setOpenDialog(null);
   return (
     <footer className="screen-foot">
-      <Button variant="bare" small icon="json" onClick={() => setOpenDialog("json")}>
+      <Button variant="ghost" small icon="json" onClick={() => setOpenDialog("json")}>
         as JSON
       </Button>
-      <Button variant="bare" small icon="terminal" onClick={() => setOpenDialog("command")}>
+      <Button variant="ghost" small icon="terminal" onClick={() => setOpenDialog("command")}>
         as command
       </Button>
       {openDialog === "json" && <JsonDialog source={json} onClose={close} />}
       <Dialog open={openDialog === "command"} onClose={close} title="As command" wide>
         <div className="stack">
-          <p className="quiet">This line shows or does the same in a terminal.</p>
+          <p className="muted">This line shows or does the same in a terminal.</p>
           <Code text={command} />
         </div>
       </Dialog>

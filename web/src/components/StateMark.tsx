@@ -50,14 +50,14 @@ const STATE_SHAPES: Readonly<Record<ToolState, ReactElement>> = {
 };
 
 /** The icon of a state, with a visible label, a label for screen readers only, or none. */
-export function StateMark({ state, label = "shown" }: { state: ToolState; label?: "shown" | "unseen" | "none" }): ReactElement {
+export function StateMark({ state, label = "shown" }: { state: ToolState; label?: "shown" | "screen-reader" | "none" }): ReactElement {
   return (
     <span className={`mark is-${state}`}>
       <svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true" focusable="false">
         {STATE_SHAPES[state]}
       </svg>
       {label === "shown" && <span>{STATE_LABELS[state]}</span>}
-      {label === "unseen" && <span className="unseen">{STATE_LABELS[state]}</span>}
+      {label === "screen-reader" && <span className="visually-hidden">{STATE_LABELS[state]}</span>}
     </span>
   );
 }

@@ -30,9 +30,9 @@ export function Table<T>(props: TableProps<T>): ReactElement {
   const { name, columns, rows, onOpen } = props;
   const isLong = rows.length > MAX_PLAIN_ROWS;
   return (
-    <div className={`table-around ${isLong ? "is-long" : ""}`}>
+    <div className={`table-container ${isLong ? "is-long" : ""}`}>
       <table className={`table ${onOpen ? "opens" : ""}`} {...(isLong ? { "aria-rowcount": rows.length + 1 } : {})}>
-        <caption className="unseen">{name}</caption>
+        <caption className="visually-hidden">{name}</caption>
         <thead>
           <tr>
             {columns.map((column) => (
@@ -100,7 +100,7 @@ function VirtualRows<T>(props: TableProps<T>): ReactElement {
 function GapRow({ height, columns }: { height: number; columns: number }): ReactElement | null {
   if (height <= 0) return null;
   return (
-    <tr className="table-gap" aria-hidden="true">
+    <tr className="table-spacer" aria-hidden="true">
       <td colSpan={columns} style={{ height }} />
     </tr>
   );

@@ -23,7 +23,7 @@ function subscribe(listener: () => void): () => void {
 /** "5 min ago", or with `elapsed` "for 5 min". It updates itself and has the full date as its title. */
 export function Time({ at, elapsed = false }: { at: string | null | undefined; elapsed?: boolean }): ReactElement {
   const currentTime = useSyncExternalStore(subscribe, () => now);
-  if (at === null || at === undefined) return <span className="quiet">never</span>;
+  if (at === null || at === undefined) return <span className="muted">never</span>;
   return (
     <time dateTime={at} title={formatDateTime(at)}>
       {(elapsed ? formatElapsedTime : formatRelativeTime)(at, Math.max(currentTime, Date.now()))}

@@ -19,7 +19,7 @@ export const ToolCardButton = memo(function ToolCardButton({ tool, selected = fa
   return (
     <button
       type="button"
-      className={`peg is-${tool.state} ${highlighted ? "is-lit" : ""}`}
+      className={`tool-card is-${tool.state} ${highlighted ? "is-highlighted" : ""}`}
       data-tool={tool.id}
       aria-pressed={selected}
       aria-label={`${tool.name}, ${STATE_LABELS[tool.state]}${tool.overridden ? ", overridden" : ""}`}
@@ -27,13 +27,13 @@ export const ToolCardButton = memo(function ToolCardButton({ tool, selected = fa
       tabIndex={tabIndex}
     >
       <StateMark state={tool.state} label="none" />
-      <span className="peg-name cut">{tool.name}</span>
+      <span className="tool-card-name truncate">{tool.name}</span>
       {tool.overridden && (
-        <span className="peg-mark" title="overridden">
+        <span className="tool-card-overridden" title="overridden">
           <Icon name="pencil" size={12} />
         </span>
       )}
-      <span className="peg-provider">
+      <span className="tool-card-provider">
         <Icon name={providerIcon(tool.provider)} size={13} />
       </span>
     </button>

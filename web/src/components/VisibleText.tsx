@@ -10,7 +10,7 @@ export function VisibleText({ text, strict = false }: { text: string; strict?: b
     <bdi>
       {runs.map((run, index) =>
         run.hidden ? (
-          <span key={index} className="hidden-letter" title="A character that cannot be seen">
+          <span key={index} className="invisible-character" title="A character that cannot be seen">
             {run.text}
           </span>
         ) : (

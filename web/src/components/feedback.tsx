@@ -23,7 +23,7 @@ export function EmptyState({
         <Icon name={icon} size={24} />
       </span>
       <h2>{title}</h2>
-      {children !== undefined && <div className="quiet empty-words">{children}</div>}
+      {children !== undefined && <div className="muted empty-text">{children}</div>}
       {action !== undefined && <div className="row">{action}</div>}
     </div>
   );
@@ -43,7 +43,7 @@ export function Skeleton({ lines = 3, height = 20 }: { lines?: number; height?: 
 export function ErrorMessage({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactElement {
   const errors = error instanceof Problem && error.errors.length > 1 ? error.errors : null;
   return (
-    <div className="trouble" role="alert">
+    <div className="error-message" role="alert">
       <Icon name="warning" />
       <div className="grow">
         {errors === null ? (
@@ -80,7 +80,7 @@ export function QueryResult<T>({
   if (query.error) return <ErrorMessage error={query.error} onRetry={() => void query.refetch()} />;
   return (
     <div role="status">
-      <span className="unseen">Loading</span>
+      <span className="visually-hidden">Loading</span>
       {placeholder ?? <Skeleton />}
     </div>
   );

@@ -29,7 +29,7 @@ function LabelledField({
 }: FieldProps & { id: string; children: ReactNode }): ReactElement {
   return (
     <div className={`field ${error ? "has-error" : ""}`}>
-      <label htmlFor={id} className={hideLabel ? "unseen" : "field-label"}>
+      <label htmlFor={id} className={hideLabel ? "visually-hidden" : "field-label"}>
         {label}
       </label>
       {children}
@@ -39,7 +39,7 @@ function LabelledField({
         </p>
       ) : (
         hint && (
-          <p className="field-advice" id={`${id}-more`}>
+          <p className="field-hint" id={`${id}-more`}>
             {hint}
           </p>
         )
@@ -166,7 +166,7 @@ export function SearchField({
   const id = useId();
   return (
     <span className="search-field">
-      <label htmlFor={id} className="unseen">
+      <label htmlFor={id} className="visually-hidden">
         {label}
       </label>
       <Icon name="search" />
@@ -209,7 +209,7 @@ export function Switch({
     <label className="switch">
       <input type="checkbox" role="switch" checked={checked} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />
       <span className="switch-track" aria-hidden="true" />
-      <span className={hideLabel ? "unseen" : ""}>{label}</span>
+      <span className={hideLabel ? "visually-hidden" : ""}>{label}</span>
     </label>
   );
 }

@@ -164,11 +164,11 @@ function PlotFrame({
                 </text>
               ))}
             {draw(x, y, step)}
-            {hovered !== null && <line className="plot-over" x1={x(hovered)} x2={x(hovered)} y1={MARGIN_TOP} y2={height - MARGIN_BOTTOM} />}
+            {hovered !== null && <line className="plot-cursor" x1={x(hovered)} x2={x(hovered)} y1={MARGIN_TOP} y2={height - MARGIN_BOTTOM} />}
           </svg>
         )}
         {hovered !== null && (
-          <div className={`plot-told ${x(hovered) > width / 2 ? "is-left" : ""}`} style={{ left: x(hovered) }} aria-hidden="true">
+          <div className={`plot-tooltip ${x(hovered) > width / 2 ? "is-left" : ""}`} style={{ left: x(hovered) }} aria-hidden="true">
             <b>{labels[hovered]}</b>
             {tooltip(hovered)}
           </div>

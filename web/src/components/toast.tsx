@@ -62,7 +62,7 @@ export function Toasts({ onRefresh }: { onRefresh: () => void }): ReactElement {
           <>
             <Button onClick={close}>Not now</Button>
             <Button
-              variant="main"
+              variant="primary"
               icon="again"
               onClick={() => {
                 close();

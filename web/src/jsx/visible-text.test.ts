@@ -10,15 +10,15 @@ test("no text of an element hides a character", () => {
 });
 
 test("identifiers show every space, and prose keeps its emoji and scripts", () => {
-  expect(withVisibleText("span", { className: "mono cut", children: "send_mail\u00A0" })).toEqual({ className: "mono cut", children: "send_mail[U+00A0]" });
+  expect(withVisibleText("span", { className: "mono truncate", children: "send_mail\u00A0" })).toEqual({ className: "mono truncate", children: "send_mail[U+00A0]" });
   expect(withVisibleText("code", { children: "a\u3000b" })).toEqual({ children: "a[U+3000]b" });
   const prose = { children: "👩\u200D👧 می\u200Cروم Bonjour\u00A0!" };
   expect(withVisibleText("p", prose)).toBe(prose);
 });
 
 test("spaces at the ends of a name that stands alone are shown, and those of a piece of a text are not", () => {
-  expect(withVisibleText("span", { className: "peg-name cut", children: " send_mail" })).toEqual({ className: "peg-name cut", children: "[U+0020]send_mail" });
-  expect(withVisibleText("span", { className: "peg-name cut", children: "send_mail\u00A0" })).toEqual({ className: "peg-name cut", children: "send_mail[U+00A0]" });
+  expect(withVisibleText("span", { className: "tool-card-name truncate", children: " send_mail" })).toEqual({ className: "tool-card-name truncate", children: "[U+0020]send_mail" });
+  expect(withVisibleText("span", { className: "tool-card-name truncate", children: "send_mail\u00A0" })).toEqual({ className: "tool-card-name truncate", children: "send_mail[U+00A0]" });
   expect(withVisibleText("code", { children: "mcp:dev~mail: send  " })).toEqual({ children: "mcp:dev~mail:[U+0020]send[U+0020][U+0020]" });
   for (const unchanged of [{ children: ["pegboard ", "ui"] }, { children: "pegboard ui" }]) expect(withVisibleText("code", unchanged)).toBe(unchanged);
   const text = { children: "  a\n  b " };

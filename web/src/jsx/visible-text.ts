@@ -11,7 +11,7 @@ const IDENTIFIER_ELEMENTS = new Set(["code", "pre", "kbd", "option"]);
 export function withVisibleText(type: unknown, props: unknown): object {
   if ((typeof type !== "string" && type !== Fragment) || typeof props !== "object" || props === null) return props as object;
   const original = props as Record<string, unknown>;
-  const strict = typeof type === "string" && (IDENTIFIER_ELEMENTS.has(type) || /\b(mono|peg-name)\b/.test(String(original["className"] ?? "")));
+  const strict = typeof type === "string" && (IDENTIFIER_ELEMENTS.has(type) || /\b(mono|tool-card-name)\b/.test(String(original["className"] ?? "")));
   /** A part of a longer text may have spaces at its ends; a standalone one may not. */
   const toVisible = (value: unknown, standalone = false): unknown =>
     typeof value === "string" && (!PRINTABLE_ASCII.test(value) || (strict && standalone && OUTER_SPACE.test(value))) ? withVisibleCharacters(value, strict, standalone) : value;

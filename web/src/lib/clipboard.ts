@@ -18,7 +18,7 @@ function copyBySelection(text: string): boolean {
   container.value = text;
   container.readOnly = true;
   container.setAttribute("aria-hidden", "true");
-  container.className = "unseen";
+  container.className = "visually-hidden";
   // Inside the open dialog, if there is one: nothing outside of it can be focused.
   (previousFocus?.closest("dialog") ?? document.body).append(container);
   container.select();

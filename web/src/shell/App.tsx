@@ -26,14 +26,14 @@ function SessionGate(): ReactElement {
   }
   if (signedOutError !== null) {
     return (
-      <main className="alone">
+      <main className="centered-page">
         <SignInForm />
       </main>
     );
   }
   return (
-    <main className="alone">
-      {session.error ? <ErrorMessage error={session.error} onRetry={() => void session.refetch()} /> : <p className="quiet" role="status">Opening …</p>}
+    <main className="centered-page">
+      {session.error ? <ErrorMessage error={session.error} onRetry={() => void session.refetch()} /> : <p className="muted" role="status">Opening …</p>}
     </main>
   );
 }
@@ -47,7 +47,7 @@ function SignInAgainDialog({ reason }: { reason: string }): ReactElement {
   useEffect(showDialog, []);
   return (
     <dialog ref={container} className="sign-in-again" aria-label="Sign in to Pegboard" onCancel={(event) => event.preventDefault()} onClose={showDialog}>
-      <div className="alone">
+      <div className="centered-page">
         <SignInForm reason={reason} />
       </div>
     </dialog>
@@ -76,17 +76,17 @@ function SignInForm({ reason }: { reason?: string }): ReactElement {
         <img src="/ui/icon.svg" alt="" width="40" height="40" />
         <h1>Sign in to Pegboard</h1>
         {reason !== undefined && <Notice tone="wants">{reason}</Notice>}
-        <p className="quiet">
+        <p className="muted">
           Open the address that the gateway printed when it started: it signs you in. Or paste a token here: the start-up token, or
           one that an operator made for you.
         </p>
         <Field label="Token" type="password" mono value={token} onChange={setToken} error={error} autoFocus required />
-        <Button variant="main" type="submit" busy={busy} disabled={token.trim() === ""}>
+        <Button variant="primary" type="submit" busy={busy} disabled={token.trim() === ""}>
           Sign in
         </Button>
         <details className="small">
           <summary>Where is the start-up token?</summary>
-          <p className="quiet">On the machine that runs the gateway, this prints an address that signs you in:</p>
+          <p className="muted">On the machine that runs the gateway, this prints an address that signs you in:</p>
           <Code text="pegboard ui" />
         </details>
       </form>

@@ -16,7 +16,7 @@ export function Banners({ gatewayUnreachable }: { gatewayUnreachable: boolean })
       {gatewayUnreachable && (
         <Notice tone="broken">
           <p>{UNREACHABLE_MESSAGE}</p>
-          <p className="quiet">What you see here may be old. It is tried again by itself.</p>
+          <p className="muted">What you see here may be old. It is tried again by itself.</p>
         </Notice>
       )}
       {notices.map(({ subject, text, since }) => {
@@ -24,7 +24,7 @@ export function Banners({ gatewayUnreachable }: { gatewayUnreachable: boolean })
         return (
           <Notice key={subject} tone={BROKEN_SUBJECTS.has(subject) ? "broken" : "wants"}>
             <p className="wrap-any">
-              <strong>{first}</strong> <span className="quiet small">since <Time at={since} /></span>
+              <strong>{first}</strong> <span className="muted small">since <Time at={since} /></span>
             </p>
             {rest.length > 0 && <p className="banner-rest prewrap wrap-any mono small">{rest.join("\n")}</p>}
           </Notice>

@@ -84,8 +84,8 @@ export function Palette({ onClose }: { onClose: () => void }): ReactElement {
             onClick={() => open(target)}
           >
             <Icon name={target.icon} />
-            <span className="palette-name cut">{target.name}</span>
-            <span className="quiet small cut mono">{target.detail}</span>
+            <span className="palette-name truncate">{target.name}</span>
+            <span className="muted small truncate mono">{target.detail}</span>
           </li>
         ))}
       </ul>

@@ -60,8 +60,8 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
           </Link>
           <button type="button" className="find" onClick={() => setPaletteOpen(true)}>
             <Icon name="search" />
-            <span className="find-word">
-              Find<span className="unseen"> a tool, server or screen</span>
+            <span className="find-label">
+              Find<span className="visually-hidden"> a tool, server or screen</span>
             </span>
             <kbd>Ctrl K</kbd>
           </button>
@@ -69,7 +69,7 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
         <nav aria-label="Screens" className="rail-nav">
           <ul>
             {ROUTES.map((each) => (
-              <li key={each.path} className={PRIMARY_PATHS.has(each.path) ? "at-hand" : ""}>
+              <li key={each.path} className={PRIMARY_PATHS.has(each.path) ? "is-primary" : ""}>
                 <RailLink route={each} current={path} count={attention[each.path]} />
               </li>
             ))}
@@ -82,17 +82,17 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
           </ul>
         </nav>
         <div className="rail-foot">
-          <p className={`line is-${connection}`} role="status">
+          <p className={`connection-status is-${connection}`} role="status">
             <i aria-hidden="true" />
             {CONNECTION_LABELS[connection]}
           </p>
           <div className="row apart">
-            <span className="cut small" title={`Signed in as ${session.principal}: ${session.scopes.join(", ")}`}>
+            <span className="truncate small" title={`Signed in as ${session.principal}: ${session.scopes.join(", ")}`}>
               {session.principal}
             </span>
             <span className="row tight">
               <ThemeButton />
-              <button type="button" className="button look-bare is-icon" aria-label="Sign out" title="Sign out" onClick={() => void signOut()}>
+              <button type="button" className="button variant-ghost is-icon" aria-label="Sign out" title="Sign out" onClick={() => void signOut()}>
                 <Icon name="leave" />
               </button>
             </span>
@@ -103,7 +103,7 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
         <Banners gatewayUnreachable={gatewayUnreachable} />
         {route === undefined ? (
           <div className="screen">
-            <EmptyState title="Nothing is here" action={<ButtonLink variant="main" to="/">To the wall</ButtonLink>}>
+            <EmptyState title="Nothing is here" action={<ButtonLink variant="primary" to="/">To the wall</ButtonLink>}>
               There is no screen at <code>{path}</code>.
             </EmptyState>
           </div>
@@ -124,7 +124,7 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
           <span className="small">{session.principal}</span>
           <span className="row tight">
             <ThemeButton />
-            <button type="button" className="button look-plain is-small" onClick={() => void signOut()}>
+            <button type="button" className="button variant-default is-small" onClick={() => void signOut()}>
               Sign out
             </button>
           </span>
@@ -144,7 +144,7 @@ function RailLink({ route, current, count = 0 }: { route: Route; current: string
       {count > 0 && (
         <span className="rail-count">
           {count > 99 ? "99+" : count}
-          <span className="unseen"> want attention</span>
+          <span className="visually-hidden"> want attention</span>
         </span>
       )}
     </Link>

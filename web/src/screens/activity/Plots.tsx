@@ -98,7 +98,7 @@ function SummaryPlots({ summary, label }: { summary: ActivitySummary; label: str
         <div className="sheet activity-sum">
           <h2>How they ended</h2>
           {total.calls + total.refusals === 0 ? (
-            <p className="quiet small">Nothing was called in the last {label}.</p>
+            <p className="muted small">Nothing was called in the last {label}.</p>
           ) : (
             <StackedBar name="How calls ended" parts={outcomeParts(total.outcomes, summary.outcomeStates)} />
           )}
@@ -126,17 +126,17 @@ function SavedTokens({ saved, total }: { saved: ActivitySummary["saved"]; total:
         <h2>
           Tokens saved{" "}
           <span className="activity-formula">
-            <button type="button" className="activity-why" aria-describedby={id}>
+            <button type="button" className="activity-formula-button" aria-describedby={id}>
               how it is counted
             </button>
-            <span role="tooltip" id={id} className="activity-tip">
+            <span role="tooltip" id={id} className="activity-formula-tooltip">
               {saved.formula}
             </span>
           </span>
         </h2>
         <b className="activity-big">{formatNumber(saved.tokens)}</b>
       </div>
-      <p className="quiet small">
+      <p className="muted small">
         Against showing all tools, which costs {formatNumber(saved.allToolsTokens)} tokens a turn; {formatCount(turns, "turn")} of models.
         Arguments {formatNumber(total.argumentTokens)} and results {formatNumber(total.resultTokens)} tokens.
       </p>

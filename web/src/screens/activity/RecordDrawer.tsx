@@ -72,12 +72,12 @@ function RecordDetails({ record, onRefresh, isFetching }: { record: ActivityReco
           <StateLabel state={record.state}>
             <b>{formatOutcome(record.outcome)}</b>
           </StateLabel>
-          <span className="quiet">
+          <span className="muted">
             <Time at={record.at} />
             {record.kind === "call" && record.tookMs !== null && ` · ${formatDuration(record.tookMs)}`}
           </span>
         </div>
-        {record.said !== "" && <p className="prewrap wrap-any activity-words">{record.said}</p>}
+        {record.said !== "" && <p className="prewrap wrap-any activity-text">{record.said}</p>}
         <Facts record={record} />
       </div>
       {record.timeline.length > 0 && <Timeline record={record} />}
@@ -158,13 +158,13 @@ function Timeline({ record }: { record: ActivityRecordDetails }): ReactElement {
         legend={false}
         parts={record.timeline.map((step) => ({ id: step.part, label: step.part, value: step.ms ?? 0, tone: TIMELINE_TONES[step.part] ?? "plot-1" }))}
       />
-      <ol className="activity-laps">
+      <ol className="activity-timeline">
         {record.timeline.map((step) => (
           <li key={step.part}>
             <i className={`fill-${TIMELINE_TONES[step.part] ?? "plot-1"}`} aria-hidden="true" />
             <b>{step.part}</b>
             <span>{step.ms === null ? "–" : formatDuration(step.ms)}</span>
-            {step.said !== "" && <span className="quiet small">{step.said}</span>}
+            {step.said !== "" && <span className="muted small">{step.said}</span>}
           </li>
         ))}
       </ol>
@@ -188,13 +188,13 @@ function RecordedPayload({
   const sizes = [size === null ? null : formatBytes(size), tokens === null ? null : formatCount(tokens, "token")].filter((each) => each !== null);
   const parsed = text === null ? null : parseRecorded(text);
   return (
-    <Section title={title} action={<span className="quiet small">{sizes.join(" · ")}</span>}>
+    <Section title={title} action={<span className="muted small">{sizes.join(" · ")}</span>}>
       {parsed === null ? (
-        <p className="quiet small">
+        <p className="muted small">
           Not recorded. To keep them, redacted by rule, set <code>{setting}: true</code> under <code>audit:</code> in pegboard.yaml.
         </p>
       ) : "json" in parsed && hasExactNumbers(text ?? "") ? (
-        <div className="activity-kept">
+        <div className="activity-payload">
           <Json value={parsed.json} depth={3} />
         </div>
       ) : (
@@ -228,7 +228,7 @@ function RenderedResult({ record }: { record: ActivityRecordDetails }): ReactEle
       {renderResult === null ? null : "error" in renderResult ? (
         <ErrorMessage error={renderResult.error} />
       ) : renderResult.rendered === null ? (
-        <p className="quiet small">No override names a renderer for this tool.</p>
+        <p className="muted small">No override names a renderer for this tool.</p>
       ) : (
         <RenderedCallView call={renderResult.rendered} />
       )}
@@ -252,17 +252,17 @@ function ThenAndNow({ record, onRefresh, isFetching }: { record: ActivityRecordD
         </Button>
       }
     >
-      <div className="activity-then">
+      <div className="activity-comparison">
         <div>
-          <p className="quiet small">Then{record.policyVersion !== null && `, at policy version ${formatNumber(record.policyVersion)}`}</p>
+          <p className="muted small">Then{record.policyVersion !== null && `, at policy version ${formatNumber(record.policyVersion)}`}</p>
           <StateLabel state={record.state}>{formatOutcome(record.outcome)}</StateLabel>
         </div>
         <div>
           {now === null ? (
-            <p className="quiet small">Nothing to resolve: it names no tool.</p>
+            <p className="muted small">Nothing to resolve: it names no tool.</p>
           ) : (
             <>
-              <p className="quiet small">
+              <p className="muted small">
                 Now, at policy version {formatNumber(now.policyVersion)}
                 {now.samePolicy && ", the same"}
               </p>
@@ -271,9 +271,9 @@ function ThenAndNow({ record, onRefresh, isFetching }: { record: ActivityRecordD
                 <span>{now.status === null ? now.verdict : formatOutcome(now.status)}</span>
               </p>
               {now.sentence !== "" && <p className="wrap-any">{now.sentence}</p>}
-              {now.remedy !== "" && <p className="quiet small wrap-any">{now.remedy}</p>}
+              {now.remedy !== "" && <p className="muted small wrap-any">{now.remedy}</p>}
               {record.about !== null && (
-                <ButtonLink small variant="bare" icon="tool" to="/tool" query={{ id: record.about, tab: "why" }}>
+                <ButtonLink small variant="ghost" icon="tool" to="/tool" query={{ id: record.about, tab: "why" }}>
                   Why
                 </ButtonLink>
               )}
@@ -292,9 +292,9 @@ function ChildCalls({ records }: { records: readonly ActivityRecord[] }): ReactE
         {records.map((record) => (
           <li key={record.id}>
             <button type="button" className="activity-child" onClick={() => openRecord(record.id)}>
-              <b className="mono cut">{recordName(record)}</b>
+              <b className="mono truncate">{recordName(record)}</b>
               <StateLabel state={record.state}>{formatOutcome(record.outcome)}</StateLabel>
-              <span className="quiet">{record.tookMs === null ? "" : formatDuration(record.tookMs)}</span>
+              <span className="muted">{record.tookMs === null ? "" : formatDuration(record.tookMs)}</span>
             </button>
           </li>
         ))}

@@ -35,22 +35,22 @@ export function RecordRow({ record, selected }: { record: ActivityRecord; select
   };
   return (
     <a
-      className={`activity-record ${record.said === "" ? "" : "has-said"}`}
+      className={`activity-record ${record.said === "" ? "" : "has-message"}`}
       href={pageUrl("/activity", linkQuery)}
       onClick={open}
       aria-current={selected || undefined}
       data-record={record.id}
     >
-      <span className="activity-at quiet">
+      <span className="activity-at muted">
         <Time at={record.at} />
       </span>
       <span className="activity-name">
-        <b className="mono cut">{recordName(record)}</b>
+        <b className="mono truncate">{recordName(record)}</b>
         {!isCall(record) && <Tag>{formatOutcome(record.kind)}</Tag>}
         {record.trial && <Tag>trial</Tag>}
         {record.parentId !== null && <Tag>in a program</Tag>}
       </span>
-      <span className="activity-who cut quiet" title={record.client ?? undefined}>
+      <span className="activity-who truncate muted" title={record.client ?? undefined}>
         {record.principal}
         {record.client !== null && record.client !== record.principal ? ` · ${record.client}` : ""}
       </span>
@@ -58,8 +58,8 @@ export function RecordRow({ record, selected }: { record: ActivityRecord; select
         <StateLabel state={record.state}>{formatOutcome(record.outcome)}</StateLabel>
       </span>
       <span className="activity-took">{record.tookMs === null || record.kind === "refusal" ? "" : formatDuration(record.tookMs)}</span>
-      <span className="activity-bytes quiet">{record.resultBytes === null || record.kind === "refusal" ? "" : formatBytes(record.resultBytes)}</span>
-      {record.said !== "" && <span className="activity-said cut quiet">{record.said}</span>}
+      <span className="activity-bytes muted">{record.resultBytes === null || record.kind === "refusal" ? "" : formatBytes(record.resultBytes)}</span>
+      {record.said !== "" && <span className="activity-message truncate muted">{record.said}</span>}
     </a>
   );
 }

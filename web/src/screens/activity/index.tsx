@@ -41,7 +41,7 @@ export default function ActivityScreen(): ReactElement {
 
 function ExportLink({ format, label, filters }: { format: string; label: string; filters: Filters }): ReactElement {
   return (
-    <a className="button look-plain" href={apiUrl("/activity/export", { ...filters.query, format })} download={`activity.${format}`}>
+    <a className="button variant-default" href={apiUrl("/activity/export", { ...filters.query, format })} download={`activity.${format}`}>
       <Icon name="download" />
       <span>{label}</span>
     </a>
@@ -102,7 +102,7 @@ function FilterForm({ filters, window, onWindow }: { filters: Filters; window: s
       <Select label="In numbers" value={window} onChange={onWindow} options={WINDOWS.map(({ value, label }) => ({ value, label: `last ${label}` }))} />
       {!filters.isEmpty && (
         <div className="activity-clear">
-          <Button variant="bare" icon="close" onClick={clearFilters}>
+          <Button variant="ghost" icon="close" onClick={clearFilters}>
             Clear
           </Button>
         </div>
@@ -149,13 +149,13 @@ function RecordList({ records, filters }: { records: Records; filters: Filters }
         </VirtualPage>
       </div>
       <div className="row apart activity-end">
-        <span className="quiet small">{formatNumber(rows.length)} shown</span>
+        <span className="muted small">{formatNumber(rows.length)} shown</span>
         {records.hasOlder ? (
           <Button icon="down" busy={records.isLoadingOlder} onClick={records.loadOlder}>
             Older
           </Button>
         ) : (
-          <span className="quiet small">That is all there is.</span>
+          <span className="muted small">That is all there is.</span>
         )}
       </div>
     </section>
@@ -168,7 +168,7 @@ function NoActivity(): ReactElement {
       icon="activity"
       title="Nothing happened yet"
       action={
-        <ButtonLink variant="main" icon="wall" to="/">
+        <ButtonLink variant="primary" icon="wall" to="/">
           Choose a tool to try
         </ButtonLink>
       }
@@ -180,7 +180,7 @@ function NoActivity(): ReactElement {
 
 function NoMatches(): ReactElement {
   return (
-    <EmptyState icon="filter" title="Nothing fits" action={<Button variant="main" onClick={clearFilters}>Clear the filters</Button>}>
+    <EmptyState icon="filter" title="Nothing fits" action={<Button variant="primary" onClick={clearFilters}>Clear the filters</Button>}>
       No record has all of what is asked for.
     </EmptyState>
   );

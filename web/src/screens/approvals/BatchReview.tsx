@@ -41,13 +41,13 @@ export function BatchReview({ group, version, onDecided }: { group: ToolGroup; v
       ))}
       <div ref={endMarker} />
       {individualCount > 0 && <Notice tone="broken">{formatCount(individualCount, "tool")} of these look poisoned, and are approved one by one.</Notice>}
-      <div className="row review-deciding">
+      <div className="row review-decision">
         {canOperate && (
-          <Button variant="main" icon="check" disabled={!isRead} busy={mutation.isPending} onClick={approve}>
+          <Button variant="primary" icon="check" disabled={!isRead} busy={mutation.isPending} onClick={approve}>
             Approve {formatCount(group.server?.together ?? 0, "tool")}
           </Button>
         )}
-        {!isRead && <span className="quiet small">Read to the end first.</span>}
+        {!isRead && <span className="muted small">Read to the end first.</span>}
       </div>
     </div>
   );

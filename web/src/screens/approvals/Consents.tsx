@@ -44,16 +44,16 @@ export function ConsentTable({ consentsQuery }: { consentsQuery: UseQueryResult<
                 { id: "tool", head: "Tool", cell: ({ tool }) => <Link to="/tool" query={{ id: tool }} className="mono wrap-any"><VisibleText text={tool} /></Link> },
                 { id: "who", head: "Caller", cell: ({ principal }) => <Link to="/settings" query={{ tab: "people", id: principal }} className="wrap-any"><VisibleText text={principal} /></Link> },
                 { id: "client", head: "Client", cell: (consent) => <ConsentClient consent={consent} /> },
-                { id: "by", head: "Given by", cell: ({ by, at }) => <span className="wrap-any">{by} <span className="quiet"><Time at={at} /></span></span> },
+                { id: "by", head: "Given by", cell: ({ by, at }) => <span className="wrap-any">{by} <span className="muted"><Time at={at} /></span></span> },
                 { id: "used", head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
                 { id: "ends", head: "Ends", cell: (consent) => <ConsentExpiry consent={consent} /> },
                 {
                   id: "acts",
-                  head: <span className="unseen">Acts</span>,
+                  head: <span className="visually-hidden">Acts</span>,
                   end: true,
                   cell: (consent) =>
                     canOperate && (
-                      <Button small variant="bad" aria-label={`Revoke ${consent.tool} for ${consent.principal}`} onClick={() => setRevokeTarget(consent)}>
+                      <Button small variant="danger" aria-label={`Revoke ${consent.tool} for ${consent.principal}`} onClick={() => setRevokeTarget(consent)}>
                         Revoke
                       </Button>
                     ),
@@ -77,7 +77,7 @@ export function ConsentLines({ tool, principal }: { tool?: string; principal?: s
   if (active.length === 0) return null;
   return (
     <>
-      <ul className="permission-lines" aria-label="Standing permissions">
+      <ul className="consent-list" aria-label="Standing permissions">
         {active.map((consent) => (
           <li key={consent.id} className="row">
             <span className="wrap-any">
@@ -93,12 +93,12 @@ export function ConsentLines({ tool, principal }: { tool?: string; principal?: s
                 </>
               )}
               , <ConsentClient consent={consent} withPreposition />, {consent.expiresAt === null ? "without an end" : `until ${formatDay(consent.expiresAt)}`}{" "}
-              <span className="quiet small">
+              <span className="muted small">
                 given by {consent.by}, last used <Time at={consent.lastUsedAt} />
               </span>
             </span>
             {canOperate && (
-              <Button small variant="bad" aria-label={`Revoke ${consent.tool} for ${consent.principal}`} onClick={() => setRevokeTarget(consent)}>
+              <Button small variant="danger" aria-label={`Revoke ${consent.tool} for ${consent.principal}`} onClick={() => setRevokeTarget(consent)}>
                 Revoke
               </Button>
             )}
@@ -119,7 +119,7 @@ export function RevokeButtons({ tool }: { tool: string }): ReactElement | null {
   return (
     <span className="row tight">
       {active.map((consent) => (
-        <Button key={consent.id} small variant="bad" onClick={() => setRevokeTarget(consent)}>
+        <Button key={consent.id} small variant="danger" onClick={() => setRevokeTarget(consent)}>
           {`Revoke ${consent.id}`}
         </Button>
       ))}
@@ -133,7 +133,7 @@ function ConsentClient({ consent, withPreposition = false }: { consent: Consent;
     <span className="wrap-any">
       {withPreposition && "from "}
       {consent.client === null ? "any client" : <VisibleText text={consent.client} />}
-      {consent.whose !== null && <span className="quiet">, at <VisibleText text={consent.whose} /></span>}
+      {consent.whose !== null && <span className="muted">, at <VisibleText text={consent.whose} /></span>}
     </span>
   );
 }
@@ -161,7 +161,7 @@ export function RevokeConsentDialog({ consent, onClose }: { consent: Consent; on
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button variant="bad" busy={mutation.isPending} onClick={revoke}>
+          <Button variant="danger" busy={mutation.isPending} onClick={revoke}>
             Revoke
           </Button>
         </>

@@ -22,7 +22,7 @@ export function TicketArguments({ ticket }: { ticket: TicketDetails }): ReactEle
       <Json value={shown.arguments} depth={3} exactNumbers={shown.exactNumbers} />
       {shown.filledIn !== null && <FilledInArguments filled={shown.filledIn} />}
       <ArgumentDescriptions tool={ticket.tool} names={Object.keys(ticket.arguments)} />
-      {shown.redacted && <p className="quiet small">What looks like a secret is left out here.</p>}
+      {shown.redacted && <p className="muted small">What looks like a secret is left out here.</p>}
       {shown.cut && (
         <Notice tone="wants">
           <p>{showFull && full.data !== undefined ? "Not all of it is kept, so not all of it can be shown." : "Long ones are shown in part. Each gap says how much is left out."}</p>
@@ -45,7 +45,7 @@ export function TicketArguments({ ticket }: { ticket: TicketDetails }): ReactEle
           )}
         </Notice>
       )}
-      {revealed !== undefined && isWaiting && <p className="quiet small">Revealed. The activity has recorded it.</p>}
+      {revealed !== undefined && isWaiting && <p className="muted small">Revealed. The activity has recorded it.</p>}
     </section>
   );
 }
@@ -61,7 +61,7 @@ function FilledInArguments({ filled }: { filled: NonNullable<TicketDetails["fill
         </>
       )}
       {filled.pinned.length > 0 && (
-        <p className="quiet small">
+        <p className="muted small">
           Pinned by the operator, values not shown:{" "}
           {filled.pinned.map((name, index) => (
             <span key={name}>
@@ -87,7 +87,7 @@ function ArgumentDescriptions({ tool, names }: { tool: string; names: readonly s
   });
   if (descriptions.length === 0) return null;
   return (
-    <dl className="quiet small">
+    <dl className="muted small">
       {descriptions.map(({ name, text }) => (
         <div key={name}>
           <dt className="mono">{name}</dt>

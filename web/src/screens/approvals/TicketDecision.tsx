@@ -25,10 +25,10 @@ export function TicketDecision({ ticket, onContinue }: { ticket: TicketDetails; 
   const requestConsent = (scope: ConsentScope): void => (ticket.standing.destructive ? setConfirmScope(scope) : giveConsent(scope));
   const isDateMissing = expiry.choice === "date" && expiry.date === "";
   return (
-    <footer className="review-deciding stack">
+    <footer className="review-decision stack">
       <TextArea label="Note" value={note} onChange={setNote} rows={1} maxLength={500} />
       <div className="row">
-        <Button variant="main" icon="check" busy={mutation.isPending} onClick={() => decide("allow", { scope: "once", note }, `${ticket.name} may run once`)}>
+        <Button variant="primary" icon="check" busy={mutation.isPending} onClick={() => decide("allow", { scope: "once", note }, `${ticket.name} may run once`)}>
           Allow once
         </Button>
         <Button disabled={mutation.isPending} onClick={() => decide("deny", { note }, `${ticket.name} is denied`)}>
@@ -38,23 +38,23 @@ export function TicketDecision({ ticket, onContinue }: { ticket: TicketDetails; 
       {ticket.standing.possible ? (
         <fieldset className="form-group stack tight">
           <legend className="field-label">Allow every further call of {ticket.name}, too</legend>
-          <div className="row standing-end">
+          <div className="row consent-expiry">
             <Select label="Until" value={expiry.choice} onChange={(expiryChoice) => setExpiry({ ...expiry, choice: expiryChoice })} options={expiryOptions(ticket.standing.days)} />
             {expiry.choice === "date" && <Field label="Last day" type="date" value={expiry.date} min={new Date().toISOString().slice(0, 10)} onChange={(date) => setExpiry({ ...expiry, date })} />}
           </div>
           <div className="row">
             {ticket.client !== "" && (
-              <Button variant="bad" disabled={mutation.isPending || isDateMissing} title={`${ticket.principal} with this client, ${expiryText}`} onClick={() => requestConsent("client")}>
+              <Button variant="danger" disabled={mutation.isPending || isDateMissing} title={`${ticket.principal} with this client, ${expiryText}`} onClick={() => requestConsent("client")}>
                 Allow always for this client
               </Button>
             )}
-            <Button variant="bad" disabled={mutation.isPending || isDateMissing} title={`${ticket.principal} with any client, ${expiryText}`} onClick={() => requestConsent("always")}>
+            <Button variant="danger" disabled={mutation.isPending || isDateMissing} title={`${ticket.principal} with any client, ${expiryText}`} onClick={() => requestConsent("always")}>
               {`Allow always for ${ticket.principal}`}
             </Button>
           </div>
         </fieldset>
       ) : (
-        <p className="quiet small">Each call like this one is asked about by itself.</p>
+        <p className="muted small">Each call like this one is asked about by itself.</p>
       )}
       {confirmScope !== null && (
         <Dialog
@@ -64,7 +64,7 @@ export function TicketDecision({ ticket, onContinue }: { ticket: TicketDetails; 
           actions={
             <>
               <Button onClick={() => setConfirmScope(null)}>Cancel</Button>
-              <Button variant="bad" busy={mutation.isPending} onClick={() => giveConsent(confirmScope)}>
+              <Button variant="danger" busy={mutation.isPending} onClick={() => giveConsent(confirmScope)}>
                 {confirmScope === "client" ? "Allow always for this client" : `Allow always for ${ticket.principal}`}
               </Button>
             </>

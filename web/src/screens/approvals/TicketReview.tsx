@@ -25,7 +25,7 @@ function TicketContent({ ticket, onContinue }: { ticket: TicketDetails; onContin
         <h2 className="wrap-any">
           <b><VisibleText text={ticket.principal} strict /></b> wants to call <Link to="/tool" query={{ id: ticket.tool }} className="mono">{ticket.name}</Link>
         </h2>
-        <p className="quiet small">
+        <p className="muted small">
           from {ticket.client === "" ? "an unnamed client" : <VisibleText text={ticket.client} strict />}
           {ticket.whose !== null && `, with the credentials of ${ticket.whose}`} · asked {formatRelativeTime(ticket.asked)}
           {ticket.state === "waiting" && (
@@ -45,7 +45,7 @@ function TicketContent({ ticket, onContinue }: { ticket: TicketDetails; onContin
               {ticket.decidedBy !== null && ` by ${ticket.decidedBy}`} {ticket.decided !== null && <Time at={ticket.decided} />}
               {ticket.note !== "" && `: ${ticket.note}`}
             </p>
-            <Button small variant="main" onClick={onContinue}>
+            <Button small variant="primary" onClick={onContinue}>
               On to what waits
             </Button>
           </Notice>
@@ -53,7 +53,7 @@ function TicketContent({ ticket, onContinue }: { ticket: TicketDetails; onContin
       ) : canOperate ? (
         <TicketDecision ticket={ticket} onContinue={onContinue} />
       ) : (
-        <p className="quiet">Your token may look, not decide.</p>
+        <p className="muted">Your token may look, not decide.</p>
       )}
     </article>
   );

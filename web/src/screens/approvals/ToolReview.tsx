@@ -32,12 +32,12 @@ export function ToolDifference({ tool }: { tool: ToolReviewResponse }): ReactEle
           {tool.id}
         </Link>
         {tool.since !== null && (
-          <p className="quiet small">
+          <p className="muted small">
             Waits <Time at={tool.since} elapsed />
           </p>
         )}
         {tool.approval !== null && (
-          <p className="quiet small">
+          <p className="muted small">
             Last approved {tool.approval.firstSight ? "at first sight" : `by ${tool.approval.by}`} <Time at={tool.approval.at ?? ""} />
           </p>
         )}
@@ -66,7 +66,7 @@ function Findings({ findings, cautions }: { findings: readonly Finding[]; cautio
                 <VisibleText text={finding.excerpt} />
               </code>
             )}{" "}
-            <span className="quiet small mono wrap-any">
+            <span className="muted small mono wrap-any">
               in <VisibleText text={finding.path} />
             </span>
           </Notice>
@@ -89,7 +89,7 @@ function FullDefinition({ tool }: { tool: ToolReviewResponse }): ReactElement {
     <>
       <section>
         <h3>Description</h3>
-        <p className="prewrap wrap-any">{tool.description === "" ? <span className="quiet">none</span> : <VisibleText text={tool.description} />}</p>
+        <p className="prewrap wrap-any">{tool.description === "" ? <span className="muted">none</span> : <VisibleText text={tool.description} />}</p>
       </section>
       <section>
         <h3>Input</h3>
@@ -148,9 +148,9 @@ function ApprovalDecision({ tool, onContinue }: { tool: ToolReviewResponse; onCo
     addEventListener("keydown", handleKey);
     return () => removeEventListener("keydown", handleKey);
   }, [canOperate]);
-  if (!canOperate) return <p className="quiet">Your token may look, not decide.</p>;
+  if (!canOperate) return <p className="muted">Your token may look, not decide.</p>;
   return (
-    <footer className="review-deciding stack">
+    <footer className="review-decision stack">
       <ConcurrentChangeNotice
         guard={guard}
         unchanged={changed ? "Your note is kept." : "Your note is kept, and the keys rest."}
@@ -162,13 +162,13 @@ function ApprovalDecision({ tool, onContinue }: { tool: ToolReviewResponse; onCo
         <TextArea label="Note, when it stays locked" value={note} onChange={setNote} rows={1} maxLength={500} hint="Whoever asks why it is locked reads this." />
       </div>
       <div className="row">
-        <Button variant="main" icon="check" busy={mutation.isPending} onClick={approve}>
+        <Button variant="primary" icon="check" busy={mutation.isPending} onClick={approve}>
           Approve <kbd>a</kbd>
         </Button>
         <Button disabled={mutation.isPending} onClick={block}>
           Leave locked <kbd>l</kbd>
         </Button>
-        <span className="quiet small">
+        <span className="muted small">
           <kbd>n</kbd> writes a note
         </span>
       </div>
@@ -180,7 +180,7 @@ function ApprovalDecision({ tool, onContinue }: { tool: ToolReviewResponse; onCo
           <>
             <Button onClick={() => setConfirmOpen(false)}>Go back</Button>
             <Button
-              variant="bad"
+              variant="danger"
               busy={mutation.isPending}
               onClick={() => {
                 setConfirmOpen(false);

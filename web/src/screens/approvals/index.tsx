@@ -101,8 +101,8 @@ export default function ApprovalsScreen(): ReactElement {
                             {tickets.data.tickets.map((each) => (
                               <li key={each.id}>
                                 <button type="button" className="queue-line" aria-current={selected?.key === each.id} onClick={() => setSelection("ticket", each.id)}>
-                                  <span className="mono cut">{each.name}</span>
-                                  <span className="quiet small">
+                                  <span className="mono truncate">{each.name}</span>
+                                  <span className="muted small">
                                     <ExpiryCountdown at={each.deadline} />
                                   </span>
                                 </button>
@@ -168,9 +168,9 @@ function ServerGroup({ group, selected }: { group: ToolGroup; selected: string }
   return (
     <section>
       <div className="row apart">
-        <h2 className="mono cut">{group.id}</h2>
+        <h2 className="mono truncate">{group.id}</h2>
         {group.tools.length > 1 && group.server?.fingerprint != null && (
-          <Button variant="bare" small onClick={() => setSelection("all", group.id)}>
+          <Button variant="ghost" small onClick={() => setSelection("all", group.id)}>
             Read all {group.tools.length}
           </Button>
         )}
@@ -179,10 +179,10 @@ function ServerGroup({ group, selected }: { group: ToolGroup; selected: string }
         {group.tools.map((tool) => (
           <li key={tool.id}>
             <button type="button" className="queue-line" aria-current={selected === tool.id} onClick={() => setSelection("tool", tool.id)}>
-              <span className="queue-words">
-                <span className="mono cut">{tool.name}</span>
+              <span className="queue-text">
+                <span className="mono truncate">{tool.name}</span>
                 {tool.since !== null && (
-                  <span className="quiet small nowrap">
+                  <span className="muted small nowrap">
                     waits <Time at={tool.since} elapsed />
                   </span>
                 )}
@@ -210,7 +210,7 @@ function BlockedTools({ approvals }: { approvals: Approvals }): ReactElement | n
             <Link to="/approvals" query={{ tool: block.id }} className="mono small wrap-any">
               {block.id}
             </Link>
-            <p className="quiet small">
+            <p className="muted small">
               by {block.by} <Time at={block.at} /> {block.note !== "" && `· ${block.note}`}
             </p>
           </li>

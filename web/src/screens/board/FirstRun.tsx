@@ -12,21 +12,21 @@ export function FirstRun(): ReactElement {
 
 function FirstRunSteps({ firstRun }: { firstRun: FirstRunState }): ReactElement {
   return (
-    <div className="board first-run">
+    <div className="pegboard first-run">
       <p className="first-run-lead">Three steps to a first call.</p>
       <ol className="first-run-steps">
         <Step number={1} title="Hang tools on the board" done={firstRun.servers > 0}>
           <ul className="stack">
             {firstRun.steps.map((step) => (
-              <li key={step.kind} className="first-run-way">
+              <li key={step.kind} className="first-run-option">
                 <div className="grow">
                   <h3>{step.title}</h3>
-                  <p className="quiet small">{step.sentence}</p>
+                  <p className="muted small">{step.sentence}</p>
                 </div>
                 {step.kind === "demo" ? (
                   <code>{step.command}</code>
                 ) : step.kind === "import" && firstRun.importable === 0 ? null : (
-                  <ButtonLink small variant={step.kind === (firstRun.importable > 0 ? "import" : "add") ? "main" : "plain"} to="/servers" query={step.kind === "import" ? { add: "client" } : { add: "paste" }}>
+                  <ButtonLink small variant={step.kind === (firstRun.importable > 0 ? "import" : "add") ? "primary" : "default"} to="/servers" query={step.kind === "import" ? { add: "client" } : { add: "paste" }}>
                     {step.kind === "import" ? "Look at them" : "Add a server"}
                   </ButtonLink>
                 )}
@@ -59,10 +59,10 @@ function ConnectAndCallSteps({ firstRun }: { firstRun: FirstRunState }): ReactEl
     <>
         <Step number={2} title="Connect your client" done={firstRun.called}>
           {firstRun.endpoint === null ? (
-            <p className="quiet">This gateway has no address for MCP clients. Start it with: pegboard serve</p>
+            <p className="muted">This gateway has no address for MCP clients. Start it with: pegboard serve</p>
           ) : (
             <>
-              <p className="quiet small">Put this into your client&apos;s list of MCP servers, in place of the servers it has now:</p>
+              <p className="muted small">Put this into your client&apos;s list of MCP servers, in place of the servers it has now:</p>
               <Code text={snippet} />
               {firstRun.asks && (
                 <div className="row small">
@@ -76,7 +76,7 @@ function ConnectAndCallSteps({ firstRun }: { firstRun: FirstRunState }): ReactEl
           )}
         </Step>
         <Step number={3} title="Call a tool" done={firstRun.called}>
-          <p className="quiet small">
+          <p className="muted small">
             {firstRun.openTools > 0 ? `${formatCount(firstRun.openTools, "tool")} open. Ask your model for something, or try one here; every call is in the activity.` : "Once a tool is open, ask your model for something, or try it here."}
           </p>
           <div className="row">
@@ -100,7 +100,7 @@ function Step({ number, title, done, children }: { number: number; title: string
       </span>
       <div className="stack grow">
         <h2 className="row apart">
-          {title} {done && <StateMark state="open" label="unseen" />}
+          {title} {done && <StateMark state="open" label="screen-reader" />}
         </h2>
         {children}
       </div>

@@ -157,7 +157,7 @@ export function Grid({
       {/* Event delegation: the cards inside are buttons, and one handler here serves thousands of them. */}
       <div
         ref={container}
-        className={`board wall-pegs ${orderedTools.length === 0 ? "is-bare" : ""}`}
+        className={`pegboard board-grid ${orderedTools.length === 0 ? "is-bare" : ""}`}
         role="group"
         aria-label="Tools by toolset"
         onClick={handleClick}
@@ -238,7 +238,7 @@ function CardRow({
   tabStopId: string | null;
 }): ReactElement {
   return (
-    <div className="wall-line" style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }}>
+    <div className="board-row" style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }}>
       {row.tools.map((tool) => (
         <ToolCardButton
           key={tool.id}
@@ -257,27 +257,27 @@ const ToolsetHeading = memo(function ToolsetHeading({ toolset, shownCount, isFil
   const total = TOOL_STATES.reduce((sum, state) => sum + toolset.counts[state], 0);
   const builtin = toolset.id === "builtin";
   return (
-    <div className={`wall-head ${first ? "is-first" : ""}`}>
-      <h2 className="wall-label">
+    <div className={`board-heading ${first ? "is-first" : ""}`}>
+      <h2 className="board-toolset">
         <Icon name={builtin ? "builtin" : toolset.userMcp ? "plug" : "toolsets"} />
         {builtin ? (
-          <span className="cut">{toolset.title}</span>
+          <span className="truncate">{toolset.title}</span>
         ) : (
-          <Link to={toolset.userMcp ? "/servers" : "/toolsets"} query={{ id: toolset.id }} className="cut">
+          <Link to={toolset.userMcp ? "/servers" : "/toolsets"} query={{ id: toolset.id }} className="truncate">
             {toolset.title}
           </Link>
         )}
         {!toolset.on || toolset.health.state === "off" ? <Tag tone="locked">off</Tag> : <ToolsetHealth health={toolset.health} />}
-        <span className="wall-counts">
-          {isFiltered && <span className="quiet">{formatNumber(shownCount)} of {formatNumber(total)}</span>}
-          {!isFiltered && total === 0 && <span className="quiet">no tools</span>}
+        <span className="board-counts">
+          {isFiltered && <span className="muted">{formatNumber(shownCount)} of {formatNumber(total)}</span>}
+          {!isFiltered && total === 0 && <span className="muted">no tools</span>}
           {!isFiltered &&
             TOOL_STATES.filter((state) => toolset.counts[state] > 0).map((state) => (
-              <span key={state} className={`wall-tally is-${state}`}>
-                <StateMark state={state} label="unseen" /> {formatNumber(toolset.counts[state])}
+              <span key={state} className={`board-state-count is-${state}`}>
+                <StateMark state={state} label="screen-reader" /> {formatNumber(toolset.counts[state])}
               </span>
             ))}
-          <span className="quiet wall-tokens">{toolset.counts.tokens > 0 && formatCount(toolset.counts.tokens, "token")}</span>
+          <span className="muted board-tokens">{toolset.counts.tokens > 0 && formatCount(toolset.counts.tokens, "token")}</span>
         </span>
       </h2>
     </div>
@@ -290,7 +290,7 @@ const HEALTH_STATES_SHOWN: Readonly<Partial<Record<Health["state"], ToolState>>>
 function ToolsetHealth({ health }: { health: Health }): ReactElement | null {
   const state = HEALTH_STATES_SHOWN[health.state];
   return state === undefined ? null : (
-    <span className="small wall-health cut">
+    <span className="small board-health truncate">
       <StateLabel state={state}>{health.sentence}</StateLabel>
     </span>
   );

@@ -18,10 +18,10 @@ export function OtherCallers({ tool, callers, max = MAX_REPORTED }: { tool: stri
           <Link to="/tool" query={{ id: tool, as: caller.principal, tab: "why" }}>
             {caller.principal}
           </Link>
-          : <span className="quiet">{caller.sentence}</span>
+          : <span className="muted">{caller.sentence}</span>
         </li>
       ))}
-      {hiddenCount > 0 && <li className="quiet">{callers.length > MAX_REPORTED ? "Nor for others." : `Nor for ${formatCount(hiddenCount, "other")}.`}</li>}
+      {hiddenCount > 0 && <li className="muted">{callers.length > MAX_REPORTED ? "Nor for others." : `Nor for ${formatCount(hiddenCount, "other")}.`}</li>}
     </ul>
   );
 }

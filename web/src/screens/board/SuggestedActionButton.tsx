@@ -17,12 +17,12 @@ export function SuggestedActionButton({ subject, version, onWiden }: { subject: 
   const { kind, target, label } = subject.action;
   const postButton = (path: string, body: unknown, successMessage: string): ReactElement | null =>
     canOperate ? (
-      <Button variant="main" small busy={mutation.isPending} onClick={() => mutation.mutate({ path, body, version: version ?? null, successMessage })}>
+      <Button variant="primary" small busy={mutation.isPending} onClick={() => mutation.mutate({ path, body, version: version ?? null, successMessage })}>
         {label}
       </Button>
     ) : null;
   const linkButton = (to: string, query: Readonly<Record<string, string>>): ReactElement => (
-    <ButtonLink variant="main" small to={to} query={query}>
+    <ButtonLink variant="primary" small to={to} query={query}>
       {label}
     </ButtonLink>
   );
@@ -36,7 +36,7 @@ export function SuggestedActionButton({ subject, version, onWiden }: { subject: 
       return postButton(`/toolsets/${targetPath}/switch`, { on: true }, `${target} is switched on`);
     case "restart":
       return canOperate ? (
-        <Button variant="main" small icon="again" busy={mutation.isPending} onClick={() => mutation.mutate({ path: `/servers/${targetPath}/restart`, successMessage: `${target} starts again` })}>
+        <Button variant="primary" small icon="again" busy={mutation.isPending} onClick={() => mutation.mutate({ path: `/servers/${targetPath}/restart`, successMessage: `${target} starts again` })}>
           {label}
         </Button>
       ) : null;
@@ -55,13 +55,13 @@ export function SuggestedActionButton({ subject, version, onWiden }: { subject: 
       return isAdmin ? linkButton("/settings", { tab: "tokens", make: "1" }) : null;
     case "widen":
       return onWiden === undefined ? null : (
-        <Button variant="main" small onClick={onWiden}>
+        <Button variant="primary" small onClick={onWiden}>
           {label}
         </Button>
       );
     case "edit_file":
       return (
-        <span className="row tight small unlocking-file">
+        <span className="row tight small action-file">
           <span className="wrap-any">
             {label}, in <code>{target}</code>
           </span>
@@ -83,7 +83,7 @@ function GrantButton({ action, version }: { action: SuggestedAction; version: nu
   const close = (): void => setDialogOpen(false);
   return (
     <>
-      <Button variant="main" small onClick={() => setDialogOpen(true)}>
+      <Button variant="primary" small onClick={() => setDialogOpen(true)}>
         {action.label}
       </Button>
       {dialogOpen && (
@@ -93,13 +93,13 @@ function GrantButton({ action, version }: { action: SuggestedAction; version: nu
           title={action.label}
           actions={
             <>
-              <ButtonLink variant="bare" to="/settings" query={{ tab: "people", id: target }}>
+              <ButtonLink variant="ghost" to="/settings" query={{ tab: "people", id: target }}>
                 All that {target} may use
               </ButtonLink>
               <span className="grow" />
               <Button onClick={close}>Cancel</Button>
               <Button
-                variant="main"
+                variant="primary"
                 busy={mutation.isPending}
                 disabled={(version ?? 0) < guard.version}
                 onClick={() =>

@@ -10,7 +10,7 @@ import { HINT_LABELS } from "./layout";
 import { OtherCallers } from "./OtherCallers";
 import { useCallerView } from "./ViewAs";
 
-export const TOOL_CARD_DETAILS_ID = "peg-card";
+export const TOOL_CARD_DETAILS_ID = "tool-card-details";
 const GAP_PX = 6;
 
 export function ToolCardDetails({
@@ -50,7 +50,7 @@ export function ToolCardDetails({
     <div
       ref={container}
       id={TOOL_CARD_DETAILS_ID}
-      className={`peg-card is-${tool.state}`}
+      className={`tool-card-details is-${tool.state}`}
       role="group"
       aria-label={`About ${tool.name}`}
       style={position}
@@ -65,24 +65,24 @@ export function ToolCardDetails({
         <b className={`wrap-any ${tool.title === null ? "mono" : ""}`}>{tool.title ?? tool.name}</b>
         <StateMark state={tool.state} />
       </header>
-      <p className="mono quiet small wrap-any">{tool.id}</p>
+      <p className="mono muted small wrap-any">{tool.id}</p>
       {tool.sentence !== null && <p className="wrap-any">{tool.sentence}</p>}
       {tool.more.length > 0 &&
         (showMore ? (
-          <ul className="dotted small quiet">
+          <ul className="dotted small muted">
             {tool.more.map((each) => (
               <li key={each}>{each}</li>
             ))}
           </ul>
         ) : (
-          <button type="button" className="button look-bare is-small peg-card-more" onClick={() => setShowMore(true)}>
+          <button type="button" className="button variant-ghost is-small tool-card-details-more" onClick={() => setShowMore(true)}>
             and {tool.more.length} more
           </button>
         ))}
       {tool.unlisted && presentation !== null && <p className="small wrap-any">{presentation.ofTool}</p>}
       {otherCallers !== undefined && <OtherCallers tool={tool.id} callers={otherCallers} max={3} />}
-      {isLockedDespiteSwitch(tool) && <p className="quiet small">{lockReason(tool)}</p>}
-      {tool.remedy !== null && tool.action.kind === "none" && <p className="quiet small wrap-any">{tool.remedy}</p>}
+      {isLockedDespiteSwitch(tool) && <p className="muted small">{lockReason(tool)}</p>}
+      {tool.remedy !== null && tool.action.kind === "none" && <p className="muted small wrap-any">{tool.remedy}</p>}
       <div className="row tight">
         {claimedHints.map((hint) => (
           <Tag key={hint} title="claimed by its provider">
@@ -90,13 +90,13 @@ export function ToolCardDetails({
           </Tag>
         ))}
         {tool.overridden && <Tag>overridden</Tag>}
-        <span className="quiet small" title="A quick estimate, made for all tools at once; the tool's page counts it">about {formatCount(tool.tokens, "token")}</span>
+        <span className="muted small" title="A quick estimate, made for all tools at once; the tool's page counts it">about {formatCount(tool.tokens, "token")}</span>
       </div>
       <footer className="row apart">
         <SuggestedActionButton subject={tool} version={version} onWiden={onWiden} />
         <span className="row tight">
           {tool.action.kind !== "none" && tool.state !== "open" && (
-            <ButtonLink small variant="bare" to="/tool" query={{ id: tool.id, tab: "why" }}>
+            <ButtonLink small variant="ghost" to="/tool" query={{ id: tool.id, tab: "why" }}>
               Why
             </ButtonLink>
           )}
@@ -105,7 +105,7 @@ export function ToolCardDetails({
           </ButtonLink>
         </span>
       </footer>
-      <span className="unseen">{formatNumber(tool.tokens)} tokens</span>
+      <span className="visually-hidden">{formatNumber(tool.tokens)} tokens</span>
     </div>
   );
 }

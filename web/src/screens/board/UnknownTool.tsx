@@ -20,7 +20,7 @@ export function UnknownTool({ text, view, version, onNavigate }: { text: string;
   if (why.isPending) return <Skeleton lines={2} />;
   if (why.data !== undefined) {
     return (
-      <div className="stack in-vain" role="status">
+      <div className="stack unknown-tool" role="status">
         <p>
           <ToolLink id={why.data.id} onNavigate={onNavigate} /> {why.data.verdict === "open" ? "is open." : why.data.sentence}
         </p>
@@ -32,13 +32,13 @@ export function UnknownTool({ text, view, version, onNavigate }: { text: string;
   const servers = body.unheard ?? [];
   if (similar.length === 0 && servers.length === 0) {
     return (
-      <p className="in-vain wrap-any" role="status">
+      <p className="unknown-tool wrap-any" role="status">
         {why.error?.message}
       </p>
     );
   }
   return (
-    <div className="stack in-vain" role="status">
+    <div className="stack unknown-tool" role="status">
       <p className="wrap-any">
         No tool that is known here is called <b className="mono">{requested.trim()}</b>.
       </p>
@@ -68,11 +68,11 @@ export function UnknownTool({ text, view, version, onNavigate }: { text: string;
  * it. */
 export function UnknownServerTools({ servers, version, message = "" }: { servers: readonly ServerWithUnknownTools[]; version: number | undefined; message?: string }): ReactElement {
   return (
-    <ul className="stack tight in-vain-silent">
+    <ul className="stack tight unknown-tool-servers">
       {servers.map((each) => (
         <li key={each.id} className="row apart">
           <span className="wrap-any">
-            <span className="mono">{each.id}</span> {!message.includes(each.sentence) && <span className="quiet">{each.sentence}</span>}
+            <span className="mono">{each.id}</span> {!message.includes(each.sentence) && <span className="muted">{each.sentence}</span>}
           </span>
           <SuggestedActionButton subject={{ name: each.id, action: each.action }} version={version} />
         </li>

@@ -79,10 +79,10 @@ export function ViewAs({ view, toolsets }: { view: CallerView; toolsets: readonl
   return (
     <>
       <Button icon="eye" onClick={() => setOpen(true)} aria-label={`Seen by ${describeView(view)}. Change`}>
-        <span className="quiet">Seen by</span> {describeView(view)}
+        <span className="muted">Seen by</span> {describeView(view)}
       </Button>
       {!view.isDefault && (
-        <Button variant="bare" icon="close" onClick={resetView}>
+        <Button variant="ghost" icon="close" onClick={resetView}>
           As I am
         </Button>
       )}
@@ -117,24 +117,24 @@ function ViewAsDialog({ view, toolsets, onClose }: { view: CallerView; toolsets:
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button variant="main" icon="eye" onClick={apply}>
+          <Button variant="primary" icon="eye" onClick={apply}>
             Look
           </Button>
         </>
       }
     >
       <div className="stack">
-        <p className="quiet">The wall as another caller gets it: the gateway decides every tool anew for them.</p>
-        <Field label="Principal" value={principal} onChange={setPrincipal} list="wall-principals" autoComplete="on" />
-        <datalist id="wall-principals">
+        <p className="muted">The wall as another caller gets it: the gateway decides every tool anew for them.</p>
+        <Field label="Principal" value={principal} onChange={setPrincipal} list="view-principals" autoComplete="on" />
+        <datalist id="view-principals">
           {names.map((name) => (
             <option key={name} value={name} />
           ))}
         </datalist>
         <fieldset className="form-group">
           <legend className="field-label">Narrowed to</legend>
-          <p className="field-advice">Without a choice it is every toolset they may use.</p>
-          <div className="wall-toolsets">
+          <p className="field-hint">Without a choice it is every toolset they may use.</p>
+          <div className="board-toolset-options">
             {toolsets.map((toolset) => (
               <Checkbox
                 key={toolset.id}

@@ -14,7 +14,7 @@ import { lockReason, isLockedDespiteSwitch } from "./lock-reason";
 import { UnknownTool } from "./UnknownTool";
 import { ViewAs, useCallerView, listCommand, type CallerView } from "./ViewAs";
 import { switchSnapshot, DisableToolsDialog, useToolSwitch } from "./switching";
-import "./wall.css";
+import "./board.css";
 
 const FILTER_PARAMS = ["q", "state", "provider", "server", "hint"];
 /** Up to this many servers are chips; more are a select. */
@@ -68,10 +68,10 @@ function BoardTotals({ board }: { board: Board }): ReactElement {
 function BoardSkeleton(): ReactElement {
   return (
     <>
-      <div className="wall-bar">
+      <div className="board-toolbar">
         <Skeleton lines={1} height={32} />
       </div>
-      <div className="board wall-waiting" />
+      <div className="pegboard board-skeleton" />
     </>
   );
 }
@@ -132,8 +132,8 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
       for (const name of FILTER_PARAMS) query.delete(name);
     });
   return (
-    <div className="wall">
-      <div className="wall-bar">
+    <div className="board">
+      <div className="board-toolbar">
         <div className="row">
           <SearchField
             ref={filterField}
@@ -148,16 +148,16 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
               }
               if (event.key === "ArrowDown") {
                 event.preventDefault();
-                document.querySelector<HTMLElement>(".wall-pegs [data-tool][tabindex='0']")?.focus();
+                document.querySelector<HTMLElement>(".board-grid [data-tool][tabindex='0']")?.focus();
               }
             }}
           />
-          <p className="quiet small wall-count" role="status">
+          <p className="muted small board-count" role="status">
             {isFiltered ? `${formatNumber(visibleTools.length)} of ${formatCount(board.pegs.length, "tool")}` : formatCount(board.pegs.length, "tool")}
           </p>
         </div>
       </div>
-      <div className="wall-chips">
+      <div className="board-filters">
         <ChipGroup name="State" options={TOOL_STATES.filter((state) => board.totals[state] > 0 || states.includes(state))} selected={states} onChange={setStates} counts={board.totals} renderOption={(state) => <StateMark state={state} />} />
         {providerCounts.length > 1 && (
           <ChipGroup
@@ -199,13 +199,13 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
         <ChipGroup name="Claimed" options={Object.keys(HINT_LABELS) as (keyof ToolHints)[]} selected={hints} onChange={setHints} renderOption={(hint) => <>claims {HINT_LABELS[hint]}</>} />
       </div>
       {visibleTools.length === 0 && (
-        <div className="board">
+        <div className="pegboard">
           {isFiltered ? (
             <EmptyState title="No tool passes these filters" icon="filter" action={<Button onClick={clear}>Clear the filters</Button>}>
               {filterText !== "" && <UnknownTool text={filterText} view={view.query} version={board.policyVersion} />}
             </EmptyState>
           ) : (
-            <EmptyState title="Nothing hangs here" action={view.isDefault ? <ButtonLink variant="main" to="/servers" query={{ add: "paste" }}>Add a server</ButtonLink> : undefined}>
+            <EmptyState title="Nothing hangs here" action={view.isDefault ? <ButtonLink variant="primary" to="/servers" query={{ add: "paste" }}>Add a server</ButtonLink> : undefined}>
               {view.isDefault ? "No provider offers a tool yet." : `${view.principal} gets no tool at all in this view.`}
             </EmptyState>
           )}
@@ -226,7 +226,7 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
       />
       {view.isDefault && !isFiltered && <NextSteps />}
       {selectedIds.size > 0 && (
-        <div className="wall-chosen" role="region" aria-label="Chosen tools">
+        <div className="board-selection" role="region" aria-label="Chosen tools">
           <b>{formatCount(selectedTools.length, "tool")} chosen</b>
           {canOperate && (
             <>
@@ -238,7 +238,7 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
               </Button>
             </>
           )}
-          <Button small variant="bare" onClick={() => setSelectedIds(new Set())}>
+          <Button small variant="ghost" onClick={() => setSelectedIds(new Set())}>
             Clear
           </Button>
           {toolsBeingDisabled === null && <ConcurrentChangeNotice guard={guard} unchanged="What you chose is still chosen." />}

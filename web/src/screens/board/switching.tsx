@@ -58,7 +58,7 @@ export function DisableToolsDialog({
       actions={
         <>
           <Button onClick={onClose}>Leave on</Button>
-          <Button variant="main" busy={busy} onClick={() => onConfirm(note)}>
+          <Button variant="primary" busy={busy} onClick={() => onConfirm(note)}>
             Turn off
           </Button>
         </>
@@ -72,7 +72,7 @@ export function DisableToolsDialog({
         }}
       >
         <ConcurrentChangeNotice guard={guard} unchanged="Your note is kept." />
-        {singleTool?.sentence && <p className="quiet">It is locked already: {singleTool.sentence}</p>}
+        {singleTool?.sentence && <p className="muted">It is locked already: {singleTool.sentence}</p>}
         <TextArea
           label="Note"
           hint="Whoever asks why it is off reads this."

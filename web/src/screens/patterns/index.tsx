@@ -81,7 +81,7 @@ export default function PatternsScreen(): ReactElement {
         </div>
       </Pattern>
       <Pattern name="Pegs">
-        <div className="board patterns-board">
+        <div className="pegboard patterns-pegboard">
           {TOOL_STATES.map((state) => (
             <ToolCardButton key={state} tool={sampleTool(state, STATE_LABELS[state].replaceAll(" ", "_"))} />
           ))}
@@ -93,10 +93,10 @@ export default function PatternsScreen(): ReactElement {
       </Pattern>
       <Pattern name="Buttons">
         <div className="row">
-          <Button variant="main">Approve</Button>
+          <Button variant="primary">Approve</Button>
           <Button>Plain</Button>
-          <Button variant="bad">Remove</Button>
-          <Button variant="bare">Bare</Button>
+          <Button variant="danger">Remove</Button>
+          <Button variant="ghost">Bare</Button>
           <Button icon="plus">With a drawing</Button>
           <Button small>Small</Button>
           <Button disabled>Disabled</Button>
@@ -184,7 +184,7 @@ export default function PatternsScreen(): ReactElement {
         <div className="thirds">
           {EXAMPLES.map((example) => (
             <figure key={example.renderer} className="stack tight">
-              <figcaption className="quiet small">{example.renderer}</figcaption>
+              <figcaption className="muted small">{example.renderer}</figcaption>
               <RenderedCallView call={example} />
             </figure>
           ))}
@@ -192,7 +192,7 @@ export default function PatternsScreen(): ReactElement {
       </Pattern>
       <Pattern name="Nothing, waiting, trouble">
         <div className="thirds">
-          <EmptyState title="No servers yet" icon="servers" action={<Button variant="main" icon="plus">Add a server</Button>}>
+          <EmptyState title="No servers yet" icon="servers" action={<Button variant="primary" icon="plus">Add a server</Button>}>
             A server brings tools. Add one, and see what it would offer before anything is saved.
           </EmptyState>
           <Skeleton lines={5} />
@@ -212,7 +212,7 @@ export default function PatternsScreen(): ReactElement {
           <Button onClick={() => toast("delete_repo is off", "open")}>Say what was done</Button>
           <Button onClick={() => toast("The gateway does not answer.", "broken")}>Say what went wrong</Button>
         </div>
-        <Dialog open={open === "dialog"} onClose={() => setOpen(null)} title="Turn off delete_repo" actions={<Button variant="main">Turn off</Button>}>
+        <Dialog open={open === "dialog"} onClose={() => setOpen(null)} title="Turn off delete_repo" actions={<Button variant="primary">Turn off</Button>}>
           <Field label="Note" value="" onChange={() => undefined} />
         </Dialog>
         <Drawer open={open === "drawer"} onClose={() => setOpen(null)} title="One call">
@@ -223,7 +223,7 @@ export default function PatternsScreen(): ReactElement {
       <Pattern name="Drawings">
         <div className="row">
           {(["wall", "tool", "servers", "toolsets", "approvals", "search", "activity", "prompt", "settings", "plug", "python", "box", "builtin", "database", "upload", "download", "warning", "eye", "filter"] as const).map((name) => (
-            <span key={name} className="row tight small quiet">
+            <span key={name} className="row tight small muted">
               <Icon name={name} /> {name}
             </span>
           ))}

@@ -31,10 +31,10 @@ export function ModelAnswer({ model, format, query, principal }: { model: string
           hint="Paste what the model wrote. It is read as the chat would read it, and nothing is called."
         />
         <div className="row">
-          <Button variant="main" icon="eye" busy={mutation.isPending} disabled={text === ""} onClick={parse}>
+          <Button variant="primary" icon="eye" busy={mutation.isPending} disabled={text === ""} onClick={parse}>
             Read it
           </Button>
-          {mutation.data !== undefined && <span className="quiet">Read as {mutation.data.format}.</span>}
+          {mutation.data !== undefined && <span className="muted">Read as {mutation.data.format}.</span>}
         </div>
         {mutation.error !== null && <ErrorMessage error={mutation.error} />}
         {mutation.data !== undefined && mutation.error === null && <ParsedAnswerView parsed={mutation.data} text={parsedText} />}

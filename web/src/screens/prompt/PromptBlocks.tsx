@@ -15,7 +15,7 @@ export function PromptBlocks({ prompt }: { prompt: Prompt }): ReactElement {
     <div className="stack">
       <section className="prompt-blocks" aria-label="The system message">
         <h2>The system message</h2>
-        {prompt.parts.length === requestTools.length ? <p className="quiet">It is empty.</p> : parts.filter(({ part }) => !part.beside).map(renderBlock)}
+        {prompt.parts.length === requestTools.length ? <p className="muted">It is empty.</p> : parts.filter(({ part }) => !part.beside).map(renderBlock)}
       </section>
       {requestTools.length > 0 && (
         <section className="prompt-blocks" aria-label="Beside it, as tools of the request">
@@ -63,8 +63,8 @@ function OfferedTools({ prompt }: { prompt: Prompt }): ReactElement {
               {tool.name}
             </Link>
           )}
-          <span className="quiet small grow">{tool.why}</span>
-          <span className="quiet small">{formatCount(tool.tokens, "token")}</span>
+          <span className="muted small grow">{tool.why}</span>
+          <span className="muted small">{formatCount(tool.tokens, "token")}</span>
         </li>
       ))}
     </ul>
@@ -78,16 +78,16 @@ function OmittedTools({ prompt }: { prompt: Prompt }): ReactElement {
       {prompt.struck.length === 0 ? (
         <EmptyState icon="check" title="Nothing was left out" />
       ) : (
-        <ul className="prompt-struck" tabIndex={0} aria-label="What is not in the prompt, and why">
+        <ul className="prompt-omitted" tabIndex={0} aria-label="What is not in the prompt, and why">
           {prompt.struck.map((omitted) => (
             <li key={omitted.subject}>
               <del className="mono wrap-any">{omitted.subject}</del> {omitted.place !== "out" && <Tag tone="locked">{omitted.place}</Tag>}
-              <p className="quiet small wrap-any">{omitted.why}</p>
+              <p className="muted small wrap-any">{omitted.why}</p>
             </li>
           ))}
         </ul>
       )}
-      {prompt.struckCount > prompt.struck.length && <p className="quiet small">And {formatNumber(prompt.struckCount - prompt.struck.length)} more.</p>}
+      {prompt.struckCount > prompt.struck.length && <p className="muted small">And {formatNumber(prompt.struckCount - prompt.struck.length)} more.</p>}
     </section>
   );
 }

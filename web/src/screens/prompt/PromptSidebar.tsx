@@ -17,7 +17,7 @@ export function PromptSidebar({ prompt }: { prompt: Prompt }): ReactElement {
           <CopyButton text={prompt.asPython} />
         </div>
         <Code text={prompt.asPython} copyable={false} />
-        <p className="quiet small">Within <code>async with open_board(…) as board</code>.</p>
+        <p className="muted small">Within <code>async with open_board(…) as board</code>.</p>
       </section>
     </aside>
   );
@@ -36,7 +36,7 @@ function Budget({ prompt }: { prompt: Prompt }): ReactElement {
       <div className="row apart">
         <h2>Budget</h2>
         <span>
-          <b className="prompt-big">{formatNumber(prompt.tokens)}</b> <span className="quiet">of {formatCount(prompt.budget, "token")}</span>
+          <b className="prompt-big">{formatNumber(prompt.tokens)}</b> <span className="muted">of {formatCount(prompt.budget, "token")}</span>
         </span>
       </div>
       <StackedBar
@@ -88,11 +88,11 @@ function Model({ prompt }: { prompt: Prompt }): ReactElement {
 
 function RulingList({ rulings }: { rulings: Prompt["formats"] }): ReactElement {
   return (
-    <ul className="prompt-rulings small">
+    <ul className="prompt-ruling-list small">
       {rulings.map((ruling) => (
         <li key={ruling.subject}>
           <span className="mono">{ruling.subject}</span> <Tag tone={ruling.place === "in" ? "open" : "locked"}>{ruling.place}</Tag>
-          <span className="quiet"> {ruling.why}</span>
+          <span className="muted"> {ruling.why}</span>
         </li>
       ))}
     </ul>

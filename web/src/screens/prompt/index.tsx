@@ -73,7 +73,7 @@ export default function PromptScreen(): ReactElement {
           icon="prompt"
           title="Choose a model"
           action={
-            <Button variant="main" onClick={() => setModel(EXAMPLE_MODEL)}>
+            <Button variant="primary" onClick={() => setModel(EXAMPLE_MODEL)}>
               Look at {EXAMPLE_MODEL}
             </Button>
           }

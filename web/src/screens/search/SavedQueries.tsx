@@ -41,14 +41,14 @@ export function SaveQueryDialog({
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button variant="main" busy={mutation.isPending} disabled={name.trim() === "" || expectedTools.length === 0} onClick={save}>
+          <Button variant="primary" busy={mutation.isPending} disabled={name.trim() === "" || expectedTools.length === 0} onClick={save}>
             Save
           </Button>
         </>
       }
     >
       <div className="stack">
-        <p className="quiet">
+        <p className="muted">
           “{query}”, asked by {principal}. It is run with the others, here and by <code>pegboard search eval</code>.
         </p>
         <Field label="Name" value={name} onChange={setName} maxLength={100} hint="One of the same name is replaced." />
@@ -156,7 +156,7 @@ function SavedQueryRow({ query, judged, onDelete }: { query: SavedQuery; judged:
           {onDelete !== undefined && <IconButton icon="close" name={`Forget ${query.name}`} onClick={onDelete} />}
         </span>
       </div>
-      {query.name !== query.query && <p className="quiet wrap-any">“{query.query}”</p>}
+      {query.name !== query.query && <p className="muted wrap-any">“{query.query}”</p>}
       <ul className="search-ranks">
         {query.expected.map((id) => {
           const judgedTool = judged?.expected.find((each) => each.id === id);
@@ -164,7 +164,7 @@ function SavedQueryRow({ query, judged, onDelete }: { query: SavedQuery; judged:
             <li key={id}>
               <span className="mono wrap-any">{id}</span>
               {judgedTool !== undefined && <Tag tone={judgedTool.rank === null ? "broken" : "open"}>{judgedTool.rank === null ? "not found" : `place ${judgedTool.rank}`}</Tag>}
-              {judgedTool !== undefined && judgedTool.why !== "" && <span className="quiet small wrap-any">{judgedTool.why}</span>}
+              {judgedTool !== undefined && judgedTool.why !== "" && <span className="muted small wrap-any">{judgedTool.why}</span>}
             </li>
           );
         })}

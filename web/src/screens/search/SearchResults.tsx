@@ -8,12 +8,12 @@ import { BASE_PART, maxTotal, scoreParts, formatScore, partsInUse } from "./scor
 export function QueryWords({ words }: { words: SearchResponse["words"] }): ReactElement {
   const unmatched = new Set(words.foundNowhere);
   return (
-    <ul className="search-words" aria-label="Words of the query">
+    <ul className="search-query-words" aria-label="Words of the query">
       {words.lookedFor.map((word) =>
         unmatched.has(word) ? (
-          <li key={word} className="is-nowhere" title="No open tool has this word.">
+          <li key={word} className="is-unmatched" title="No open tool has this word.">
             {word}
-            <span className="unseen">, in no tool</span>
+            <span className="visually-hidden">, in no tool</span>
           </li>
         ) : (
           <li key={word}>{word}</li>
@@ -22,7 +22,7 @@ export function QueryWords({ words }: { words: SearchResponse["words"] }): React
       {words.passedOver.map((word) => (
         <li key={`over ${word}`} className="is-over" title="Passed over: too common to tell tools apart.">
           {word}
-          <span className="unseen">, passed over</span>
+          <span className="visually-hidden">, passed over</span>
         </li>
       ))}
     </ul>
@@ -36,7 +36,7 @@ export function TokenCost({ result }: { result: SearchResponse }): ReactElement 
       <div className="row apart">
         <h2>Tokens</h2>
         <span>
-          <b className="search-big">{formatNumber(top)}</b> <span className="quiet">of {formatNumber(all)}</span>
+          <b className="search-big">{formatNumber(top)}</b> <span className="muted">of {formatNumber(all)}</span>
         </span>
       </div>
       <StackedBar
@@ -87,12 +87,12 @@ export function HitList({
       <ol className="search-hits">
         {result.hits.map((hit, index) => (
           <li key={hit.id}>
-            <span className="search-rank quiet">{index + 1}</span>
+            <span className="search-rank muted">{index + 1}</span>
             <span className="search-name">
               <Link to="/tool" query={{ id: hit.id }} className="mono wrap-any" title={hit.id}>
                 {hit.name}
               </Link>
-              <span className="search-met">
+              <span className="search-matched">
                 {hit.words.map((word) => (
                   <Tag key={word}>{word}</Tag>
                 ))}
@@ -104,14 +104,14 @@ export function HitList({
             <span className="search-score" title="The score: the parts and what every tool starts with, together">
               {formatScore(hit.score)}
             </span>
-            <span className="search-tokens quiet">{formatCount(hit.tokens, "token")}</span>
+            <span className="search-tokens muted">{formatCount(hit.tokens, "token")}</span>
             <span className="search-expect">
-              <Checkbox label={<span className="search-expected">expected<span className="unseen"> {hit.name}</span></span>} checked={expected.includes(hit.id)} onChange={(on) => onExpect(hit.id, on)} />
+              <Checkbox label={<span className="search-expected">expected<span className="visually-hidden"> {hit.name}</span></span>} checked={expected.includes(hit.id)} onChange={(on) => onExpect(hit.id, on)} />
             </span>
           </li>
         ))}
       </ol>
-      <p className="quiet small">
+      <p className="muted small">
         Ranked by {result.ranker === "hybrid" ? "words and meaning" : "words"}
         {baseScore !== undefined && `; every tool starts with ${formatScore(baseScore)}`}.
       </p>
@@ -134,14 +134,14 @@ export function LockedTools({ result }: { result: SearchResponse }): ReactElemen
               <StateLabel state={tool.state}>{tool.status.replaceAll("_", " ")}</StateLabel>
             </div>
             <p className="wrap-any">{tool.sentence}</p>
-            <p className="quiet small wrap-any">
+            <p className="muted small wrap-any">
               {tool.remedy}
               {tool.more > 0 && ` And ${formatCount(tool.more, "reason")} more.`}
             </p>
           </li>
         ))}
       </ul>
-      {result.lockedCount > result.locked.length && <p className="quiet small">And {formatNumber(result.lockedCount - result.locked.length)} more.</p>}
+      {result.lockedCount > result.locked.length && <p className="muted small">And {formatNumber(result.lockedCount - result.locked.length)} more.</p>}
     </section>
   );
 }

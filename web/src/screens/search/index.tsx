@@ -57,7 +57,7 @@ export default function SearchScreen(): ReactElement {
         <QueryResult query={response} placeholder={<Skeleton lines={8} height={36} />}>
           {(result) => (
             <>
-              <div className="search-over">
+              <div className="search-summary">
                 <div className="sheet search-cost">
                   <h2>Words</h2>
                   <QueryWords words={result.words} />
@@ -74,7 +74,7 @@ export default function SearchScreen(): ReactElement {
           icon="search"
           title="Ask for something"
           action={
-            <Button variant="main" onClick={() => form.current?.querySelector("input")?.focus()}>
+            <Button variant="primary" onClick={() => form.current?.querySelector("input")?.focus()}>
               Write a query
             </Button>
           }

@@ -130,7 +130,7 @@ export function AddServer(): ReactElement {
                   >
                     Back
                   </Button>
-                  <Button variant="main" disabled={wantedCandidates.length === 0 || wantedCandidates.some((each) => each.isTrying)} onClick={() => setStep("trust")}>
+                  <Button variant="primary" disabled={wantedCandidates.length === 0 || wantedCandidates.some((each) => each.isTrying)} onClick={() => setStep("trust")}>
                     {wantedCandidates.length > 1 ? `Go on with ${wantedCandidates.length} servers` : "Go on"}
                   </Button>
                 </>
@@ -146,7 +146,7 @@ export function AddServer(): ReactElement {
               actions={
                 <>
                   <Button onClick={() => setStep("try")}>Back</Button>
-                  <Button variant="main" busy={busy} onClick={() => void addAll()}>
+                  <Button variant="primary" busy={busy} onClick={() => void addAll()}>
                     {wantedCandidates.length > 1 ? `Add ${wantedCandidates.length} servers` : `Add ${wantedCandidates[0]?.id ?? "it"}`}
                   </Button>
                 </>

@@ -35,7 +35,7 @@ export function TrialStep({
           )}
         </section>
       ))}
-      <p className="quiet small">Nothing is saved yet, and what was started has ended again.</p>
+      <p className="muted small">Nothing is saved yet, and what was started has ended again.</p>
       <div className="row">{actions}</div>
     </div>
   );
@@ -69,7 +69,7 @@ function TrialOutcome({ candidate }: { candidate: Candidate }): ReactElement {
         </Notice>
       ))}
       <OfferedTools tools={trial.tools} problems={trial.flaws} logLines={trial.state === "answered" ? [] : trial.lines} />
-      {trial.tools.length > 1 && <p className="quiet small">{formatNumber(trial.tokens)} tokens in all. A click on a tool shows its own words.</p>}
+      {trial.tools.length > 1 && <p className="muted small">{formatNumber(trial.tokens)} tokens in all. A click on a tool shows its own words.</p>}
     </div>
   );
 }

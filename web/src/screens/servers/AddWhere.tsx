@@ -85,7 +85,7 @@ function PasteForm({ text, setText, onPick }: Parameters<typeof SourceStep>[0]):
       {error !== null && <ErrorMessage error={error} />}
       {parsed === null ? (
         <div className="row">
-          <Button variant="main" busy={busy} disabled={text.trim() === ""} onClick={() => void parse()}>
+          <Button variant="primary" busy={busy} disabled={text.trim() === ""} onClick={() => void parse()}>
             Try it
           </Button>
         </div>
@@ -111,7 +111,7 @@ function ClientImport({ onPick }: { onPick: (candidates: readonly Candidate[]) =
               <section key={client.path} className="sheet stack">
                 <div>
                   <h2>{client.client}</h2>
-                  <p className="mono quiet small wrap-any">{client.path}</p>
+                  <p className="mono muted small wrap-any">{client.path}</p>
                 </div>
                 <ServerSelection parsed={client} source={{ client: client.path }} onPick={onPick} />
               </section>
@@ -138,7 +138,7 @@ function ServerSelection({ parsed, source, onPick }: { parsed: ParsedServers; so
   return (
     <div className="stack">
       <ParseProblems problems={parsed.problems} />
-      {parsed.servers.length === 0 && parsed.problems.length === 0 && <p className="quiet">No server stands there.</p>}
+      {parsed.servers.length === 0 && parsed.problems.length === 0 && <p className="muted">No server stands there.</p>}
       <ul className="candidates" aria-label="Servers found">
         {parsed.servers.map((server) => (
           <li key={server.name}>
@@ -148,7 +148,7 @@ function ServerSelection({ parsed, source, onPick }: { parsed: ParsedServers; so
       </ul>
       {parsed.servers.length > 0 && (
         <div className="row">
-          <Button variant="main" disabled={selectedServers.length === 0} onClick={() => onPick(selectedServers.map((server) => createCandidate(source, server)))}>
+          <Button variant="primary" disabled={selectedServers.length === 0} onClick={() => onPick(selectedServers.map((server) => createCandidate(source, server)))}>
             {selectedServers.length === 0 ? "Choose one" : `Try ${formatCount(selectedServers.length, "server")}`}
           </Button>
         </div>
@@ -165,7 +165,7 @@ export function CandidateSummary({ server }: { server: ParsedServer }): ReactEle
         {server.thereAlready !== null && <Tag tone="wants" title={server.thereAlready}>on the board already</Tag>}
         {server.secrets.length > 0 && <Tag title={server.secrets.join(", ")}>{formatCount(server.secrets.length, "secret")}, not shown</Tag>}
       </span>
-      <span className="mono quiet small wrap-any">{connectionText(server.connection)}</span>
+      <span className="mono muted small wrap-any">{connectionText(server.connection)}</span>
       <ParseProblems problems={server.problems} />
     </span>
   );

@@ -6,10 +6,10 @@ import { Link, Time } from "@/components";
 export function LastError({ server, calls }: { server: Server; calls: ServerCalls | undefined }): ReactElement {
   if (server.health.state === "down") return <span className="server-error is-bad">{server.health.sentence}</span>;
   const last = calls?.lastError;
-  if (last == null) return <span className="quiet">–</span>;
+  if (last == null) return <span className="muted">–</span>;
   return (
     <Link to="/activity" query={{ id: last.id }} className="server-error" title={last.said}>
-      {last.said || last.outcome} <span className="quiet small"><Time at={last.at} /></span>
+      {last.said || last.outcome} <span className="muted small"><Time at={last.at} /></span>
     </Link>
   );
 }

@@ -56,7 +56,7 @@ export function LogTail({ id }: { id: string }): ReactElement {
       ) : (
         <pre className="code log" ref={container} tabIndex={0} aria-label="Log" role="log" aria-live="off">
           {tail.lines.length === 0 ? (
-            <span className="quiet">{level === "debug" ? "It has written nothing to its error stream." : "Nothing so grave was written."}</span>
+            <span className="muted">{level === "debug" ? "It has written nothing to its error stream." : "Nothing so grave was written."}</span>
           ) : (
             tail.lines.map((line, index) => (
               <span key={tail.first + index} className={`log-line is-${tail.levels[index]}`}>

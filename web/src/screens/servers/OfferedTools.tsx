@@ -10,7 +10,7 @@ export function OfferedTools({ tools, problems, logLines }: { tools: readonly Of
   return (
     <div className="stack">
       {tools.length > 0 && (
-        <ul className="offer" aria-label="Tools it would bring">
+        <ul className="offered-tools" aria-label="Tools it would bring">
           {tools.map((tool) => (
             <li key={tool.name}>
               <OfferedTool tool={tool} />
@@ -29,7 +29,7 @@ export function OfferedTools({ tools, problems, logLines }: { tools: readonly Of
       )}
       {logLines.length > 0 && (
         <figure>
-          <figcaption className="small quiet">The last lines it wrote</figcaption>
+          <figcaption className="small muted">The last lines it wrote</figcaption>
           <pre className="code wraps last-lines" tabIndex={0}>
             {logLines.join("\n")}
           </pre>
@@ -42,19 +42,19 @@ export function OfferedTools({ tools, problems, logLines }: { tools: readonly Of
 function OfferedTool({ tool }: { tool: OfferedToolData }): ReactElement {
   const claims = "hints" in tool ? tool.hints : null;
   return (
-    <details className="offered">
+    <details className="offered-tool">
       <summary>
         <span className="mono strong wrap-any">{tool.name}</span>
         {claims?.readOnly === true && <Tag title="So it claims">reads only</Tag>}
         {claims?.readOnly === false && claims.destructive && <Tag title="So it claims, or does not say">may destroy</Tag>}
         {tool.notes.length > 0 && <Tag tone="wants">{tool.risk.hard > 0 ? "looks poisoned" : formatCount(tool.notes.length, "finding")}</Tag>}
-        {"tokens" in tool && <span className="quiet small offered-tokens">{formatNumber(tool.tokens)} tokens</span>}
+        {"tokens" in tool && <span className="muted small offered-tool-tokens">{formatNumber(tool.tokens)} tokens</span>}
       </summary>
-      <div className="stack offered-more">
-        <p className="prewrap wrap-any">{tool.description === "" ? <span className="quiet">It has no description.</span> : <VisibleText text={tool.description} />}</p>
+      <div className="stack offered-tool-body">
+        <p className="prewrap wrap-any">{tool.description === "" ? <span className="muted">It has no description.</span> : <VisibleText text={tool.description} />}</p>
         {tool.notes.map((finding) => (
           <p key={`${finding.path} ${finding.sentence}`} className="small wrap-any">
-            <b>{finding.severity === "hard" ? "Looks poisoned" : "Look closely"}:</b> <VisibleText text={finding.sentence} /> <span className="mono quiet">{finding.path}</span>
+            <b>{finding.severity === "hard" ? "Looks poisoned" : "Look closely"}:</b> <VisibleText text={finding.sentence} /> <span className="mono muted">{finding.path}</span>
           </p>
         ))}
         {tool.cautions.map((caution) => (
@@ -70,7 +70,7 @@ function OfferedTool({ tool }: { tool: OfferedToolData }): ReactElement {
                   {each.name}
                   {each.required ? "" : "?"}
                 </dt>
-                <dd className="wrap-any small">{each.description ? <VisibleText text={each.description} /> : <span className="mono quiet">{each.schema}</span>}</dd>
+                <dd className="wrap-any small">{each.description ? <VisibleText text={each.description} /> : <span className="mono muted">{each.schema}</span>}</dd>
               </div>
             ))}
           </dl>

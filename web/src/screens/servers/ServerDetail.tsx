@@ -48,7 +48,7 @@ export function ServerDetail({ id }: { id: string }): ReactElement {
       <QueryResult query={servers} placeholder={<Skeleton lines={9} height={36} />}>
         {(answer) =>
           server === undefined ? (
-            <EmptyState icon="servers" title={`There is no server ${id}`} action={<ButtonLink variant="main" to="/servers">All servers</ButtonLink>}>
+            <EmptyState icon="servers" title={`There is no server ${id}`} action={<ButtonLink variant="primary" to="/servers">All servers</ButtonLink>}>
               It may have been removed.
             </EmptyState>
           ) : (
@@ -133,7 +133,7 @@ export function DownNotice({ health }: { health: Health }): ReactElement | null 
       <ErrorMessage error={new Error(`Down: ${health.sentence}`)} />
       {(health.lastLines ?? []).length > 0 && (
         <figure>
-          <figcaption className="small quiet">The last lines it wrote</figcaption>
+          <figcaption className="small muted">The last lines it wrote</figcaption>
           <pre className="code wraps last-lines" tabIndex={0}>
             {(health.lastLines ?? []).join("\n")}
           </pre>

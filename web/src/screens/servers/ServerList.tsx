@@ -22,7 +22,7 @@ export function ServerListScreen(): ReactElement {
       lead="Where tools come from: programs on this machine and addresses elsewhere."
       json={{ path: "/servers" }}
       command={shellCommand("pegboard", "servers", "list")}
-      actions={canOperate && <ButtonLink variant="main" icon="plus" to="/servers" query={{ add: "paste" }}>Add a server</ButtonLink>}
+      actions={canOperate && <ButtonLink variant="primary" icon="plus" to="/servers" query={{ add: "paste" }}>Add a server</ButtonLink>}
     >
       <QueryResult query={servers} placeholder={<Skeleton lines={8} height={44} />}>
         {(response) => {
@@ -75,7 +75,7 @@ function serverColumns(allServers: readonly Server[], callsById: ReadonlyMap<str
             </Link>
             {!server.userMcp && <Tag title="It belongs to this toolset">{server.toolsetId}</Tag>}
           </span>
-          <span className="mono quiet small cut server-place" title={connectionText(server.connection)}>
+          <span className="mono muted small truncate server-place" title={connectionText(server.connection)}>
             {connectionText(server.connection)}
           </span>
         </span>
@@ -102,13 +102,13 @@ function serverColumns(allServers: readonly Server[], callsById: ReadonlyMap<str
       end: true,
       cell: (server) => {
         const calls = callsById.get(server.id);
-        return calls?.p50Ms == null ? <span className="quiet">–</span> : `${formatDuration(calls.p50Ms)} / ${formatDuration(calls.p95Ms ?? calls.p50Ms)}`;
+        return calls?.p50Ms == null ? <span className="muted">–</span> : `${formatDuration(calls.p50Ms)} / ${formatDuration(calls.p95Ms ?? calls.p50Ms)}`;
       },
     },
     { id: "error", head: "Last error", cell: (server) => <LastError server={server} calls={callsById.get(server.id)} /> },
     {
       id: "act",
-      head: <span className="unseen">Actions</span>,
+      head: <span className="visually-hidden">Actions</span>,
       cell: (server) => (
         <span className="server-act">
           {canOperate && server.health.state === "needs_sign_in" && <SignInButton id={server.id} small />}
@@ -128,7 +128,7 @@ function NoServers({ canOperate }: { canOperate: boolean }): ReactElement {
       action={
         canOperate && (
           <>
-            <ButtonLink variant="main" icon="plus" to="/servers" query={{ add: "paste" }}>
+            <ButtonLink variant="primary" icon="plus" to="/servers" query={{ add: "paste" }}>
               Add a server
             </ButtonLink>
             <ButtonLink to="/servers" query={{ add: "client" }}>

@@ -18,7 +18,7 @@ export function ServerReviewPanel({ server, canOperate }: { server: Server; canO
         action={
           canOperate &&
           reviewed === undefined && (
-            <Button variant="main" busy={reviewMutation.isPending} onClick={() => reviewMutation.mutate({ path: serverPath(server.id, "/review"), body: { read: server.mark } })}>
+            <Button variant="primary" busy={reviewMutation.isPending} onClick={() => reviewMutation.mutate({ path: serverPath(server.id, "/review"), body: { read: server.mark } })}>
               Look at it once
             </Button>
           )
@@ -34,7 +34,7 @@ export function ServerReviewPanel({ server, canOperate }: { server: Server; canO
           {canOperate && (
             <div className="row">
               <Button
-                variant="main"
+                variant="primary"
                 busy={releaseMutation.isPending}
                 onClick={() =>
                   releaseMutation.mutate({
@@ -46,7 +46,7 @@ export function ServerReviewPanel({ server, canOperate }: { server: Server; canO
               >
                 Release it
               </Button>
-              <span className="quiet small">It starts, and every tool that it lists waits for approval.</span>
+              <span className="muted small">It starts, and every tool that it lists waits for approval.</span>
             </div>
           )}
         </section>

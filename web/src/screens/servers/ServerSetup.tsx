@@ -18,13 +18,13 @@ export function ServerSetup({ server, version, canOperate }: { server: Server; v
           <h2>{server.connection["url"] === undefined ? "Command" : "Address"}</h2>
           <Code text={connectionText(server.connection)} />
           {typeof server.connection["cwd"] === "string" && (
-            <p className="small quiet wrap-any">
+            <p className="small muted wrap-any">
               in <span className="mono">{server.connection["cwd"]}</span>
             </p>
           )}
           <ValueList title="Environment" values={server.connection["env"]} emptyMessage="Nothing of its own." />
           <ValueList title="Headers" values={server.connection["headers"]} emptyMessage="None." />
-          <p className="small quiet">Secrets are masked: no answer of the gateway has them.</p>
+          <p className="small muted">Secrets are masked: no answer of the gateway has them.</p>
         </section>
         {server.connection["url"] !== undefined && <SignInStatus server={server} canOperate={canOperate} />}
       </div>
@@ -75,7 +75,7 @@ export function ServerSetup({ server, version, canOperate }: { server: Server; v
             </DescriptionItem>
           </dl>
           {origin.kind === "declared" ? (
-            <p className="small quiet">It stands in the file: change or remove it there, and the change is loaded at once.</p>
+            <p className="small muted">It stands in the file: change or remove it there, and the change is loaded at once.</p>
           ) : (
             canOperate && (
               <div>
@@ -105,7 +105,7 @@ function ValueList({ title, values, emptyMessage }: { title: string; values: unk
     <div className="stack tight">
       <h3>{title}</h3>
       {entries.length === 0 ? (
-        <p className="quiet">{emptyMessage}</p>
+        <p className="muted">{emptyMessage}</p>
       ) : (
         <dl className="pairs">
           {entries.map(([name, value]) => (
@@ -130,11 +130,11 @@ function SignInStatus({ server, canOperate }: { server: Server; canOperate: bool
       <p>
         Signed in since <Time at={response.data.since} />.
       </p>
-      {response.data.trouble !== null && <p className="quiet wrap-any">{response.data.trouble}</p>}
+      {response.data.trouble !== null && <p className="muted wrap-any">{response.data.trouble}</p>}
       {canOperate && (
         <div>
           <Button
-            variant="bad"
+            variant="danger"
             busy={mutation.isPending}
             onClick={() => mutation.mutate({ method: "DELETE", path: serverPath(server.id, "/sign-in"), successMessage: `Signed out of ${server.id}` })}
           >

@@ -27,7 +27,7 @@ export function ToolRows({ tools, version, emptyMessage }: { tools: readonly Too
         <SearchField label="Filter tools" value={filterText} onChange={setFilterText} />
       </div>
       {matching.length === 0 ? (
-        <p className="quiet">No tool fits. {formatNumber(tools.length)} are there.</p>
+        <p className="muted">No tool fits. {formatNumber(tools.length)} are there.</p>
       ) : matching.length <= MAX_PLAIN_ROWS ? (
         <ul className="tool-lines" aria-label="Tools">
           {matching.map((tool) => (
@@ -50,16 +50,16 @@ function ToolRow({ tool, version }: { tool: ToolCard; version: number }): ReactE
   const canOperate = useHasScope("operate");
   return (
     <div className="tool-line">
-      <StateMark state={tool.state} label="unseen" />
-      <span className="tool-words">
-        <Link to="/tool" query={{ id: tool.id }} className="mono strong cut">
+      <StateMark state={tool.state} label="screen-reader" />
+      <span className="tool-text">
+        <Link to="/tool" query={{ id: tool.id }} className="mono strong truncate">
           {tool.name}
         </Link>
-        <span className="quiet small cut" title={tool.sentence ?? undefined}>
+        <span className="muted small truncate" title={tool.sentence ?? undefined}>
           {tool.sentence ?? tool.title ?? "open"}
         </span>
       </span>
-      <span className="quiet small nowrap tool-tokens">{formatNumber(tool.tokens)} tokens</span>
+      <span className="muted small nowrap tool-tokens">{formatNumber(tool.tokens)} tokens</span>
       {canOperate && tool.state !== "gone" && (
         <Switch
           hideLabel

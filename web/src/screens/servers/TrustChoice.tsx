@@ -20,13 +20,13 @@ export function TrustChoice({
   const name = useId();
   return (
     <fieldset className="choices" disabled={disabled}>
-      <legend className="unseen">Trust</legend>
+      <legend className="visually-hidden">Trust</legend>
       {TRUST_LEVELS.map((level) => (
         <label key={level.trust} className="choice">
           <input type="radio" name={name} checked={value === level.trust} onChange={() => onChange(level.trust)} />
           <span>
             <strong>{level.name}</strong>
-            <span className="quiet small">{level.description}</span>
+            <span className="muted small">{level.description}</span>
           </span>
         </label>
       ))}

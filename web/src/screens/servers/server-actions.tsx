@@ -48,7 +48,7 @@ export function StartStopButton({ server, version }: { server: Server; version: 
   if (!server.on && !confirmOpen) {
     return (
       <>
-        <Button variant="main" busy={mutation.isPending} onClick={() => mutation.mutate({ path, body: { on: true }, successMessage: `${name} is on` })}>
+        <Button variant="primary" busy={mutation.isPending} onClick={() => mutation.mutate({ path, body: { on: true }, successMessage: `${name} is on` })}>
           Start
         </Button>
         {mutation.error !== null && !mutation.error.isStale && (
@@ -71,7 +71,7 @@ export function StartStopButton({ server, version }: { server: Server; version: 
         actions={
           <>
             <Button onClick={() => setConfirmOpen(false)}>Leave it on</Button>
-            <Button variant="bad" busy={mutation.isPending} onClick={stop}>
+            <Button variant="danger" busy={mutation.isPending} onClick={stop}>
               Stop {name}
             </Button>
           </>
@@ -102,7 +102,7 @@ export function SignInButton({ id, small = false }: { id: string; small?: boolea
   return (
     <>
       <Button
-        variant="main"
+        variant="primary"
         small={small}
         busy={mutation.isPending}
         onClick={() => mutation.mutate({ path: serverPath(id, "/sign-in") }, { onSuccess: ({ url }) => void window.open(url, "_blank", "noopener") })}
@@ -132,7 +132,7 @@ export function RemoveServerButton({ server, version }: { server: Server; versio
   const name = server.serverId ?? server.id;
   return (
     <>
-      <Button variant="bad" onClick={() => setConfirmOpen(true)}>
+      <Button variant="danger" onClick={() => setConfirmOpen(true)}>
         Remove
       </Button>
       <Dialog
@@ -143,7 +143,7 @@ export function RemoveServerButton({ server, version }: { server: Server; versio
           <>
             <Button onClick={() => setConfirmOpen(false)}>Keep it</Button>
             <Button
-              variant="bad"
+              variant="danger"
               busy={mutation.isPending}
               onClick={() =>
                 // A promise, because this button is unmounted with the server.

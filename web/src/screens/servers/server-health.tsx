@@ -24,9 +24,9 @@ export function HealthMark({ state }: { state: HealthState }): ReactElement {
 /** The health, since when, and when it is tried again. */
 export function HealthStatus({ health, review = null }: { health: Health; review?: string | null }): ReactElement {
   return (
-    <span className="standing">
+    <span className="server-health">
       {review === null ? <HealthMark state={health.state} /> : <StateLabel state="wants">Waits for review</StateLabel>}
-      <span className="quiet small">
+      <span className="muted small">
         {health.since !== undefined && <Time at={health.since} elapsed />}
         {health.retryAt != null && (
           <>

@@ -29,7 +29,7 @@ export function AllSettings(): ReactElement {
               <SearchField label="Find a setting" value={filterText} onChange={setFilterText} />
               <ChipGroup name="Where from" options={ORIGINS} selected={origins} onChange={setOrigins} counts={counts} />
             </div>
-            <p className="quiet small" role="status">
+            <p className="muted small" role="status">
               {formatCount(matching.length, "setting")}. The file stays the truth: what is changed here is written into it, and a setting that nobody wrote has its default.
             </p>
             {matching.length === 0 ? (

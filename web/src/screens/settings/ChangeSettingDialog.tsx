@@ -44,11 +44,11 @@ export function ChangeSettingDialog({ setting, type, digest, file, onClose }: { 
         <>
           <Button onClick={onClose}>Leave it</Button>
           {preview === null ? (
-            <Button variant="main" busy={mutation.isPending} onClick={() => save(true, setPreview)}>
+            <Button variant="primary" busy={mutation.isPending} onClick={() => save(true, setPreview)}>
               See what would change
             </Button>
           ) : (
-            <Button variant="main" icon="check" busy={mutation.isPending} disabled={preview.patch === ""} onClick={() => save(false, onClose)}>
+            <Button variant="primary" icon="check" busy={mutation.isPending} disabled={preview.patch === ""} onClick={() => save(false, onClose)}>
               Write it
             </Button>
           )}
@@ -62,7 +62,7 @@ export function ChangeSettingDialog({ setting, type, digest, file, onClose }: { 
           if (preview === null) save(true, setPreview);
         }}
       >
-        <p className="quiet">{setting.description}</p>
+        <p className="muted">{setting.description}</p>
         {type.kind === "truth" ? (
           <Select label="Value" value={text} onChange={change} options={[{ value: "true", label: "yes" }, { value: "false", label: "no" }]} />
         ) : type.kind === "choice" ? (
@@ -78,11 +78,11 @@ export function ChangeSettingDialog({ setting, type, digest, file, onClose }: { 
             <Notice tone="plain">The file says so already.</Notice>
           ) : (
             <>
-              <p className="small quiet wrap-any">So {file} would change. Every other line stays as it is.</p>
+              <p className="small muted wrap-any">So {file} would change. Every other line stays as it is.</p>
               <PatchDiff patch={preview.patch.trimEnd()} />
             </>
           ))}
-        {setting.readAtStart && <p className="small quiet">It is read when the gateway starts: what you write holds after the next start.</p>}
+        {setting.readAtStart && <p className="small muted">It is read when the gateway starts: what you write holds after the next start.</p>}
       </form>
     </Dialog>
   );

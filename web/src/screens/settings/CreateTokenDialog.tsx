@@ -46,7 +46,7 @@ export function CreateTokenDialog({ version, onClose, onCreated }: { version: nu
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button variant="main" type="submit" form="make-token" disabled={!isComplete} busy={mutation.isPending}>
+          <Button variant="primary" type="submit" form="make-token" disabled={!isComplete} busy={mutation.isPending}>
             Make it
           </Button>
         </>
@@ -71,7 +71,7 @@ export function CreateTokenDialog({ version, onClose, onCreated }: { version: nu
         <fieldset className="form-group">
           <legend className="field-label">Who answers at its clients</legend>
           <Checkbox label="A person: interactive, so answers in its clients confirm calls" checked={interactive} onChange={setInteractive} />
-          <p className="quiet small">Leave this off for an agent that runs on its own. Its calls that must be confirmed become tickets.</p>
+          <p className="muted small">Leave this off for an agent that runs on its own. Its calls that must be confirmed become tickets.</p>
         </fieldset>
         <Select label="It ends" value={expiresIn} onChange={setExpiresIn} options={EXPIRY_OPTIONS} />
         {mutation.error && !mutation.error.isStale && <ErrorMessage error={mutation.error} />}

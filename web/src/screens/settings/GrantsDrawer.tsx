@@ -48,13 +48,13 @@ export function GrantsDrawer({ principal, version, onClose }: { principal: Princ
           isAdmin && (
             <>
               {principal.id !== "local" && principal.declaredAt === null && (
-                <Button variant="bad" onClick={() => setDeleteOpen(true)}>
+                <Button variant="danger" onClick={() => setDeleteOpen(true)}>
                   Forget
                 </Button>
               )}
               <span className="grow" />
               <Button onClick={onClose}>Cancel</Button>
-              <Button variant="main" disabled={!changed} busy={mutation.isPending} onClick={save}>
+              <Button variant="primary" disabled={!changed} busy={mutation.isPending} onClick={save}>
                 Save
               </Button>
             </>
@@ -129,7 +129,7 @@ export function GrantsDrawer({ principal, version, onClose }: { principal: Princ
                       .map(({ id, name }) => (
                         <Checkbox
                           key={id}
-                          label={name === id ? id : <>{name} <span className="quiet mono small">{id}</span></>}
+                          label={name === id ? id : <>{name} <span className="muted mono small">{id}</span></>}
                           checked={selected.includes(id)}
                           disabled={!isAdmin}
                           onChange={(on) => setSelected(on ? [...selected, id] : selected.filter((other) => other !== id))}
@@ -138,9 +138,9 @@ export function GrantsDrawer({ principal, version, onClose }: { principal: Princ
                     {selected
                       .filter((id) => response.toolsets.every((each) => each.id !== id))
                       .map((id) => (
-                        <Checkbox key={id} label={<>{id} <span className="quiet">is not on this board</span></>} checked disabled={!isAdmin} onChange={() => setSelected(selected.filter((other) => other !== id))} />
+                        <Checkbox key={id} label={<>{id} <span className="muted">is not on this board</span></>} checked disabled={!isAdmin} onChange={() => setSelected(selected.filter((other) => other !== id))} />
                       ))}
-                    {response.toolsets.length === 0 && <p className="quiet">There is no toolset yet.</p>}
+                    {response.toolsets.length === 0 && <p className="muted">There is no toolset yet.</p>}
                   </div>
                 )}
               </QueryResult>

@@ -46,10 +46,10 @@ export function People(): ReactElement {
                     </Link>
                   ),
                 },
-                { id: "scopes", head: "May", cell: ({ scopes }) => (scopes.length === 0 ? <span className="quiet">nothing</span> : <ScopeTags scopes={scopes} />) },
+                { id: "scopes", head: "May", cell: ({ scopes }) => (scopes.length === 0 ? <span className="muted">nothing</span> : <ScopeTags scopes={scopes} />) },
                 { id: "toolsets", head: "Toolsets", cell: ({ toolsets }) => <GrantedToolsets toolsets={toolsets} /> },
-                { id: "confirms", head: "Confirms calls", cell: (each) => <span className="quiet">{confirmationPlace(each)}</span> },
-                { id: "tokens", head: "Tokens", cell: ({ id, tokens }) => (id === "local" ? <span className="quiet">start-up token</span> : formatCount(tokens, "token")) },
+                { id: "confirms", head: "Confirms calls", cell: (each) => <span className="muted">{confirmationPlace(each)}</span> },
+                { id: "tokens", head: "Tokens", cell: ({ id, tokens }) => (id === "local" ? <span className="muted">start-up token</span> : formatCount(tokens, "token")) },
                 { id: "from", head: "Said by", cell: (each) => <GrantSource principal={each} /> },
               ]}
             />
@@ -85,15 +85,15 @@ const MAX_SHOWN_TOOLSETS = 4;
 
 export function GrantedToolsets({ toolsets }: { toolsets: readonly string[] | null }): ReactElement {
   if (toolsets === null) return <span>every toolset</span>;
-  if (toolsets.length === 0) return <span className="quiet">none at all</span>;
+  if (toolsets.length === 0) return <span className="muted">none at all</span>;
   const hiddenCount = toolsets.length - MAX_SHOWN_TOOLSETS;
   return <span className="wrap-any">{hiddenCount > 0 ? `${toolsets.slice(0, MAX_SHOWN_TOOLSETS).join(", ")} and ${hiddenCount} more` : formatList(toolsets)}</span>;
 }
 
 function GrantSource({ principal }: { principal: Principal }): ReactElement {
   if (principal.declaredAt !== null) return <code className="wrap-any small">{principal.declaredAt}</code>;
-  if (principal.id === "local") return <span className="quiet">this machine</span>;
-  return <span className="quiet">decided here</span>;
+  if (principal.id === "local") return <span className="muted">this machine</span>;
+  return <span className="muted">decided here</span>;
 }
 
 /** Deletes a principal with their tokens and grants. */
@@ -111,7 +111,7 @@ export function DeletePrincipalDialog({ principal, version, onClose, onDone }: {
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button
-            variant="bad"
+            variant="danger"
             busy={mutation.isPending}
             onClick={() =>
               mutation.mutate({ method: "DELETE", path: `/principals/${encodeURIComponent(principal.id)}`, query: { reopen }, successMessage: `${principal.id} is forgotten`, afterSuccess: onDone })

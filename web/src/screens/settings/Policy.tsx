@@ -26,12 +26,12 @@ function ExportPolicy(): ReactElement {
     <section className="sheet stack" aria-label="Export">
       <div className="row apart">
         <h2>Take it out</h2>
-        <a className="button look-main" href={apiUrl("/policy/export/file")} download>
+        <a className="button variant-primary" href={apiUrl("/policy/export/file")} download>
           <Icon name="download" />
           Download the policy
         </a>
       </div>
-      <p className="quiet">Switches, approvals, overrides, grants, servers and toolsets that were decided here. No secret and no token is in it.</p>
+      <p className="muted">Switches, approvals, overrides, grants, servers and toolsets that were decided here. No secret and no token is in it.</p>
       <QueryResult query={exportQuery} placeholder={<Skeleton lines={8} />}>
         {(response) => (
           <>
@@ -82,17 +82,17 @@ function ImportPolicy(): ReactElement {
         <Button icon="upload" onClick={() => fileInput.current?.click()}>
           Choose a file
         </Button>
-        <input ref={fileInput} type="file" accept=".json,application/json" className="unseen" tabIndex={-1} aria-label="Policy file" onChange={(event) => readFile(event.target.files?.[0])} />
+        <input ref={fileInput} type="file" accept=".json,application/json" className="visually-hidden" tabIndex={-1} aria-label="Policy file" onChange={(event) => readFile(event.target.files?.[0])} />
       </div>
-      <p className="quiet">It takes the place of all that was decided here, all of it or nothing. You read the difference first.</p>
+      <p className="muted">It takes the place of all that was decided here, all of it or nothing. You read the difference first.</p>
       <TextArea label="The policy's text" value={text} onChange={changeText} rows={8} mono placeholder={'{ "pegboard_policy": 1, … }'} {...(readError === "" ? {} : { error: readError })} />
       <div className="row">
-        <Button variant={difference === undefined ? "main" : "plain"} disabled={text.trim() === ""} busy={compareMutation.isPending} onClick={compare}>
+        <Button variant={difference === undefined ? "primary" : "default"} disabled={text.trim() === ""} busy={compareMutation.isPending} onClick={compare}>
           What would change
         </Button>
         {isAdmin && difference !== undefined && importMutation.data === undefined && (
           <Button
-            variant="main"
+            variant="primary"
             busy={importMutation.isPending}
             disabled={version === null}
             onClick={() => importMutation.mutate({ path: "/policy/import", body: { text }, version: version ?? null, successMessage: "The policy holds" })}

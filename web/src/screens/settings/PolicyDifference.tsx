@@ -28,7 +28,7 @@ export function PolicyDifference({ difference }: { difference: PolicyDifferenceD
           <ul className="diff-lines">
             {difference.changes.flatMap((each) => [
               ...each.removed.map((item) => <li key={`-${each.kind}${item}`}><del>{each.kind}: {item}</del></li>),
-              ...each.changed.map((item) => <li key={`~${each.kind}${item}`} className="settings-altered">{each.kind}: {item}</li>),
+              ...each.changed.map((item) => <li key={`~${each.kind}${item}`} className="settings-changed">{each.kind}: {item}</li>),
               ...each.added.map((item) => <li key={`+${each.kind}${item}`}><ins>{each.kind}: {item}</ins></li>),
             ])}
           </ul>
@@ -37,7 +37,7 @@ export function PolicyDifference({ difference }: { difference: PolicyDifferenceD
       {difference.newServers.length > 0 && <p>New servers: {difference.newServers.join(", ")}</p>}
       {difference.goneServers.length > 0 && <p>Servers that go: {difference.goneServers.join(", ")}</p>}
       {callers.length === 0 ? (
-        <p className="quiet">No tool opens or locks for anybody.</p>
+        <p className="muted">No tool opens or locks for anybody.</p>
       ) : (
         callers.map((caller) => (
           <div key={caller.principal} className="stack tight">
@@ -48,7 +48,7 @@ export function PolicyDifference({ difference }: { difference: PolicyDifferenceD
               {caller.shifts.map((change) => (
                 <ToolChangeRow key={change.id} change={change} />
               ))}
-              {caller.more > 0 && <li className="quiet">and {formatCount(caller.more, "tool")} more</li>}
+              {caller.more > 0 && <li className="muted">and {formatCount(caller.more, "tool")} more</li>}
             </ul>
           </div>
         ))
@@ -59,14 +59,14 @@ export function PolicyDifference({ difference }: { difference: PolicyDifferenceD
 
 function ToolChangeRow({ change }: { change: ToolChange }): ReactElement {
   return (
-    <li className="setting-shift">
+    <li className="setting-change">
       <Link to="/tool" query={{ id: change.id }} className="mono wrap-any">
         {change.id}
       </Link>
       <span className="row tight">
         <VerdictTag verdict={change.before} /> <span aria-label="becomes">→</span> <VerdictTag verdict={change.after} />
       </span>
-      {change.after.sentence !== undefined && <span className="quiet small wrap-any">{change.after.sentence}</span>}
+      {change.after.sentence !== undefined && <span className="muted small wrap-any">{change.after.sentence}</span>}
     </li>
   );
 }

@@ -14,9 +14,9 @@ export function SettingRow({ setting, response }: { setting: Setting; response: 
   const file = response.places.config.path;
   return (
     <li className="setting">
-      <div className="setting-words">
+      <div className="setting-text">
         <h3 className="mono wrap-any">{setting.key}</h3>
-        <p className="quiet small wrap-any">{setting.description}</p>
+        <p className="muted small wrap-any">{setting.description}</p>
       </div>
       <div className="setting-value">
         <div className="row apart">
@@ -24,7 +24,7 @@ export function SettingRow({ setting, response }: { setting: Setting; response: 
           {isAdmin && setting.takes !== null && response.fileDigest !== null && file !== null && (
             <>
               <Button small onClick={() => setDialogOpen(true)}>
-                Change<span className="unseen"> {setting.key}</span>
+                Change<span className="visually-hidden"> {setting.key}</span>
               </Button>
               {dialogOpen && <ChangeSettingDialog setting={setting} type={setting.takes} digest={response.fileDigest} file={file} onClose={() => setDialogOpen(false)} />}
             </>
@@ -34,7 +34,7 @@ export function SettingRow({ setting, response }: { setting: Setting; response: 
           <OriginTag setting={setting} />
           {setting.readAtStart && <Tag title="Read when the gateway starts">read at start</Tag>}
         </p>
-        <p className="quiet small wrap-any">{setting.why}</p>
+        <p className="muted small wrap-any">{setting.why}</p>
         {setting.variables.length > 0 && (
           <p className="row tight small">
             {setting.variables.map(({ name, set }) => (
@@ -45,7 +45,7 @@ export function SettingRow({ setting, response }: { setting: Setting; response: 
           </p>
         )}
         {setting.origin !== "default" && formatSetting(setting.default) !== formatSetting(setting.value) && setting.default !== null && (
-          <p className="quiet small wrap-any">By default: {formatSetting(setting.default)}</p>
+          <p className="muted small wrap-any">By default: {formatSetting(setting.default)}</p>
         )}
       </div>
     </li>
@@ -63,8 +63,8 @@ function OriginTag({ setting }: { setting: Setting }): ReactElement {
 }
 
 function SettingValue({ value }: { value: unknown }): ReactElement {
-  if (value === null || value === undefined) return <p className="quiet">not set</p>;
-  return <p className="mono wrap-any setting-shown">{formatSetting(value)}</p>;
+  if (value === null || value === undefined) return <p className="muted">not set</p>;
+  return <p className="mono wrap-any setting-current">{formatSetting(value)}</p>;
 }
 
 export function formatSetting(value: unknown): string {

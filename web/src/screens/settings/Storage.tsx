@@ -47,7 +47,7 @@ function StorageHealth({ storage }: { storage: SettingsAnswer["storage"] }): Rea
   return (
     <section className="sheet stack" aria-label="Storage">
       <h2 className="row">
-        Storage <StateMark state={storage.healthy ? "open" : "broken"} label="none" /> <span className="quiet">{storage.healthy ? "healthy" : "does not answer"}</span>
+        Storage <StateMark state={storage.healthy ? "open" : "broken"} label="none" /> <span className="muted">{storage.healthy ? "healthy" : "does not answer"}</span>
       </h2>
       {storage.healthy ? <p>{storage.sentence}</p> : <Notice tone="broken">{storage.sentence}</Notice>}
       <FactList
@@ -89,10 +89,10 @@ function RunningVersions({ response }: { response: SettingsAnswer }): ReactEleme
 }
 
 function PathValue({ path, fallback }: { path: SettingsAnswer["places"]["config"]; fallback: string }): ReactElement {
-  if (path.path === null) return <span className="quiet">{fallback}</span>;
+  if (path.path === null) return <span className="muted">{fallback}</span>;
   return (
     <>
-      <code className="wrap-any">{path.path}</code> <span className="quiet small">{path.origin === "default" ? "by default" : `from the ${path.origin}`}</span>
+      <code className="wrap-any">{path.path}</code> <span className="muted small">{path.origin === "default" ? "by default" : `from the ${path.origin}`}</span>
     </>
   );
 }

@@ -40,13 +40,13 @@ export function Tokens({ created, onCreated }: { created: TokenCreated | null; o
             {response.tokens.length > 0 && (
               <div className="row apart">
                 <ChipGroup name="State" options={TOKEN_STATES} selected={state === "" ? [] : [state]} counts={counts} onChange={(selected) => setState(selected.at(-1) ?? "")} />
-                <Button variant={created === null ? "main" : "plain"} icon="plus" onClick={() => setDialogOpen(true)}>
+                <Button variant={created === null ? "primary" : "default"} icon="plus" onClick={() => setDialogOpen(true)}>
                   Make a token
                 </Button>
               </div>
             )}
             {response.tokens.length === 0 ? (
-              <EmptyState icon="approvals" title="No token was made yet" action={<Button variant="main" icon="plus" onClick={() => setDialogOpen(true)}>Make a token</Button>}>
+              <EmptyState icon="approvals" title="No token was made yet" action={<Button variant="primary" icon="plus" onClick={() => setDialogOpen(true)}>Make a token</Button>}>
                 A token says who calls, what they may do and until when. From the first one that may call on, every client needs one.
               </EmptyState>
             ) : (
@@ -61,7 +61,7 @@ export function Tokens({ created, onCreated }: { created: TokenCreated | null; o
                     cell: (token) => (
                       <span className="stack tight">
                         <span className="settings-name wrap-any">{token.name}</span>
-                        <span className="quiet small mono">{token.prefix}…</span>
+                        <span className="muted small mono">{token.prefix}…</span>
                       </span>
                     ),
                   },
@@ -69,14 +69,14 @@ export function Tokens({ created, onCreated }: { created: TokenCreated | null; o
                   { id: "scopes", head: "May", cell: ({ scopes }) => <ScopeTags scopes={scopes} /> },
                   { id: "state", head: "State", cell: (token) => <TokenState token={token} /> },
                   { id: "used", head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-                  { id: "made", head: "Made", minor: true, cell: ({ madeAt, madeBy }) => <span><Time at={madeAt} /> <span className="quiet">by {madeBy}</span></span> },
+                  { id: "made", head: "Made", minor: true, cell: ({ madeAt, madeBy }) => <span><Time at={madeAt} /> <span className="muted">by {madeBy}</span></span> },
                   {
                     id: "acts",
-                    head: <span className="unseen">Acts</span>,
+                    head: <span className="visually-hidden">Acts</span>,
                     end: true,
                     cell: (token) =>
                       token.state === "revoked" ? null : (
-                        <Button small variant="bad" aria-label={`Revoke ${token.name}`} onClick={() => setRevokeTarget(token)}>
+                        <Button small variant="danger" aria-label={`Revoke ${token.name}`} onClick={() => setRevokeTarget(token)}>
                           Revoke
                         </Button>
                       ),
@@ -108,7 +108,7 @@ function TokenState({ token }: { token: Token }): ReactElement {
       <span>
         <Tag tone={STATE_TONES[token.state] ?? "plain"}>{token.state}</Tag>
       </span>
-      <span className="quiet small">
+      <span className="muted small">
         {token.state === "revoked" ? (
           <>
             <Time at={token.revokedAt} /> by {token.revokedBy}
@@ -137,14 +137,14 @@ function CreatedToken({ created, onDismiss }: { created: TokenCreated; onDismiss
     2,
   );
   return (
-    <section className="sheet stack settings-told" aria-label="The new token">
+    <section className="sheet stack settings-new-token" aria-label="The new token">
       <div className="row apart">
         <h2>The token of {created.made.principal}, told once</h2>
-        <Button variant="main" icon="check" onClick={onDismiss}>
+        <Button variant="primary" icon="check" onClick={onDismiss}>
           I have kept it
         </Button>
       </div>
-      <p className="quiet">Only its hash is kept here: copy it now. When it is lost, revoke it and make another.</p>
+      <p className="muted">Only its hash is kept here: copy it now. When it is lost, revoke it and make another.</p>
       <Code text={created.token} />
       {created.notice !== null && <Notice tone="wants">{created.notice}</Notice>}
       {canCall && firstRun?.endpoint != null && (
@@ -169,7 +169,7 @@ function RevokeTokenDialog({ token, version, onClose }: { token: Token; version:
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button
-            variant="bad"
+            variant="danger"
             busy={mutation.isPending}
             onClick={() => mutation.mutate({ method: "DELETE", path: `/tokens/${encodeURIComponent(token.id)}`, successMessage: `${token.name} is revoked` }, { onSuccess: onClose })}
           >

@@ -33,7 +33,7 @@ export function Ambiguous({ id, error, tools }: { id: string; error: Problem; to
       >
         <p className="wrap-any">{isAmbiguous ? `Which ${id} do you mean?` : error.message}</p>
         {tools.length > 0 && (
-          <ul className="stack tight not-one" aria-label={isAmbiguous ? "Tools of this name" : "Tools that may be meant"}>
+          <ul className="stack tight ambiguous-tools" aria-label={isAmbiguous ? "Tools of this name" : "Tools that may be meant"}>
             {tools.map((tool) => (
               <li key={tool}>
                 <Link to="/tool" query={{ id: tool }} className="wrap-any">

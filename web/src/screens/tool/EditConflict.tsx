@@ -19,10 +19,10 @@ export function EditConflict({ conflicts, onResolve }: { conflicts: readonly Fie
           </p>
           <ul className="stack">
             {conflicts.map((conflict) => (
-              <li key={conflict.field} className="stack tight moved">
+              <li key={conflict.field} className="stack tight edit-conflict-field">
                 <p className="wrap-any">
                   <b>{conflict.label}</b>: {conflict.before} <span aria-hidden="true">→</span>
-                  <span className="unseen"> is now </span> {conflict.after}
+                  <span className="visually-hidden"> is now </span> {conflict.after}
                   {conflict.mine === null ? " (yours says nothing else, so it is taken)" : <>; yours: {conflict.mine}</>}
                 </p>
                 {conflict.mine !== null && (
@@ -39,7 +39,7 @@ export function EditConflict({ conflicts, onResolve }: { conflicts: readonly Fie
           </ul>
           <div className="row">
             <Button
-              variant="main"
+              variant="primary"
               disabled={unresolved.length > 0}
               onClick={() => onResolve(new Set(conflicts.filter((conflict) => choices.get(key(conflict)) === "mine").map((conflict) => conflict.field)))}
             >

@@ -20,7 +20,7 @@ export function ToolHistory({ id, view }: { id: string; view: Query }): ReactEle
                 <li key={spec.what} className="row">
                   <Tag tone={spec.what === "approved" ? "open" : "plain"}>{spec.what}</Tag>
                   <code title={spec.fingerprint}>{spec.fingerprint.slice(0, 12)}</code>
-                  <span className="quiet small">
+                  <span className="muted small">
                     {spec.by !== null && (spec.firstSight ? "at first sight" : `by ${spec.by}`)} {spec.at !== null && <Time at={spec.at} />}
                   </span>
                 </li>
@@ -45,7 +45,7 @@ export function ToolHistory({ id, view }: { id: string; view: Query }): ReactEle
 }
 
 function DecisionList({ rows }: { rows: readonly ActivityRecord[] }): ReactElement {
-  if (rows.length === 0) return <p className="quiet">Nobody decided anything about it yet.</p>;
+  if (rows.length === 0) return <p className="muted">Nobody decided anything about it yet.</p>;
   return (
     <ul className="decisions">
       {rows.map((row) => (

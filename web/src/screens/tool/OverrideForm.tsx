@@ -140,7 +140,7 @@ function OverrideForm({
                     <Field label={`Words for ${name}`} hideLabel value={argumentEdit(name).description} onChange={(description) => setArgument(name, { description })} placeholder={inherited.arguments[name] || "other words for a model"} />
                   )}
                   {fixed !== undefined && !isOwnOverride(fixed, tool.id) && (
-                    <p className="quiet small argument-source wrap-any">
+                    <p className="muted small argument-source wrap-any">
                       {fixed.field.endsWith(".pin") ? "Pinned" : "Hidden"} by {shortOrigin(fixed)} for <code>{fixed.target}</code>; what you choose here lies over it.
                     </p>
                   )}
@@ -154,18 +154,18 @@ function OverrideForm({
       {pinsToWrite.again.length > 0 && (
         <Notice tone="wants">Write the pinned value of {formatList(pinsToWrite.again)} again: it is never shown, and an edit of an argument says all of it.</Notice>
       )}
-      {hasNoChanges(changes) && isComplete && <p className="quiet">Change something, and what a model would see appears here before anything is saved.</p>}
+      {hasNoChanges(changes) && isComplete && <p className="muted">Change something, and what a model would see appears here before anything is saved.</p>}
       {preview.error !== null && <ErrorMessage error={preview.error} />}
       {preview.preview !== null && <PreviewResult preview={preview.preview} />}
       <div className="row">
-        <Button variant="main" type="submit" disabled={!canSave}>
+        <Button variant="primary" type="submit" disabled={!canSave}>
           Save…
         </Button>
         <Button onClick={() => onDraft(null)} disabled={savedDraft === null || !hasUnsavedChanges(savedDraft, tool.id, names)}>
           Start over
         </Button>
-        {!canOperate && <span className="quiet small">Your token may look, not change.</span>}
-        {canOperate && conflicts.length > 0 && <span className="quiet small">Choose above first.</span>}
+        {!canOperate && <span className="muted small">Your token may look, not change.</span>}
+        {canOperate && conflicts.length > 0 && <span className="muted small">Choose above first.</span>}
       </div>
       {saveOpen && preview.preview !== null && (
         <SaveOverrideDialog
@@ -244,7 +244,7 @@ function RendererFields({
                   <dd className="wrap-any">
                     {schema.description}
                     {schema.default !== undefined && (
-                      <span className="quiet">
+                      <span className="muted">
                         {" "}
                         Usually <code>{typeof schema.default === "string" ? schema.default : JSON.stringify(schema.default)}</code>.
                       </span>
@@ -332,7 +332,7 @@ function PreviewResult({ preview }: { preview: OverridePreview }): ReactElement 
       ))}
       {preview.tools.flatMap((tool) => tool.difference.map((section) => <SectionDiff key={`${tool.id} ${section.section}`} section={section} />))}
       {preview.problems.length === 0 && preview.tools.every((tool) => tool.difference.length === 0) && (
-        <p className="quiet">Models see the same words as before.</p>
+        <p className="muted">Models see the same words as before.</p>
       )}
     </section>
   );

@@ -56,13 +56,13 @@ export function SaveOverrideDialog({
       wide
       actions={
         hasConflicts ? (
-          <Button variant="main" onClick={onClose}>
+          <Button variant="primary" onClick={onClose}>
             Look at what changed
           </Button>
         ) : (
           <>
             <Button onClick={onClose}>Not yet</Button>
-            <Button variant="main" busy={mutation.isPending} onClick={() => mutation.mutate()}>
+            <Button variant="primary" busy={mutation.isPending} onClick={() => mutation.mutate()}>
               Save
             </Button>
           </>

@@ -21,7 +21,7 @@ export function ToolDefinition({ tool, definition }: { tool: ToolCard; definitio
   const view = hasNoOverrides ? "offered" : requestedView;
   const spec = view === "offered" ? definition.asOffered : definition.asOverridden;
   return (
-    <section className="sheet stack tool-face" aria-label="As a model sees it">
+    <section className="sheet stack tool-definition" aria-label="As a model sees it">
       <div className="segments" role="group" aria-label="Which face of the tool">
         {VIEWS.map(([id, label]) => (
           <button
@@ -38,7 +38,7 @@ export function ToolDefinition({ tool, definition }: { tool: ToolCard; definitio
         ))}
       </div>
       {view === "difference" ? <DefinitionDiff definition={definition} /> : <DefinitionText tool={tool} spec={spec} />}
-      <p className="quiet small">
+      <p className="muted small">
         {formatCount(spec.tokens, "token")} when it is shown whole
         {definition.asOffered.tokens !== definition.asOverridden.tokens &&
           ` (${formatCount(definition.asOffered.tokens, "token")} as offered, ${formatCount(definition.asOverridden.tokens, "token")} as overridden)`}
@@ -67,12 +67,12 @@ function DefinitionText({ tool, spec }: { tool: ToolCard; spec: ToolSpec }): Rea
           <code className="wrap-any">{tool.id}</code>
         </Fact>
         <Fact name="Name for clients">
-          {tool.wireName === null ? <span className="quiet">none, while it is absent</span> : <code className="wrap-any">{tool.wireName}</code>}
+          {tool.wireName === null ? <span className="muted">none, while it is absent</span> : <code className="wrap-any">{tool.wireName}</code>}
         </Fact>
         {spec.title !== null && <Fact name="Title">{spec.title}</Fact>}
         <Fact name="Claimed">
           {claims.length === 0 ? (
-            <span className="quiet">nothing</span>
+            <span className="muted">nothing</span>
           ) : (
             <span className="row tight">
               {claims.map((hint) => (
@@ -86,7 +86,7 @@ function DefinitionText({ tool, spec }: { tool: ToolCard; spec: ToolSpec }): Rea
       </dl>
       <div>
         <h2>Description</h2>
-        <p className="prewrap wrap-any">{spec.description === "" ? <span className="quiet">none</span> : spec.description}</p>
+        <p className="prewrap wrap-any">{spec.description === "" ? <span className="muted">none</span> : spec.description}</p>
       </div>
       <Parameters schema={spec.inputSchema} />
       <SchemaDetails name="Input schema" value={spec.inputSchema} />
@@ -111,7 +111,7 @@ function Parameters({ schema }: { schema: Schema }): ReactElement {
     <div>
       <h2>Arguments</h2>
       {properties.length === 0 ? (
-        <p className="quiet">none</p>
+        <p className="muted">none</p>
       ) : (
         <ul className="arguments">
           {properties.map(([name, property]) => {
@@ -120,10 +120,10 @@ function Parameters({ schema }: { schema: Schema }): ReactElement {
               <li key={name}>
                 <div className="row tight">
                   <code className="wrap-any">{name}</code>
-                  <span className="quiet small mono">{typeName(parameter)}</span>
+                  <span className="muted small mono">{typeName(parameter)}</span>
                   {required.includes(name) && <Tag>required</Tag>}
                 </div>
-                {typeof parameter["description"] === "string" && <p className="quiet small wrap-any">{parameter["description"]}</p>}
+                {typeof parameter["description"] === "string" && <p className="muted small wrap-any">{parameter["description"]}</p>}
               </li>
             );
           })}

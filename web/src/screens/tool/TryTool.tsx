@@ -106,10 +106,10 @@ export function TryTool({
           <SchemaForm schema={schema} value={values} onChange={setValues} fixed={fixedValues} errors={errors} />
         )}
         <div className="row">
-          <Button variant="main" type="submit" icon="right" busy={mutation.isPending}>
+          <Button variant="primary" type="submit" icon="right" busy={mutation.isPending}>
             Call it
           </Button>
-          <span className="quiet small">
+          <span className="muted small">
             as {caller}
             {caller === LOCAL_PRINCIPAL && ", this gateway's own operator"}
           </span>
@@ -125,7 +125,7 @@ export function TryTool({
           actions={
             <>
               <Button onClick={() => setConfirmOpen(false)}>Do not call it</Button>
-              <Button variant="bad" onClick={run}>
+              <Button variant="danger" onClick={run}>
                 Call it
               </Button>
             </>
@@ -136,7 +136,7 @@ export function TryTool({
               Its provider says that it can destroy something, and this is a real call with these arguments:
             </p>
             <Code text={JSON.stringify(args, null, 2)} copyable={false} />
-            {fixedValues.length > 0 && <p className="quiet small">What is pinned goes with them: {fixedValues.map((each) => each.name).join(", ")}.</p>}
+            {fixedValues.length > 0 && <p className="muted small">What is pinned goes with them: {fixedValues.map((each) => each.name).join(", ")}.</p>}
           </div>
         </Dialog>
       )}
@@ -162,7 +162,7 @@ function TrialResult({ trial }: { trial: TrialResponse }): ReactElement {
             {trial.ended.replaceAll("_", " ")}
           </Tag>
         </span>
-        <ButtonLink small variant="bare" icon="activity" to="/activity" query={{ call: trial.callId }}>
+        <ButtonLink small variant="ghost" icon="activity" to="/activity" query={{ call: trial.callId }}>
           In the activity
         </ButtonLink>
       </div>
@@ -179,7 +179,7 @@ function TrialResult({ trial }: { trial: TrialResponse }): ReactElement {
 function TokenLabel({ name, tokens }: { name: string; tokens: number }): ReactElement {
   return (
     <>
-      {name} <span className="quiet small">{formatNumber(tokens)} tokens</span>
+      {name} <span className="muted small">{formatNumber(tokens)} tokens</span>
     </>
   );
 }

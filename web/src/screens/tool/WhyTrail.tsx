@@ -17,13 +17,13 @@ export function WhyTrail({ id, view }: { id: string; view: Query }): ReactElemen
         <div className="stack">
           <ol className="trail" aria-label="Rules, in the order in which they are asked">
             {why.steps.map((step) => (
-              <li key={step.asked} className={step.lets ? "is-silent" : "is-locking"}>
+              <li key={step.asked} className={step.lets ? "is-passed" : "is-blocking"}>
                 <span className="trail-mark" aria-hidden="true">
                   <Icon name={step.lets ? "check" : "close"} size={14} />
                 </span>
                 <div className="grow">
-                  <span className="trail-asked">{step.asked}</span>{" "}
-                  <span className={step.lets ? "quiet wrap-any" : "wrap-any"}>{step.said}</span>
+                  <span className="trail-question">{step.asked}</span>{" "}
+                  <span className={step.lets ? "muted wrap-any" : "wrap-any"}>{step.said}</span>
                   {step.asked === CONFIRMATION_STEP && <RevokeButtons tool={id} />}
                 </div>
               </li>
@@ -39,7 +39,7 @@ export function WhyTrail({ id, view }: { id: string; view: Query }): ReactElemen
           {why.naming.length > 0 && (
             <section>
               <h2>Its name</h2>
-              <ul className="dotted quiet">
+              <ul className="dotted muted">
                 {why.naming.map((each) => (
                   <li key={each}>{each}</li>
                 ))}
@@ -63,7 +63,7 @@ function OverrideList({ overrides }: { overrides: readonly OverrideEntry[] }): R
             <dt className="mono">{entry.field}</dt>
             <dd>
               <code className="wrap-any">{typeof entry.value === "string" ? entry.value : JSON.stringify(entry.value)}</code>{" "}
-              <span className="quiet small">
+              <span className="muted small">
                 said by {originText(entry)} for <code>{entry.target}</code>
                 {entry.effect !== null && `: ${entry.effect}`}
               </span>

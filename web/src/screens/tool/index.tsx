@@ -103,7 +103,7 @@ function ToolVerdict({ card: { peg: tool, presentation, others, policyVersion } 
     <div className="tool-verdict">
       <div className="row">
         <StateMark state={tool.state} />
-        {tool.status !== null && <code className="quiet">{tool.status}</code>}
+        {tool.status !== null && <code className="muted">{tool.status}</code>}
         {canOperate && tool.verdict !== "gone" && (
           <Switch
             label={isLockedDespiteSwitch(tool) ? lockReason(tool) : tool.switchOn ? "Switched on" : "Switched off"}
@@ -117,12 +117,12 @@ function ToolVerdict({ card: { peg: tool, presentation, others, policyVersion } 
       {tool.unlisted && presentation !== null && <p className="wrap-any">{presentation.ofTool}</p>}
       <OtherCallers tool={tool.id} callers={others} />
       {tool.more.map((each) => (
-        <p key={each} className="quiet small wrap-any">
+        <p key={each} className="muted small wrap-any">
           {each}
         </p>
       ))}
       <div className="row">
-        {tool.remedy !== null && <span className="quiet wrap-any">{tool.remedy}</span>}
+        {tool.remedy !== null && <span className="muted wrap-any">{tool.remedy}</span>}
         <SuggestedActionButton subject={tool} version={policyVersion} onWiden={clearNarrowing} />
       </div>
       <ConsentLines tool={tool.id} />
@@ -172,9 +172,9 @@ function ToolPicker(): ReactElement {
               <VirtualList name="Tools" rows={matches} rowKey={(tool) => tool.id} height={() => ROW_HEIGHT_PX} boxHeight={`min(70vh, ${matches.length * ROW_HEIGHT_PX + 2}px)`}>
                 {(tool) => (
                   <Link to="/tool" query={{ id: tool.id }} className="tool-line">
-                    <StateMark state={tool.state} label="unseen" />
-                    <b className="mono cut">{tool.name}</b>
-                    <span className="quiet mono small cut">{tool.id}</span>
+                    <StateMark state={tool.state} label="screen-reader" />
+                    <b className="mono truncate">{tool.name}</b>
+                    <span className="muted mono small truncate">{tool.id}</span>
                   </Link>
                 )}
               </VirtualList>

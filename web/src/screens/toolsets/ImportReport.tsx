@@ -29,7 +29,7 @@ export function ImportReport({ report, busy, onDescribe }: { report: ToolsetImpo
       ))}
       <div>
         <h3>Differences to what is there</h3>
-        {changes.lines.length === 0 ? <p className="quiet">None.</p> : <pre className="code wraps report-lines" tabIndex={0}>{changes.lines.join("\n")}</pre>}
+        {changes.lines.length === 0 ? <p className="muted">None.</p> : <pre className="code wraps report-lines" tabIndex={0}>{changes.lines.join("\n")}</pre>}
       </div>
       <div className="thirds">
         <ChangedItems title="Tools" items={changes.tools} />
@@ -80,7 +80,7 @@ function ChangedItems({ title, items }: { title: string; items: readonly Changed
           <li key={item.id} className={`how-${item.how}`}>
             <Tag tone={item.how === "added" ? "open" : item.how === "removed" ? "broken" : "wants"}>{item.how}</Tag>{" "}
             {item.how === "removed" ? <del className="mono wrap-any">{item.id}</del> : <span className="mono wrap-any">{item.id}</span>}
-            {item.settings !== undefined && item.settings.length > 0 && <span className="quiet small wrap-any"> {item.settings.join(", ")}</span>}
+            {item.settings !== undefined && item.settings.length > 0 && <span className="muted small wrap-any"> {item.settings.join(", ")}</span>}
           </li>
         ))}
       </ul>

@@ -106,7 +106,7 @@ export function ImportToolset(): ReactElement {
                   )}
                   <div className="row">
                     <Button
-                      variant="main"
+                      variant="primary"
                       icon="upload"
                       busy={busy === "bring"}
                       disabled={busy !== null || !report.changes.any || (report.downgrade !== null && !downgradeAllowed)}
@@ -114,7 +114,7 @@ export function ImportToolset(): ReactElement {
                     >
                       Import {report.id}
                     </Button>
-                    <span className="quiet small">{report.changes.any ? "Nothing is installed until you do." : "It is on the board exactly so: there is nothing to import."}</span>
+                    <span className="muted small">{report.changes.any ? "Nothing is installed until you do." : "It is on the board exactly so: there is nothing to import."}</span>
                   </div>
                 </>
               )}
@@ -154,7 +154,7 @@ function SourcePicker({ busy, onChoose }: { busy: boolean; onChoose: (source: Im
         <input
           ref={fileInput}
           type="file"
-          className="unseen"
+          className="visually-hidden"
           tabIndex={-1}
           aria-label="A ZIP or a toolset.yaml"
           accept=".zip,.yaml,.yml,application/zip,application/yaml"

@@ -54,7 +54,7 @@ function ChoiceEditor({ toolset, current }: { toolset: Toolset; current: ToolCho
     );
   const commandOptions = [...lists.includes.flatMap((each) => ["--include", each]), ...lists.excludes.flatMap((each) => ["--exclude", each])];
   return (
-    <div className="choosing">
+    <div className="tool-choice">
       <div className="stack">
         <EntryList name="Include" tone="open" texts={lists.includes} entries={shown.includes} canOperate={canOperate} onChange={(includes) => edit({ includes })} hint="read_*" />
         <EntryList name="Exclude" tone="broken" texts={lists.excludes} entries={shown.excludes} canOperate={canOperate} onChange={(excludes) => edit({ excludes })} hint="delete_*" />
@@ -69,7 +69,7 @@ function ChoiceEditor({ toolset, current }: { toolset: Toolset; current: ToolCho
         {mutation.error !== null && !mutation.error.isStale && <ErrorMessage error={mutation.error} />}
         {canOperate ? (
           <div className="row">
-            <Button variant="main" disabled={!isSaveable} busy={mutation.isPending} onClick={save}>
+            <Button variant="primary" disabled={!isSaveable} busy={mutation.isPending} onClick={save}>
               Save
             </Button>
             <Button disabled={draft === null} onClick={() => setDraft(null)}>
@@ -77,7 +77,7 @@ function ChoiceEditor({ toolset, current }: { toolset: Toolset; current: ToolCho
             </Button>
           </div>
         ) : (
-          <p className="quiet small">Your token may look, not change.</p>
+          <p className="muted small">Your token may look, not change.</p>
         )}
         {draft !== null && <Code text={shellCommand("pegboard", "toolset", "choice", toolset.id, ...(commandOptions.length === 0 ? ["--nothing"] : commandOptions))} />}
       </div>
@@ -148,7 +148,7 @@ function EntryList({
         {name} <Tag tone={tone}>{formatNumber(texts.length)}</Tag>
       </h2>
       {texts.length === 0 && (
-        <p className="quiet small">{name === "Include" ? "Nothing by name: all is in that nothing takes out." : "Nothing is taken out here."}</p>
+        <p className="muted small">{name === "Include" ? "Nothing by name: all is in that nothing takes out." : "Nothing is taken out here."}</p>
       )}
       {texts.length > 0 && (
         <ul className="choice-entries">
@@ -159,7 +159,7 @@ function EntryList({
               <li key={text}>
                 <span className="stack-tight">
                   <code className="wrap-any">{entry?.target ?? text}</code>
-                  <span className="quiet small">{entry === undefined ? "…" : entryStatus(entry)}</span>
+                  <span className="muted small">{entry === undefined ? "…" : entryStatus(entry)}</span>
                 </span>
                 {canOperate && (
                   <IconButton name={`Take ${entry?.target ?? text} off the list ${name}`} icon="close" onClick={() => onChange(texts.filter((each) => each !== text))} />
@@ -197,7 +197,7 @@ function InheritedEntries({ entries }: { entries: readonly ChoiceEntry[] }): Rea
           <li key={`${entry.whose} ${entry.target}`}>
             <span className="stack-tight">
               <code className="wrap-any">{entry.target}</code>
-              <span className="quiet small">{`${entry.includes ? "included" : "excluded"} by ${entrySource(entry)}; ${entryStatus(entry)}`}</span>
+              <span className="muted small">{`${entry.includes ? "included" : "excluded"} by ${entrySource(entry)}; ${entryStatus(entry)}`}</span>
             </span>
           </li>
         ))}
@@ -221,7 +221,7 @@ function ToolPreview({ choice }: { choice: ToolChoiceResponse }): ReactElement {
         {counts.removed > 0 && <Tag tone="broken">{formatNumber(counts.removed)} removed</Tag>}
       </h2>
       {tools.length === 0 ? (
-        <p className="quiet">None of its servers has listed a tool.</p>
+        <p className="muted">None of its servers has listed a tool.</p>
       ) : tools.length <= MAX_PLAIN_ROWS ? (
         <ul className="tool-lines" aria-label="Live set">
           {tools.map((tool) => (
@@ -235,7 +235,7 @@ function ToolPreview({ choice }: { choice: ToolChoiceResponse }): ReactElement {
           {(tool) => <ChoiceToolRow tool={tool} />}
         </VirtualList>
       )}
-      {choice.more > 0 && <p className="quiet">And {formatNumber(choice.more)} more.</p>}
+      {choice.more > 0 && <p className="muted">And {formatNumber(choice.more)} more.</p>}
     </section>
   );
 }
@@ -244,21 +244,21 @@ const CHANGE_LABELS: Readonly<Record<ChoiceTool["change"], string>> = { added: "
 
 function ChoiceToolRow({ tool }: { tool: ChoiceTool }): ReactElement {
   const name = (
-    <Link to="/tool" query={{ id: tool.id }} className="mono strong cut">
+    <Link to="/tool" query={{ id: tool.id }} className="mono strong truncate">
       {tool.name}
     </Link>
   );
   const why = tool.verdict.verdict === "open" ? `${tool.id} is open${tool.by === null ? "" : ` by ${tool.by}`}.` : (tool.verdict.sentence ?? "");
   return (
     <div className={`tool-line choice-${tool.change}`}>
-      <StateMark state={tool.state} label="unseen" />
-      <span className="tool-words">
+      <StateMark state={tool.state} label="screen-reader" />
+      <span className="tool-text">
         {tool.change === "added" ? <ins>{name}</ins> : tool.change === "removed" ? <del>{name}</del> : name}
-        <span className="quiet small cut" title={why}>
+        <span className="muted small truncate" title={why}>
           {why}
         </span>
       </span>
-      <span className="small nowrap choice-word">{CHANGE_LABELS[tool.change]}</span>
+      <span className="small nowrap choice-label">{CHANGE_LABELS[tool.change]}</span>
     </div>
   );
 }

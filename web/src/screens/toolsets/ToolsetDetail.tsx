@@ -42,7 +42,7 @@ export function ToolsetDetail({ id }: { id: string }): ReactElement {
       <QueryResult query={toolsets} placeholder={<Skeleton lines={9} height={36} />}>
         {() =>
           toolset === undefined ? (
-            <EmptyState icon="toolsets" title={`There is no toolset ${id}`} action={<ButtonLink variant="main" to="/toolsets">All toolsets</ButtonLink>}>
+            <EmptyState icon="toolsets" title={`There is no toolset ${id}`} action={<ButtonLink variant="primary" to="/toolsets">All toolsets</ButtonLink>}>
               It may have been removed.
             </EmptyState>
           ) : (
@@ -74,7 +74,7 @@ function ToolsetTabs({ toolset, canOperate }: { toolset: Toolset; canOperate: bo
           tone="wants"
           action={
             canOperate && (
-              <ButtonLink small variant="main" to="/toolsets" query={{ id: toolset.id, tab: "brings" }}>
+              <ButtonLink small variant="primary" to="/toolsets" query={{ id: toolset.id, tab: "brings" }}>
                 Set {unsetSecrets.length === 1 ? "it" : "them"}
               </ButtonLink>
             )
@@ -124,16 +124,16 @@ function ToolsetTabs({ toolset, canOperate }: { toolset: Toolset; canOperate: bo
 }
 
 function ToolsetServers({ servers }: { servers: readonly Server[] }): ReactElement {
-  if (servers.length === 0) return <p className="quiet">It brings no MCP servers.</p>;
+  if (servers.length === 0) return <p className="muted">It brings no MCP servers.</p>;
   return (
     <ul className="tool-lines" aria-label="Servers">
       {servers.map((server) => (
         <li key={server.id} className="tool-line toolset-server">
-          <span className="tool-words">
-            <Link to="/servers" query={{ id: server.id }} className="strong cut">
+          <span className="tool-text">
+            <Link to="/servers" query={{ id: server.id }} className="strong truncate">
               {server.serverId}
             </Link>
-            <span className="mono quiet small cut">{connectionText(server.connection)}</span>
+            <span className="mono muted small truncate">{connectionText(server.connection)}</span>
           </span>
           <Tag>{transportName(server.connection)}</Tag>
           <HealthStatus health={server.health} review={server.review} />
@@ -182,7 +182,7 @@ function ToolsetContents({ toolset, canOperate }: { toolset: Toolset; canOperate
         <section className="sheet stack">
           <h2>Secrets it asks for</h2>
           {toolset.secrets.length === 0 ? (
-            <p className="quiet">None.</p>
+            <p className="muted">None.</p>
           ) : (
             toolset.secrets.map((secret) => <SecretForm key={secret.name} toolset={toolset.id} name={secret.name} isSet={secret.set} canOperate={canOperate} />)
           )}
@@ -190,7 +190,7 @@ function ToolsetContents({ toolset, canOperate }: { toolset: Toolset; canOperate
         <section className="sheet stack">
           <h2>Python requirements</h2>
           {toolset.requirements.length === 0 ? (
-            <p className="quiet">None.</p>
+            <p className="muted">None.</p>
           ) : (
             <ul className="mono small">
               {toolset.requirements.map((each) => (
@@ -227,7 +227,7 @@ function WorkerStatus({ toolset }: { toolset: Toolset }): ReactElement {
         {(server) => (
           <div className="row">
             <HealthStatus health={server.health} review={server.review} />
-            <span className="quiet wrap-any">{server.health.sentence}</span>
+            <span className="muted wrap-any">{server.health.sentence}</span>
           </div>
         )}
       </QueryResult>

@@ -33,7 +33,7 @@ export function ToolsetList(): ReactElement {
       lead="Tools, servers and containers that come, are switched and go together."
       json={{ path: "/toolsets" }}
       command={shellCommand("pegboard", "toolset", "list")}
-      actions={canImport && <ButtonLink variant="main" icon="upload" to="/toolsets" query={{ import: "1" }}>Import</ButtonLink>}
+      actions={canImport && <ButtonLink variant="primary" icon="upload" to="/toolsets" query={{ import: "1" }}>Import</ButtonLink>}
     >
       <div className="drop-page" onDragOver={(event) => event.preventDefault()} onDrop={handleDrop}>
         <QueryResult query={toolsets} placeholder={<Skeleton lines={6} height={44} />}>
@@ -88,7 +88,7 @@ function toolsetColumns(counts: ReadonlyMap<string, ToolCounts>, version: number
             {!toolset.enabled && <Tag tone="locked">Disabled</Tag>}
             {toolset.linked !== null && <Tag title={toolset.linked}>linked</Tag>}
           </span>
-          <span className="quiet small toolset-words">{toolset.description || toolset.id}</span>
+          <span className="muted small toolset-description">{toolset.description || toolset.id}</span>
         </span>
       ),
     },
@@ -98,7 +98,7 @@ function toolsetColumns(counts: ReadonlyMap<string, ToolCounts>, version: number
       end: true,
       cell: ({ id }) => {
         const toolCounts = counts.get(id);
-        return toolCounts === undefined ? <span className="quiet">–</span> : `${formatNumber(toolCounts.open)} / ${formatNumber(totalTools(toolCounts))}`;
+        return toolCounts === undefined ? <span className="muted">–</span> : `${formatNumber(toolCounts.open)} / ${formatNumber(totalTools(toolCounts))}`;
       },
     },
     {
@@ -107,7 +107,7 @@ function toolsetColumns(counts: ReadonlyMap<string, ToolCounts>, version: number
       end: true,
       cell: ({ id }) => {
         const pending = counts.get(id)?.wants ?? 0;
-        return pending === 0 ? <span className="quiet">–</span> : <Tag tone="wants">{formatNumber(pending)}</Tag>;
+        return pending === 0 ? <span className="muted">–</span> : <Tag tone="wants">{formatNumber(pending)}</Tag>;
       },
     },
     { id: "servers", head: "Servers", end: true, cell: ({ servers }) => formatNumber(servers.length) },
@@ -129,7 +129,7 @@ function NoToolsets({ canImport, serverToolsets }: { canImport: boolean; serverT
       action={
         <>
           {canImport && (
-            <ButtonLink variant="main" icon="upload" to="/toolsets" query={{ import: "1" }}>
+            <ButtonLink variant="primary" icon="upload" to="/toolsets" query={{ import: "1" }}>
               Import a toolset
             </ButtonLink>
           )}

@@ -53,7 +53,7 @@ export function ToolsetSwitch({
           confirmOpen && (
             <>
               <Button onClick={() => setConfirmOpen(false)}>Leave it on</Button>
-              <Button variant="bad" busy={mutation.isPending} onClick={() => setEnabled(false)}>
+              <Button variant="danger" busy={mutation.isPending} onClick={() => setEnabled(false)}>
                 Switch off
               </Button>
             </>
@@ -98,9 +98,9 @@ function ExportDialog({ toolset, onClose }: { toolset: Toolset; onClose: () => v
       title={`Export ${toolset.name}`}
       actions={
         response.data !== undefined && (
-          <a className="button look-main" href={apiUrl(toolsetPath(toolset.id, "/export"))} download={response.data.name} onClick={onClose}>
+          <a className="button variant-primary" href={apiUrl(toolsetPath(toolset.id, "/export"))} download={response.data.name} onClick={onClose}>
             <Icon name="download" />
-            <span className="cut">Download {response.data.name}</span>
+            <span className="truncate">Download {response.data.name}</span>
           </a>
         )
       }
@@ -142,7 +142,7 @@ export function RemoveToolsetButton({ toolset, version }: { toolset: Toolset; ve
   const mutation = useApiMutation({ silent: true, guard });
   return (
     <>
-      <Button variant="bad" onClick={() => setConfirmOpen(true)}>
+      <Button variant="danger" onClick={() => setConfirmOpen(true)}>
         Remove
       </Button>
       <Dialog
@@ -153,7 +153,7 @@ export function RemoveToolsetButton({ toolset, version }: { toolset: Toolset; ve
           <>
             <Button onClick={() => setConfirmOpen(false)}>Keep it</Button>
             <Button
-              variant="bad"
+              variant="danger"
               busy={mutation.isPending}
               onClick={() =>
                 // A promise, because this button is unmounted with the toolset.
@@ -203,7 +203,7 @@ export function SecretForm({ toolset, name, isSet, canOperate }: { toolset: stri
             Set
           </Button>
           {isSet && (
-            <Button small variant="bad" onClick={() => mutation.mutate({ method: "DELETE", path, successMessage: `${name} is forgotten` })}>
+            <Button small variant="danger" onClick={() => mutation.mutate({ method: "DELETE", path, successMessage: `${name} is forgotten` })}>
               Forget
             </Button>
           )}
