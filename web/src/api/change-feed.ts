@@ -1,28 +1,10 @@
 /** Refetches data when the gateway reports a change. An event names only its topic; the data is fetched by the queries. */
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useEffect, useRef } from "react";
 import { queryClient, invalidate } from "./queries";
 import { API } from "./client";
-import { subscribeToEvents, type FeedEvent, type ConnectionStatus } from "./event-stream";
+import { setStatus } from "./connection-status";
+import { subscribeToEvents, type FeedEvent } from "./event-stream";
 import { SESSION_QUERY_KEY } from "./session";
-
-let status: ConnectionStatus = "opening";
-const listeners = new Set<() => void>();
-
-function setStatus(next: ConnectionStatus): void {
-  if (status === next) return;
-  status = next;
-  for (const listener of listeners) listener();
-}
-
-export function useConnectionStatus(): ConnectionStatus {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => status,
-  );
-}
 
 /** Subscribes while signed in. After a lost connection everything is refetched. */
 export function useChangeFeed(signedIn: boolean): void {

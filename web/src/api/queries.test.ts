@@ -2,7 +2,7 @@ import { QueryObserver } from "@tanstack/react-query";
 import { expect, test, vi } from "vitest";
 import { queryClient, invalidate } from "./queries";
 
-test("a bell breaks no question off, and it is asked again when it is answered", async () => {
+test("a change does not cancel a running fetch, and refetches after it", async () => {
   let path = 0;
   let respond: (value: number) => void = () => undefined;
   const observer = new QueryObserver<number>(queryClient, {

@@ -96,11 +96,11 @@ export function useAllPages<T extends Page>(
   topics: readonly Topic[],
   path: string,
   query: Query,
-  mergePages: (before: T, next: T) => T,
+  mergePages: (previous: T, next: T) => T,
   { enabled = true, keepPrevious = true }: QueryOptions = {},
 ): UseQueryResult<T, Problem> {
   return useQuery<T, Problem>({
-    queryKey: [topics, path, queryString(query), "whole"],
+    queryKey: [topics, path, queryString(query), "all-pages"],
     queryFn: async ({ signal }) => {
       let result = await request<T>(path, { query, signal });
       while (result.next != null) {

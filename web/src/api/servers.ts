@@ -3,13 +3,13 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { useApiQuery, useAllPages } from "./queries";
 import type { Problem } from "./problem";
 import type { components } from "./schema";
+import type { Board } from "./types";
 
 type Schemas = components["schemas"];
 
 export type Server = Schemas["ServerShape"];
 export type ServerList = Schemas["ServersShape"];
 export type ServerAdded = Schemas["AddedShape"];
-export type Health = Schemas["HealthShape"];
 export type Trust = Schemas["Trust"];
 export type ListingProblem = Schemas["FlawShape"];
 export type ServerCalls = Schemas["ShareShape"];
@@ -28,10 +28,7 @@ export type ServerTrialTool = Schemas["TriedTool"];
 export type Toolset = Schemas["ToolsetShape"];
 export type Toolsets = Schemas["ToolsetsShape"];
 export type ToolsetImport = Schemas["ImportShape"];
-export type ToolsetImportStep = Schemas["ImportStepShape"];
 export type ToolsetExport = Schemas["ExportShape"];
-export type Board = Schemas["BoardShape"];
-export type ToolCard = Schemas["PegShape"];
 
 const DAY_S = 86_400;
 
@@ -50,9 +47,9 @@ export function useServerCalls(): UseQueryResult<ServerCallsList, Problem> {
 
 /** The whole board, with the same query as the board screen. */
 export function useBoard(): UseQueryResult<Board, Problem> {
-  return useAllPages<Board>(["board", "servers", "toolsets", "approvals", "policy"], "/board", {}, (before, next) => ({
+  return useAllPages<Board>(["board", "servers", "toolsets", "approvals", "policy"], "/board", {}, (previous, next) => ({
     ...next,
-    policyVersion: before.policyVersion,
-    pegs: [...before.pegs, ...next.pegs],
+    policyVersion: previous.policyVersion,
+    pegs: [...previous.pegs, ...next.pegs],
   }));
 }

@@ -28,7 +28,6 @@ export type ToolCard = Board["pegs"][number];
 export type ToolState = ToolCard["state"];
 /** The one action that unlocks a tool. */
 export type SuggestedAction = ToolCard["action"];
-export type ActionKind = SuggestedAction["kind"];
 export type ToolHints = ToolCard["hints"];
 /** A server whose tools are unknown, with the action that would list them. */
 export type ServerWithUnknownTools = { readonly id: string; readonly sentence: string; readonly action: SuggestedAction };
@@ -43,7 +42,6 @@ export type ServerSummary = Servers["servers"][number];
 export type Health = ServerSummary["health"];
 export type ToolCardResponse = ResponseOf<"/board/peg">;
 export type ToolList = ResponseOf<"/tools">;
-export type ToolListItem = ToolList["tools"][number];
 
 /** What a person reads before they approve a tool. */
 export type ToolReview = ResponseOf<"/approvals/show">;

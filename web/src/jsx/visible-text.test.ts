@@ -2,7 +2,7 @@ import { Fragment } from "react/jsx-runtime";
 import { expect, test } from "vitest";
 import { withVisibleText } from "./visible-text";
 
-test("no text of an element hides a character", () => {
+test("no text of an element hides an invisible character", () => {
   expect(withVisibleText("b", { children: "send\u202Email" })).toEqual({ children: "send[U+202E]mail" });
   expect(withVisibleText("b", { children: ["of ", "a\u3164", 3, null] })).toEqual({ children: ["of ", "a[U+3164]", 3, null] });
   expect(withVisibleText(Fragment, { children: "a\u200B" })).toEqual({ children: "a[U+200B]" });
@@ -16,7 +16,7 @@ test("identifiers show every space, and prose keeps its emoji and scripts", () =
   expect(withVisibleText("p", prose)).toBe(prose);
 });
 
-test("spaces at the ends of a name that stands alone are shown, and those of a piece of a text are not", () => {
+test("outer spaces are shown in a standalone name and not in a part of a text", () => {
   expect(withVisibleText("span", { className: "tool-card-name truncate", children: " send_mail" })).toEqual({ className: "tool-card-name truncate", children: "[U+0020]send_mail" });
   expect(withVisibleText("span", { className: "tool-card-name truncate", children: "send_mail\u00A0" })).toEqual({ className: "tool-card-name truncate", children: "send_mail[U+00A0]" });
   expect(withVisibleText("code", { children: "mcp:dev~mail: send  " })).toEqual({ children: "mcp:dev~mail:[U+0020]send[U+0020][U+0020]" });
@@ -25,7 +25,7 @@ test("spaces at the ends of a name that stands alone are shown, and those of a p
   expect(withVisibleText("pre", text)).toBe(text);
 });
 
-test("what has nothing to hide is passed on as it is, and components get what they are given", () => {
+test("texts without invisible characters and props of components are passed unchanged", () => {
   const plain = { children: "text", className: "mono" };
   expect(withVisibleText("p", plain)).toBe(plain);
   const props = { children: "a\u202E" };

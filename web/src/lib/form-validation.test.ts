@@ -19,7 +19,7 @@ function errorsOf(value: unknown, inForm = true): Record<string, string> {
   return Object.fromEntries(validateForm(SCHEMA, SCHEMA, value, inForm));
 }
 
-test("what is required and missing is said at its place, and an empty field is missing in a form", () => {
+test("a missing required value is reported at its path, and an empty field counts as missing in a form", () => {
   expect(errorsOf(withImplicitValues(SCHEMA, SCHEMA, { owner: "" }))).toEqual({
     owner: "This is required: write its value.",
     kind: "This is required: choose one.",
@@ -28,7 +28,7 @@ test("what is required and missing is said at its place, and an empty field is m
   expect(errorsOf({ owner: "", sure: false, kind: "a", box: { wide: 1 } }, false)).toEqual({});
 });
 
-test("what is of another kind is said at its place", () => {
+test("a value of a wrong type is reported at its path", () => {
   const wrong = { owner: 3, many: 1.5, sure: "no", kind: "c", tags: [1, "x"], box: { wide: "w" }, note: null };
   expect(errorsOf(wrong)).toEqual({
     owner: "This must be text.",
@@ -41,6 +41,6 @@ test("what is of another kind is said at its place", () => {
   expect(errorsOf({ owner: "me", sure: true, kind: "a", box: { wide: 1 }, many: 0 })).toEqual({ many: "This must be 1 or more." });
 });
 
-test("a switch that nobody touched is off, and a group is there", () => {
+test("an untouched switch is off, and an object exists", () => {
   expect(withImplicitValues(SCHEMA, SCHEMA, {})).toEqual({ sure: false, box: {} });
 });

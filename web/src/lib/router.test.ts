@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { pageUrl, queryString } from "./router";
 
-test("an address leaves out what is empty and repeats a list", () => {
+test("a URL leaves out empty values and repeats lists", () => {
   expect(pageUrl("/tool", { id: "mcp:dev~github:a b", state: ["open", "wants"], none: "", off: false, no: null })).toBe(
     "/ui/tool?id=mcp%3Adev%7Egithub%3Aa+b&state=open&state=wants",
   );

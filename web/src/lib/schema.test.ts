@@ -9,7 +9,7 @@ test("each kind of schema has its kind of field", () => {
   ).toEqual(["text", "number", "flag", "choice", "choice", "list", "object"]);
 });
 
-test("what a form cannot show is written as JSON", () => {
+test("what a form cannot show is edited as JSON", () => {
   expect([{}, { oneOf: [{ type: "string" }, { type: "number" }] }, { type: ["string", "number"] }, { type: "array" }, { $ref: "#/nowhere" }, { $ref: "https://elsewhere" }].map((schema) => fieldKind(schema))).toEqual([
     "raw",
     "raw",
@@ -20,18 +20,18 @@ test("what a form cannot show is written as JSON", () => {
   ]);
 });
 
-test("null beside something else is an allowance, not a kind", () => {
+test("null beside another type makes a field nullable", () => {
   expect(fieldShape({ type: ["string", "null"] }, {}).nullable).toBe(true);
   expect(fieldShape({ anyOf: [{ type: "integer" }, { type: "null" }] }, {})).toMatchObject({ nullable: true, shape: { kind: "number" } });
 });
 
-test("a local reference is followed, and one to itself ends", () => {
+test("a local reference is resolved, and a circular one ends", () => {
   const root: Schema = { $defs: { level: { enum: [1, 2] }, loop: { $ref: "#/$defs/loop" } } };
   expect(fieldKind({ $ref: "#/$defs/level" }, root)).toBe("choice");
   expect(fieldKind({ $ref: "#/$defs/loop" }, root)).toBe("raw");
 });
 
-test("a form begins with what is usual and what is required", () => {
+test("a form starts with defaults and required fields", () => {
   const schema: Schema = {
     type: "object",
     required: ["title", "deep"],

@@ -1,15 +1,14 @@
 /** The frame around all screens: navigation, command palette and toasts. */
 import { useEffect, useState, type ReactElement } from "react";
-import { invalidate } from "@/api/queries";
-import { useGatewayUnreachable } from "@/api/connection-status";
-import { useChangeFeed, useConnectionStatus } from "@/api/change-feed";
+import { UNREACHABLE_MESSAGE } from "@/api/problem";
+import { invalidate, useApiQuery } from "@/api/queries";
+import { useChangeFeed } from "@/api/change-feed";
+import { useConnectionStatus, useGatewayUnreachable } from "@/api/connection-status";
 import { useSignInOut } from "@/api/session";
-import type { Session } from "@/api/types";
+import type { Servers, Session, Status } from "@/api/types";
 import { usePath } from "@/lib/router";
-import { ButtonLink, Dialog, EmptyState, Icon, Link, Toasts } from "@/components";
+import { ButtonLink, Dialog, EmptyState, Icon, Link, Notice, Time, Toasts } from "@/components";
 import { ROUTES, type Route } from "@/routes";
-import { useAttention } from "./attention";
-import { Banners } from "./Banners";
 import { Palette } from "./Palette";
 import { ThemeButton } from "./theme";
 import { LazyScreen } from "./LazyScreen";
@@ -148,5 +147,45 @@ function RailLink({ route, current, count = 0 }: { route: Route; current: string
         </span>
       )}
     </Link>
+  );
+}
+
+/** How many items of each screen wait for a person, as the gateway counts them. */
+function useAttention(): Readonly<Record<string, number>> {
+  const status = useApiQuery<Status>(["approvals", "tickets", "board"], "/status").data;
+  const servers = useApiQuery<Servers>(["servers"], "/servers").data;
+  return {
+    "/approvals": (status?.waitingApprovals ?? 0) + (status?.waitingTickets ?? 0),
+    "/servers": servers?.servers.filter(({ health }) => health.state === "down" || health.state === "needs_sign_in").length ?? 0,
+  };
+}
+
+/** Subjects of notices about settings that have no effect. */
+const BROKEN_SUBJECTS = new Set(["configuration", "unknown_names"]);
+
+/** Notices for every screen, in the gateway's words: it is unreachable, its configuration is broken, its store is down. */
+function Banners({ gatewayUnreachable }: { gatewayUnreachable: boolean }): ReactElement | null {
+  const notices = useApiQuery<Status>(["approvals", "tickets", "board"], "/status").data?.notices ?? [];
+  if (!gatewayUnreachable && notices.length === 0) return null;
+  return (
+    <section className="banners" aria-label="To know" role="status">
+      {gatewayUnreachable && (
+        <Notice tone="broken">
+          <p>{UNREACHABLE_MESSAGE}</p>
+          <p className="muted">What you see here may be old. It is tried again by itself.</p>
+        </Notice>
+      )}
+      {notices.map(({ subject, text, since }) => {
+        const [first = "", ...rest] = text.split("\n");
+        return (
+          <Notice key={subject} tone={BROKEN_SUBJECTS.has(subject) ? "broken" : "wants"}>
+            <p className="wrap-any">
+              <strong>{first}</strong> <span className="muted small">since <Time at={since} /></span>
+            </p>
+            {rest.length > 0 && <p className="banner-rest prewrap wrap-any mono small">{rest.join("\n")}</p>}
+          </Notice>
+        );
+      })}
+    </section>
   );
 }

@@ -7,7 +7,7 @@ import { Button, ButtonLink, EmptyState, Field, Icon, Screen, SearchField, Selec
 import { PrincipalField } from "@/components/PrincipalField";
 import { clearFilters, parseMilliseconds, useFilters, type FilterName, type Filters } from "./filters";
 import { formatOutcome } from "./outcomes";
-import { ActivityPlots, DEFAULT_WINDOW, WINDOWS } from "./Plots";
+import { ActivityPlots, DEFAULT_WINDOW, WINDOWS } from "./ActivityPlots";
 import { RecordDrawer } from "./RecordDrawer";
 import { useRecords, type Records } from "./records";
 import { RecordRow } from "./RecordRow";

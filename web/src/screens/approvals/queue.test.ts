@@ -14,7 +14,7 @@ const tool = (id: string, server: string | null): WaitingTool => ({
 });
 const groups = groupByServer([tool("a", "dev~x"), tool("b", "dev~y"), tool("c", "dev~x"), tool("d", null)], [{ id: "dev~x", waiting: 2, together: 2, fingerprint: "b" }]);
 
-test("tools stand by provider, in the order in which the gateway told them", () => {
+test("tools are grouped by provider in the gateway's order", () => {
   expect(groups.map(({ id, server, tools }) => [id, server?.together ?? null, tools.map(({ id }) => id)])).toEqual([
     ["dev~x", 2, ["a", "c"]],
     ["dev~y", null, ["b"]],
@@ -22,7 +22,7 @@ test("tools stand by provider, in the order in which the gateway told them", () 
   ]);
 });
 
-test("calls come before tools, and whoever decided goes on to the next", () => {
+test("tickets come before tools, and a decision continues with the next item", () => {
   const items = queueItems([{ id: "t" } as Ticket], groups);
   expect(items.map(({ key }) => key)).toEqual(["t", "a", "c", "b", "d"]);
   expect(["t", "c", "d", "gone"].map((key) => nextKey(items, key))).toEqual(["a", "b", "b", "t"]);

@@ -50,7 +50,7 @@ const BOARD: Board = {
 };
 const names = (tools: readonly ToolCard[]): readonly string[] => tools.map(({ name }) => name);
 
-test("filters narrow together, and typed words are looked for in titles and toolsets too", () => {
+test("filters combine, and words match titles and toolsets too", () => {
   const index = boardIndex(BOARD);
   expect(names(filterTools(index, NONE))).toEqual(["add_note", "delete_note", "list_notes", "search"]);
   expect(names(filterTools(index, { ...NONE, filterText: "every" }))).toEqual(["list_notes"]);
@@ -60,7 +60,7 @@ test("filters narrow together, and typed words are looked for in titles and tool
   expect(names(filterTools(index, { ...NONE, hints: ["readOnly", "idempotent"] }))).toEqual(["list_notes"]);
 });
 
-test("pegs hang in lines below the head of their toolset", () => {
+test("tool cards are in rows below the heading of their toolset", () => {
   const { rows, orderedTools } = layoutBoard(BOARD.toolsets, TOOLS, 2, false);
   expect(rows.map((row) => (row.kind === "head" ? `# ${row.toolset.id} ${row.shownCount}` : `${row.firstIndex}: ${names(row.tools).join(" ")}`))).toEqual([
     "# desk 3",
@@ -74,7 +74,7 @@ test("pegs hang in lines below the head of their toolset", () => {
   expect(layoutBoard(BOARD.toolsets, TOOLS.slice(3), 2, true).rows.length).toBe(2);
 });
 
-test("arrow keys go over ends of lines and heads", () => {
+test("arrow keys cross rows and headings", () => {
   const { rows } = layoutBoard(BOARD.toolsets, TOOLS, 2, false);
   const position = (index: number, ...keys: string[]): number => keys.reduce((at, key) => nextPosition(rows, at, key), index);
   expect([position(0, "ArrowRight"), position(1, "ArrowDown"), position(1, "ArrowDown", "ArrowDown"), position(3, "ArrowDown"), position(3, "ArrowUp", "ArrowUp"), position(0, "ArrowLeft"), position(0, "End"), position(3, "Home"), position(0, "x")]).toEqual([
@@ -83,7 +83,7 @@ test("arrow keys go over ends of lines and heads", () => {
   expect(nextPosition([], 4, "ArrowDown")).toBe(0);
 });
 
-test("a tool that two toolsets have of one server is known as one", () => {
+test("a tool of one server in two toolsets has one key", () => {
   const one = tool("dev:create_issue", { serverId: "github" });
   expect(sharedToolKey(one)).toBe(sharedToolKey(tool("ops:create_issue", { serverId: "github" })));
   expect(sharedToolKey(tool("dev:create_issue"))).not.toBe(sharedToolKey(tool("ops:create_issue")));
@@ -95,7 +95,7 @@ test("the totals are one sentence", () => {
   expect(totalsText({ wants: 1, gone: 3, broken: 1 })).toBe("0 open, 0 locked, 1 wants you, 1 broken, 3 no longer offered; 0 tokens if all shown");
 });
 
-test("one server is chosen among several, by its toolset too where two have its id", () => {
+test("a server is selected by id, with its toolset if two have that id", () => {
   const tools = [tool("desk:a", { serverId: "desk" }), tool("dev:b", { serverId: "git" }), tool("ops:c", { serverId: "git" }), tool("builtin:d", { provider: "builtin" })];
   const board = { ...BOARD, pegs: tools };
   expect(serverOptions(board)).toEqual([
@@ -106,7 +106,7 @@ test("one server is chosen among several, by its toolset too where two have its 
   expect(names(filterTools(boardIndex(board), { ...NONE, servers: ["ops~git", "desk~desk"] }))).toEqual(["a", "c"]);
 });
 
-test("the command has the filters that were chosen", () => {
+test("the command has the selected filters", () => {
   expect(filterOptions(NONE)).toEqual([]);
   expect(filterOptions({ filterText: " a note ", states: ["locked", "wants"], providers: ["mcp"], servers: ["ops~git"], hints: ["readOnly"] })).toEqual([
     "--q", "a note", "--state", "locked,wants", "--provider", "mcp", "--server", "ops~git", "--hint", "readOnly",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { splitBySpans } from "./segments";
 
-test("an answer is cut where the gateway says, whatever its characters are", () => {
+test("an answer is split at the gateway's offsets for any characters", () => {
   const spans = [
     { kind: "text", start: 0, end: 2, call: null, why: "" },
     { kind: "call", start: 2, end: 5, call: 0, why: "" },

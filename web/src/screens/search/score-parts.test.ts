@@ -14,6 +14,6 @@ test("a score is a bar of its parts, without what every tool starts with", () =>
   expect([maxTotal([hit, other]), maxTotal([]), partsInUse([hit, other]).map((part) => part.id)]).toEqual([5, 0, ["name", "description"]]);
 });
 
-test("a score has two digits and a query gives a name", () => {
+test("a score has two digits, and a query gets a name", () => {
   expect([formatScore(2.066), formatScore(-0.5), suggestedName("read/write\nnotes ")]).toEqual(["2.07", "−0.50", "read write notes"]);
 });

@@ -9,9 +9,9 @@ import { useVersionGuard } from "@/api/version-guard";
 import { navigate } from "@/lib/router";
 import { shellCommand, formatCount } from "@/lib/format";
 import { Button, EmptyState, Link, ConcurrentChangeNotice, Screen, toast } from "@/components";
-import { TrustStep } from "./AddTrust";
-import { TrialStep } from "./AddTry";
-import { SourceStep } from "./AddWhere";
+import { TrustStep } from "./TrustStep";
+import { TrialStep } from "./TrialStep";
+import { SourceStep } from "./SourceStep";
 import { requestBody, isSelected, type Candidate } from "./candidates";
 
 type Step = "where" | "try" | "trust";

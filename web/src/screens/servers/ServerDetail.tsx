@@ -1,7 +1,8 @@
 /** One server: its status, tools, log and setup. */
 import type { ReactElement, ReactNode } from "react";
 import { useHasScope } from "@/api/session";
-import { useServers, useServerCalls, useBoard, type Health, type Server, type ServerList } from "@/api/servers";
+import { useServers, useServerCalls, useBoard, type Server, type ServerList } from "@/api/servers";
+import type { Health } from "@/api/types";
 import { useParam } from "@/lib/router";
 import { shellCommand, formatCount, formatNumber, formatDuration } from "@/lib/format";
 import { QueryResult, ButtonLink, EmptyState, Link, Notice, Screen, Skeleton, Tabs, ErrorMessage } from "@/components";

@@ -2,7 +2,7 @@
 import type { ReactElement } from "react";
 import { useApiMutation } from "@/api/queries";
 import { useHasScope } from "@/api/session";
-import type { ToolCard } from "@/api/servers";
+import type { ToolCard } from "@/api/types";
 import { useParam } from "@/lib/router";
 import { formatNumber } from "@/lib/format";
 import { EmptyState, Link, SearchField, StateMark, Switch, VirtualList } from "@/components";

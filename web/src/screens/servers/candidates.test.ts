@@ -12,7 +12,7 @@ const PARSED_SERVER: ParsedServer = {
   problems: [],
 };
 
-test("a server is named by where it stands, never by what stands there", () => {
+test("a server is referenced by its source, never by its configuration", () => {
   expect(requestBody(createCandidate({ text: "npx notes" }, PARSED_SERVER))).toEqual({ id: "notes", from: { text: "npx notes", server: "notes" } });
   expect(requestBody(createCandidate({ client: "lists/mine.json" }, PARSED_SERVER), "strict")).toEqual({
     id: "notes",
@@ -21,7 +21,7 @@ test("a server is named by where it stands, never by what stands there", () => {
   });
 });
 
-test("what was shown counts as seen only where first sight opens tools", () => {
+test("shown tools count as seen only with the baseline trust level", () => {
   const candidate = { ...createCandidate({ text: "x" }, PARSED_SERVER), toolset: " desk ", trial: { seen: "f00d" } as ServerTrial };
   expect([requestBody(candidate, "baseline").seen, requestBody(candidate, "open").seen, requestBody(candidate, "baseline").toolset]).toEqual(["f00d", undefined, "desk"]);
 });

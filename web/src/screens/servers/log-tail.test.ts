@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { appendLog } from "./log-tail";
 
-test("what comes is put to what is there, and the oldest goes", () => {
+test("new lines are appended, and the oldest are dropped", () => {
   const first = appendLog(null, { lines: ["a", "b"], levels: ["info", "error"] }, 3);
   expect(appendLog(first, { lines: ["c", "d"], levels: ["debug", "info"] }, 3)).toEqual({
     lines: ["b", "c", "d"],
@@ -10,7 +10,7 @@ test("what comes is put to what is there, and the oldest goes", () => {
   });
 });
 
-test("nothing new leaves all as it is", () => {
+test("no new lines change nothing", () => {
   const first = appendLog(null, { lines: ["a"], levels: ["info"] });
   expect(appendLog(first, { lines: [], levels: [] })).toBe(first);
 });

@@ -1,6 +1,7 @@
 /** The health of a server as an icon and a few words. The gateway determines it. */
 import type { ReactElement } from "react";
-import type { Health, Server } from "@/api/servers";
+import type { Server } from "@/api/servers";
+import type { Health } from "@/api/types";
 import { HEALTH_TO_STATE, StateLabel, Time } from "@/components";
 
 export type HealthState = Health["state"];

@@ -3,7 +3,7 @@ import { parseText, toText, type SettingType } from "./setting-value";
 
 const typeOf = (kind: SettingType["kind"], choices: string[] = []): SettingType => ({ kind, words: choices });
 
-test("what is typed is sent as what the setting takes", () => {
+test("a typed text is sent as the setting's type", () => {
   expect(parseText(" 30 ", typeOf("whole"))).toBe(30);
   expect(parseText("5m", typeOf("seconds"))).toBe("5m");
   expect(parseText("2.5", typeOf("seconds"))).toBe(2.5);
@@ -13,7 +13,7 @@ test("what is typed is sent as what the setting takes", () => {
   expect(parseText("code", typeOf("choice", ["direct", "code"]))).toBe("code");
 });
 
-test("a value is typed as it would be sent again", () => {
+test("a value is shown as it would be sent", () => {
   expect(toText(["a", "b"], typeOf("texts"))).toBe("a\nb");
   expect(toText(null, typeOf("truth"))).toBe("false");
   expect(toText(null, typeOf("texts"))).toBe("");

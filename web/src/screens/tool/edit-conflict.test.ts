@@ -17,7 +17,7 @@ function draft(base: BaseState, change: Partial<Draft["edit"]>): Draft {
 
 const BASE: BaseState = { overrides: [overrideEntry("name_override", "Open")], version: 3 };
 
-test("what another saved is told field by field, with mine where both wrote", () => {
+test("conflicts are listed by field, with both values where both edited", () => {
   const editDraft = draft(BASE, { description: "My words" });
   const current: BaseState = { overrides: [overrideEntry("description_override", "Her words"), overrideEntry("arguments.repo.hide", true)], version: 4 };
   expect(findConflicts(editDraft, current, TOOL, NAMES)).toEqual([
@@ -30,13 +30,13 @@ test("what another saved is told field by field, with mine where both wrote", ()
   expect(mergeDraft(editDraft, current, TOOL, NAMES, new Set())).toEqual({ base: current, edit: editFromOverrides(current.overrides, TOOL, NAMES) });
 });
 
-test("what is said of other tools, or by a file, moves nothing under a draft", () => {
+test("overrides of other tools or of a file are no conflict", () => {
   const editDraft = draft(BASE, { description: "My words" });
   const current: BaseState = { overrides: [...BASE.overrides, { ...overrideEntry("description_override", "The file's"), declared: true }], version: 9 };
   expect(findConflicts(editDraft, current, TOOL, NAMES)).toEqual([]);
 });
 
-test("a pin whose value is never shown has moved when it was said anew", () => {
+test("a pin with a hidden value conflicts when it was set again", () => {
   const base: BaseState = { overrides: [overrideEntry("arguments.repo.pin", "***")], version: 1 };
   const current: BaseState = { overrides: [overrideEntry("arguments.repo.pin", "***", "2026-01-02T00:00:00+00:00")], version: 2 };
   expect(findConflicts(draft(base, { name: "N" }), current, TOOL, NAMES).map(({ field, after, mine }) => [field, after, mine])).toEqual([
@@ -44,7 +44,7 @@ test("a pin whose value is never shown has moved when it was said anew", () => {
   ]);
 });
 
-test("who wrote the same as the other has nothing to choose", () => {
+test("the same edit by both is no choice", () => {
   const current: BaseState = { overrides: [overrideEntry("name_override", "Close")], version: 4 };
   expect(findConflicts(draft(BASE, { name: "Close" }), current, TOOL, NAMES).map(({ mine }) => mine)).toEqual([null]);
 });

@@ -9,7 +9,7 @@ function overrideEntry(field: string, value: unknown, more: Partial<OverrideEntr
   return { field, value, ...whose, ...more };
 }
 
-test("a form begins with what a person said, not with what the file or a pattern says", () => {
+test("a form starts with a person's override, not with that of a file or a pattern", () => {
   const overrides = [
     overrideEntry("name_override", "Open an issue"),
     overrideEntry("description_override", "From the file", { declared: true }),
@@ -28,7 +28,7 @@ test("a form begins with what a person said, not with what the file or a pattern
   });
 });
 
-test("only what differs is said, and what is emptied is unsaid", () => {
+test("only differences are set, and an emptied field is cleared", () => {
   const before = editFromOverrides([overrideEntry("name_override", "Open"), overrideEntry("arguments.repo.description", "Which")], TOOL, ["repo", "title"]);
   expect(hasNoChanges(overrideChanges(before, before))).toBe(true);
   const after = {
@@ -45,7 +45,7 @@ test("only what differs is said, and what is emptied is unsaid", () => {
   });
 });
 
-test("a pinned value is never shown, so an edit of its argument asks for it again", () => {
+test("a pinned value is never shown, so an edit of its argument requires it again", () => {
   const before = editFromOverrides([overrideEntry("arguments.repo.pin", "•••"), overrideEntry("arguments.repo.default", 3)], TOOL, ["repo"]);
   expect(missingPins(before, before)).toEqual({ first: [], again: [] });
   const reworded = { ...before, arguments: { repo: { ...before.arguments["repo"]!, description: "Which" } } };
@@ -55,18 +55,18 @@ test("a pinned value is never shown, so an edit of its argument asks for it agai
   expect(overrideChanges(before, withPin).set).toEqual({ arguments: { repo: { pin: "octo/site", default: 3 } } });
 });
 
-test("a pin is JSON where it is, and text where it is not", () => {
+test("a pin is parsed as JSON, else kept as text", () => {
   expect([parsePin("3"), parsePin("true"), parsePin('"3"'), parsePin("octo/site"), parsePin('{"a": [1]}')]).toEqual([3, true, "3", "octo/site", { a: [1] }]);
 });
 
-test("a value that nobody pinned before is asked for as a first one", () => {
+test("a new pin without a value is reported as a first one", () => {
   const before = editFromOverrides([], TOOL, ["labels"]);
   const after = { ...before, arguments: { labels: { mode: "pin" as const, pin: "", description: "" } } };
   expect(missingPins(before, after)).toEqual({ first: ["labels"], again: [] });
   expect(hasNoChanges(overrideChanges(before, after))).toBe(true);
 });
 
-test("who starts from the words that hold and leaves them says nothing", () => {
+test("keeping the inherited text is no override", () => {
   const offered = { title: "Open", description: "Opens it.", inputSchema: { properties: { repo: { description: "Which" }, title: {} } } };
   const inherited = inheritedTexts([overrideEntry("name_override", "From the file", { declared: true })], TOOL, offered);
   expect(inherited).toEqual({ name: "From the file", description: "Opens it.", arguments: { repo: "Which", title: "" } });
@@ -78,14 +78,14 @@ test("who starts from the words that hold and leaves them says nothing", () => {
   expect(overrideChanges(edited, { ...edited, description: "Opens it." }, inherited)).toEqual({ set: {}, clear: ["description_override"] });
 });
 
-test("the default renderer is said without a configuration, so that calls are shown as every other", () => {
+test("the default renderer is set without a configuration", () => {
   const before = editFromOverrides([], TOOL, []);
   expect(overrideChanges(before, withRenderer(before, before, "default"))).toEqual({ set: { renderer: "default" }, clear: [] });
   const ownOverrides = editFromOverrides([overrideEntry("renderer", "table"), overrideEntry("renderer_config", { rows: "$return" })], TOOL, []);
   expect(overrideChanges(ownOverrides, withRenderer(ownOverrides, ownOverrides, "default"))).toEqual({ set: { renderer: "default" }, clear: ["renderer_config"] });
 });
 
-test("a renderer is said with its configuration, and unsaid with it", () => {
+test("a renderer is set and cleared with its configuration", () => {
   const before = editFromOverrides([], TOOL, []);
   expect(before).toMatchObject({ renderer: "", config: null });
   const selected = withRenderer(before, before, "table");
@@ -100,7 +100,7 @@ test("a renderer is said with its configuration, and unsaid with it", () => {
   expect(overrideChanges(withoutConfig, withRenderer(withoutConfig, withoutConfig, ""))).toEqual({ set: {}, clear: ["renderer"] });
 });
 
-test("a configuration is a JSON object, and an empty text is an empty one", () => {
+test("a configuration is a JSON object, and empty text is an empty one", () => {
   expect([parseConfig(null), parseConfig(" "), parseConfig("{}"), parseConfig('{"a": [1]}')]).toEqual([{}, {}, {}, { a: [1] }]);
   expect([parseConfig("[]"), parseConfig("3"), parseConfig("null"), parseConfig('{"a"')]).toEqual([null, null, null, null]);
 });

@@ -2,7 +2,8 @@
 import type { DragEvent, ReactElement } from "react";
 import { useApiQuery } from "@/api/queries";
 import { useHasScope } from "@/api/session";
-import { useToolsets, type Toolset, type Board } from "@/api/servers";
+import { useToolsets, type Toolset } from "@/api/servers";
+import type { Board } from "@/api/types";
 import { navigate, useParam } from "@/lib/router";
 import { shellCommand, formatCount, formatNumber } from "@/lib/format";
 import { QueryResult, ButtonLink, EmptyState, Link, Screen, SearchField, Skeleton, Table, Tag, type Column } from "@/components";

@@ -2,7 +2,7 @@
 import type { ReactElement, ReactNode } from "react";
 import { formatNumber } from "@/lib/format";
 import { Button, Checkbox, Notice, Skeleton, StateLabel, ErrorMessage } from "@/components";
-import { CandidateSummary } from "./AddWhere";
+import { CandidateSummary } from "./SourceStep";
 import { OfferedTools } from "./OfferedTools";
 import type { Candidate } from "./candidates";
 
