@@ -11,7 +11,7 @@ export type Route = {
 
 /** In the order of the navigation. */
 export const ROUTES: readonly Route[] = [
-  { path: "/", name: "Wall", icon: "wall", screen: lazy(() => import("@/screens/board")) },
+  { path: "/", name: "Wall", icon: "board", screen: lazy(() => import("@/screens/board")) },
   { path: "/tool", name: "Tool", icon: "tool", screen: lazy(() => import("@/screens/tool")) },
   { path: "/servers", name: "MCP Servers", icon: "servers", screen: lazy(() => import("@/screens/servers")) },
   { path: "/toolsets", name: "Toolsets", icon: "toolsets", screen: lazy(() => import("@/screens/toolsets")) },

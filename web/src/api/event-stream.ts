@@ -24,16 +24,16 @@ const PING_TIMEOUT_MS = 3000;
 const PING_INTERVAL_MS = 10_000;
 
 /** Subscribes until the returned function is called. */
-export function subscribeToEvents(address: string, onEvent: FeedListener): () => void {
-  return "locks" in navigator && "BroadcastChannel" in window ? openSharedStream(address, onEvent) : openOwnStream(address, onEvent);
+export function subscribeToEvents(url: string, onEvent: FeedListener): () => void {
+  return "locks" in navigator && "BroadcastChannel" in window ? openSharedStream(url, onEvent) : openOwnStream(url, onEvent);
 }
 
 /** A stream for this tab alone. */
-function openOwnStream(address: string, onEvent: FeedListener): () => void {
+function openOwnStream(url: string, onEvent: FeedListener): () => void {
   let reconnectTimer: ReturnType<typeof setTimeout> | undefined;
   let source: EventSource;
   const open = (): void => {
-    source = new EventSource(address);
+    source = new EventSource(url);
     source.addEventListener("hello", () => onEvent({ status: "live" }));
     source.addEventListener("bell", (event) => {
       const { noun } = JSON.parse((event as MessageEvent<string>).data) as { noun: Topic };
@@ -51,7 +51,7 @@ function openOwnStream(address: string, onEvent: FeedListener): () => void {
   };
 }
 
-function openSharedStream(address: string, onEvent: FeedListener): () => void {
+function openSharedStream(url: string, onEvent: FeedListener): () => void {
   const channel = new BroadcastChannel(CHANNEL_NAME);
   let status: ConnectionStatus = "opening";
   /** Closes the stream and releases the lock; set only in the tab that holds them. */
@@ -75,7 +75,7 @@ function openSharedStream(address: string, onEvent: FeedListener): () => void {
       clearTimeout(pingTimeout);
       // Nobody received the events between two streams.
       if (status !== "opening") broadcast({ status: "opening" });
-      const closeSource = openOwnStream(address, broadcast);
+      const closeSource = openOwnStream(url, broadcast);
       releaseStream = () => {
         releaseStream = undefined;
         closeSource();

@@ -6,7 +6,7 @@ import { Button } from "./Button";
 import { Icon, type IconName } from "./icons";
 
 export function EmptyState({
-  icon = "wall",
+  icon = "board",
   title,
   children,
   action,
@@ -57,7 +57,7 @@ export function ErrorMessage({ error, onRetry }: { error: unknown; onRetry?: () 
         )}
       </div>
       {onRetry !== undefined && (
-        <Button small icon="again" onClick={onRetry}>
+        <Button small icon="refresh" onClick={onRetry}>
           Try again
         </Button>
       )}

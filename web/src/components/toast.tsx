@@ -63,7 +63,7 @@ export function Toasts({ onRefresh }: { onRefresh: () => void }): ReactElement {
             <Button onClick={close}>Not now</Button>
             <Button
               variant="primary"
-              icon="again"
+              icon="refresh"
               onClick={() => {
                 close();
                 onRefresh();

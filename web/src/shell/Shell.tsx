@@ -92,7 +92,7 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
             <span className="row tight">
               <ThemeButton />
               <button type="button" className="button variant-ghost is-icon" aria-label="Sign out" title="Sign out" onClick={() => void signOut()}>
-                <Icon name="leave" />
+                <Icon name="sign-out" />
               </button>
             </span>
           </div>

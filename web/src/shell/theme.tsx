@@ -4,7 +4,7 @@ import { IconButton, type IconName } from "@/components";
 type Theme = "system" | "light" | "dark";
 
 const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
-const THEME_ICONS: Readonly<Record<Theme, IconName>> = { system: "half", light: "sun", dark: "moon" };
+const THEME_ICONS: Readonly<Record<Theme, IconName>> = { system: "system-theme", light: "sun", dark: "moon" };
 const STORAGE_KEY = "pegboard.theme";
 
 function currentTheme(): Theme {

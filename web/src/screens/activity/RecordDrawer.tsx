@@ -247,7 +247,7 @@ function ThenAndNow({ record, onRefresh, isFetching }: { record: ActivityRecordD
     <Section
       title="Then and now"
       action={
-        <Button small icon="again" busy={isFetching} onClick={onRefresh}>
+        <Button small icon="refresh" busy={isFetching} onClick={onRefresh}>
           Resolve again now
         </Button>
       }

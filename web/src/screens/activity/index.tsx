@@ -168,7 +168,7 @@ function NoActivity(): ReactElement {
       icon="activity"
       title="Nothing happened yet"
       action={
-        <ButtonLink variant="primary" icon="wall" to="/">
+        <ButtonLink variant="primary" icon="board" to="/">
           Choose a tool to try
         </ButtonLink>
       }

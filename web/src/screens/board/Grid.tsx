@@ -6,7 +6,7 @@ import { navigate } from "@/lib/router";
 import { formatCount, formatNumber } from "@/lib/format";
 import { Icon, Link, ToolCardButton, StateMark, TOOL_STATES, StateLabel, Tag } from "@/components";
 import { ToolCardDetails, TOOL_CARD_DETAILS_ID } from "./ToolCardDetails";
-import { sharedToolKey, nextPosition, layoutBoard, type BoardRow } from "./layout";
+import { sharedToolKey, nextIndex, layoutBoard, type BoardRow } from "./layout";
 import { clearNarrowing } from "./ViewAs";
 
 const CARD_ROW_HEIGHT_PX = 48;
@@ -63,11 +63,11 @@ export function Grid({
     count: rows.length,
     estimateSize: (index) => {
       const row = rows[index];
-      return row?.kind === "head" ? (row.first ? FIRST_HEADING_HEIGHT_PX : HEADING_HEIGHT_PX) : CARD_ROW_HEIGHT_PX;
+      return row?.kind === "heading" ? (row.first ? FIRST_HEADING_HEIGHT_PX : HEADING_HEIGHT_PX) : CARD_ROW_HEIGHT_PX;
     },
     getItemKey: (index) => {
       const row = rows[index];
-      return row === undefined ? index : row.kind === "head" ? `head ${row.toolset.id}` : row.id;
+      return row === undefined ? index : row.kind === "heading" ? `heading ${row.toolset.id}` : row.id;
     },
     overscan: 4,
     scrollMargin: top,
@@ -139,11 +139,11 @@ export function Grid({
     } else if (event.key.length === 1) {
       onType(event.key);
     } else {
-      const to = nextPosition(rows, index, event.key);
+      const to = nextIndex(rows, index, event.key);
       if (to === index) return;
       focusTarget.current = to;
       setTabStop(to);
-      const rowIndex = rows.findIndex((each) => each.kind === "pegs" && to >= each.firstIndex && to < each.firstIndex + each.tools.length);
+      const rowIndex = rows.findIndex((each) => each.kind === "cards" && to >= each.firstIndex && to < each.firstIndex + each.tools.length);
       list.scrollToIndex(rowIndex, { align: "auto" });
     }
     event.preventDefault();
@@ -182,7 +182,7 @@ export function Grid({
           const row = rows[item.index];
           return row === undefined ? null : (
             <div key={item.key} className="virtual-row" style={{ height: item.size, transform: `translateY(${item.start - top}px)` }}>
-              {row.kind === "head" ? (
+              {row.kind === "heading" ? (
                 <ToolsetHeading toolset={row.toolset} shownCount={row.shownCount} isFiltered={isFiltered} first={row.first} />
               ) : (
                 <CardRow row={row} columns={columns} selected={selected} highlightedKey={highlightedKey} detailsId={detailsTool?.id ?? null} tabStopId={tabStopId ?? null} />
@@ -230,7 +230,7 @@ function CardRow({
   detailsId,
   tabStopId,
 }: {
-  row: Extract<BoardRow, { kind: "pegs" }>;
+  row: Extract<BoardRow, { kind: "cards" }>;
   columns: number;
   selected: ReadonlySet<string>;
   highlightedKey: string | null;

@@ -36,7 +36,7 @@ export function SuggestedActionButton({ subject, version, onWiden }: { subject: 
       return postButton(`/toolsets/${targetPath}/switch`, { on: true }, `${target} is switched on`);
     case "restart":
       return canOperate ? (
-        <Button variant="primary" small icon="again" busy={mutation.isPending} onClick={() => mutation.mutate({ path: `/servers/${targetPath}/restart`, successMessage: `${target} starts again` })}>
+        <Button variant="primary" small icon="refresh" busy={mutation.isPending} onClick={() => mutation.mutate({ path: `/servers/${targetPath}/restart`, successMessage: `${target} starts again` })}>
           {label}
         </Button>
       ) : null;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Board, BoardToolset, ToolCard } from "@/api/types";
-import { filterOptions, sharedToolKey, nextPosition, serverOptions, filterTools, formatTotals, boardIndex, layoutBoard } from "./layout";
+import { filterOptions, sharedToolKey, nextIndex, serverOptions, filterTools, formatTotals, boardIndex, layoutBoard } from "./layout";
 
 const NONE = { filterText: "", states: [], providers: [], servers: [], hints: [] };
 
@@ -62,7 +62,7 @@ test("filters combine, and words match titles and toolsets too", () => {
 
 test("tool cards are in rows below the heading of their toolset", () => {
   const { rows, orderedTools } = layoutBoard(BOARD.toolsets, TOOLS, 2, false);
-  expect(rows.map((row) => (row.kind === "head" ? `# ${row.toolset.id} ${row.shownCount}` : `${row.firstIndex}: ${names(row.tools).join(" ")}`))).toEqual([
+  expect(rows.map((row) => (row.kind === "heading" ? `# ${row.toolset.id} ${row.shownCount}` : `${row.firstIndex}: ${names(row.tools).join(" ")}`))).toEqual([
     "# desk 3",
     "0: add_note delete_note",
     "2: list_notes",
@@ -76,11 +76,11 @@ test("tool cards are in rows below the heading of their toolset", () => {
 
 test("arrow keys cross rows and headings", () => {
   const { rows } = layoutBoard(BOARD.toolsets, TOOLS, 2, false);
-  const position = (index: number, ...keys: string[]): number => keys.reduce((at, key) => nextPosition(rows, at, key), index);
-  expect([position(0, "ArrowRight"), position(1, "ArrowDown"), position(1, "ArrowDown", "ArrowDown"), position(3, "ArrowDown"), position(3, "ArrowUp", "ArrowUp"), position(0, "ArrowLeft"), position(0, "End"), position(3, "Home"), position(0, "x")]).toEqual([
+  const indexAfter = (index: number, ...keys: string[]): number => keys.reduce((at, key) => nextIndex(rows, at, key), index);
+  expect([indexAfter(0, "ArrowRight"), indexAfter(1, "ArrowDown"), indexAfter(1, "ArrowDown", "ArrowDown"), indexAfter(3, "ArrowDown"), indexAfter(3, "ArrowUp", "ArrowUp"), indexAfter(0, "ArrowLeft"), indexAfter(0, "End"), indexAfter(3, "Home"), indexAfter(0, "x")]).toEqual([
     1, 2, 3, 3, 0, 0, 3, 0, 0,
   ]);
-  expect(nextPosition([], 4, "ArrowDown")).toBe(0);
+  expect(nextIndex([], 4, "ArrowDown")).toBe(0);
 });
 
 test("a tool of one server in two toolsets has one key", () => {

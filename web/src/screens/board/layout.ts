@@ -3,9 +3,9 @@ import type { Board, BoardToolset, ToolHints, ToolCard, ToolState } from "@/api/
 import { buildTextIndex, searchInOrder, type TextIndex } from "@/lib/text-search";
 
 export type BoardRow =
-  | { readonly kind: "head"; readonly toolset: BoardToolset; readonly shownCount: number; readonly first: boolean }
+  | { readonly kind: "heading"; readonly toolset: BoardToolset; readonly shownCount: number; readonly first: boolean }
   /** `firstIndex` is the index of its first card among all that are shown. */
-  | { readonly kind: "pegs"; readonly id: string; readonly firstIndex: number; readonly tools: readonly ToolCard[] };
+  | { readonly kind: "cards"; readonly id: string; readonly firstIndex: number; readonly tools: readonly ToolCard[] };
 
 export type BoardFilters = {
   readonly filterText: string;
@@ -80,9 +80,9 @@ export function layoutBoard(toolsets: readonly BoardToolset[], tools: readonly T
   for (const toolset of toolsets) {
     const group = groups.get(toolset.id) ?? [];
     if (group.length === 0 && isFiltered) continue;
-    rows.push({ kind: "head", toolset, shownCount: group.length, first: rows.length === 0 });
+    rows.push({ kind: "heading", toolset, shownCount: group.length, first: rows.length === 0 });
     for (let index = 0; index < group.length; index += columns) {
-      rows.push({ kind: "pegs", id: `${toolset.id} ${index}`, firstIndex: orderedTools.length + index, tools: group.slice(index, index + columns) });
+      rows.push({ kind: "cards", id: `${toolset.id} ${index}`, firstIndex: orderedTools.length + index, tools: group.slice(index, index + columns) });
     }
     orderedTools.push(...group);
   }
@@ -96,12 +96,12 @@ export function sharedToolKey(tool: ToolCard): string {
 
 /** "41 open, 7 locked, 2 want you; 6,200 tokens if all shown", from the gateway's counts. */
 export function formatTotals(totals: Board["totals"], format: (value: number) => string): string {
-  const labels: Readonly<Record<ToolState, (toolCount: number) => string>> = {
-    open: (toolCount) => `${format(toolCount)} open`,
-    locked: (toolCount) => `${format(toolCount)} locked`,
-    wants: (toolCount) => `${format(toolCount)} ${toolCount === 1 ? "wants" : "want"} you`,
-    broken: (toolCount) => `${format(toolCount)} broken`,
-    gone: (toolCount) => `${format(toolCount)} no longer offered`,
+  const labels: Readonly<Record<ToolState, (count: number) => string>> = {
+    open: (count) => `${format(count)} open`,
+    locked: (count) => `${format(count)} locked`,
+    wants: (count) => `${format(count)} ${count === 1 ? "wants" : "want"} you`,
+    broken: (count) => `${format(count)} broken`,
+    gone: (count) => `${format(count)} no longer offered`,
   };
   const parts = (Object.keys(labels) as ToolState[])
     .filter((state) => totals[state] > 0 || state === "open" || state === "locked")
@@ -110,20 +110,20 @@ export function formatTotals(totals: Board["totals"], format: (value: number) =>
 }
 
 /** The index that an arrow key leads to, across rows and headings. */
-export function nextPosition(rows: readonly BoardRow[], position: number, key: string): number {
-  const cardRows = rows.filter((line) => line.kind === "pegs");
-  const rowIndex = cardRows.findIndex((row) => position >= row.firstIndex && position < row.firstIndex + row.tools.length);
+export function nextIndex(rows: readonly BoardRow[], index: number, key: string): number {
+  const cardRows = rows.filter((line) => line.kind === "cards");
+  const rowIndex = cardRows.findIndex((row) => index >= row.firstIndex && index < row.firstIndex + row.tools.length);
   const row = cardRows[rowIndex];
   const last = cardRows.at(-1);
   if (row === undefined || last === undefined) return 0;
   const end = last.firstIndex + last.tools.length - 1;
-  const column = position - row.firstIndex;
-  const sameColumn = (next: typeof row | undefined): number => (next === undefined ? position : next.firstIndex + Math.min(column, next.tools.length - 1));
+  const column = index - row.firstIndex;
+  const sameColumn = (next: typeof row | undefined): number => (next === undefined ? index : next.firstIndex + Math.min(column, next.tools.length - 1));
   switch (key) {
     case "ArrowRight":
-      return Math.min(position + 1, end);
+      return Math.min(index + 1, end);
     case "ArrowLeft":
-      return Math.max(position - 1, 0);
+      return Math.max(index - 1, 0);
     case "ArrowDown":
       return sameColumn(cardRows[rowIndex + 1]);
     case "ArrowUp":
@@ -137,6 +137,6 @@ export function nextPosition(rows: readonly BoardRow[], position: number, key: s
     case "PageUp":
       return sameColumn(cardRows[Math.max(rowIndex - 10, 0)]);
     default:
-      return position;
+      return index;
   }
 }

@@ -101,7 +101,7 @@ export default function PatternsScreen(): ReactElement {
           <Button small>Small</Button>
           <Button disabled>Disabled</Button>
           <Button busy>Busy</Button>
-          <IconButton icon="again" name="Ask again" />
+          <IconButton icon="refresh" name="Ask again" />
         </div>
       </Pattern>
       <Pattern name="Chips and tags">
@@ -222,7 +222,7 @@ export default function PatternsScreen(): ReactElement {
       </Pattern>
       <Pattern name="Drawings">
         <div className="row">
-          {(["wall", "tool", "servers", "toolsets", "approvals", "search", "activity", "prompt", "settings", "plug", "python", "box", "builtin", "database", "upload", "download", "warning", "eye", "filter"] as const).map((name) => (
+          {(["board", "tool", "servers", "toolsets", "approvals", "search", "activity", "prompt", "settings", "plug", "python", "box", "builtin", "database", "upload", "download", "warning", "eye", "filter"] as const).map((name) => (
             <span key={name} className="row tight small muted">
               <Icon name={name} /> {name}
             </span>

@@ -47,13 +47,13 @@ export function ServerDetail({ id }: { id: string }): ReactElement {
       }
     >
       <QueryResult query={servers} placeholder={<Skeleton lines={9} height={36} />}>
-        {(answer) =>
+        {(data) =>
           server === undefined ? (
             <EmptyState icon="servers" title={`There is no server ${id}`} action={<ButtonLink variant="primary" to="/servers">All servers</ButtonLink>}>
               It may have been removed.
             </EmptyState>
           ) : (
-            <ServerTabs server={server} serverList={answer} canOperate={canOperate} />
+            <ServerTabs server={server} serverList={data} canOperate={canOperate} />
           )
         }
       </QueryResult>

@@ -24,7 +24,7 @@ export function TrialStep({
           <div className="row apart">
             <CandidateSummary server={{ ...candidate.parsed, problems: [] }} />
             {!candidate.isTrying && (
-              <Button small icon="again" onClick={() => onRetry(candidate)}>
+              <Button small icon="refresh" onClick={() => onRetry(candidate)}>
                 Try again
               </Button>
             )}

@@ -15,7 +15,7 @@ export function RestartIconButton({ server }: { server: Server }): ReactElement 
   const name = server.serverId ?? server.id;
   return (
     <IconButton
-      icon="again"
+      icon="refresh"
       name={`Restart ${name}`}
       disabled={mutation.isPending}
       onClick={() => mutation.mutate({ path: serverPath(server.id, "/restart"), successMessage: `${name} starts again` })}
@@ -27,7 +27,7 @@ export function RestartButton({ server }: { server: Server }): ReactElement {
   const mutation = useApiMutation();
   return (
     <Button
-      icon="again"
+      icon="refresh"
       busy={mutation.isPending}
       onClick={() => mutation.mutate({ path: serverPath(server.id, "/restart"), successMessage: `${server.serverId ?? server.id} starts again` })}
     >

@@ -76,10 +76,10 @@ function OverrideForm({
   const canOperate = useHasScope("operate");
   const changes = overrideChanges(before, edit, inherited);
   const pinsToWrite = missingPins(before, edit);
-  const isComplete = pinsToWrite.first.length + pinsToWrite.again.length === 0 && (edit.renderer === "" || parseConfig(edit.config) !== null);
+  const isComplete = pinsToWrite.newPins.length + pinsToWrite.savedPins.length === 0 && (edit.renderer === "" || parseConfig(edit.config) !== null);
   const ready = !hasNoChanges(changes) && isComplete;
   const preview = usePreview(tool.id, ready ? changes : null);
-  const canSave = canOperate && ready && conflicts.length === 0 && preview.preview !== null && preview.preview.problems.length === 0;
+  const canSave = canOperate && ready && conflicts.length === 0 && preview.data !== null && preview.data.problems.length === 0;
   const argumentEdit = (name: string): ArgumentEdit => edit.arguments[name] ?? EMPTY_ARGUMENT;
   const setArgument = (name: string, change: Partial<ArgumentEdit>): void =>
     setEdit({ ...edit, arguments: { ...edit.arguments, [name]: { ...argumentEdit(name), ...change } } });
@@ -150,13 +150,13 @@ function OverrideForm({
           </ul>
         </fieldset>
       )}
-      {pinsToWrite.first.length > 0 && <Notice tone="wants">Write the value to pin for {formatList(pinsToWrite.first)}: every call is then sent with it.</Notice>}
-      {pinsToWrite.again.length > 0 && (
-        <Notice tone="wants">Write the pinned value of {formatList(pinsToWrite.again)} again: it is never shown, and an edit of an argument says all of it.</Notice>
+      {pinsToWrite.newPins.length > 0 && <Notice tone="wants">Write the value to pin for {formatList(pinsToWrite.newPins)}: every call is then sent with it.</Notice>}
+      {pinsToWrite.savedPins.length > 0 && (
+        <Notice tone="wants">Write the pinned value of {formatList(pinsToWrite.savedPins)} again: it is never shown, and an edit of an argument says all of it.</Notice>
       )}
       {hasNoChanges(changes) && isComplete && <p className="muted">Change something, and what a model would see appears here before anything is saved.</p>}
       {preview.error !== null && <ErrorMessage error={preview.error} />}
-      {preview.preview !== null && <PreviewResult preview={preview.preview} />}
+      {preview.data !== null && <PreviewResult preview={preview.data} />}
       <div className="row">
         <Button variant="primary" type="submit" disabled={!canSave}>
           Save…
@@ -167,7 +167,7 @@ function OverrideForm({
         {!canOperate && <span className="muted small">Your token may look, not change.</span>}
         {canOperate && conflicts.length > 0 && <span className="muted small">Choose above first.</span>}
       </div>
-      {saveOpen && preview.preview !== null && (
+      {saveOpen && preview.data !== null && (
         <SaveOverrideDialog
           tool={tool}
           changes={changes}
@@ -183,7 +183,7 @@ function OverrideForm({
             setSaveOpen(false);
           }}
         >
-          <PreviewResult preview={preview.preview} />
+          <PreviewResult preview={preview.data} />
         </SaveOverrideDialog>
       )}
     </form>
@@ -193,8 +193,8 @@ function OverrideForm({
 /** Whether there is anything to save or to lose. */
 function hasUnsavedChanges(draft: Draft, target: string, names: readonly string[]): boolean {
   const before = editFromOverrides(draft.base.overrides, target, names);
-  const { first, again } = missingPins(before, draft.edit);
-  return !hasNoChanges(overrideChanges(before, draft.edit)) || first.length + again.length > 0;
+  const { newPins, savedPins } = missingPins(before, draft.edit);
+  return !hasNoChanges(overrideChanges(before, draft.edit)) || newPins.length + savedPins.length > 0;
 }
 
 /** How a person is shown a call. The gateway defines and checks the configuration. */
@@ -287,20 +287,20 @@ function FixedArgumentRow({ name, entry }: { name: string; entry: OverrideEntry 
 }
 
 /** Fetched a moment after the last keystroke. */
-function usePreview(tool: string, changes: OverrideChanges | null): { readonly preview: OverridePreview | null; readonly error: unknown } {
-  const [result, setResult] = useState<{ preview: OverridePreview | null; error: unknown }>({ preview: null, error: null });
+function usePreview(tool: string, changes: OverrideChanges | null): { readonly data: OverridePreview | null; readonly error: unknown } {
+  const [result, setResult] = useState<{ data: OverridePreview | null; error: unknown }>({ data: null, error: null });
   const body = changes === null ? null : JSON.stringify({ target: tool, ...changes });
   useEffect(() => {
     if (body === null) {
-      setResult({ preview: null, error: null });
+      setResult({ data: null, error: null });
       return;
     }
     const controller = new AbortController();
     const timer = setTimeout(() => {
       request<OverridePreview>("/overrides/preview", { method: "POST", body: JSON.parse(body) as unknown, signal: controller.signal })
-        .then((preview) => setResult({ preview, error: null }))
+        .then((data) => setResult({ data, error: null }))
         .catch((error: unknown) => {
-          if (!controller.signal.aborted) setResult({ preview: null, error });
+          if (!controller.signal.aborted) setResult({ data: null, error });
         });
     }, 200);
     return () => {

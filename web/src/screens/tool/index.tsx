@@ -59,7 +59,7 @@ function ToolPage({ id }: { id: string }): ReactElement {
   return (
     <Screen
       title={card.data?.peg.title ?? card.data?.peg.name ?? id}
-      lead={<QueryResult query={card} placeholder={<Skeleton lines={2} />}>{(answer) => <ToolVerdict card={answer} />}</QueryResult>}
+      lead={<QueryResult query={card} placeholder={<Skeleton lines={2} />}>{(data) => <ToolVerdict card={data} />}</QueryResult>}
       actions={<ViewAs view={view} toolsets={[]} />}
       json={tab === "history" ? { path: "/tools/history", query } : { path: tab === "why" ? "/why" : "/tools/show", query }}
       command={tab === "history" ? shellCommand("pegboard", "activity", "list", "--tool", id) : shellCommand("pegboard", ...COMMANDS[tab], id, ...view.options)}
@@ -69,7 +69,7 @@ function ToolPage({ id }: { id: string }): ReactElement {
       ) : (
         <div className="split lead">
           <QueryResult query={definition} placeholder={<Skeleton lines={14} height={24} />}>
-            {(answer) => (card.data === undefined ? <Skeleton lines={14} height={24} /> : <ToolDefinition tool={card.data.peg} definition={answer} />)}
+            {(data) => (card.data === undefined ? <Skeleton lines={14} height={24} /> : <ToolDefinition tool={card.data.peg} definition={data} />)}
           </QueryResult>
           <section className="sheet tool-tabs" aria-label="About the tool">
             <Tabs name="About the tool" tabs={TABS} selected={tab} onChange={setTab}>
@@ -163,10 +163,10 @@ function ToolPicker(): ReactElement {
       <div className="stack">
         <SearchField label="Find a tool" value={filterText} onChange={setFilterText} placeholder="Name or id" />
         <QueryResult query={board} placeholder={<Skeleton lines={10} height={32} />}>
-          {(answer) =>
+          {(data) =>
             matches.length === 0 ? (
-              <EmptyState icon="search" title={answer.pegs.length === 0 ? "No tools yet" : "No tool has these words"}>
-                {answer.pegs.length === 0 ? "Add a server, and its tools are here." : `There are ${formatCount(answer.pegs.length, "tool")} in all.`}
+              <EmptyState icon="search" title={data.pegs.length === 0 ? "No tools yet" : "No tool has these words"}>
+                {data.pegs.length === 0 ? "Add a server, and its tools are here." : `There are ${formatCount(data.pegs.length, "tool")} in all.`}
               </EmptyState>
             ) : (
               <VirtualList name="Tools" rows={matches} rowKey={(tool) => tool.id} height={() => ROW_HEIGHT_PX} boxHeight={`min(70vh, ${matches.length * ROW_HEIGHT_PX + 2}px)`}>

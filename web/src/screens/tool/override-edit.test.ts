@@ -47,11 +47,11 @@ test("only differences are set, and an emptied field is cleared", () => {
 
 test("a pinned value is never shown, so an edit of its argument requires it again", () => {
   const before = editFromOverrides([overrideEntry("arguments.repo.pin", "•••"), overrideEntry("arguments.repo.default", 3)], TOOL, ["repo"]);
-  expect(missingPins(before, before)).toEqual({ first: [], again: [] });
+  expect(missingPins(before, before)).toEqual({ newPins: [], savedPins: [] });
   const reworded = { ...before, arguments: { repo: { ...before.arguments["repo"]!, description: "Which" } } };
-  expect(missingPins(before, reworded)).toEqual({ first: [], again: ["repo"] });
+  expect(missingPins(before, reworded)).toEqual({ newPins: [], savedPins: ["repo"] });
   const withPin = { ...before, arguments: { repo: { ...before.arguments["repo"]!, pin: "octo/site" } } };
-  expect(missingPins(before, withPin)).toEqual({ first: [], again: [] });
+  expect(missingPins(before, withPin)).toEqual({ newPins: [], savedPins: [] });
   expect(overrideChanges(before, withPin).set).toEqual({ arguments: { repo: { pin: "octo/site", default: 3 } } });
 });
 
@@ -62,7 +62,7 @@ test("a pin is parsed as JSON, else kept as text", () => {
 test("a new pin without a value is reported as a first one", () => {
   const before = editFromOverrides([], TOOL, ["labels"]);
   const after = { ...before, arguments: { labels: { mode: "pin" as const, pin: "", description: "" } } };
-  expect(missingPins(before, after)).toEqual({ first: ["labels"], again: [] });
+  expect(missingPins(before, after)).toEqual({ newPins: ["labels"], savedPins: [] });
   expect(hasNoChanges(overrideChanges(before, after))).toBe(true);
 });
 

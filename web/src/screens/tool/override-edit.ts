@@ -112,14 +112,14 @@ export function parsePin(text: string): unknown {
   }
 }
 
-/** Arguments whose pinned value is missing: `first` for a new pin, `again` for a saved one. A saved value is never
+/** Arguments whose pinned value is missing: `newPins` had none before, `savedPins` have one already. A saved value is never
  * shown, and saving an argument replaces all of it. */
-export function missingPins(before: OverrideEdit, after: OverrideEdit): { readonly first: readonly string[]; readonly again: readonly string[] } {
+export function missingPins(before: OverrideEdit, after: OverrideEdit): { readonly newPins: readonly string[]; readonly savedPins: readonly string[] } {
   const missing = Object.entries(after.arguments)
     .filter(([name, edited]) => edited.mode === "pin" && edited.pin.trim() === "" && argumentChanged(before.arguments[name] ?? EMPTY_ARGUMENT, edited))
     .map(([name]) => name);
   const wasPinned = (name: string): boolean => before.arguments[name]?.mode === "pin";
-  return { first: missing.filter((name) => !wasPinned(name)), again: missing.filter(wasPinned) };
+  return { newPins: missing.filter((name) => !wasPinned(name)), savedPins: missing.filter(wasPinned) };
 }
 
 function argumentChanged(previous: ArgumentEdit, next: ArgumentEdit): boolean {

@@ -26,7 +26,7 @@ export function ImportToolset(): ReactElement {
   const [source, setSource] = useState<ImportSource | null>(null);
   const [report, setReport] = useState<ToolsetImport | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState<"look" | "bring" | null>(null);
+  const [busy, setBusy] = useState<"preview" | "install" | null>(null);
   const [downgradeAllowed, setDowngradeAllowed] = useState(false);
   const currentRun = useRef(0);
 
@@ -35,7 +35,7 @@ export function ImportToolset(): ReactElement {
     setSource(next);
     setReport(describe ? report : null);
     setError(null);
-    setBusy("look");
+    setBusy("preview");
     try {
       const response = await sendImport(next, { dryRun: true, describe, allowDowngrade: true });
       if (run === currentRun.current) setReport(response);
@@ -48,7 +48,7 @@ export function ImportToolset(): ReactElement {
 
   const install = async (): Promise<void> => {
     if (source === null || report === null) return;
-    setBusy("bring");
+    setBusy("install");
     setError(null);
     try {
       const response = await sendImport(source, { digest: report.digest, allowDowngrade: downgradeAllowed }, report.policyVersion);
@@ -87,7 +87,7 @@ export function ImportToolset(): ReactElement {
               <div className="row apart">
                 <h2 className="wrap-any">{sourceName(source)}</h2>
                 {busy === null && (
-                  <Button small icon="again" onClick={() => void preview(source)}>
+                  <Button small icon="refresh" onClick={() => void preview(source)}>
                     Read again
                   </Button>
                 )}
@@ -108,7 +108,7 @@ export function ImportToolset(): ReactElement {
                     <Button
                       variant="primary"
                       icon="upload"
-                      busy={busy === "bring"}
+                      busy={busy === "install"}
                       disabled={busy !== null || !report.changes.any || (report.downgrade !== null && !downgradeAllowed)}
                       onClick={() => void install()}
                     >

@@ -35,8 +35,8 @@ function ChoiceEditor({ toolset, current }: { toolset: Toolset; current: ToolCho
   const saved = choiceLists(current);
   const lists = draft ?? saved;
   const preview = usePreview(toolset.id, draft, current.policyVersion);
-  const shown = draft === null ? current : (preview.preview ?? current);
-  const isSaveable = draft !== null && preview.preview !== null && preview.draft === draft && preview.preview.problems.length === 0;
+  const shown = draft === null ? current : (preview.data ?? current);
+  const isSaveable = draft !== null && preview.data !== null && preview.draft === draft && preview.data.problems.length === 0;
   const edit = (change: Partial<ChoiceLists>): void => {
     mutation.reset();
     const next = { ...lists, ...change };
@@ -95,17 +95,17 @@ function usePreview(
   id: string,
   draft: ChoiceLists | null,
   version: number,
-): { readonly preview: ToolChoiceResponse | null; readonly draft: ChoiceLists | null; readonly error: unknown } {
-  const [result, setResult] = useState<{ preview: ToolChoiceResponse | null; draft: ChoiceLists | null; error: unknown }>({ preview: null, draft: null, error: null });
+): { readonly data: ToolChoiceResponse | null; readonly draft: ChoiceLists | null; readonly error: unknown } {
+  const [result, setResult] = useState<{ data: ToolChoiceResponse | null; draft: ChoiceLists | null; error: unknown }>({ data: null, draft: null, error: null });
   useEffect(() => {
     if (draft === null) {
-      setResult({ preview: null, draft: null, error: null });
+      setResult({ data: null, draft: null, error: null });
       return;
     }
     const controller = new AbortController();
     const timer = setTimeout(() => {
       request<ToolChoiceResponse>(toolsetPath(id, "/choice/preview"), { method: "POST", body: draft, signal: controller.signal })
-        .then((preview) => setResult({ preview, draft, error: null }))
+        .then((data) => setResult({ data, draft, error: null }))
         .catch((error: unknown) => {
           if (!controller.signal.aborted) setResult((before) => ({ ...before, error }));
         });

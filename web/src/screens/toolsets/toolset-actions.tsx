@@ -106,12 +106,12 @@ function ExportDialog({ toolset, onClose }: { toolset: Toolset; onClose: () => v
       }
     >
       <QueryResult query={response} placeholder={<Skeleton lines={3} />}>
-        {(answer) => (
+        {(data) => (
           <div className="stack">
-            <p>A ZIP of {formatBytes(answer.bytes)} that can be imported elsewhere: its manifest and its files, without secrets.</p>
-            <TitledList title="Secrets that whoever imports it must set" lines={answer.secrets.map((each) => `${each.name}: ${each.at.join(", ")}`)} />
-            <TitledList title="Left out" lines={[...answer.dropped, ...answer.leftOut]} />
-            <TitledList title="Worth a look" lines={answer.doubts} />
+            <p>A ZIP of {formatBytes(data.bytes)} that can be imported elsewhere: its manifest and its files, without secrets.</p>
+            <TitledList title="Secrets that whoever imports it must set" lines={data.secrets.map((each) => `${each.name}: ${each.at.join(", ")}`)} />
+            <TitledList title="Left out" lines={[...data.dropped, ...data.leftOut]} />
+            <TitledList title="Worth a look" lines={data.doubts} />
           </div>
         )}
       </QueryResult>
