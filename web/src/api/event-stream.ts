@@ -15,7 +15,8 @@ export type FeedEvent = { status: ConnectionStatus } | { topic: Topic };
 type ChannelMessage = FeedEvent | { ping: true };
 type FeedListener = (event: FeedEvent) => void;
 
-const CHANNEL_NAME = "pegboard events";
+/** Change it when the messages change: tabs of two versions must not share a stream. */
+const CHANNEL_NAME = "pegboard change feed";
 /** Reconnect after a response that is no stream. After a lost connection the browser reconnects by itself. */
 const RECONNECT_DELAY_MS = 3000;
 /** How long the tab with the stream may take to respond to a ping. */
