@@ -172,7 +172,7 @@ def test_who_is_asked_whether_to_stop_a_server_is_told_that_it_was_stopped(page:
 @pytest.mark.behaviour("web.collision")
 def test_a_review_is_overtaken_by_anothers_verdict_and_by_nothing_else(page: Page, served: Site) -> None:
     page.goto(f"{served.address}/ui/approvals?tool={WAITS}")
-    footer = page.locator(".review-deciding")
+    footer = page.locator(".review-decision")
     footer.get_by_label("Note, when it stays locked").fill("mine")
     served.pegboard("tools", "disable", GET)
     served.pegboard("tools", "enable", GET)

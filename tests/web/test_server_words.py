@@ -24,7 +24,7 @@ def test_a_server_that_is_down_has_the_same_last_error_in_the_list_and_on_its_pa
     told = f"command '{MISSING}' was not found on the PATH."
     page.goto(f"{served.address}/ui/servers")
     expect(page.get_by_role("row").filter(has_text="missing")).to_contain_text(told)
-    around = page.locator(".table-around")
+    around = page.locator(".table-container")
     assert around.evaluate("(table) => table.scrollWidth - table.clientWidth") == 0
     assert not is_too_wide(page)
     page.get_by_role("link", name="missing", exact=True).click()

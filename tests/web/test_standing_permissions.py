@@ -64,7 +64,7 @@ def test_a_destructive_tool_is_asked_about_twice_and_the_dialog_lists_what_it_co
     shown = page.get_by_role("article", name="Call of create_refund")
     expect(shown.get_by_label("Until")).to_have_value("30")
     always = shown.get_by_role("button", name=f"Allow always for {AGENT}")
-    expect(always).to_have_class(re.compile("look-bad"))
+    expect(always).to_have_class(re.compile("variant-danger"))
     always.click()
     question = page.get_by_role("dialog", name="Allow every further call of create_refund?")
     for word in (REFUND, AGENT, "any client", f"{datetime.now(UTC) + timedelta(days=30):%Y-%m-%d}"):

@@ -202,7 +202,7 @@ def test_a_tool_that_hangs_in_two_toolsets_lights_up_together(page: Page) -> Non
     page.reload()
     peg(page, SEARCH).hover()
     expect(card(page, "search_books")).to_be_visible()
-    expect(peg(page, other)).to_have_class(re.compile("is-lit"))
+    expect(peg(page, other)).to_have_class(re.compile("is-highlighted"))
 
 
 def test_nobody_who_only_reads_is_offered_a_switch(page: Page) -> None:

@@ -39,7 +39,7 @@ def page(page: Page, served: Site) -> Page:
 @pytest.mark.behaviour("web.name_in_vain")
 def test_a_name_that_no_peg_has_is_answered_where_it_is_typed(page: Page) -> None:
     page.get_by_role("searchbox", name="Filter tools").fill("delete_noet")
-    told = page.locator(".wall .in-vain")
+    told = page.locator(".board .unknown-tool")
     expect(told.get_by_role("link", name=DELETE)).to_be_visible()
     expect(told).to_contain_text("attic~attic")
     expect(told).to_contain_text("broken~broken")

@@ -1,9 +1,9 @@
-// Before anything is painted: the theme that was chosen here, if one was.
+// Runs before the first paint: applies the saved theme, if there is one.
 (() => {
   try {
     const theme = localStorage.getItem("pegboard.theme");
     if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
   } catch {
-    // Whoever forbids the page to keep anything gets the theme of their system.
+    // Without local storage the system's theme applies.
   }
 })();

@@ -1,6 +1,6 @@
-/** The screens by their paths. Each comes in a part of its own, so that the wall need not wait for the others. */
+/** The screens by path. Each is a chunk of its own, so that the board loads without the others. */
 import { lazy, type ComponentType, type LazyExoticComponent } from "react";
-import type { IconName } from "@/parts";
+import type { IconName } from "@/components";
 
 export type Route = {
   readonly path: string;
@@ -9,9 +9,9 @@ export type Route = {
   readonly screen: LazyExoticComponent<ComponentType>;
 };
 
-/** In the order of the rail. */
+/** In the order of the navigation. */
 export const ROUTES: readonly Route[] = [
-  { path: "/", name: "Wall", icon: "wall", screen: lazy(() => import("@/screens/wall")) },
+  { path: "/", name: "Wall", icon: "board", screen: lazy(() => import("@/screens/board")) },
   { path: "/tool", name: "Tool", icon: "tool", screen: lazy(() => import("@/screens/tool")) },
   { path: "/servers", name: "MCP Servers", icon: "servers", screen: lazy(() => import("@/screens/servers")) },
   { path: "/toolsets", name: "Toolsets", icon: "toolsets", screen: lazy(() => import("@/screens/toolsets")) },
@@ -22,5 +22,5 @@ export const ROUTES: readonly Route[] = [
   { path: "/settings", name: "Settings", icon: "settings", screen: lazy(() => import("@/screens/settings")) },
 ];
 
-/** Every element in every state: not in the rail, and needs no gateway. */
-export const PATTERNS = lazy(() => import("@/screens/patterns"));
+/** Every component in every state: not in the navigation, and works without a gateway. */
+export const PATTERNS_SCREEN = lazy(() => import("@/screens/patterns"));

@@ -1,54 +1,54 @@
-/** The one way to the gateway: `ask` for every route, with the answer or a `Problem`. */
-import { queryText, type Query } from "@/lib/place";
-import { Problem, problemOf, UNREACHED } from "./problem";
+/** HTTP access to the gateway: `request` returns the JSON of a route or throws a `Problem`. */
+import { queryString, type Query } from "@/lib/router";
+import { Problem, parseProblem, UNREACHABLE_MESSAGE } from "./problem";
 
 export const API = "/api/v1";
 
-export type Asking = {
+export type RequestOptions = {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly query?: Query;
   /** Sent as JSON, unless it is a file. */
   readonly body?: unknown;
-  /** The policy version that was looked at. */
+  /** The policy version the write is based on; sent as If-Match. */
   readonly version?: number | null;
   readonly signal?: AbortSignal;
 };
 
-/** The address of a route: `route("/board", { as: "ci" })`. */
-export function route(path: string, query: Query = {}): string {
-  return `${API}${path}${queryText(query)}`;
+/** The URL of a route: `apiUrl("/board", { as: "ci" })`. */
+export function apiUrl(path: string, query: Query = {}): string {
+  return `${API}${path}${queryString(query)}`;
 }
 
-export async function askText(path: string, asking: Asking = {}): Promise<string> {
+export async function requestText(path: string, options: RequestOptions = {}): Promise<string> {
   const headers: Record<string, string> = { accept: "application/json" };
   let body: BodyInit | undefined;
-  if (asking.body instanceof Blob || asking.body instanceof FormData) {
-    body = asking.body;
-  } else if (asking.body !== undefined) {
+  if (options.body instanceof Blob || options.body instanceof FormData) {
+    body = options.body;
+  } else if (options.body !== undefined) {
     headers["content-type"] = "application/json";
-    body = JSON.stringify(asking.body);
+    body = JSON.stringify(options.body);
   }
-  if (asking.version !== undefined && asking.version !== null) headers["if-match"] = `"${asking.version}"`;
-  let answer: Response;
+  if (options.version !== undefined && options.version !== null) headers["if-match"] = `"${options.version}"`;
+  let response: Response;
   try {
-    answer = await fetch(route(path, asking.query), {
-      method: asking.method ?? "GET",
+    response = await fetch(apiUrl(path, options.query), {
+      method: options.method ?? "GET",
       headers,
       credentials: "same-origin",
       cache: "no-store",
       ...(body === undefined ? {} : { body }),
-      ...(asking.signal === undefined ? {} : { signal: asking.signal }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
   } catch (error) {
-    if (asking.signal?.aborted) throw error;
-    throw new Problem(0, UNREACHED);
+    if (options.signal?.aborted) throw error;
+    throw new Problem(0, UNREACHABLE_MESSAGE);
   }
-  const text = await answer.text();
-  if (!answer.ok) throw problemOf(answer.status, text);
+  const text = await response.text();
+  if (!response.ok) throw parseProblem(response.status, text);
   return text;
 }
 
-export async function ask<T>(path: string, asking: Asking = {}): Promise<T> {
-  const text = await askText(path, asking);
+export async function request<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  const text = await requestText(path, options);
   return (text === "" ? null : JSON.parse(text)) as T;
 }

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { problemOf, sentence } from "./problem";
+import { parseProblem, errorMessage } from "./problem";
 
-test("a problem is said in the gateway's words", () => {
-  const problem = problemOf(412, JSON.stringify({ title: "Precondition Failed", detail: "Look again.", policyVersion: 7 }));
+test("a problem has the gateway's message", () => {
+  const problem = parseProblem(412, JSON.stringify({ title: "Precondition Failed", detail: "Look again.", policyVersion: 7 }));
   expect([problem.message, problem.isStale, problem.policyVersion, problem.errors]).toEqual(["Look again.", true, 7, []]);
 });
 
-test("whatever answers instead of the gateway has a sentence too", () => {
-  expect(sentence(problemOf(502, "<html>"))).toBe("The gateway answered 502 without a word.");
-  expect(sentence("odd")).toBe("odd");
+test("a response that is not from the gateway has a message too", () => {
+  expect(errorMessage(parseProblem(502, "<html>"))).toBe("The gateway answered 502 without a word.");
+  expect(errorMessage("odd")).toBe("odd");
 });

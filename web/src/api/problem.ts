@@ -1,10 +1,10 @@
-/** What went wrong, in one shape whatever it was. */
+/** Every failed request as one class. */
 
 export class Problem extends Error {
   readonly status: number;
-  /** One sentence each where several things are wrong. */
+  /** One message each, if several things are wrong. */
   readonly errors: readonly string[];
-  /** The policy's version now, where the one we stood on is old. */
+  /** The current policy version, if the request was based on an older one. */
   readonly policyVersion: number | null;
   readonly body: unknown;
 
@@ -13,12 +13,12 @@ export class Problem extends Error {
     this.name = "Problem";
     this.status = status;
     this.body = body;
-    const told = record(body);
-    this.errors = Array.isArray(told["errors"]) ? told["errors"].map(String) : [];
-    this.policyVersion = typeof told["policyVersion"] === "number" ? told["policyVersion"] : null;
+    const fields = asRecord(body);
+    this.errors = Array.isArray(fields["errors"]) ? fields["errors"].map(String) : [];
+    this.policyVersion = typeof fields["policyVersion"] === "number" ? fields["policyVersion"] : null;
   }
 
-  /** Somebody decided something since the page was read. */
+  /** Someone else made a decision since the data was fetched. */
   get isStale(): boolean {
     return this.status === 412;
   }
@@ -28,27 +28,27 @@ export class Problem extends Error {
   }
 }
 
-export const UNREACHED = "The gateway does not answer. If it was stopped, start it again: pegboard serve";
+export const UNREACHABLE_MESSAGE = "The gateway does not answer. If it was stopped, start it again: pegboard serve";
 
-function record(body: unknown): Record<string, unknown> {
+function asRecord(body: unknown): Record<string, unknown> {
   return typeof body === "object" && body !== null ? (body as Record<string, unknown>) : {};
 }
 
-/** From an answer that is no success. */
-export function problemOf(status: number, text: string): Problem {
+/** Parses an error response. */
+export function parseProblem(status: number, text: string): Problem {
   let body: unknown = null;
   try {
     body = JSON.parse(text);
   } catch {
-    // Not ours then: something between here and the gateway answered.
+    // Not from the gateway then: a proxy in between responded.
   }
-  const told = record(body);
-  const detail = typeof told["detail"] === "string" ? told["detail"] : "";
-  const title = typeof told["title"] === "string" ? told["title"] : "";
+  const fields = asRecord(body);
+  const detail = typeof fields["detail"] === "string" ? fields["detail"] : "";
+  const title = typeof fields["title"] === "string" ? fields["title"] : "";
   return new Problem(status, detail || title || `The gateway answered ${status} without a word.`, body);
 }
 
-/** The sentence of anything that was thrown. */
-export function sentence(error: unknown): string {
+/** The message of anything that was thrown. */
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

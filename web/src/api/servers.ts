@@ -1,58 +1,55 @@
-/** Shapes of the API about servers and toolsets, and the pegs that belong to one of them. */
+/** Types and queries for servers and toolsets, and the tool cards that belong to them. */
 import type { UseQueryResult } from "@tanstack/react-query";
-import { useAnswer, useWhole } from "./answers";
+import { useApiQuery, useAllPages } from "./queries";
 import type { Problem } from "./problem";
 import type { components } from "./schema";
+import type { Board } from "./types";
 
-type Shapes = components["schemas"];
+type Schemas = components["schemas"];
 
-export type Server = Shapes["ServerShape"];
-export type ServerList = Shapes["ServersShape"];
-export type ServerAdded = Shapes["AddedShape"];
-export type Health = Shapes["HealthShape"];
-export type Trust = Shapes["Trust"];
-export type Flaw = Shapes["FlawShape"];
-export type Share = Shapes["ShareShape"];
-export type Shares = Shapes["SharesShape"];
-export type Log = Shapes["Log"];
-export type LogLevel = Shapes["LogLevel"];
-export type SignIn = Shapes["SignInShape"];
-export type SignInLink = Shapes["SignInLinkShape"];
-export type Reviewed = Shapes["ReviewedServer"];
-export type ReadServer = Shapes["ReadServer"];
-export type ReadServers = Shapes["ReadServers"];
-export type ReadProblem = Shapes["ReadProblem"];
-export type ClientLists = Shapes["ClientLists"];
-export type Tried = Shapes["Tried"];
-export type TriedTool = Shapes["TriedTool"];
-export type Toolset = Shapes["ToolsetShape"];
-export type Toolsets = Shapes["ToolsetsShape"];
-export type Imported = Shapes["ImportShape"];
-export type ImportStep = Shapes["ImportStepShape"];
-export type Exported = Shapes["ExportShape"];
-export type Wall = Shapes["BoardShape"];
-export type Hung = Shapes["PegShape"];
+export type Server = Schemas["ServerShape"];
+export type ServerList = Schemas["ServersShape"];
+export type ServerAdded = Schemas["AddedShape"];
+export type Trust = Schemas["Trust"];
+export type ListingProblem = Schemas["FlawShape"];
+export type ServerCalls = Schemas["ShareShape"];
+export type ServerCallsList = Schemas["SharesShape"];
+export type Log = Schemas["Log"];
+export type LogLevel = Schemas["LogLevel"];
+export type SignIn = Schemas["SignInShape"];
+export type SignInLink = Schemas["SignInLinkShape"];
+export type ServerReview = Schemas["ReviewedServer"];
+export type ParsedServer = Schemas["ReadServer"];
+export type ParsedServers = Schemas["ReadServers"];
+export type ParseProblem = Schemas["ReadProblem"];
+export type ClientLists = Schemas["ClientLists"];
+export type ServerTrial = Schemas["Tried"];
+export type ServerTrialTool = Schemas["TriedTool"];
+export type Toolset = Schemas["ToolsetShape"];
+export type Toolsets = Schemas["ToolsetsShape"];
+export type ToolsetImport = Schemas["ImportShape"];
+export type ToolsetExport = Schemas["ExportShape"];
 
-const DAY = 86_400;
+const DAY_S = 86_400;
 
 export function useServers(): UseQueryResult<ServerList, Problem> {
-  return useAnswer<ServerList>(["servers", "policy"], "/servers");
+  return useApiQuery<ServerList>(["servers", "policy"], "/servers");
 }
 
 export function useToolsets(): UseQueryResult<Toolsets, Problem> {
-  return useAnswer<Toolsets>(["toolsets", "servers", "policy"], "/toolsets");
+  return useApiQuery<Toolsets>(["toolsets", "servers", "policy"], "/toolsets");
 }
 
-/** How the calls of the last day went, by server. */
-export function useShares(): UseQueryResult<Shares, Problem> {
-  return useAnswer<Shares>(["activity"], "/activity/servers", { window: DAY, limit: 1000 });
+/** Call statistics of the last day, by server. */
+export function useServerCalls(): UseQueryResult<ServerCallsList, Problem> {
+  return useApiQuery<ServerCallsList>(["activity"], "/activity/servers", { window: DAY_S, limit: 1000 });
 }
 
-/** The whole wall, asked for as the wall itself does. */
-export function useWall(): UseQueryResult<Wall, Problem> {
-  return useWhole<Wall>(["board", "servers", "toolsets", "approvals", "policy"], "/board", {}, (before, next) => ({
+/** The whole board, with the same query as the board screen. */
+export function useBoard(): UseQueryResult<Board, Problem> {
+  return useAllPages<Board>(["board", "servers", "toolsets", "approvals", "policy"], "/board", {}, (previous, next) => ({
     ...next,
-    policyVersion: before.policyVersion,
-    pegs: [...before.pegs, ...next.pegs],
+    policyVersion: previous.policyVersion,
+    pegs: [...previous.pegs, ...next.pegs],
   }));
 }

@@ -1,45 +1,45 @@
-/** Who is signed in here, and what they may. */
+/** Who is signed in, and their scopes. */
 import { useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
-import { ask } from "./client";
-import { toast } from "@/parts/toast";
+import { request } from "./client";
+import { toast } from "@/components/toast";
 import type { Problem } from "./problem";
 import type { Session } from "./types";
 
 export type Scope = "read" | "operate" | "admin" | "call";
 
-export const SESSION = [["tokens"], "/session", ""] as const;
+export const SESSION_QUERY_KEY = [["tokens"], "/session", ""] as const;
 
-/** While nobody is signed in, how often it is asked whether somebody is: in another tab, by the same cookie. */
-const ASK_AGAIN = 5_000;
+/** How often a signed-out tab checks for a session: signing in on another tab sets the same cookie. */
+const SIGNED_OUT_POLL_MS = 5_000;
 
 export function useSession(): UseQueryResult<Session, Problem> {
   return useQuery<Session, Problem>({
-    queryKey: SESSION,
-    queryFn: ({ signal }) => ask<Session>("/session", { signal }),
+    queryKey: SESSION_QUERY_KEY,
+    queryFn: ({ signal }) => request<Session>("/session", { signal }),
     staleTime: 60_000,
     retry: false,
-    refetchInterval: (query) => (query.state.error?.isSignedOut ? ASK_AGAIN : false),
+    refetchInterval: (query) => (query.state.error?.isSignedOut ? SIGNED_OUT_POLL_MS : false),
   });
 }
 
-/** Whether the gateway would take a write of this kind from whoever looks; it decides again when asked. */
-export function useMay(scope: Scope): boolean {
+/** Whether the session has this scope. It decides what the UI offers; the gateway checks every request. */
+export function useHasScope(scope: Scope): boolean {
   return useSession().data?.scopes.includes(scope) ?? false;
 }
 
-export function useSigning(): { signIn: (token: string) => Promise<void>; signOut: () => Promise<void> } {
+export function useSignInOut(): { signIn: (token: string) => Promise<void>; signOut: () => Promise<void> } {
   const client = useQueryClient();
   return {
     signIn: async (token) => {
-      const before = client.getQueryData<Session>(SESSION);
-      const now = await ask<Session>("/session", { method: "POST", body: { token } });
-      // The same person goes on where they were, with all that they wrote.
-      if (before?.principal === now.principal) await client.invalidateQueries();
+      const previous = client.getQueryData<Session>(SESSION_QUERY_KEY);
+      const current = await request<Session>("/session", { method: "POST", body: { token } });
+      // The same principal continues with everything they entered; another one starts fresh.
+      if (previous?.principal === current.principal) await client.invalidateQueries();
       else await client.resetQueries();
     },
     signOut: async () => {
       try {
-        await ask("/session", { method: "DELETE" });
+        await request("/session", { method: "DELETE" });
       } catch (problem) {
         toast(`You are not signed out. ${(problem as Problem).message}`, "broken");
         return;

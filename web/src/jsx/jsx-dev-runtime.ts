@@ -1,8 +1,8 @@
-/** The same as `jsx-runtime`, while developing. */
-import { Fragment, jsxDEV as make, type JSX } from "react/jsx-dev-runtime";
-import { visible } from "./visible";
+/** The same as `jsx-runtime`, for development. */
+import { Fragment, jsxDEV as createElement, type JSX } from "react/jsx-dev-runtime";
+import { withVisibleText } from "./visible-text";
 
 export { Fragment };
 export type { JSX };
 
-export const jsxDEV: typeof make = (type, props, key, isStatic, source, self) => make(type, visible(type, props), key, isStatic, source, self);
+export const jsxDEV: typeof createElement = (type, props, key, isStatic, source, self) => createElement(type, withVisibleText(type, props), key, isStatic, source, self);

@@ -1,12 +1,12 @@
-/** Elements as React makes them, but no text of theirs holds a character that cannot be seen: names and words that servers,
- * tools and callers chose stand on every screen, and here none of those places is forgotten. */
-import { Fragment, jsx as make, jsxs as makeSeveral, type JSX } from "react/jsx-runtime";
-import { visible } from "./visible";
+/** React's JSX runtime, which in addition makes invisible characters in texts visible. Names and descriptions of
+ * servers, tools and callers are on every screen, and here none of those places can be forgotten. */
+import { Fragment, jsx as createElement, jsxs as createElementWithChildren, type JSX } from "react/jsx-runtime";
+import { withVisibleText } from "./visible-text";
 
 export { Fragment };
 export type { JSX };
 
-type Make = typeof make;
+type CreateElement = typeof createElement;
 
-export const jsx: Make = (type, props, key) => make(type, visible(type, props), key);
-export const jsxs: Make = (type, props, key) => makeSeveral(type, visible(type, props), key);
+export const jsx: CreateElement = (type, props, key) => createElement(type, withVisibleText(type, props), key);
+export const jsxs: CreateElement = (type, props, key) => createElementWithChildren(type, withVisibleText(type, props), key);

@@ -1,29 +1,29 @@
-/** JSON as text, where its numbers must not change: JavaScript rounds 2^53 + 1, and writes 1.0 as 1. */
+/** Formats JSON text without changing its numbers: JavaScript rounds 2^53 + 1 and writes 1.0 as 1. */
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 const NUMBER = /^-?\d/;
 
-/** Whether JavaScript reads and writes every number of this text as it stands there. */
+/** Whether JavaScript keeps every number of this text as it is written. */
 export function hasExactNumbers(text: string): boolean {
   return (text.match(TOKEN) ?? []).every((token) => !NUMBER.test(token) || String(Number(token)) === token);
 }
 
-/** The same JSON with indentation, every name and value as it stands in the text. Throws where the text is no JSON. */
-export function indented(text: string): string {
+/** The same JSON with indentation; every key and value stays as it is written. Throws if the text is not JSON. */
+export function indentJson(text: string): string {
   JSON.parse(text);
   const tokens = text.match(TOKEN) ?? [];
   const parts: string[] = [];
   let depth = 0;
-  const line = (): string => `\n${"  ".repeat(depth)}`;
-  tokens.forEach((token, at) => {
+  const newline = (): string => `\n${"  ".repeat(depth)}`;
+  tokens.forEach((token, index) => {
     if (token === "}" || token === "]") {
       depth -= 1;
-      parts.push(tokens[at - 1] === "{" || tokens[at - 1] === "[" ? token : line() + token);
+      parts.push(tokens[index - 1] === "{" || tokens[index - 1] === "[" ? token : newline() + token);
     } else if (token === "{" || token === "[") {
       depth += 1;
-      parts.push(token, tokens[at + 1] === "}" || tokens[at + 1] === "]" ? "" : line());
+      parts.push(token, tokens[index + 1] === "}" || tokens[index + 1] === "]" ? "" : newline());
     } else {
-      parts.push(token === "," ? `,${line()}` : token === ":" ? ": " : token);
+      parts.push(token === "," ? `,${newline()}` : token === ":" ? ": " : token);
     }
   });
   return parts.join("");

@@ -1,4 +1,4 @@
-/** The plain part of Markdown as a tree: what results of tools are written in. No HTML passes. */
+/** Parses the simple part of Markdown that results of tools use. HTML is not passed through. */
 
 export type Inline =
   | { readonly kind: "text" | "code" | "strong" | "emphasis"; readonly text: string }
@@ -13,59 +13,59 @@ export type Block =
 
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)/g;
 
-export function inline(text: string): readonly Inline[] {
-  const found: Inline[] = [];
-  let from = 0;
+export function parseInline(text: string): readonly Inline[] {
+  const parts: Inline[] = [];
+  let position = 0;
   for (const match of text.matchAll(INLINE)) {
-    if (match.index > from) found.push({ kind: "text", text: text.slice(from, match.index) });
-    const [whole, code, strong, emphasis, label, href] = match;
-    if (code !== undefined) found.push({ kind: "code", text: code });
-    else if (strong !== undefined) found.push({ kind: "strong", text: strong });
-    else if (emphasis !== undefined) found.push({ kind: "emphasis", text: emphasis });
-    else if (label !== undefined && href !== undefined) found.push({ kind: "link", text: label, href });
-    from = match.index + whole.length;
+    if (match.index > position) parts.push({ kind: "text", text: text.slice(position, match.index) });
+    const [matched, code, strong, emphasis, label, href] = match;
+    if (code !== undefined) parts.push({ kind: "code", text: code });
+    else if (strong !== undefined) parts.push({ kind: "strong", text: strong });
+    else if (emphasis !== undefined) parts.push({ kind: "emphasis", text: emphasis });
+    else if (label !== undefined && href !== undefined) parts.push({ kind: "link", text: label, href });
+    position = match.index + matched.length;
   }
-  if (from < text.length) found.push({ kind: "text", text: text.slice(from) });
-  return found;
+  if (position < text.length) parts.push({ kind: "text", text: text.slice(position) });
+  return parts;
 }
 
-export function blocks(text: string): readonly Block[] {
+export function parseBlocks(text: string): readonly Block[] {
   const lines = text.replaceAll("\r\n", "\n").split("\n");
-  const found: Block[] = [];
-  let at = 0;
-  const taken = (fits: RegExp): string[] => {
+  const result: Block[] = [];
+  let position = 0;
+  const takeWhile = (pattern: RegExp): string[] => {
     const part: string[] = [];
-    for (let match = fits.exec(lines[at] ?? ""); at < lines.length && match; match = fits.exec(lines[++at] ?? "")) part.push(match[1] ?? "");
+    for (let match = pattern.exec(lines[position] ?? ""); position < lines.length && match; match = pattern.exec(lines[++position] ?? "")) part.push(match[1] ?? "");
     return part;
   };
-  while (at < lines.length) {
-    const line = lines[at] ?? "";
+  while (position < lines.length) {
+    const line = lines[position] ?? "";
     const fence = /^```(\S*)/.exec(line);
     const heading = /^(#{1,6})\s+(.*)$/.exec(line);
     if (fence) {
-      const end = lines.findIndex((each, place) => place > at && each.startsWith("```"));
+      const end = lines.findIndex((each, index) => index > position && each.startsWith("```"));
       const last = end < 0 ? lines.length : end;
-      found.push({ kind: "code", language: fence[1] ?? "", text: lines.slice(at + 1, last).join("\n") });
-      at = last + 1;
+      result.push({ kind: "code", language: fence[1] ?? "", text: lines.slice(position + 1, last).join("\n") });
+      position = last + 1;
     } else if (heading) {
-      found.push({ kind: "heading", level: (heading[1] ?? "#").length, inline: inline(heading[2] ?? "") });
-      at += 1;
+      result.push({ kind: "heading", level: (heading[1] ?? "#").length, inline: parseInline(heading[2] ?? "") });
+      position += 1;
     } else if (/^(-{3,}|\*{3,})\s*$/.test(line)) {
-      found.push({ kind: "rule" });
-      at += 1;
+      result.push({ kind: "rule" });
+      position += 1;
     } else if (/^\s*[-*+]\s+/.test(line)) {
-      found.push({ kind: "list", ordered: false, items: taken(/^\s*[-*+]\s+(.*)$/).map(inline) });
+      result.push({ kind: "list", ordered: false, items: takeWhile(/^\s*[-*+]\s+(.*)$/).map(parseInline) });
     } else if (/^\s*\d+[.)]\s+/.test(line)) {
-      found.push({ kind: "list", ordered: true, items: taken(/^\s*\d+[.)]\s+(.*)$/).map(inline) });
+      result.push({ kind: "list", ordered: true, items: takeWhile(/^\s*\d+[.)]\s+(.*)$/).map(parseInline) });
     } else if (/^>\s?/.test(line)) {
-      found.push({ kind: "quote", inline: inline(taken(/^>\s?(.*)$/).join("\n")) });
+      result.push({ kind: "quote", inline: parseInline(takeWhile(/^>\s?(.*)$/).join("\n")) });
     } else if (line.trim() === "") {
-      at += 1;
+      position += 1;
     } else {
       const part = [line];
-      while (++at < lines.length && (lines[at] ?? "").trim() !== "" && !/^(#{1,6}\s|```|>|\s*[-*+]\s|\s*\d+[.)]\s)/.test(lines[at] ?? "")) part.push(lines[at] ?? "");
-      found.push({ kind: "paragraph", inline: inline(part.join("\n")) });
+      while (++position < lines.length && (lines[position] ?? "").trim() !== "" && !/^(#{1,6}\s|```|>|\s*[-*+]\s|\s*\d+[.)]\s)/.test(lines[position] ?? "")) part.push(lines[position] ?? "");
+      result.push({ kind: "paragraph", inline: parseInline(part.join("\n")) });
     }
   }
-  return found;
+  return result;
 }

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { beginning, shapeOf, type Schema } from "./schema";
+import { initialValue, fieldShape, type Schema } from "./schema";
 
-const kind = (schema: Schema, root: Schema = schema): string => shapeOf(schema, root).shape.kind;
+const fieldKind = (schema: Schema, root: Schema = schema): string => fieldShape(schema, root).shape.kind;
 
 test("each kind of schema has its kind of field", () => {
   expect(
-    [{ type: "string" }, { type: "integer" }, { type: "boolean" }, { enum: ["a"] }, { const: 1 }, { type: "array", items: {} }, { type: "object", properties: {} }].map((schema) => kind(schema)),
+    [{ type: "string" }, { type: "integer" }, { type: "boolean" }, { enum: ["a"] }, { const: 1 }, { type: "array", items: {} }, { type: "object", properties: {} }].map((schema) => fieldKind(schema)),
   ).toEqual(["text", "number", "flag", "choice", "choice", "list", "object"]);
 });
 
-test("what a form cannot show is written as JSON", () => {
-  expect([{}, { oneOf: [{ type: "string" }, { type: "number" }] }, { type: ["string", "number"] }, { type: "array" }, { $ref: "#/nowhere" }, { $ref: "https://elsewhere" }].map((schema) => kind(schema))).toEqual([
+test("what a form cannot show is edited as JSON", () => {
+  expect([{}, { oneOf: [{ type: "string" }, { type: "number" }] }, { type: ["string", "number"] }, { type: "array" }, { $ref: "#/nowhere" }, { $ref: "https://elsewhere" }].map((schema) => fieldKind(schema))).toEqual([
     "raw",
     "raw",
     "raw",
@@ -20,18 +20,18 @@ test("what a form cannot show is written as JSON", () => {
   ]);
 });
 
-test("null beside something else is an allowance, not a kind", () => {
-  expect(shapeOf({ type: ["string", "null"] }, {}).nullable).toBe(true);
-  expect(shapeOf({ anyOf: [{ type: "integer" }, { type: "null" }] }, {})).toMatchObject({ nullable: true, shape: { kind: "number" } });
+test("null beside another type makes a field nullable", () => {
+  expect(fieldShape({ type: ["string", "null"] }, {}).nullable).toBe(true);
+  expect(fieldShape({ anyOf: [{ type: "integer" }, { type: "null" }] }, {})).toMatchObject({ nullable: true, shape: { kind: "number" } });
 });
 
-test("a local reference is followed, and one to itself ends", () => {
+test("a local reference is resolved, and a circular one ends", () => {
   const root: Schema = { $defs: { level: { enum: [1, 2] }, loop: { $ref: "#/$defs/loop" } } };
-  expect(kind({ $ref: "#/$defs/level" }, root)).toBe("choice");
-  expect(kind({ $ref: "#/$defs/loop" }, root)).toBe("raw");
+  expect(fieldKind({ $ref: "#/$defs/level" }, root)).toBe("choice");
+  expect(fieldKind({ $ref: "#/$defs/loop" }, root)).toBe("raw");
 });
 
-test("a form begins with what is usual and what is required", () => {
+test("a form starts with defaults and required fields", () => {
   const schema: Schema = {
     type: "object",
     required: ["title", "deep"],
@@ -41,5 +41,5 @@ test("a form begins with what is usual and what is required", () => {
       deep: { type: "object", required: ["on"], properties: { on: { type: "boolean", default: true } } },
     },
   };
-  expect(beginning(schema, schema)).toEqual({ title: "", deep: { on: true } });
+  expect(initialValue(schema, schema)).toEqual({ title: "", deep: { on: true } });
 });

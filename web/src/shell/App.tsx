@@ -1,61 +1,61 @@
 import { useEffect, useRef, useState, type FormEvent, type ReactElement } from "react";
-import { sentence } from "@/api/problem";
-import { useSession, useSigning } from "@/api/session";
-import { usePath } from "@/lib/place";
-import { Button, Code, Field, Notice, Trouble } from "@/parts";
-import { PATTERNS } from "@/routes";
+import { errorMessage } from "@/api/problem";
+import { useSession, useSignInOut } from "@/api/session";
+import { usePath } from "@/lib/router";
+import { Button, Code, Field, Notice, ErrorMessage } from "@/components";
+import { PATTERNS_SCREEN } from "@/routes";
 import { Shell } from "./Shell";
-import { Waiting } from "./Waiting";
+import { LazyScreen } from "./LazyScreen";
 
 export function App(): ReactElement {
   const path = usePath();
-  if (path === "/patterns") return <Waiting screen={PATTERNS} />;
-  return <SignedIn />;
+  if (path === "/patterns") return <LazyScreen screen={PATTERNS_SCREEN} />;
+  return <SessionGate />;
 }
 
-function SignedIn(): ReactElement {
+function SessionGate(): ReactElement {
   const session = useSession();
-  const out = session.error?.isSignedOut ? session.error : null;
+  const signedOutError = session.error?.isSignedOut ? session.error : null;
   if (session.data !== undefined) {
     return (
       <>
-        <Shell key={session.data.principal} session={session.data} signedIn={out === null} />
-        {out !== null && <SignInAgain why={out.message} />}
+        <Shell key={session.data.principal} session={session.data} signedIn={signedOutError === null} />
+        {signedOutError !== null && <SignInAgainDialog reason={signedOutError.message} />}
       </>
     );
   }
-  if (out !== null) {
+  if (signedOutError !== null) {
     return (
-      <main className="alone">
-        <SignIn />
+      <main className="centered-page">
+        <SignInForm />
       </main>
     );
   }
   return (
-    <main className="alone">
-      {session.error ? <Trouble error={session.error} onAgain={() => void session.refetch()} /> : <p className="quiet" role="status">Opening …</p>}
+    <main className="centered-page">
+      {session.error ? <ErrorMessage error={session.error} onRetry={() => void session.refetch()} /> : <p className="muted" role="status">Opening …</p>}
     </main>
   );
 }
 
-/** Over everything, and hiding it: what was written beneath stays, for when the same person is back. */
-function SignInAgain({ why }: { why: string }): ReactElement {
-  const box = useRef<HTMLDialogElement>(null);
-  const show = (): void => {
-    if (box.current?.open === false) box.current.showModal();
+/** A full-screen dialog. The page beneath keeps its state for when the same person signs in again. */
+function SignInAgainDialog({ reason }: { reason: string }): ReactElement {
+  const container = useRef<HTMLDialogElement>(null);
+  const showDialog = (): void => {
+    if (container.current?.open === false) container.current.showModal();
   };
-  useEffect(show, []);
+  useEffect(showDialog, []);
   return (
-    <dialog ref={box} className="sign-in-again" aria-label="Sign in to Pegboard" onCancel={(event) => event.preventDefault()} onClose={show}>
-      <div className="alone">
-        <SignIn why={why} />
+    <dialog ref={container} className="sign-in-again" aria-label="Sign in to Pegboard" onCancel={(event) => event.preventDefault()} onClose={showDialog}>
+      <div className="centered-page">
+        <SignInForm reason={reason} />
       </div>
     </dialog>
   );
 }
 
-function SignIn({ why }: { why?: string }): ReactElement {
-  const { signIn } = useSigning();
+function SignInForm({ reason }: { reason?: string }): ReactElement {
+  const { signIn } = useSignInOut();
   const [token, setToken] = useState("");
   const [error, setError] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -66,7 +66,7 @@ function SignIn({ why }: { why?: string }): ReactElement {
     try {
       await signIn(token.trim());
     } catch (problem) {
-      setError(sentence(problem));
+      setError(errorMessage(problem));
     } finally {
       setBusy(false);
     }
@@ -75,18 +75,18 @@ function SignIn({ why }: { why?: string }): ReactElement {
       <form className="sign-in" onSubmit={(event) => void submit(event)}>
         <img src="/ui/icon.svg" alt="" width="40" height="40" />
         <h1>Sign in to Pegboard</h1>
-        {why !== undefined && <Notice tone="wants">{why}</Notice>}
-        <p className="quiet">
+        {reason !== undefined && <Notice tone="wants">{reason}</Notice>}
+        <p className="muted">
           Open the address that the gateway printed when it started: it signs you in. Or paste a token here: the start-up token, or
           one that an operator made for you.
         </p>
         <Field label="Token" type="password" mono value={token} onChange={setToken} error={error} autoFocus required />
-        <Button look="main" type="submit" busy={busy} disabled={token.trim() === ""}>
+        <Button variant="primary" type="submit" busy={busy} disabled={token.trim() === ""}>
           Sign in
         </Button>
         <details className="small">
           <summary>Where is the start-up token?</summary>
-          <p className="quiet">On the machine that runs the gateway, this prints an address that signs you in:</p>
+          <p className="muted">On the machine that runs the gateway, this prints an address that signs you in:</p>
           <Code text="pegboard ui" />
         </details>
       </form>

@@ -1,50 +1,49 @@
-/** Around every screen: the rail with its nine names, the palette, and words at the edge. */
+/** The frame around all screens: navigation, command palette and toasts. */
 import { useEffect, useState, type ReactElement } from "react";
-import { ring } from "@/api/answers";
-import { useAway } from "@/api/away";
-import { useBells, useLine } from "@/api/bells";
-import { useSigning } from "@/api/session";
-import type { Session } from "@/api/types";
-import { usePath } from "@/lib/place";
-import { ButtonLink, Dialog, EmptyState, Icon, Link, Toasts } from "@/parts";
+import { UNREACHABLE_MESSAGE } from "@/api/problem";
+import { invalidate, useApiQuery } from "@/api/queries";
+import { useChangeFeed } from "@/api/change-feed";
+import { useConnectionStatus, useGatewayUnreachable } from "@/api/connection-status";
+import { useSignInOut } from "@/api/session";
+import type { Servers, Session, Status } from "@/api/types";
+import { usePath } from "@/lib/router";
+import { ButtonLink, Dialog, EmptyState, Icon, Link, Notice, Time, Toasts } from "@/components";
 import { ROUTES, type Route } from "@/routes";
-import { useAttention } from "./attention";
-import { Banners } from "./Banners";
 import { Palette } from "./Palette";
 import { ThemeButton } from "./theme";
-import { Waiting } from "./Waiting";
+import { LazyScreen } from "./LazyScreen";
 
-const LINES = {
+const CONNECTION_LABELS = {
   opening: "connecting",
   live: "live",
   lost: "the gateway does not answer; trying again",
 } as const;
 
-/** At the foot of a narrow page there is room for four and the rest. */
-const AT_HAND = new Set(["/", "/servers", "/approvals", "/activity"]);
+/** The narrow navigation bar has room for these four and a menu. */
+const PRIMARY_PATHS = new Set(["/", "/servers", "/approvals", "/activity"]);
 
 export function Shell({ session, signedIn }: { session: Session; signedIn: boolean }): ReactElement {
   const path = usePath();
-  const line = useLine();
-  const { signOut } = useSigning();
+  const connection = useConnectionStatus();
+  const { signOut } = useSignInOut();
   const attention = useAttention();
-  const [finding, find] = useState(false);
-  const [listing, list] = useState(false);
-  useBells(signedIn);
-  const away = useAway();
+  const [paletteOpen, setPaletteOpen] = useState(false);
+  const [menuOpen, setMenuOpen] = useState(false);
+  useChangeFeed(signedIn);
+  const gatewayUnreachable = useGatewayUnreachable();
   useEffect(() => {
-    const pressed = (event: KeyboardEvent): void => {
+    const handleKey = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
-        find(true);
+        setPaletteOpen(true);
       }
     };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
+    addEventListener("keydown", handleKey);
+    return () => removeEventListener("keydown", handleKey);
   }, []);
   useEffect(() => {
     window.scrollTo(0, 0);
-    list(false);
+    setMenuOpen(false);
   }, [path]);
   const route = ROUTES.find((each) => each.path === path);
   return (
@@ -58,10 +57,10 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
             <img src="/ui/icon.svg" alt="" width="24" height="24" />
             <span>Pegboard</span>
           </Link>
-          <button type="button" className="find" onClick={() => find(true)}>
+          <button type="button" className="find" onClick={() => setPaletteOpen(true)}>
             <Icon name="search" />
-            <span className="find-word">
-              Find<span className="unseen"> a tool, server or screen</span>
+            <span className="find-label">
+              Find<span className="visually-hidden"> a tool, server or screen</span>
             </span>
             <kbd>Ctrl K</kbd>
           </button>
@@ -69,12 +68,12 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
         <nav aria-label="Screens" className="rail-nav">
           <ul>
             {ROUTES.map((each) => (
-              <li key={each.path} className={AT_HAND.has(each.path) ? "at-hand" : ""}>
+              <li key={each.path} className={PRIMARY_PATHS.has(each.path) ? "is-primary" : ""}>
                 <RailLink route={each} current={path} count={attention[each.path]} />
               </li>
             ))}
             <li className="rail-rest">
-              <button type="button" className="rail-link" onClick={() => list(true)}>
+              <button type="button" className="rail-link" onClick={() => setMenuOpen(true)}>
                 <Icon name="more" />
                 <span>More</span>
               </button>
@@ -82,36 +81,36 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
           </ul>
         </nav>
         <div className="rail-foot">
-          <p className={`line is-${line}`} role="status">
+          <p className={`connection-status is-${connection}`} role="status">
             <i aria-hidden="true" />
-            {LINES[line]}
+            {CONNECTION_LABELS[connection]}
           </p>
           <div className="row apart">
-            <span className="cut small" title={`Signed in as ${session.principal}: ${session.scopes.join(", ")}`}>
+            <span className="truncate small" title={`Signed in as ${session.principal}: ${session.scopes.join(", ")}`}>
               {session.principal}
             </span>
             <span className="row tight">
               <ThemeButton />
-              <button type="button" className="button look-bare is-icon" aria-label="Sign out" title="Sign out" onClick={() => void signOut()}>
-                <Icon name="leave" />
+              <button type="button" className="button variant-ghost is-icon" aria-label="Sign out" title="Sign out" onClick={() => void signOut()}>
+                <Icon name="sign-out" />
               </button>
             </span>
           </div>
         </div>
       </header>
       <main id="screen" className="main" tabIndex={-1}>
-        <Banners away={away} />
+        <Banners gatewayUnreachable={gatewayUnreachable} />
         {route === undefined ? (
           <div className="screen">
-            <EmptyState title="Nothing is here" action={<ButtonLink look="main" to="/">To the wall</ButtonLink>}>
+            <EmptyState title="Nothing is here" action={<ButtonLink variant="primary" to="/">To the wall</ButtonLink>}>
               There is no screen at <code>{path}</code>.
             </EmptyState>
           </div>
         ) : (
-          <Waiting key={route.path} screen={route.screen} />
+          <LazyScreen key={route.path} screen={route.screen} />
         )}
       </main>
-      <Dialog open={listing} onClose={() => list(false)} title="Screens">
+      <Dialog open={menuOpen} onClose={() => setMenuOpen(false)} title="Screens">
         <ul className="all-screens">
           {ROUTES.map((each) => (
             <li key={each.path}>
@@ -124,14 +123,14 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
           <span className="small">{session.principal}</span>
           <span className="row tight">
             <ThemeButton />
-            <button type="button" className="button look-plain is-small" onClick={() => void signOut()}>
+            <button type="button" className="button variant-default is-small" onClick={() => void signOut()}>
               Sign out
             </button>
           </span>
         </div>
       </Dialog>
-      {finding && <Palette onClose={() => find(false)} />}
-      <Toasts onLookAgain={() => ring()} />
+      {paletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+      <Toasts onRefresh={() => invalidate()} />
     </div>
   );
 }
@@ -144,9 +143,49 @@ function RailLink({ route, current, count = 0 }: { route: Route; current: string
       {count > 0 && (
         <span className="rail-count">
           {count > 99 ? "99+" : count}
-          <span className="unseen"> want attention</span>
+          <span className="visually-hidden"> want attention</span>
         </span>
       )}
     </Link>
+  );
+}
+
+/** How many items of each screen wait for a person, as the gateway counts them. */
+function useAttention(): Readonly<Record<string, number>> {
+  const status = useApiQuery<Status>(["approvals", "tickets", "board"], "/status").data;
+  const servers = useApiQuery<Servers>(["servers"], "/servers").data;
+  return {
+    "/approvals": (status?.waitingApprovals ?? 0) + (status?.waitingTickets ?? 0),
+    "/servers": servers?.servers.filter(({ health }) => health.state === "down" || health.state === "needs_sign_in").length ?? 0,
+  };
+}
+
+/** Subjects of notices about settings that have no effect. */
+const BROKEN_SUBJECTS = new Set(["configuration", "unknown_names"]);
+
+/** Notices for every screen, in the gateway's words: it is unreachable, its configuration is broken, its store is down. */
+function Banners({ gatewayUnreachable }: { gatewayUnreachable: boolean }): ReactElement | null {
+  const notices = useApiQuery<Status>(["approvals", "tickets", "board"], "/status").data?.notices ?? [];
+  if (!gatewayUnreachable && notices.length === 0) return null;
+  return (
+    <section className="banners" aria-label="To know" role="status">
+      {gatewayUnreachable && (
+        <Notice tone="broken">
+          <p>{UNREACHABLE_MESSAGE}</p>
+          <p className="muted">What you see here may be old. It is tried again by itself.</p>
+        </Notice>
+      )}
+      {notices.map(({ subject, text, since }) => {
+        const [first = "", ...rest] = text.split("\n");
+        return (
+          <Notice key={subject} tone={BROKEN_SUBJECTS.has(subject) ? "broken" : "wants"}>
+            <p className="wrap-any">
+              <strong>{first}</strong> <span className="muted small">since <Time at={since} /></span>
+            </p>
+            {rest.length > 0 && <p className="banner-rest prewrap wrap-any mono small">{rest.join("\n")}</p>}
+          </Notice>
+        );
+      })}
+    </section>
   );
 }

@@ -1,38 +1,38 @@
 import { useState, type ReactElement } from "react";
-import { IconButton, type IconName } from "@/parts";
+import { IconButton, type IconName } from "@/components";
 
 type Theme = "system" | "light" | "dark";
 
-const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
-const ICONS: Readonly<Record<Theme, IconName>> = { system: "half", light: "sun", dark: "moon" };
-const KEY = "pegboard.theme";
+const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
+const THEME_ICONS: Readonly<Record<Theme, IconName>> = { system: "system-theme", light: "sun", dark: "moon" };
+const STORAGE_KEY = "pegboard.theme";
 
-function chosen(): Theme {
+function currentTheme(): Theme {
   const theme = document.documentElement.dataset["theme"];
   return theme === "light" || theme === "dark" ? theme : "system";
 }
 
-function choose(theme: Theme): void {
+function applyTheme(theme: Theme): void {
   if (theme === "system") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = theme;
   try {
-    if (theme === "system") localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, theme);
+    if (theme === "system") localStorage.removeItem(STORAGE_KEY);
+    else localStorage.setItem(STORAGE_KEY, theme);
   } catch {
-    // It holds for this page then.
+    // Without local storage it applies to this page only.
   }
 }
 
-/** The theme of the system, or light, or dark: one after the other. */
+/** Cycles through system, light and dark. */
 export function ThemeButton(): ReactElement {
-  const [theme, setTheme] = useState(chosen);
+  const [theme, setTheme] = useState(currentTheme);
   return (
     <IconButton
-      icon={ICONS[theme]}
-      name={`Theme: ${theme}. Change to ${NEXT[theme]}`}
+      icon={THEME_ICONS[theme]}
+      name={`Theme: ${theme}. Change to ${NEXT_THEME[theme]}`}
       onClick={() => {
-        choose(NEXT[theme]);
-        setTheme(NEXT[theme]);
+        applyTheme(NEXT_THEME[theme]);
+        setTheme(NEXT_THEME[theme]);
       }}
     />
   );

@@ -1,44 +1,44 @@
-/** What narrows the list, as the address holds it and as the routes take it. */
-import { amend, useParam, type Query } from "@/lib/place";
-import { command } from "@/lib/words";
+/** The filters of the list: in the URL, and as query parameters of the API. */
+import { updateQuery, useParam, type Query } from "@/lib/router";
+import { shellCommand } from "@/lib/format";
 
 export const FILTERS = ["q", "tool", "principal", "kind", "outcome", "slower"] as const;
 
 export type FilterName = (typeof FILTERS)[number];
 
 export type Filters = Readonly<Record<FilterName, string>> & {
-  readonly isPlain: boolean;
+  readonly isEmpty: boolean;
   readonly query: Query;
   readonly command: string;
 };
 
-/** Milliseconds as somebody types them, or nothing while they are no number. */
-export function milliseconds(typed: string): number | undefined {
-  const read = Number(typed.trim().replace(",", "."));
-  return typed.trim() === "" || !Number.isFinite(read) || read < 0 ? undefined : read;
+/** Milliseconds as a person types them; undefined if that is not a number. */
+export function parseMilliseconds(text: string): number | undefined {
+  const value = Number(text.trim().replace(",", "."));
+  return text.trim() === "" || !Number.isFinite(value) || value < 0 ? undefined : value;
 }
 
-export function asQuery(said: Readonly<Record<FilterName, string>>): Query {
+export function toQuery(values: Readonly<Record<FilterName, string>>): Query {
   return {
-    q: said.q.trim(),
-    tool: said.tool.trim(),
-    principal: said.principal.trim(),
-    kind: said.kind,
-    outcome: said.outcome,
-    slowerThan: milliseconds(said.slower),
+    q: values.q.trim(),
+    tool: values.tool.trim(),
+    principal: values.principal.trim(),
+    kind: values.kind,
+    outcome: values.outcome,
+    slowerThan: parseMilliseconds(values.slower),
   };
 }
 
-/** The words of a command for what a query narrows. */
-export function asWords(query: Query): readonly string[] {
-  const named: Readonly<Record<string, string>> = { slowerThan: "slower-than" };
+/** The same filters as options of the CLI. */
+export function toCommandOptions(query: Query): readonly string[] {
+  const optionNames: Readonly<Record<string, string>> = { slowerThan: "slower-than" };
   return Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === null || value === "" ? [] : [`--${named[name] ?? name}`, String(value)],
+    value === undefined || value === null || value === "" ? [] : [`--${optionNames[name] ?? name}`, String(value)],
   );
 }
 
 export function useFilters(): Filters {
-  const said = {
+  const values = {
     q: useParam("q")[0],
     tool: useParam("tool")[0],
     principal: useParam("principal")[0],
@@ -46,17 +46,17 @@ export function useFilters(): Filters {
     outcome: useParam("outcome")[0],
     slower: useParam("slower")[0],
   };
-  const query = asQuery(said);
+  const query = toQuery(values);
   return {
-    ...said,
+    ...values,
     query,
-    isPlain: FILTERS.every((name) => said[name] === ""),
-    command: command("pegboard", "activity", "list", ...asWords(query)),
+    isEmpty: FILTERS.every((name) => values[name] === ""),
+    command: shellCommand("pegboard", "activity", "list", ...toCommandOptions(query)),
   };
 }
 
-export function clear(): void {
-  amend((query) => {
+export function clearFilters(): void {
+  updateQuery((query) => {
     for (const name of FILTERS) query.delete(name);
   });
 }

@@ -1,22 +1,22 @@
 import { useId, useRef, type ReactElement } from "react";
-import { useAnswer } from "@/api/answers";
-import { route } from "@/api/client";
-import { useParam } from "@/lib/place";
-import { number } from "@/lib/words";
-import { Button, ButtonLink, EmptyState, Field, Icon, Screen, SearchField, Select, Skeleton, Trouble, VirtualPage } from "@/parts";
-import { PrincipalField } from "@/parts/PrincipalField";
-import { clear, milliseconds, useFilters, type FilterName, type Filters } from "./filters";
-import { outcomeWord } from "./outcomes";
-import { Plots, USUAL_WINDOW, WINDOWS } from "./Plots";
-import { OpenRecord } from "./Record";
+import { useApiQuery } from "@/api/queries";
+import { apiUrl } from "@/api/client";
+import { useParam } from "@/lib/router";
+import { formatNumber } from "@/lib/format";
+import { Button, ButtonLink, EmptyState, Field, Icon, Screen, SearchField, Select, Skeleton, ErrorMessage, VirtualPage } from "@/components";
+import { PrincipalField } from "@/components/PrincipalField";
+import { clearFilters, parseMilliseconds, useFilters, type FilterName, type Filters } from "./filters";
+import { formatOutcome } from "./outcomes";
+import { ActivityPlots, DEFAULT_WINDOW, WINDOWS } from "./ActivityPlots";
+import { RecordDrawer } from "./RecordDrawer";
 import { useRecords, type Records } from "./records";
-import { Row } from "./Row";
-import type { ActivityRecord, Shares, Summary } from "./shapes";
+import { RecordRow } from "./RecordRow";
+import type { ActivityRecord, ToolCalls, ActivitySummary } from "./types";
 import "./activity.css";
 
 export default function ActivityScreen(): ReactElement {
   const filters = useFilters();
-  const [window, setWindow] = useParam("window", USUAL_WINDOW);
+  const [window, setWindow] = useParam("window", DEFAULT_WINDOW);
   const records = useRecords(filters.query);
   return (
     <Screen
@@ -26,22 +26,22 @@ export default function ActivityScreen(): ReactElement {
       command={filters.command}
       actions={
         <>
-          <Export format="jsonl" label="JSON lines" filters={filters} />
-          <Export format="csv" label="CSV" filters={filters} />
+          <ExportLink format="jsonl" label="JSON lines" filters={filters} />
+          <ExportLink format="csv" label="CSV" filters={filters} />
         </>
       }
     >
-      <Narrowing filters={filters} window={window} onWindow={setWindow} />
-      <Plots query={filters.query} window={window} pulse={records.pulse} />
-      <List records={records} filters={filters} />
-      <OpenRecord />
+      <FilterForm filters={filters} window={window} onWindow={setWindow} />
+      <ActivityPlots query={filters.query} window={window} revision={records.revision} />
+      <RecordList records={records} filters={filters} />
+      <RecordDrawer />
     </Screen>
   );
 }
 
-function Export({ format, label, filters }: { format: string; label: string; filters: Filters }): ReactElement {
+function ExportLink({ format, label, filters }: { format: string; label: string; filters: Filters }): ReactElement {
   return (
-    <a className="button look-plain" href={route("/activity/export", { ...filters.query, format })} download={`activity.${format}`}>
+    <a className="button variant-default" href={apiUrl("/activity/export", { ...filters.query, format })} download={`activity.${format}`}>
       <Icon name="download" />
       <span>{label}</span>
     </a>
@@ -55,11 +55,11 @@ const KINDS = [
   { value: "decision", label: "Decisions" },
 ];
 
-function Narrowing({ filters, window, onWindow }: { filters: Filters; window: string; onWindow: (window: string) => void }): ReactElement {
-  const tools = useId();
-  const known = useAnswer<Shares>([], "/activity/tools", { limit: 200 });
-  const all = useAnswer<Summary>([], "/activity/summary", { window: 604_800, buckets: 1 });
-  const set = {
+function FilterForm({ filters, window, onWindow }: { filters: Filters; window: string; onWindow: (window: string) => void }): ReactElement {
+  const toolListId = useId();
+  const tools = useApiQuery<ToolCalls>([], "/activity/tools", { limit: 200 });
+  const summary = useApiQuery<ActivitySummary>([], "/activity/summary", { window: 604_800, buckets: 1 });
+  const setters = {
     q: useParam("q")[1],
     tool: useParam("tool")[1],
     principal: useParam("principal")[1],
@@ -67,42 +67,42 @@ function Narrowing({ filters, window, onWindow }: { filters: Filters; window: st
     outcome: useParam("outcome")[1],
     slower: useParam("slower")[1],
   } satisfies Record<FilterName, (value: string) => void>;
-  const outcomes = [...new Set([...Object.keys(all.data?.total.outcomes ?? {}), filters.outcome].filter(Boolean))];
-  const unread = filters.slower !== "" && milliseconds(filters.slower) === undefined;
+  const outcomes = [...new Set([...Object.keys(summary.data?.total.outcomes ?? {}), filters.outcome].filter(Boolean))];
+  const isInvalid = filters.slower !== "" && parseMilliseconds(filters.slower) === undefined;
   return (
     <form className="activity-filters" role="search" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
       <div className="field activity-q">
         <span className="field-label" aria-hidden="true">
           Text
         </span>
-        <SearchField label="Text" placeholder="In names, ids, reasons, callers" value={filters.q} onChange={set.q} maxLength={200} />
+        <SearchField label="Text" placeholder="In names, ids, reasons, callers" value={filters.q} onChange={setters.q} maxLength={200} />
       </div>
-      <Field label="Tool" value={filters.tool} onChange={set.tool} list={tools} mono placeholder="any" />
-      <datalist id={tools}>
-        {known.data?.shares.map((share) => (
-          <option key={share.id} value={share.id} />
+      <Field label="Tool" value={filters.tool} onChange={setters.tool} list={toolListId} mono placeholder="any" />
+      <datalist id={toolListId}>
+        {tools.data?.shares.map((tool) => (
+          <option key={tool.id} value={tool.id} />
         ))}
       </datalist>
-      <PrincipalField label="Principal" value={filters.principal} onChange={set.principal} placeholder="anybody" />
-      <Select label="Kind" value={filters.kind} onChange={set.kind} choices={KINDS} />
+      <PrincipalField label="Principal" value={filters.principal} onChange={setters.principal} placeholder="anybody" />
+      <Select label="Kind" value={filters.kind} onChange={setters.kind} options={KINDS} />
       <Select
         label="Outcome"
         value={filters.outcome}
-        onChange={set.outcome}
-        choices={[{ value: "", label: "any" }, ...outcomes.map((outcome) => ({ value: outcome, label: outcomeWord(outcome) }))]}
+        onChange={setters.outcome}
+        options={[{ value: "", label: "any" }, ...outcomes.map((outcome) => ({ value: outcome, label: formatOutcome(outcome) }))]}
       />
       <Field
         label="Slower than"
         value={filters.slower}
-        onChange={set.slower}
+        onChange={setters.slower}
         inputMode="decimal"
         placeholder="ms"
-        {...(unread ? { error: "Milliseconds, such as 250." } : {})}
+        {...(isInvalid ? { error: "Milliseconds, such as 250." } : {})}
       />
-      <Select label="In numbers" value={window} onChange={onWindow} choices={WINDOWS.map(({ value, label }) => ({ value, label: `last ${label}` }))} />
-      {!filters.isPlain && (
+      <Select label="In numbers" value={window} onChange={onWindow} options={WINDOWS.map(({ value, label }) => ({ value, label: `last ${label}` }))} />
+      {!filters.isEmpty && (
         <div className="activity-clear">
-          <Button look="bare" icon="close" onClick={clear}>
+          <Button variant="ghost" icon="close" onClick={clearFilters}>
             Clear
           </Button>
         </div>
@@ -115,20 +115,20 @@ function isNarrow(): boolean {
   return globalThis.innerWidth <= 760;
 }
 
-function heightOf(record: ActivityRecord): number {
+function rowHeight(record: ActivityRecord): number {
   if (isNarrow()) return record.said === "" ? 68 : 90;
   return record.said === "" ? 42 : 64;
 }
 
-function List({ records, filters }: { records: Records; filters: Filters }): ReactElement {
-  const [open] = useParam("open");
-  // While other filters are asked for, what was there stays.
-  const last = useRef<readonly ActivityRecord[] | undefined>(undefined);
-  if (records.rows !== undefined) last.current = records.rows;
-  const rows = records.rows ?? last.current;
-  if (records.error !== null && records.rows === undefined) return <Trouble error={records.error} onAgain={records.again} />;
+function RecordList({ records, filters }: { records: Records; filters: Filters }): ReactElement {
+  const [openId] = useParam("open");
+  // The previous rows stay while other filters load.
+  const lastRows = useRef<readonly ActivityRecord[] | undefined>(undefined);
+  if (records.rows !== undefined) lastRows.current = records.rows;
+  const rows = records.rows ?? lastRows.current;
+  if (records.error !== null && records.rows === undefined) return <ErrorMessage error={records.error} onRetry={records.retry} />;
   if (rows === undefined) return <Skeleton lines={10} height={34} />;
-  if (rows.length === 0) return filters.isPlain ? <Nothing /> : <NothingFits />;
+  if (rows.length === 0) return filters.isEmpty ? <NoActivity /> : <NoMatches />;
   return (
     <section aria-label="Records" aria-busy={records.rows === undefined}>
       <div className="activity-head" aria-hidden="true">
@@ -140,35 +140,35 @@ function List({ records, filters }: { records: Records; filters: Filters }): Rea
         <span className="is-end">Result</span>
       </div>
       <div className="activity-list" role="list" aria-label="Records, the newest first">
-        <VirtualPage rows={rows} rowKey={(record) => record.id} height={heightOf}>
+        <VirtualPage rows={rows} rowKey={(record) => record.id} height={rowHeight}>
           {(record) => (
             <div role="listitem">
-              <Row record={record} chosen={open === String(record.id)} />
+              <RecordRow record={record} selected={openId === String(record.id)} />
             </div>
           )}
         </VirtualPage>
       </div>
       <div className="row apart activity-end">
-        <span className="quiet small">{number(rows.length)} shown</span>
+        <span className="muted small">{formatNumber(rows.length)} shown</span>
         {records.hasOlder ? (
-          <Button icon="down" busy={records.isAsking} onClick={records.older}>
+          <Button icon="down" busy={records.isLoadingOlder} onClick={records.loadOlder}>
             Older
           </Button>
         ) : (
-          <span className="quiet small">That is all there is.</span>
+          <span className="muted small">That is all there is.</span>
         )}
       </div>
     </section>
   );
 }
 
-function Nothing(): ReactElement {
+function NoActivity(): ReactElement {
   return (
     <EmptyState
       icon="activity"
       title="Nothing happened yet"
       action={
-        <ButtonLink look="main" icon="wall" to="/">
+        <ButtonLink variant="primary" icon="board" to="/">
           Choose a tool to try
         </ButtonLink>
       }
@@ -178,9 +178,9 @@ function Nothing(): ReactElement {
   );
 }
 
-function NothingFits(): ReactElement {
+function NoMatches(): ReactElement {
   return (
-    <EmptyState icon="filter" title="Nothing fits" action={<Button look="main" onClick={clear}>Clear the filters</Button>}>
+    <EmptyState icon="filter" title="Nothing fits" action={<Button variant="primary" onClick={clearFilters}>Clear the filters</Button>}>
       No record has all of what is asked for.
     </EmptyState>
   );

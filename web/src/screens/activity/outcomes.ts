@@ -1,11 +1,11 @@
-/** How outcomes and what was recorded are put in words. Which of the five marks one has is said by the gateway. */
+/** Formats outcomes and recorded texts. The state of an outcome comes from the gateway. */
 /** "tool_failed" as "tool failed". */
-export function outcomeWord(outcome: string): string {
+export function formatOutcome(outcome: string): string {
   return outcome.replaceAll("_", " ");
 }
 
-/** A text as it was recorded: as JSON where it is whole, else to the letter, because long ones are cut. */
-export function recorded(text: string): { readonly json: unknown } | { readonly text: string } {
+/** Parses a recorded text as JSON if it is complete. Long ones are truncated and stay text. */
+export function parseRecorded(text: string): { readonly json: unknown } | { readonly text: string } {
   try {
     return { json: JSON.parse(text) as unknown };
   } catch {
@@ -13,11 +13,11 @@ export function recorded(text: string): { readonly json: unknown } | { readonly 
   }
 }
 
-/** When a bucket begins: the time within a day, the day and the time within more. */
+/** The label of a bucket: the time, with the day if the range is longer than a day. */
 export function bucketLabel(at: string | null, seconds: number): string {
   if (at === null) return "–";
-  const moment = new Date(at);
-  const time = moment.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const date = new Date(at);
+  const time = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
   if (seconds * 60 <= 86_400) return time;
-  return `${moment.toLocaleDateString("en", { month: "short", day: "numeric" })} ${time}`;
+  return `${date.toLocaleDateString("en", { month: "short", day: "numeric" })} ${time}`;
 }

@@ -1,47 +1,47 @@
-/** The records that fit, the newest first: pages into the past, and before them whatever came since, as it comes. */
+/** The matching records, the newest first: pages of older ones, and new ones as they are written. */
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { ask } from "@/api/client";
+import { request } from "@/api/client";
 import type { Problem } from "@/api/problem";
-import { queryText, type Query } from "@/lib/place";
-import type { ActivityPage, ActivityRecord, Onward } from "./shapes";
+import { queryString, type Query } from "@/lib/router";
+import type { ActivityPage, ActivityRecord, NewerPage } from "./types";
 
-const PAGE = 100;
-const MOST_AT_ONCE = 500;
-const MOST_STEPS = 40;
+const PAGE_SIZE = 100;
+const MAX_PER_REQUEST = 500;
+const MAX_REQUESTS = 40;
 
-type Since = { readonly rows: readonly ActivityRecord[]; readonly after: number };
-type First = ActivityPage & { readonly latest: number };
+type NewerRecords = { readonly rows: readonly ActivityRecord[]; readonly after: number };
+type FirstPage = ActivityPage & { readonly latest: number };
 
 export type Records = {
   readonly rows: readonly ActivityRecord[] | undefined;
   readonly error: Problem | null;
-  readonly again: () => void;
+  readonly retry: () => void;
   readonly hasOlder: boolean;
-  readonly older: () => void;
-  readonly isAsking: boolean;
-  /** Another number each time something came. */
-  readonly pulse: number;
+  readonly loadOlder: () => void;
+  readonly isLoadingOlder: boolean;
+  /** Changes when new records arrive. */
+  readonly revision: number;
 };
 
-async function page(query: Query, before: number | null, signal: AbortSignal): Promise<ActivityPage> {
-  // Where little fits among many records, a part may be empty though there are more.
-  let from = before;
+async function fetchPage(query: Query, before: number | null, signal: AbortSignal): Promise<ActivityPage> {
+  // With few matches among many records a page may be empty although there are more.
+  let cursor = before;
   for (let step = 0; ; step += 1) {
-    const told = await ask<ActivityPage>("/activity", { query: { ...query, limit: PAGE, before: from }, signal });
-    if (told.activity.length > 0 || told.next === null || step === MOST_STEPS) return told;
-    from = told.next;
+    const response = await request<ActivityPage>("/activity", { query: { ...query, limit: PAGE_SIZE, before: cursor }, signal });
+    if (response.activity.length > 0 || response.next === null || step === MAX_REQUESTS) return response;
+    cursor = response.next;
   }
 }
 
 export function useRecords(query: Query): Records {
   const client = useQueryClient();
-  const text = queryText(query);
-  const past = useInfiniteQuery<First, Problem, { pages: First[] }, readonly unknown[], number | null>({
+  const text = queryString(query);
+  const olderPages = useInfiniteQuery<FirstPage, Problem, { pages: FirstPage[] }, readonly unknown[], number | null>({
     queryKey: [[], "/activity", text],
     queryFn: async ({ pageParam, signal }) => {
-      const latest = pageParam === null ? (await ask<{ latest: number }>("/activity/latest", { signal })).latest : 0;
-      // What is written between the two questions is told twice, and shown once.
-      return { ...(await page(query, pageParam, signal)), latest };
+      const latest = pageParam === null ? (await request<{ latest: number }>("/activity/latest", { signal })).latest : 0;
+      // A record that is written between the two requests is returned twice and shown once.
+      return { ...(await fetchPage(query, pageParam, signal)), latest };
     },
     initialPageParam: null,
     getNextPageParam: (last) => last.next,
@@ -49,36 +49,36 @@ export function useRecords(query: Query): Records {
     gcTime: 0,
     refetchOnWindowFocus: false,
   });
-  const start = past.data?.pages[0]?.latest;
-  const key = [["activity"], "/activity/after", text, start];
-  const since = useQuery<Since, Problem>({
-    queryKey: key,
-    // Each part is kept as it comes: on a busy gateway the next bell rings before all is read, and asks anew.
+  const latestAtStart = olderPages.data?.pages[0]?.latest;
+  const newerKey = [["activity"], "/activity/after", text, latestAtStart];
+  const newer = useQuery<NewerRecords, Problem>({
+    queryKey: newerKey,
+    // Each page is stored at once: on a busy gateway the next event restarts this before all pages are read.
     queryFn: async () => {
-      const known = (): Since => client.getQueryData<Since>(key) ?? { rows: [], after: start ?? 0 };
-      for (let step = 0; step < MOST_STEPS; step += 1) {
-        const { after } = known();
-        const told = await ask<Onward>("/activity/after", { query: { ...query, after, limit: MOST_AT_ONCE } });
-        const { after: now, rows } = known();
-        if (now !== after) continue;
-        if (told.after === after) break;
-        client.setQueryData<Since>(key, { rows: [...told.activity.toReversed(), ...rows], after: told.after });
+      const cached = (): NewerRecords => client.getQueryData<NewerRecords>(newerKey) ?? { rows: [], after: latestAtStart ?? 0 };
+      for (let step = 0; step < MAX_REQUESTS; step += 1) {
+        const { after } = cached();
+        const older = await request<NewerPage>("/activity/after", { query: { ...query, after, limit: MAX_PER_REQUEST } });
+        const { after: currentAfter, rows } = cached();
+        if (currentAfter !== after) continue;
+        if (older.after === after) break;
+        client.setQueryData<NewerRecords>(newerKey, { rows: [...older.activity.toReversed(), ...rows], after: older.after });
       }
-      return known();
+      return cached();
     },
-    enabled: start !== undefined,
+    enabled: latestAtStart !== undefined,
     gcTime: 0,
   });
-  const fresh = since.data?.rows ?? [];
-  const oldest = fresh.at(-1)?.id ?? Infinity;
-  const told = past.data?.pages.flatMap((each) => each.activity);
+  const newRows = newer.data?.rows ?? [];
+  const oldestNewId = newRows.at(-1)?.id ?? Infinity;
+  const older = olderPages.data?.pages.flatMap((each) => each.activity);
   return {
-    rows: told && [...fresh, ...told.filter((record) => record.id < oldest)],
-    error: past.error ?? since.error,
-    again: () => void past.refetch(),
-    hasOlder: past.hasNextPage,
-    older: () => void past.fetchNextPage(),
-    isAsking: past.isFetchingNextPage,
-    pulse: fresh.length,
+    rows: older && [...newRows, ...older.filter((record) => record.id < oldestNewId)],
+    error: olderPages.error ?? newer.error,
+    retry: () => void olderPages.refetch(),
+    hasOlder: olderPages.hasNextPage,
+    loadOlder: () => void olderPages.fetchNextPage(),
+    isLoadingOlder: olderPages.isFetchingNextPage,
+    revision: newRows.length,
   };
 }

@@ -1,96 +1,95 @@
-/** What waits for a person: calls that want a word, and tools that are new or changed. */
+/** What waits for a person: tickets, and tools that are new or changed. */
 import { useEffect, useLayoutEffect, useMemo, type ReactElement } from "react";
-import { useAnswer } from "@/api/answers";
-import { amend, currentPlace, useParam } from "@/lib/place";
-import { command, count } from "@/lib/words";
-import { Answered, Button, ButtonLink, EmptyState, Link, Screen, Skeleton, Tabs, Tag, Time } from "@/parts";
-import { Call, Expiring } from "./Call";
-import { after, grouped, stops, type Group, type Stop } from "./queue";
-import { isInForce, StandingPermissions, useConsents } from "./Permissions";
-import { Review } from "./Review";
-import { Together } from "./Together";
-import type { Approvals, Tickets } from "./told";
+import { useApiQuery } from "@/api/queries";
+import { updateQuery, getLocation, useParam } from "@/lib/router";
+import { shellCommand, formatCount } from "@/lib/format";
+import { QueryResult, Button, ButtonLink, EmptyState, Link, Screen, Skeleton, Tabs, Tag, Time } from "@/components";
+import { TicketReview, ExpiryCountdown } from "./TicketReview";
+import { nextKey, groupByServer, queueItems, type ToolGroup, type QueueItem } from "./queue";
+import { isActive, ConsentTable, useConsents } from "./Consents";
+import { ToolReview } from "./ToolReview";
+import { BatchReview } from "./BatchReview";
+import type { Approvals, Tickets } from "./types";
 import "./approvals.css";
 
-function choose(name: "tool" | "ticket" | "all", value: string): void {
-  amend((query) => {
+function setSelection(name: "tool" | "ticket" | "all", value: string): void {
+  updateQuery((query) => {
     for (const each of ["tool", "ticket", "all"]) query.delete(each);
     if (value !== "") query.set(name, value);
   });
 }
 
-/** Whether this is still what the person looks at: a decision is answered later than it is sent, and takes nobody away
- * from where they went meanwhile. */
-function isShown(...names: readonly string[]): boolean {
-  const { path, query } = currentPlace();
-  return path === "/approvals" && ["ticket", "tool", "all"].every((name, at) => (query.get(name) ?? "") === names[at]);
+/** Whether the person still looks at this item. A response must not move them away from where they went meanwhile. */
+function isSelected(...names: readonly string[]): boolean {
+  const { path, query } = getLocation();
+  return path === "/approvals" && ["ticket", "tool", "all"].every((name, index) => (query.get(name) ?? "") === names[index]);
 }
 
-const pick = (stop: Stop): void => choose(stop.kind, stop.key);
+const selectItem = (item: QueueItem): void => setSelection(item.kind, item.key);
 
-const WAITING = "waiting";
-const STANDING = "standing";
-const NOTHING: readonly Stop[] = [];
+const WAITING_TAB = "waiting";
+const CONSENTS_TAB = "standing";
+const NO_ITEMS: readonly QueueItem[] = [];
 
 export default function ApprovalsScreen(): ReactElement {
   const [tool] = useParam("tool");
   const [ticket] = useParam("ticket");
-  const [all] = useParam("all");
-  const [tab, setTab] = useParam("tab", WAITING);
+  const [server] = useParam("all");
+  const [tab, setTab] = useParam("tab", WAITING_TAB);
   const consents = useConsents();
-  const approvals = useAnswer<Approvals>(["approvals", "board", "policy"], "/approvals");
-  const tickets = useAnswer<Tickets>(["tickets"], "/tickets");
-  const groups = useMemo(() => grouped(approvals.data?.waiting ?? [], approvals.data?.servers ?? []), [approvals.data]);
-  const line = useMemo(() => stops(tickets.data?.tickets ?? [], groups), [tickets.data, groups]);
-  const group = groups.find(({ id }) => id === all);
-  const asked = ticket || tool;
-  // Whoever names none is led to the first, when it is known which that is. From then on the address names it: what others
-  // decide, and what comes to wait, never puts another one under the hand of whoever reads.
-  const known = approvals.data !== undefined && !tickets.isPending;
-  const first = known && all === "" && asked === "" ? line[0] : undefined;
-  const chosen = all !== "" ? undefined : (line.find((stop) => stop.key === asked) ?? first);
-  const isStanding = tab === STANDING;
+  const approvals = useApiQuery<Approvals>(["approvals", "board", "policy"], "/approvals");
+  const tickets = useApiQuery<Tickets>(["tickets"], "/tickets");
+  const groups = useMemo(() => groupByServer(approvals.data?.waiting ?? [], approvals.data?.servers ?? []), [approvals.data]);
+  const queue = useMemo(() => queueItems(tickets.data?.tickets ?? [], groups), [tickets.data, groups]);
+  const group = groups.find(({ id }) => id === server);
+  const requestedKey = ticket || tool;
+  // Without an item in the URL the first one is selected, once the queue is loaded. From then on the URL names it, so
+  // that decisions of others and new items never replace what somebody is reading.
+  const isLoaded = approvals.data !== undefined && !tickets.isPending;
+  const defaultItem = isLoaded && server === "" && requestedKey === "" ? queue[0] : undefined;
+  const selected = server !== "" ? undefined : (queue.find((item) => item.key === requestedKey) ?? defaultItem);
+  const showsConsents = tab === CONSENTS_TAB;
   useLayoutEffect(() => {
-    if (first !== undefined && !isStanding) pick(first);
-  }, [first, isStanding]);
-  useWalking(isStanding ? NOTHING : line, chosen);
-  const onward = (): void => {
-    if (!isShown(ticket, tool, all)) return;
-    const next = after(line, asked);
-    const stop = line.find(({ key }) => key === next);
-    if (stop) pick(stop);
-    else choose("tool", "");
+    if (defaultItem !== undefined && !showsConsents) selectItem(defaultItem);
+  }, [defaultItem, showsConsents]);
+  useQueueKeys(showsConsents ? NO_ITEMS : queue, selected);
+  const goToNext = (): void => {
+    if (!isSelected(ticket, tool, server)) return;
+    const next = nextKey(queue, requestedKey);
+    const item = queue.find(({ key }) => key === next);
+    if (item) selectItem(item);
+    else setSelection("tool", "");
   };
   const version = approvals.data?.policyVersion ?? 0;
   return (
     <Screen
       title="Approvals"
-      lead={<Lead tools={approvals.data?.waiting.length} calls={tickets.data?.tickets.length} />}
-      json={{ path: isStanding ? "/tickets/consents" : chosen?.kind === "ticket" ? "/tickets" : "/approvals" }}
-      command={isStanding ? "pegboard tickets consents" : chosen?.kind === "ticket" ? command("pegboard", "tickets", "show", chosen.key) : chosen ? command("pegboard", "approvals", "show", chosen.key) : "pegboard approvals list"}
+      lead={<QueueSummary tools={approvals.data?.waiting.length} calls={tickets.data?.tickets.length} />}
+      json={{ path: showsConsents ? "/tickets/consents" : selected?.kind === "ticket" ? "/tickets" : "/approvals" }}
+      command={showsConsents ? "pegboard tickets consents" : selected?.kind === "ticket" ? shellCommand("pegboard", "tickets", "show", selected.key) : selected ? shellCommand("pegboard", "approvals", "show", selected.key) : "pegboard approvals list"}
     >
       <Tabs
         name="Approvals"
         tabs={[
-          { id: WAITING, label: "Waiting", count: line.length },
-          { id: STANDING, label: "Standing permissions", count: consents.data?.consents.filter(isInForce).length ?? 0 },
+          { id: WAITING_TAB, label: "Waiting", count: queue.length },
+          { id: CONSENTS_TAB, label: "Standing permissions", count: consents.data?.consents.filter(isActive).length ?? 0 },
         ]}
-        chosen={isStanding ? STANDING : WAITING}
+        selected={showsConsents ? CONSENTS_TAB : WAITING_TAB}
         onChange={setTab}
       >
-        {isStanding ? (
-          <StandingPermissions of={consents} />
+        {showsConsents ? (
+          <ConsentTable consentsQuery={consents} />
         ) : (
-            <Answered of={approvals} waiting={<Skeleton lines={12} height={32} />}>
-              {(answer) =>
-                !known ? (
+            <QueryResult query={approvals} placeholder={<Skeleton lines={12} height={32} />}>
+              {(loadedApprovals) =>
+                !isLoaded ? (
                   <Skeleton lines={12} height={32} />
-                ) : line.length === 0 && asked === "" && all === "" ? (
+                ) : queue.length === 0 && requestedKey === "" && server === "" ? (
                   <div className="stack wide">
                     <EmptyState icon="approvals" title="Nothing waits for you" action={<ButtonLink to="/">To the wall</ButtonLink>}>
                       A tool that is new or changes is locked, and comes here to be read. So does a call that asks for a person's word.
                     </EmptyState>
-                    <Blocked of={answer} />
+                    <BlockedTools approvals={loadedApprovals} />
                   </div>
                 ) : (
                   <div className="split queue-and-review">
@@ -101,10 +100,10 @@ export default function ApprovalsScreen(): ReactElement {
                           <ul>
                             {tickets.data.tickets.map((each) => (
                               <li key={each.id}>
-                                <button type="button" className="queue-line" aria-current={chosen?.key === each.id} onClick={() => choose("ticket", each.id)}>
-                                  <span className="mono cut">{each.name}</span>
-                                  <span className="quiet small">
-                                    <Expiring at={each.deadline} />
+                                <button type="button" className="queue-line" aria-current={selected?.key === each.id} onClick={() => setSelection("ticket", each.id)}>
+                                  <span className="mono truncate">{each.name}</span>
+                                  <span className="muted small">
+                                    <ExpiryCountdown at={each.deadline} />
                                   </span>
                                 </button>
                               </li>
@@ -113,65 +112,65 @@ export default function ApprovalsScreen(): ReactElement {
                         </section>
                       )}
                       {groups.map((each) => (
-                        <Provider key={each.id} group={each} chosen={chosen?.key ?? ""} />
+                        <ServerGroup key={each.id} group={each} selected={selected?.key ?? ""} />
                       ))}
-                      <Blocked of={answer} />
+                      <BlockedTools approvals={loadedApprovals} />
                     </nav>
                     <section className="sheet" aria-label="Review">
                       {group !== undefined ? (
-                        <Together key={group.id} group={group} version={version} onDecided={() => isShown(ticket, tool, all) && choose("all", "")} />
-                      ) : all !== "" ? (
-                        <EmptyState title={`Nothing of ${all} waits any more`} action={<Button onClick={() => choose("all", "")}>Go on</Button>}>
+                        <BatchReview key={group.id} group={group} version={version} onDecided={() => isSelected(ticket, tool, server) && setSelection("all", "")} />
+                      ) : server !== "" ? (
+                        <EmptyState title={`Nothing of ${server} waits any more`} action={<Button onClick={() => setSelection("all", "")}>Go on</Button>}>
                           All of it was decided, or is no longer offered.
                         </EmptyState>
-                      ) : ticket !== "" || chosen?.kind === "ticket" ? (
-                        <Call key={ticket || chosen?.key} id={ticket || (chosen?.key ?? "")} onward={onward} />
+                      ) : ticket !== "" || selected?.kind === "ticket" ? (
+                        <TicketReview key={ticket || selected?.key} id={ticket || (selected?.key ?? "")} onContinue={goToNext} />
                       ) : (
-                        <Review key={tool || chosen?.key} id={tool || (chosen?.key ?? "")} onward={onward} />
+                        <ToolReview key={tool || selected?.key} id={tool || (selected?.key ?? "")} onContinue={goToNext} />
                       )}
                     </section>
                   </div>
                 )
               }
-            </Answered>
+            </QueryResult>
         )}
       </Tabs>
     </Screen>
   );
 }
 
-function Lead({ tools, calls }: { tools: number | undefined; calls: number | undefined }): ReactElement {
+function QueueSummary({ tools, calls }: { tools: number | undefined; calls: number | undefined }): ReactElement {
   if (tools === undefined) return <>&nbsp;</>;
   return (
     <>
-      {count(tools, "tool")} and {count(calls ?? 0, "call")} wait for a person
+      {formatCount(tools, "tool")} and {formatCount(calls ?? 0, "call")} wait for a person
     </>
   );
 }
 
-/** j and k walk the queue. */
-function useWalking(line: readonly Stop[], chosen: Stop | undefined): void {
+/** The keys j and k move through the queue. */
+function useQueueKeys(queue: readonly QueueItem[], selected: QueueItem | undefined): void {
   useEffect(() => {
-    const press = (event: KeyboardEvent): void => {
+    const handleKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || (event.target as Element).closest("input, textarea, select, dialog")) return;
-      const by = event.key === "j" ? 1 : event.key === "k" ? -1 : 0;
-      const stop = by === 0 ? undefined : line[line.findIndex(({ key }) => key === chosen?.key) + by];
-      if (stop === undefined) return;
+      const offset = event.key === "j" ? 1 : event.key === "k" ? -1 : 0;
+      const item = offset === 0 ? undefined : queue[queue.findIndex(({ key }) => key === selected?.key) + offset];
+      if (item === undefined) return;
       event.preventDefault();
-      pick(stop);
+      selectItem(item);
     };
-    addEventListener("keydown", press);
-    return () => removeEventListener("keydown", press);
-  }, [line, chosen]);
+    addEventListener("keydown", handleKey);
+    return () => removeEventListener("keydown", handleKey);
+  }, [queue, selected]);
 }
 
-function Provider({ group, chosen }: { group: Group; chosen: string }): ReactElement {
+function ServerGroup({ group, selected }: { group: ToolGroup; selected: string }): ReactElement {
   return (
     <section>
       <div className="row apart">
-        <h2 className="mono cut">{group.id}</h2>
+        <h2 className="mono truncate">{group.id}</h2>
         {group.tools.length > 1 && group.server?.fingerprint != null && (
-          <Button look="bare" small onClick={() => choose("all", group.id)}>
+          <Button variant="ghost" small onClick={() => setSelection("all", group.id)}>
             Read all {group.tools.length}
           </Button>
         )}
@@ -179,12 +178,12 @@ function Provider({ group, chosen }: { group: Group; chosen: string }): ReactEle
       <ul>
         {group.tools.map((tool) => (
           <li key={tool.id}>
-            <button type="button" className="queue-line" aria-current={chosen === tool.id} onClick={() => choose("tool", tool.id)}>
-              <span className="queue-words">
-                <span className="mono cut">{tool.name}</span>
+            <button type="button" className="queue-line" aria-current={selected === tool.id} onClick={() => setSelection("tool", tool.id)}>
+              <span className="queue-text">
+                <span className="mono truncate">{tool.name}</span>
                 {tool.since !== null && (
-                  <span className="quiet small nowrap">
-                    waits <Time at={tool.since} lasts />
+                  <span className="muted small nowrap">
+                    waits <Time at={tool.since} elapsed />
                   </span>
                 )}
               </span>
@@ -200,18 +199,18 @@ function Provider({ group, chosen }: { group: Group; chosen: string }): ReactEle
   );
 }
 
-function Blocked({ of }: { of: Approvals }): ReactElement | null {
-  if (of.blocked.length === 0) return null;
+function BlockedTools({ approvals }: { approvals: Approvals }): ReactElement | null {
+  if (approvals.blocked.length === 0) return null;
   return (
     <details className="blocked">
-      <summary>Left locked ({of.blocked.length})</summary>
+      <summary>Left locked ({approvals.blocked.length})</summary>
       <ul className="stack tight">
-        {of.blocked.map((block) => (
+        {approvals.blocked.map((block) => (
           <li key={block.id}>
             <Link to="/approvals" query={{ tool: block.id }} className="mono small wrap-any">
               {block.id}
             </Link>
-            <p className="quiet small">
+            <p className="muted small">
               by {block.by} <Time at={block.at} /> {block.note !== "" && `· ${block.note}`}
             </p>
           </li>

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { after, grouped, stops } from "./queue";
-import type { Ticket, Waiting } from "./told";
+import { nextKey, groupByServer, queueItems } from "./queue";
+import type { Ticket, WaitingTool } from "./types";
 
-const tool = (id: string, server: string | null): Waiting => ({
+const tool = (id: string, server: string | null): WaitingTool => ({
   id,
   name: id,
   server,
@@ -12,9 +12,9 @@ const tool = (id: string, server: string | null): Waiting => ({
   fingerprint: "f",
   since: null,
 });
-const groups = grouped([tool("a", "dev~x"), tool("b", "dev~y"), tool("c", "dev~x"), tool("d", null)], [{ id: "dev~x", waiting: 2, together: 2, fingerprint: "b" }]);
+const groups = groupByServer([tool("a", "dev~x"), tool("b", "dev~y"), tool("c", "dev~x"), tool("d", null)], [{ id: "dev~x", waiting: 2, together: 2, fingerprint: "b" }]);
 
-test("tools stand by provider, in the order in which the gateway told them", () => {
+test("tools are grouped by provider in the gateway's order", () => {
   expect(groups.map(({ id, server, tools }) => [id, server?.together ?? null, tools.map(({ id }) => id)])).toEqual([
     ["dev~x", 2, ["a", "c"]],
     ["dev~y", null, ["b"]],
@@ -22,9 +22,9 @@ test("tools stand by provider, in the order in which the gateway told them", () 
   ]);
 });
 
-test("calls come before tools, and whoever decided goes on to the next", () => {
-  const all = stops([{ id: "t" } as Ticket], groups);
-  expect(all.map(({ key }) => key)).toEqual(["t", "a", "c", "b", "d"]);
-  expect(["t", "c", "d", "gone"].map((key) => after(all, key))).toEqual(["a", "b", "b", "t"]);
-  expect(after([], "t")).toBe("");
+test("tickets come before tools, and a decision continues with the next item", () => {
+  const items = queueItems([{ id: "t" } as Ticket], groups);
+  expect(items.map(({ key }) => key)).toEqual(["t", "a", "c", "b", "d"]);
+  expect(["t", "c", "d", "gone"].map((key) => nextKey(items, key))).toEqual(["a", "b", "b", "t"]);
+  expect(nextKey([], "t")).toBe("");
 });

@@ -1,4 +1,4 @@
-import type { Rendered, Section } from "@/api/types";
+import type { RenderedCall, DiffSection } from "@/api/types";
 import type { Schema } from "@/lib/schema";
 
 export const SCHEMA: Schema = {
@@ -16,7 +16,7 @@ export const SCHEMA: Schema = {
   },
 };
 
-export const SECTION: Section = {
+export const SECTION: DiffSection = {
   section: "description",
   words: [
     { how: "kept", text: "Deletes a repository" },
@@ -31,22 +31,22 @@ export const SECTION: Section = {
   more: 2,
 };
 
-function told(renderer: string, config: Rendered["config"], rest: Partial<Rendered> = {}): Rendered {
+function example(renderer: string, config: RenderedCall["config"], rest: Partial<RenderedCall> = {}): RenderedCall {
   return { renderer, config, standalone: false, missing: [], refused: {}, cut: false, ...rest };
 }
 
-export const EXAMPLES: readonly Rendered[] = [
-  told("code", { file: "site.py", content: 'def greet(name: str) -> str:\n    return f"Hello {name}"', language: "python" }),
-  told("document", { content: "# Loans\n\nTwo are **overdue**:\n\n- *Dune*, until `2026-03-01`\n- Emma\n\n> Ask at the desk." }),
-  told("html", { content: "<h1>A page</h1><p>In a frame that reaches nothing.</p>" }),
-  told("image", { data: "R0lGODlhAQABAIAAAP///wAAACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==", mime_type: "image/gif", alt: "A dot" }),
-  told("terminal", { command: "ls", output: "README.md\nsrc", cwd: "/srv", exit_code: 0 }),
-  told("file-diff", { path: "README.md", before: "One line", after: "One line\nand another" }),
-  told("patch-diff", { patch: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new" }),
-  told("web-search", { query: "pegboard", results: [{ title: "A wall for tools", url: "https://example.com", snippet: "Every tool in its outline." }] }),
-  told("todo-list", { items: [{ content: "Read it", status: "completed" }, { content: "Say why", status: "pending" }] }),
-  told("task", { title: "Find overdue books", status: "done", detail: "Two were found." }),
-  told("key-value", { values: { name: "octo/site", stars: 12, open: true } }),
-  told("table", { rows: [{ title: "Dune", due: "2026-03-01" }, { title: "Emma", due: "2026-03-04" }] }, { cut: true }),
-  told("editor", { path: "notes/today.md" }, { missing: ["$args.line"], refused: { path: "it must be a path within the workspace" } }),
+export const EXAMPLES: readonly RenderedCall[] = [
+  example("code", { file: "site.py", content: 'def greet(name: str) -> str:\n    return f"Hello {name}"', language: "python" }),
+  example("document", { content: "# Loans\n\nTwo are **overdue**:\n\n- *Dune*, until `2026-03-01`\n- Emma\n\n> Ask at the desk." }),
+  example("html", { content: "<h1>A page</h1><p>In a frame that reaches nothing.</p>" }),
+  example("image", { data: "R0lGODlhAQABAIAAAP///wAAACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==", mime_type: "image/gif", alt: "A dot" }),
+  example("terminal", { command: "ls", output: "README.md\nsrc", cwd: "/srv", exit_code: 0 }),
+  example("file-diff", { path: "README.md", before: "One line", after: "One line\nand another" }),
+  example("patch-diff", { patch: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new" }),
+  example("web-search", { query: "pegboard", results: [{ title: "A wall for tools", url: "https://example.com", snippet: "Every tool in its outline." }] }),
+  example("todo-list", { items: [{ content: "Read it", status: "completed" }, { content: "Say why", status: "pending" }] }),
+  example("task", { title: "Find overdue books", status: "done", detail: "Two were found." }),
+  example("key-value", { values: { name: "octo/site", stars: 12, open: true } }),
+  example("table", { rows: [{ title: "Dune", due: "2026-03-01" }, { title: "Emma", due: "2026-03-04" }] }, { cut: true }),
+  example("editor", { path: "notes/today.md" }, { missing: ["$args.line"], refused: { path: "it must be a path within the workspace" } }),
 ];

@@ -1,46 +1,46 @@
 import { useRef, useState, type ReactElement } from "react";
-import { useAnswer } from "@/api/answers";
-import { useMay } from "@/api/session";
-import { useParam } from "@/lib/place";
-import { command } from "@/lib/words";
-import { Answered, Button, EmptyState, Field, Screen, SearchField, Skeleton } from "@/parts";
-import { PrincipalField } from "@/parts/PrincipalField";
-import { Cost, Hits, Locked, Words } from "./Results";
-import { Saved, Saving } from "./Saved";
-import type { Playground } from "./shapes";
+import { useApiQuery } from "@/api/queries";
+import { useHasScope } from "@/api/session";
+import { useParam } from "@/lib/router";
+import { shellCommand } from "@/lib/format";
+import { QueryResult, Button, EmptyState, Field, Screen, SearchField, Skeleton } from "@/components";
+import { PrincipalField } from "@/components/PrincipalField";
+import { TokenCost, HitList, LockedTools, QueryWords } from "./SearchResults";
+import { SavedQueriesSection, SaveQueryDialog } from "./SavedQueries";
+import type { SearchResponse } from "./types";
 import "./search.css";
 
-const LOCAL = "local";
-const FEW = "10";
+const LOCAL_PRINCIPAL = "local";
+const DEFAULT_LIMIT = "10";
 
-/** As many as are asked for, or as many as usual while that is no number. */
-function limitOf(typed: string): number {
-  const read = Number(typed);
-  return Number.isInteger(read) && read > 0 ? read : Number(FEW);
+/** The number of results, or the default if the text is not a number. */
+function parseLimit(text: string): number {
+  const value = Number(text);
+  return Number.isInteger(value) && value > 0 ? value : Number(DEFAULT_LIMIT);
 }
 
 export default function SearchScreen(): ReactElement {
   const [query, setQuery] = useParam("q");
-  const [principal, setPrincipal] = useParam("as", LOCAL);
-  const [k, setK] = useParam("k", FEW);
-  const [saving, setSaving] = useState(false);
-  const [expected, expect] = useState<{ readonly query: string; readonly ids: readonly string[] }>({ query: "", ids: [] });
-  const box = useRef<HTMLFormElement>(null);
-  const may = useMay("operate");
-  const limit = limitOf(k);
-  const asked = { query, limit, as: principal.trim() === LOCAL ? undefined : principal.trim() };
-  const is = query.trim() !== "";
-  const found = useAnswer<Playground>(["board", "policy"], "/search/playground", asked, { when: is });
-  // What is ticked belongs to the query that was asked.
-  const ids = expected.query === query ? expected.ids : [];
+  const [principal, setPrincipal] = useParam("as", LOCAL_PRINCIPAL);
+  const [k, setK] = useParam("k", DEFAULT_LIMIT);
+  const [saveOpen, setSaveOpen] = useState(false);
+  const [expectedFor, setExpectedFor] = useState<{ readonly query: string; readonly expectedIds: readonly string[] }>({ query: "", expectedIds: [] });
+  const form = useRef<HTMLFormElement>(null);
+  const canOperate = useHasScope("operate");
+  const limit = parseLimit(k);
+  const searchQuery = { query, limit, as: principal.trim() === LOCAL_PRINCIPAL ? undefined : principal.trim() };
+  const hasQuery = query.trim() !== "";
+  const response = useApiQuery<SearchResponse>(["board", "policy"], "/search/playground", searchQuery, { enabled: hasQuery });
+  // The ticked tools belong to the query they were ticked for.
+  const expectedIds = expectedFor.query === query ? expectedFor.expectedIds : [];
   return (
     <Screen
       title="Search"
       lead="What a model finds when it looks for a tool, and why in this order."
-      json={is ? { path: "/search/playground", query: asked } : { path: "/search" }}
-      command={is ? command("pegboard", "tools", "search", query, "--limit", limit, "--explain", asked.as && "--as", asked.as) : "pegboard search status"}
+      json={hasQuery ? { path: "/search/playground", query: searchQuery } : { path: "/search" }}
+      command={hasQuery ? shellCommand("pegboard", "tools", "search", query, "--limit", limit, "--explain", searchQuery.as && "--as", searchQuery.as) : "pegboard search status"}
     >
-      <form ref={box} className="search-form" role="search" aria-label="Search tools" onSubmit={(event) => event.preventDefault()}>
+      <form ref={form} className="search-form" role="search" aria-label="Search tools" onSubmit={(event) => event.preventDefault()}>
         <div className="field search-q">
           <span className="field-label" aria-hidden="true">
             Query
@@ -49,32 +49,32 @@ export default function SearchScreen(): ReactElement {
         </div>
         <PrincipalField label="Principal" value={principal} onChange={setPrincipal} />
         <Field label="k, the best" value={k} onChange={setK} type="number" min={1} max={100} />
-        <Button icon="check" disabled={!is || !may} onClick={() => setSaving(true)}>
-          Save with {ids.length === 0 ? "expected tools" : `${ids.length} expected`}
+        <Button icon="check" disabled={!hasQuery || !canOperate} onClick={() => setSaveOpen(true)}>
+          Save with {expectedIds.length === 0 ? "expected tools" : `${expectedIds.length} expected`}
         </Button>
       </form>
-      {is ? (
-        <Answered of={found} waiting={<Skeleton lines={8} height={36} />}>
-          {(told) => (
+      {hasQuery ? (
+        <QueryResult query={response} placeholder={<Skeleton lines={8} height={36} />}>
+          {(result) => (
             <>
-              <div className="search-over">
+              <div className="search-summary">
                 <div className="sheet search-cost">
                   <h2>Words</h2>
-                  <Words words={told.words} />
+                  <QueryWords words={result.words} />
                 </div>
-                <Cost told={told} />
+                <TokenCost result={result} />
               </div>
-              <Hits told={told} expected={ids} onExpect={(id, on) => expect({ query, ids: on ? [...ids, id] : ids.filter((each) => each !== id) })} />
-              <Locked told={told} />
+              <HitList result={result} expected={expectedIds} onExpect={(id, on) => setExpectedFor({ query, expectedIds: on ? [...expectedIds, id] : expectedIds.filter((each) => each !== id) })} />
+              <LockedTools result={result} />
             </>
           )}
-        </Answered>
+        </QueryResult>
       ) : (
         <EmptyState
           icon="search"
           title="Ask for something"
           action={
-            <Button look="main" onClick={() => box.current?.querySelector("input")?.focus()}>
+            <Button variant="primary" onClick={() => form.current?.querySelector("input")?.focus()}>
               Write a query
             </Button>
           }
@@ -82,8 +82,8 @@ export default function SearchScreen(): ReactElement {
           Write what a model would look for. Each result shows what its score is made of, and what was left out.
         </EmptyState>
       )}
-      <Saved limit={limit} />
-      {saving && <Saving query={query} principal={principal.trim() || LOCAL} expected={ids} onClose={() => setSaving(false)} />}
+      <SavedQueriesSection limit={limit} />
+      {saveOpen && <SaveQueryDialog query={query} principal={principal.trim() || LOCAL_PRINCIPAL} expected={expectedIds} onClose={() => setSaveOpen(false)} />}
     </Screen>
   );
 }

@@ -1,15 +1,15 @@
-/** What went wrong last: why it is down, else the last call that failed. The list and the page of a server tell the same. */
+/** The last error: why the server is down, or its last failed call. Shared by the list and the detail screen. */
 import type { ReactElement } from "react";
-import type { Server, Share } from "@/api/servers";
-import { Link, Time } from "@/parts";
+import type { Server, ServerCalls } from "@/api/servers";
+import { Link, Time } from "@/components";
 
-export function LastError({ server, share }: { server: Server; share: Share | undefined }): ReactElement {
+export function LastError({ server, calls }: { server: Server; calls: ServerCalls | undefined }): ReactElement {
   if (server.health.state === "down") return <span className="server-error is-bad">{server.health.sentence}</span>;
-  const last = share?.lastError;
-  if (last == null) return <span className="quiet">–</span>;
+  const last = calls?.lastError;
+  if (last == null) return <span className="muted">–</span>;
   return (
     <Link to="/activity" query={{ id: last.id }} className="server-error" title={last.said}>
-      {last.said || last.outcome} <span className="quiet small"><Time at={last.at} /></span>
+      {last.said || last.outcome} <span className="muted small"><Time at={last.at} /></span>
     </Link>
   );
 }

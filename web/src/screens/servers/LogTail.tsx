@@ -1,65 +1,65 @@
-/** What a server wrote to its error stream: the last lines, and what comes after them. */
+/** The last lines of a server's error stream, and new ones as they arrive. */
 import { useEffect, useLayoutEffect, useRef, useState, type ReactElement } from "react";
-import { ask } from "@/api/client";
+import { request } from "@/api/client";
 import type { Log, LogLevel } from "@/api/servers";
-import { useFlagParam, useParam } from "@/lib/place";
-import { Check, CopyButton, Select, Skeleton, Trouble } from "@/parts";
-import { serverPath } from "./acting";
-import { joined, type Tail } from "./tail";
+import { useFlagParam, useParam } from "@/lib/router";
+import { Checkbox, CopyButton, Select, Skeleton, ErrorMessage } from "@/components";
+import { serverPath } from "./server-actions";
+import { appendLog, type LogLines } from "./log-tail";
 
-const AGAIN = 1500;
+const POLL_INTERVAL_MS = 1500;
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warning", "error"];
 
 export function LogTail({ id }: { id: string }): ReactElement {
   const [level, setLevel] = useParam("level", "debug");
-  const [still, setStill] = useFlagParam("still");
-  const [tail, setTail] = useState<Tail | null>(null);
+  const [paused, setPaused] = useFlagParam("still");
+  const [tail, setTail] = useState<LogLines | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const box = useRef<HTMLPreElement>(null);
+  const container = useRef<HTMLPreElement>(null);
   useEffect(() => {
-    const ended = new AbortController();
-    let later: ReturnType<typeof setTimeout> | undefined;
+    const controller = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
     let after: string | null = null;
-    const read = async (): Promise<void> => {
+    const fetchLog = async (): Promise<void> => {
       try {
-        const log = await ask<Log>(serverPath(id, "/log"), { query: { level, after }, signal: ended.signal });
-        const goesOn: boolean = after !== null && log.continues;
-        setTail((before) => (goesOn ? joined(before, log) : joined(null, log)));
+        const log = await request<Log>(serverPath(id, "/log"), { query: { level, after }, signal: controller.signal });
+        const isContinuation: boolean = after !== null && log.continues;
+        setTail((previous) => (isContinuation ? appendLog(previous, log) : appendLog(null, log)));
         setError(null);
         after = log.next;
       } catch (problem) {
-        if (ended.signal.aborted) return;
+        if (controller.signal.aborted) return;
         setError(problem);
       }
-      if (!still && !ended.signal.aborted) later = setTimeout(() => void read(), AGAIN);
+      if (!paused && !controller.signal.aborted) timer = setTimeout(() => void fetchLog(), POLL_INTERVAL_MS);
     };
-    void read();
+    void fetchLog();
     return () => {
-      ended.abort();
-      clearTimeout(later);
+      controller.abort();
+      clearTimeout(timer);
     };
-  }, [id, level, still]);
+  }, [id, level, paused]);
   useLayoutEffect(() => {
-    if (!still && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
-  }, [tail, still]);
+    if (!paused && container.current !== null) container.current.scrollTop = container.current.scrollHeight;
+  }, [tail, paused]);
   const text = (tail?.lines ?? []).join("\n");
   return (
     <div className="stack">
       <div className="row log-controls">
-        <Select label="Least level" unlabelled value={level} onChange={setLevel} choices={LEVELS.map((each) => ({ value: each, label: each === "debug" ? "every level" : `${each} and graver` }))} />
-        <Check label="Follow" on={!still} onChange={(on) => setStill(!on)} />
+        <Select label="Least level" hideLabel value={level} onChange={setLevel} options={LEVELS.map((each) => ({ value: each, label: each === "debug" ? "every level" : `${each} and graver` }))} />
+        <Checkbox label="Follow" checked={!paused} onChange={(on) => setPaused(!on)} />
         <CopyButton text={text} />
       </div>
-      {error !== null && <Trouble error={error} />}
+      {error !== null && <ErrorMessage error={error} />}
       {tail === null ? (
         error === null && <Skeleton lines={8} />
       ) : (
-        <pre className="code log" ref={box} tabIndex={0} aria-label="Log" role="log" aria-live="off">
+        <pre className="code log" ref={container} tabIndex={0} aria-label="Log" role="log" aria-live="off">
           {tail.lines.length === 0 ? (
-            <span className="quiet">{level === "debug" ? "It has written nothing to its error stream." : "Nothing so grave was written."}</span>
+            <span className="muted">{level === "debug" ? "It has written nothing to its error stream." : "Nothing so grave was written."}</span>
           ) : (
-            tail.lines.map((line, at) => (
-              <span key={tail.first + at} className={`log-line is-${tail.levels[at]}`}>
+            tail.lines.map((line, index) => (
+              <span key={tail.first + index} className={`log-line is-${tail.levels[index]}`}>
                 {line}
                 {"\n"}
               </span>

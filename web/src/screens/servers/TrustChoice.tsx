@@ -1,11 +1,11 @@
-/** When tools of a server wait for a person. */
+/** When the tools of a server wait for a person. */
 import { useId, type ReactElement } from "react";
 import type { Trust } from "@/api/servers";
 
-const CHOICES: readonly { readonly trust: Trust; readonly name: string; readonly means: string }[] = [
-  { trust: "baseline", name: "Baseline", means: "What it shows at first is open. Whatever is new or changed after that waits for you." },
-  { trust: "strict", name: "Strict", means: "Every tool waits until you approve it." },
-  { trust: "open", name: "Open", means: "Everything it shows is open, now and later. For servers you wrote yourself." },
+const TRUST_LEVELS: readonly { readonly trust: Trust; readonly name: string; readonly description: string }[] = [
+  { trust: "baseline", name: "Baseline", description: "What it shows at first is open. Whatever is new or changed after that waits for you." },
+  { trust: "strict", name: "Strict", description: "Every tool waits until you approve it." },
+  { trust: "open", name: "Open", description: "Everything it shows is open, now and later. For servers you wrote yourself." },
 ];
 
 export function TrustChoice({
@@ -20,13 +20,13 @@ export function TrustChoice({
   const name = useId();
   return (
     <fieldset className="choices" disabled={disabled}>
-      <legend className="unseen">Trust</legend>
-      {CHOICES.map((choice) => (
-        <label key={choice.trust} className="choice">
-          <input type="radio" name={name} checked={value === choice.trust} onChange={() => onChange(choice.trust)} />
+      <legend className="visually-hidden">Trust</legend>
+      {TRUST_LEVELS.map((level) => (
+        <label key={level.trust} className="choice">
+          <input type="radio" name={name} checked={value === level.trust} onChange={() => onChange(level.trust)} />
           <span>
-            <strong>{choice.name}</strong>
-            <span className="quiet small">{choice.means}</span>
+            <strong>{level.name}</strong>
+            <span className="muted small">{level.description}</span>
           </span>
         </label>
       ))}

@@ -1,15 +1,15 @@
-/** The servers: a line each, one of them opened, or a new one added. The address says which. */
+/** The servers: the list, one server, or a new one. The URL says which. */
 import type { ReactElement } from "react";
-import { useParam } from "@/lib/place";
-import { Add } from "./Add";
-import { Detail } from "./Detail";
-import { List } from "./List";
+import { useParam } from "@/lib/router";
+import { AddServer } from "./AddServer";
+import { ServerDetail } from "./ServerDetail";
+import { ServerListScreen } from "./ServerList";
 import "./servers.css";
 
 export default function MCPServersScreen(): ReactElement {
   const [id] = useParam("id");
   const [add] = useParam("add");
-  if (add !== "") return <Add />;
-  if (id !== "") return <Detail key={id} id={id} />;
-  return <List />;
+  if (add !== "") return <AddServer />;
+  if (id !== "") return <ServerDetail key={id} id={id} />;
+  return <ServerListScreen />;
 }

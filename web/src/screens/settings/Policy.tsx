@@ -1,113 +1,113 @@
-/** All that people decided as one file: taken out, and put in after the difference was read. */
+/** The policy as one file: export, and import after reading the difference. */
 import { useRef, useState, type ReactElement } from "react";
-import { useAnswer, useDeed } from "@/api/answers";
-import { route } from "@/api/client";
-import { useMay } from "@/api/session";
-import type { Answer } from "@/api/types";
-import { Answered, Button, Code, Icon, Notice, Outdated, Skeleton, TextArea, Trouble } from "@/parts";
-import { Difference } from "./Difference";
+import { useApiQuery, useApiMutation } from "@/api/queries";
+import { apiUrl } from "@/api/client";
+import { useHasScope } from "@/api/session";
+import type { ResponseOf } from "@/api/types";
+import { QueryResult, Button, Code, Icon, Notice, OutdatedNotice, Skeleton, TextArea, ErrorMessage } from "@/components";
+import { PolicyDifference } from "./PolicyDifference";
 
-type Exported = Answer<"/policy/export">;
-export type PolicyDifference = Answer<"/policy/what-if", "post">;
+type PolicyExport = ResponseOf<"/policy/export">;
+export type PolicyDifferenceData = ResponseOf<"/policy/what-if", "post">;
 
 export function Policy(): ReactElement {
-  const operates = useMay("operate");
+  const canOperate = useHasScope("operate");
   return (
     <div className="split settings-policy">
-      {operates ? <Export /> : <Notice>To take the policy out or put one in takes the scope operate. You are signed in without it.</Notice>}
-      {operates && <Import />}
+      {canOperate ? <ExportPolicy /> : <Notice>To take the policy out or put one in takes the scope operate. You are signed in without it.</Notice>}
+      {canOperate && <ImportPolicy />}
     </div>
   );
 }
 
-function Export(): ReactElement {
-  const exported = useAnswer<Exported>(["policy"], "/policy/export");
+function ExportPolicy(): ReactElement {
+  const exportQuery = useApiQuery<PolicyExport>(["policy"], "/policy/export");
   return (
     <section className="sheet stack" aria-label="Export">
       <div className="row apart">
         <h2>Take it out</h2>
-        <a className="button look-main" href={route("/policy/export/file")} download>
+        <a className="button variant-primary" href={apiUrl("/policy/export/file")} download>
           <Icon name="download" />
           Download the policy
         </a>
       </div>
-      <p className="quiet">Switches, approvals, overrides, grants, servers and toolsets that were decided here. No secret and no token is in it.</p>
-      <Answered of={exported} waiting={<Skeleton lines={8} />}>
-        {(answer) => (
+      <p className="muted">Switches, approvals, overrides, grants, servers and toolsets that were decided here. No secret and no token is in it.</p>
+      <QueryResult query={exportQuery} placeholder={<Skeleton lines={8} />}>
+        {(response) => (
           <>
-            {answer.secrets.length > 0 && (
+            {response.secrets.length > 0 && (
               <Notice>
-                Set these variables where it is imported: {answer.secrets.map(({ name }) => name).join(", ")}.
+                Set these variables where it is imported: {response.secrets.map(({ name }) => name).join(", ")}.
               </Notice>
             )}
-            {answer.leftBehind.map((each) => (
-              <Notice key={each}>{each}</Notice>
+            {response.leftBehind.map((warning) => (
+              <Notice key={warning}>{warning}</Notice>
             ))}
-            <Code text={answer.text} wraps={false} />
+            <Code text={response.text} wrap={false} />
           </>
         )}
-      </Answered>
+      </QueryResult>
     </section>
   );
 }
 
-function Import(): ReactElement {
-  const admin = useMay("admin");
-  const file = useRef<HTMLInputElement>(null);
+function ImportPolicy(): ReactElement {
+  const isAdmin = useHasScope("admin");
+  const fileInput = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
-  const [unread, setUnread] = useState("");
-  const asking = useDeed<PolicyDifference>({ silent: true });
-  const importing = useDeed<PolicyDifference>({ silent: true });
-  const write = (next: string): void => {
+  const [readError, setReadError] = useState("");
+  const compareMutation = useApiMutation<PolicyDifferenceData>({ silent: true });
+  const importMutation = useApiMutation<PolicyDifferenceData>({ silent: true });
+  const changeText = (next: string): void => {
     setText(next);
-    setUnread("");
-    // What was found out is of another text.
-    asking.reset();
-    importing.reset();
+    setReadError("");
+    // The results belong to the previous text.
+    compareMutation.reset();
+    importMutation.reset();
   };
-  const difference = asking.data;
-  const version = importing.error?.isStale ? null : difference?.policyVersion;
+  const difference = compareMutation.data;
+  const version = importMutation.error?.isStale ? null : difference?.policyVersion;
   const compare = (): void => {
-    importing.reset();
-    asking.mutate({ path: "/policy/what-if", body: { text } });
+    importMutation.reset();
+    compareMutation.mutate({ path: "/policy/what-if", body: { text } });
   };
-  const read = (chosen: File | undefined): void => {
-    if (chosen === undefined) return;
-    chosen.text().then(write, () => setUnread(`${chosen.name} cannot be read.`));
+  const readFile = (file: File | undefined): void => {
+    if (file === undefined) return;
+    file.text().then(changeText, () => setReadError(`${file.name} cannot be read.`));
   };
   return (
     <section className="sheet stack" aria-label="Import">
       <div className="row apart">
         <h2>Put one in</h2>
-        <Button icon="upload" onClick={() => file.current?.click()}>
+        <Button icon="upload" onClick={() => fileInput.current?.click()}>
           Choose a file
         </Button>
-        <input ref={file} type="file" accept=".json,application/json" className="unseen" tabIndex={-1} aria-label="Policy file" onChange={(event) => read(event.target.files?.[0])} />
+        <input ref={fileInput} type="file" accept=".json,application/json" className="visually-hidden" tabIndex={-1} aria-label="Policy file" onChange={(event) => readFile(event.target.files?.[0])} />
       </div>
-      <p className="quiet">It takes the place of all that was decided here, all of it or nothing. You read the difference first.</p>
-      <TextArea label="The policy's text" value={text} onChange={write} rows={8} mono placeholder={'{ "pegboard_policy": 1, … }'} {...(unread === "" ? {} : { error: unread })} />
+      <p className="muted">It takes the place of all that was decided here, all of it or nothing. You read the difference first.</p>
+      <TextArea label="The policy's text" value={text} onChange={changeText} rows={8} mono placeholder={'{ "pegboard_policy": 1, … }'} {...(readError === "" ? {} : { error: readError })} />
       <div className="row">
-        <Button look={difference === undefined ? "main" : "plain"} disabled={text.trim() === ""} busy={asking.isPending} onClick={compare}>
+        <Button variant={difference === undefined ? "primary" : "default"} disabled={text.trim() === ""} busy={compareMutation.isPending} onClick={compare}>
           What would change
         </Button>
-        {admin && difference !== undefined && importing.data === undefined && (
+        {isAdmin && difference !== undefined && importMutation.data === undefined && (
           <Button
-            look="main"
-            busy={importing.isPending}
+            variant="primary"
+            busy={importMutation.isPending}
             disabled={version === null}
-            onClick={() => importing.mutate({ path: "/policy/import", body: { text }, version: version ?? null, done: "The policy holds" })}
+            onClick={() => importMutation.mutate({ path: "/policy/import", body: { text }, version: version ?? null, successMessage: "The policy holds" })}
           >
             Import it
           </Button>
         )}
       </div>
-      {asking.error && <Trouble error={asking.error} />}
-      {difference !== undefined && importing.data === undefined && importing.error === null && (
-        <Outdated since={difference.policyVersion}>Your text is kept: look at what would change now.</Outdated>
+      {compareMutation.error && <ErrorMessage error={compareMutation.error} />}
+      {difference !== undefined && importMutation.data === undefined && importMutation.error === null && (
+        <OutdatedNotice since={difference.policyVersion}>Your text is kept: look at what would change now.</OutdatedNotice>
       )}
-      {importing.error && (importing.error.isStale ? <Notice tone="wants">Somebody else decided something since you read the difference. Nothing was imported and your text is kept: look at what would change now.</Notice> : <Trouble error={importing.error} />)}
-      {importing.data !== undefined && <Notice tone="open">It holds since just now, as version {importing.data.policyVersion} of the policy.</Notice>}
-      {difference !== undefined && importing.data === undefined && <Difference of={difference} />}
+      {importMutation.error && (importMutation.error.isStale ? <Notice tone="wants">Somebody else decided something since you read the difference. Nothing was imported and your text is kept: look at what would change now.</Notice> : <ErrorMessage error={importMutation.error} />)}
+      {importMutation.data !== undefined && <Notice tone="open">It holds since just now, as version {importMutation.data.policyVersion} of the policy.</Notice>}
+      {difference !== undefined && importMutation.data === undefined && <PolicyDifference difference={difference} />}
     </section>
   );
 }

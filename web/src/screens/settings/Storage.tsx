@@ -1,106 +1,106 @@
-/** Where decisions and activity are kept, how it fares, what is kept of a call, and what runs here. */
+/** Where decisions and activity are stored, the store's health, the retention, and the running versions. */
 import type { ReactElement } from "react";
-import { useAnswer } from "@/api/answers";
-import { bytes, count, number } from "@/lib/words";
-import { Answered, Notice, Skeleton, StateMark, Time } from "@/parts";
-import { SettingRow, type SettingsAnswer } from "./Setting";
+import { useApiQuery } from "@/api/queries";
+import { formatBytes, formatCount, formatNumber } from "@/lib/format";
+import { QueryResult, Notice, Skeleton, StateMark, Time } from "@/components";
+import { SettingRow, type SettingsAnswer } from "./SettingRow";
 
-const KEEPING = ["store", "audit.keep_days", "audit.keep_rows", "audit.arguments", "audit.results", "redact"];
+const RETENTION_KEYS = ["store", "audit.keep_days", "audit.keep_rows", "audit.arguments", "audit.results", "redact"];
 
 export function Storage(): ReactElement {
-  const settings = useAnswer<SettingsAnswer>(["settings", "policy"], "/settings");
+  const settings = useApiQuery<SettingsAnswer>(["settings", "policy"], "/settings");
   return (
-    <Answered of={settings} waiting={<Skeleton lines={12} height={40} />}>
-      {(answer) => (
+    <QueryResult query={settings} placeholder={<Skeleton lines={12} height={40} />}>
+      {(response) => (
         <div className="stack">
           <div className="split">
-            <Health storage={answer.storage} />
-            <Running answer={answer} />
+            <StorageHealth storage={response.storage} />
+            <RunningVersions response={response} />
           </div>
           <section className="sheet settings-part" aria-label="Kept and left out">
             <h2>What is kept of a call, and what is left out</h2>
             <ul>
-              {answer.settings
-                .filter(({ key }) => KEEPING.includes(key))
+              {response.settings
+                .filter(({ key }) => RETENTION_KEYS.includes(key))
                 .map((each) => (
-                  <SettingRow key={each.key} setting={each} of={answer} />
+                  <SettingRow key={each.key} setting={each} response={response} />
                 ))}
             </ul>
           </section>
           <section className="sheet settings-part" aria-label="Trust">
             <h2>How far a new server is trusted</h2>
             <ul>
-              <SettingRow setting={answer.trust} of={answer} />
+              <SettingRow setting={response.trust} response={response} />
             </ul>
           </section>
         </div>
       )}
-    </Answered>
+    </QueryResult>
   );
 }
 
-function Health({ storage }: { storage: SettingsAnswer["storage"] }): ReactElement {
-  const kept = [
-    storage.keepDays === null ? null : count(storage.keepDays, "day"),
-    storage.keepRows === null ? null : `${number(storage.keepRows)} records`,
+function StorageHealth({ storage }: { storage: SettingsAnswer["storage"] }): ReactElement {
+  const retention = [
+    storage.keepDays === null ? null : formatCount(storage.keepDays, "day"),
+    storage.keepRows === null ? null : `${formatNumber(storage.keepRows)} records`,
   ].filter((each) => each !== null);
   return (
     <section className="sheet stack" aria-label="Storage">
       <h2 className="row">
-        Storage <StateMark state={storage.healthy ? "open" : "broken"} word="none" /> <span className="quiet">{storage.healthy ? "healthy" : "does not answer"}</span>
+        Storage <StateMark state={storage.healthy ? "open" : "broken"} label="none" /> <span className="muted">{storage.healthy ? "healthy" : "does not answer"}</span>
       </h2>
       {storage.healthy ? <p>{storage.sentence}</p> : <Notice tone="broken">{storage.sentence}</Notice>}
-      <Pairs
-        of={[
+      <FactList
+        facts={[
           ["Where", <code className="wrap-any">{storage.url}</code>],
           ["Engine", storage.engine === null ? null : `${storage.engine} ${storage.version ?? ""}`],
           ["Schema", storage.revision],
-          ["Size", storage.bytes === null ? null : bytes(storage.bytes)],
-          ["Records", storage.calls === null ? null : number(storage.calls)],
+          ["Size", storage.bytes === null ? null : formatBytes(storage.bytes)],
+          ["Records", storage.calls === null ? null : formatNumber(storage.calls)],
           ["Oldest", storage.calls === 0 || storage.oldestCall === null ? null : <Time at={storage.oldestCall} />],
-          ["Kept for", kept.length === 0 ? null : kept.join(", at most ")],
+          ["Kept for", retention.length === 0 ? null : retention.join(", at most ")],
           ["Arguments", storage.recordsArguments === null ? null : storage.recordsArguments ? "recorded" : "not recorded"],
           ["Results", storage.recordsResults === null ? null : storage.recordsResults ? "recorded" : "not recorded"],
-          ["Lost", storage.droppedRecords === 0 ? null : `${count(storage.droppedRecords, "record")} could not be written`],
+          ["Lost", storage.droppedRecords === 0 ? null : `${formatCount(storage.droppedRecords, "record")} could not be written`],
         ]}
       />
     </section>
   );
 }
 
-function Running({ answer }: { answer: SettingsAnswer }): ReactElement {
-  const { versions, places } = answer;
+function RunningVersions({ response }: { response: SettingsAnswer }): ReactElement {
+  const { versions, places } = response;
   return (
     <section className="sheet stack" aria-label="Versions">
       <h2>What runs here</h2>
-      <Pairs
-        of={[
+      <FactList
+        facts={[
           ["Pegboard", versions.pegboard],
           ["Python", versions.python],
           ["MCP library", versions.mcp],
           ["Machine", <span className="wrap-any">{versions.platform}</span>],
-          ["Policy", `version ${answer.policyVersion}`],
-          ["File", <Place of={places.config} none="none: everything is decided here" />],
-          ["Folder", <Place of={places.dataDir} none="none" />],
+          ["Policy", `version ${response.policyVersion}`],
+          ["File", <PathValue path={places.config} fallback="none: everything is decided here" />],
+          ["Folder", <PathValue path={places.dataDir} fallback="none" />],
         ]}
       />
     </section>
   );
 }
 
-function Place({ of, none }: { of: SettingsAnswer["places"]["config"]; none: string }): ReactElement {
-  if (of.path === null) return <span className="quiet">{none}</span>;
+function PathValue({ path, fallback }: { path: SettingsAnswer["places"]["config"]; fallback: string }): ReactElement {
+  if (path.path === null) return <span className="muted">{fallback}</span>;
   return (
     <>
-      <code className="wrap-any">{of.path}</code> <span className="quiet small">{of.origin === "default" ? "by default" : `from the ${of.origin}`}</span>
+      <code className="wrap-any">{path.path}</code> <span className="muted small">{path.origin === "default" ? "by default" : `from the ${path.origin}`}</span>
     </>
   );
 }
 
-function Pairs({ of }: { of: readonly (readonly [string, ReactElement | string | null])[] }): ReactElement {
+function FactList({ facts }: { facts: readonly (readonly [string, ReactElement | string | null])[] }): ReactElement {
   return (
     <dl className="pairs">
-      {of
+      {facts
         .filter(([, value]) => value !== null)
         .map(([name, value]) => (
           <div key={name}>

@@ -1,58 +1,58 @@
-/** Tokens: made with a name, scopes and an end, told once, and taken back at once. */
+/** API tokens: created with a name, scopes and an expiry, shown once, and revoked. */
 import { useState, type ReactElement } from "react";
-import { useAnswer, useDeed, useWhole } from "@/api/answers";
-import { useMay } from "@/api/session";
-import { useStand } from "@/api/standing";
-import type { Answer, FirstRun } from "@/api/types";
-import { useFlagParam, useParam } from "@/lib/place";
-import { Answered, Button, Chips, Code, Dialog, EmptyState, Link, Meanwhile, Notice, Skeleton, Table, Tag, Time } from "@/parts";
-import type { Made } from "./index";
-import { MakeToken } from "./MakeToken";
-import { Scopes } from "./People";
+import { useApiQuery, useApiMutation, useAllPages } from "@/api/queries";
+import { useHasScope } from "@/api/session";
+import { useVersionGuard } from "@/api/version-guard";
+import type { ResponseOf, FirstRun } from "@/api/types";
+import { useFlagParam, useParam } from "@/lib/router";
+import { QueryResult, Button, ChipGroup, Code, Dialog, EmptyState, Link, ConcurrentChangeNotice, Notice, Skeleton, Table, Tag, Time } from "@/components";
+import type { TokenCreated } from "./index";
+import { CreateTokenDialog } from "./CreateTokenDialog";
+import { ScopeTags } from "./People";
 
-type TokensAnswer = Answer<"/tokens">;
-type Token = TokensAnswer["tokens"][number];
+type TokensResponse = ResponseOf<"/tokens">;
+type Token = TokensResponse["tokens"][number];
 
-const STATES = ["active", "expired", "revoked", "overruled"] as const;
-const TONES: Readonly<Record<string, "open" | "locked" | "wants">> = { active: "open", expired: "locked", revoked: "locked", overruled: "wants" };
+const TOKEN_STATES = ["active", "expired", "revoked", "overruled"] as const;
+const STATE_TONES: Readonly<Record<string, "open" | "locked" | "wants">> = { active: "open", expired: "locked", revoked: "locked", overruled: "wants" };
 
-export function Tokens({ made, onMade }: { made: Made | null; onMade: (made: Made | null) => void }): ReactElement {
-  const admin = useMay("admin");
-  const [making, setMaking] = useFlagParam("make");
+export function Tokens({ created, onCreated }: { created: TokenCreated | null; onCreated: (created: TokenCreated | null) => void }): ReactElement {
+  const isAdmin = useHasScope("admin");
+  const [dialogOpen, setDialogOpen] = useFlagParam("make");
   const [state, setState] = useParam("state");
-  const [revoking, setRevoking] = useState<Token | null>(null);
-  const tokens = useWhole<TokensAnswer>(
+  const [revokeTarget, setRevokeTarget] = useState<Token | null>(null);
+  const tokens = useAllPages<TokensResponse>(
     ["tokens", "policy"],
     "/tokens",
     {},
     (before, next) => ({ ...next, tokens: [...before.tokens, ...next.tokens] }),
-    { when: admin },
+    { enabled: isAdmin },
   );
-  if (!admin) return <Notice>Who sees and makes tokens needs the scope admin. You are signed in without it.</Notice>;
+  if (!isAdmin) return <Notice>Who sees and makes tokens needs the scope admin. You are signed in without it.</Notice>;
   return (
-    <Answered of={tokens} waiting={<Skeleton lines={5} height={40} />}>
-      {(answer) => {
-        const counts = Object.fromEntries(STATES.map((each) => [each, answer.tokens.filter((token) => token.state === each).length]));
-        const shown = answer.tokens.filter((token) => state === "" || token.state === state);
+    <QueryResult query={tokens} placeholder={<Skeleton lines={5} height={40} />}>
+      {(response) => {
+        const counts = Object.fromEntries(TOKEN_STATES.map((each) => [each, response.tokens.filter((token) => token.state === each).length]));
+        const visibleTokens = response.tokens.filter((token) => state === "" || token.state === state);
         return (
           <div className="stack">
-            {made !== null && <Told made={made} onKept={() => onMade(null)} />}
-            {answer.tokens.length > 0 && (
+            {created !== null && <CreatedToken created={created} onDismiss={() => onCreated(null)} />}
+            {response.tokens.length > 0 && (
               <div className="row apart">
-                <Chips name="State" among={STATES} chosen={state === "" ? [] : [state]} counts={counts} onChange={(chosen) => setState(chosen.at(-1) ?? "")} />
-                <Button look={made === null ? "main" : "plain"} icon="plus" onClick={() => setMaking(true)}>
+                <ChipGroup name="State" options={TOKEN_STATES} selected={state === "" ? [] : [state]} counts={counts} onChange={(selected) => setState(selected.at(-1) ?? "")} />
+                <Button variant={created === null ? "primary" : "default"} icon="plus" onClick={() => setDialogOpen(true)}>
                   Make a token
                 </Button>
               </div>
             )}
-            {answer.tokens.length === 0 ? (
-              <EmptyState icon="approvals" title="No token was made yet" action={<Button look="main" icon="plus" onClick={() => setMaking(true)}>Make a token</Button>}>
+            {response.tokens.length === 0 ? (
+              <EmptyState icon="approvals" title="No token was made yet" action={<Button variant="primary" icon="plus" onClick={() => setDialogOpen(true)}>Make a token</Button>}>
                 A token says who calls, what they may do and until when. From the first one that may call on, every client needs one.
               </EmptyState>
             ) : (
               <Table
                 name="Tokens"
-                rows={shown}
+                rows={visibleTokens}
                 rowKey={({ id }) => id}
                 columns={[
                   {
@@ -61,22 +61,22 @@ export function Tokens({ made, onMade }: { made: Made | null; onMade: (made: Mad
                     cell: (token) => (
                       <span className="stack tight">
                         <span className="settings-name wrap-any">{token.name}</span>
-                        <span className="quiet small mono">{token.prefix}…</span>
+                        <span className="muted small mono">{token.prefix}…</span>
                       </span>
                     ),
                   },
                   { id: "who", head: "Whose", cell: ({ principal }) => <Link to="/settings" query={{ tab: "people", id: principal }}>{principal}</Link> },
-                  { id: "scopes", head: "May", cell: ({ scopes }) => <Scopes of={scopes} /> },
-                  { id: "state", head: "State", cell: (token) => <StateOf token={token} /> },
+                  { id: "scopes", head: "May", cell: ({ scopes }) => <ScopeTags scopes={scopes} /> },
+                  { id: "state", head: "State", cell: (token) => <TokenState token={token} /> },
                   { id: "used", head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-                  { id: "made", head: "Made", minor: true, cell: ({ madeAt, madeBy }) => <span><Time at={madeAt} /> <span className="quiet">by {madeBy}</span></span> },
+                  { id: "made", head: "Made", minor: true, cell: ({ madeAt, madeBy }) => <span><Time at={madeAt} /> <span className="muted">by {madeBy}</span></span> },
                   {
                     id: "acts",
-                    head: <span className="unseen">Acts</span>,
+                    head: <span className="visually-hidden">Acts</span>,
                     end: true,
                     cell: (token) =>
                       token.state === "revoked" ? null : (
-                        <Button small look="bad" aria-label={`Revoke ${token.name}`} onClick={() => setRevoking(token)}>
+                        <Button small variant="danger" aria-label={`Revoke ${token.name}`} onClick={() => setRevokeTarget(token)}>
                           Revoke
                         </Button>
                       ),
@@ -84,31 +84,31 @@ export function Tokens({ made, onMade }: { made: Made | null; onMade: (made: Mad
                 ]}
               />
             )}
-            {making && (
-              <MakeToken
-                version={answer.policyVersion}
-                onClose={() => setMaking(false)}
-                onMade={(token) => {
-                  onMade(token);
-                  setMaking(false);
+            {dialogOpen && (
+              <CreateTokenDialog
+                version={response.policyVersion}
+                onClose={() => setDialogOpen(false)}
+                onCreated={(token) => {
+                  onCreated(token);
+                  setDialogOpen(false);
                 }}
               />
             )}
-            {revoking !== null && <Revoking token={revoking} version={answer.policyVersion} onClose={() => setRevoking(null)} />}
+            {revokeTarget !== null && <RevokeTokenDialog token={revokeTarget} version={response.policyVersion} onClose={() => setRevokeTarget(null)} />}
           </div>
         );
       }}
-    </Answered>
+    </QueryResult>
   );
 }
 
-function StateOf({ token }: { token: Token }): ReactElement {
+function TokenState({ token }: { token: Token }): ReactElement {
   return (
     <span className="stack tight">
       <span>
-        <Tag tone={TONES[token.state] ?? "plain"}>{token.state}</Tag>
+        <Tag tone={STATE_TONES[token.state] ?? "plain"}>{token.state}</Tag>
       </span>
-      <span className="quiet small">
+      <span className="muted small">
         {token.state === "revoked" ? (
           <>
             <Time at={token.revokedAt} /> by {token.revokedBy}
@@ -127,27 +127,27 @@ function StateOf({ token }: { token: Token }): ReactElement {
   );
 }
 
-/** The one time that a token is told. */
-function Told({ made, onKept }: { made: Made; onKept: () => void }): ReactElement {
-  const first = useAnswer<FirstRun>(["board"], "/first-run").data;
-  const calls = made.made.scopes.includes("call");
+/** The only time that a token is shown. */
+function CreatedToken({ created, onDismiss }: { created: TokenCreated; onDismiss: () => void }): ReactElement {
+  const firstRun = useApiQuery<FirstRun>(["board"], "/first-run").data;
+  const canCall = created.made.scopes.includes("call");
   const snippet = JSON.stringify(
-    { mcpServers: { pegboard: { type: "http", url: first?.endpoint ?? "", headers: { Authorization: `Bearer ${made.token}` } } } },
+    { mcpServers: { pegboard: { type: "http", url: firstRun?.endpoint ?? "", headers: { Authorization: `Bearer ${created.token}` } } } },
     null,
     2,
   );
   return (
-    <section className="sheet stack settings-told" aria-label="The new token">
+    <section className="sheet stack settings-new-token" aria-label="The new token">
       <div className="row apart">
-        <h2>The token of {made.made.principal}, told once</h2>
-        <Button look="main" icon="check" onClick={onKept}>
+        <h2>The token of {created.made.principal}, told once</h2>
+        <Button variant="primary" icon="check" onClick={onDismiss}>
           I have kept it
         </Button>
       </div>
-      <p className="quiet">Only its hash is kept here: copy it now. When it is lost, revoke it and make another.</p>
-      <Code text={made.token} />
-      {made.notice !== null && <Notice tone="wants">{made.notice}</Notice>}
-      {calls && first?.endpoint != null && (
+      <p className="muted">Only its hash is kept here: copy it now. When it is lost, revoke it and make another.</p>
+      <Code text={created.token} />
+      {created.notice !== null && <Notice tone="wants">{created.notice}</Notice>}
+      {canCall && firstRun?.endpoint != null && (
         <details>
           <summary>For an MCP client&apos;s list of servers</summary>
           <Code text={snippet} />
@@ -157,9 +157,9 @@ function Told({ made, onKept }: { made: Made; onKept: () => void }): ReactElemen
   );
 }
 
-function Revoking({ token, version, onClose }: { token: Token; version: number; onClose: () => void }): ReactElement {
-  const stand = useStand(version);
-  const deed = useDeed({ stand });
+function RevokeTokenDialog({ token, version, onClose }: { token: Token; version: number; onClose: () => void }): ReactElement {
+  const guard = useVersionGuard(version);
+  const mutation = useApiMutation({ guard });
   return (
     <Dialog
       open
@@ -169,16 +169,16 @@ function Revoking({ token, version, onClose }: { token: Token; version: number; 
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button
-            look="bad"
-            busy={deed.isPending}
-            onClick={() => deed.mutate({ method: "DELETE", path: `/tokens/${encodeURIComponent(token.id)}`, done: `${token.name} is revoked` }, { onSuccess: onClose })}
+            variant="danger"
+            busy={mutation.isPending}
+            onClick={() => mutation.mutate({ method: "DELETE", path: `/tokens/${encodeURIComponent(token.id)}`, successMessage: `${token.name} is revoked` }, { onSuccess: onClose })}
           >
             Revoke
           </Button>
         </>
       }
     >
-      <Meanwhile of={stand} kept="It still opens what it opened." />
+      <ConcurrentChangeNotice guard={guard} unchanged="It still opens what it opened." />
       <p>
         From the next request on, <code>{token.prefix}…</code> of {token.principal} is a stranger&apos;s. What is open under it ends. This cannot be undone; another
         token can be made.

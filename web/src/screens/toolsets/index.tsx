@@ -1,16 +1,16 @@
-/** The toolsets: what comes, is switched and goes together. A list, one of them opened, or an import. */
+/** The toolsets: the list, one toolset, or an import. */
 import type { ReactElement } from "react";
-import { useFlagParam, useParam } from "@/lib/place";
+import { useFlagParam, useParam } from "@/lib/router";
 import "@/screens/servers/servers.css";
-import { Detail } from "./Detail";
-import { Import } from "./Import";
-import { List } from "./List";
+import { ToolsetDetail } from "./ToolsetDetail";
+import { ImportToolset } from "./ImportToolset";
+import { ToolsetList } from "./ToolsetList";
 import "./toolsets.css";
 
 export default function ToolsetsScreen(): ReactElement {
   const [id] = useParam("id");
-  const [importing] = useFlagParam("import");
-  if (importing) return <Import />;
-  if (id !== "") return <Detail key={id} id={id} />;
-  return <List />;
+  const [isImporting] = useFlagParam("import");
+  if (isImporting) return <ImportToolset />;
+  if (id !== "") return <ToolsetDetail key={id} id={id} />;
+  return <ToolsetList />;
 }

@@ -1,9 +1,0 @@
-import { expect, test } from "vitest";
-import { address, queryText } from "./place";
-
-test("an address leaves out what is empty and repeats a list", () => {
-  expect(address("/tool", { id: "mcp:dev~github:a b", state: ["open", "wants"], none: "", off: false, no: null })).toBe(
-    "/ui/tool?id=mcp%3Adev%7Egithub%3Aa+b&state=open&state=wants",
-  );
-  expect(queryText({})).toBe("");
-});
