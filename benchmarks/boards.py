@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from pegboard.core.catalogue import Catalogue, Listing, Up, catalogue
-from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.catalogue import Catalogue, Listing, ProviderUp, build_catalogue
+from pegboard.core.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Decided, Declared, Denial, Policy, Switch
+from pegboard.core.policy import Approval, DeclaredSettings, Denial, Policy, PolicyDecisions, Switch
 from pegboard.core.server import DeclaredAt, Http, Server
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.toolset import Toolset
@@ -27,7 +27,7 @@ class SampleBoard:
     @property
     def catalogue(self) -> Catalogue:
         """A new one each time, which has remembered nothing yet."""
-        return catalogue(self.listings)
+        return build_catalogue(self.listings)
 
 
 def board_of(tools: int) -> SampleBoard:
@@ -38,14 +38,14 @@ def board_of(tools: int) -> SampleBoard:
     listings = tuple(listing_of(number, size) for number, size in enumerate(sizes))
     everything = [tool for listing in listings for tool in listing.tools]
     keys = [listing.source for listing in listings if isinstance(listing.source, ServerKey)]
-    declared = Declared(
+    declared = DeclaredSettings(
         servers={key: Server(key, Http("http://127.0.0.1:1/mcp"), WRITTEN) for key in keys},
         toolsets={key.toolset: Toolset(key.toolset, WRITTEN) for key in keys},
         denials=tuple(Denial(Pattern("*", name), WRITTEN) for name in DENIED_NAMES),
     )
-    decided = Decided(
-        switches={tool.id: Switch(False, LOCAL, THEN) for tool in everything[::10]},
-        approvals={tool.id: Approval(tool.spec, LOCAL, THEN) for tool in everything},
+    decided = PolicyDecisions(
+        switches={tool.id: Switch(False, LOCAL_PRINCIPAL, THEN) for tool in everything[::10]},
+        approvals={tool.id: Approval(tool.spec, LOCAL_PRINCIPAL, THEN) for tool in everything},
     )
     return SampleBoard(listings, Policy(declared, decided))
 
@@ -53,7 +53,7 @@ def board_of(tools: int) -> SampleBoard:
 def listing_of(server: int, tools: int) -> Listing:
     """One server's list, of new tools that nobody has taken a fingerprint of."""
     key = ServerKey(ToolsetId(f"set{server}"), ServerId(f"server{server}"))
-    return Listing(key, Up(THEN), tuple(_tool(key, server, number) for number in range(tools)))
+    return Listing(key, ProviderUp(THEN), tuple(_tool(key, server, number) for number in range(tools)))
 
 
 def _tool(key: ServerKey, server: int, number: int) -> Tool:

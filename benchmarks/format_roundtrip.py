@@ -13,9 +13,9 @@ from benchmarks import table
 from benchmarks.parser_cases.invariants import chunks
 from benchmarks.parser_cases.judging import same
 from pegboard.core.folded import Json
-from pegboard.prompts.events import Called
+from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, Format, parse
-from pegboard.prompts.scanner import parsed
+from pegboard.prompts.scanner import collect_output
 from pegboard.prompts.shapes import ToolShape
 
 UNWRITTEN: Final = frozenset(("native", "codemode"))
@@ -31,7 +31,7 @@ class BadFileError(ValueError):
 class Item:
     id: str
     tools: tuple[ToolShape, ...]
-    calls: tuple[Called, ...]
+    calls: tuple[ParsedCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +88,10 @@ def _tool(where: str, entry: object) -> ToolShape:
             raise BadFileError(f"{where}: expected a function with a 'name'")
 
 
-def _call(where: str, entry: object) -> Called:
+def _call(where: str, entry: object) -> ParsedCall:
     match entry:
         case {"name": str(name), "arguments": dict(arguments)}:
-            return Called(name, arguments)
+            return ParsedCall(name, arguments)
         case _:
             raise BadFileError(f"{where}: expected a call with 'name' and an object 'arguments'")
 
@@ -103,18 +103,21 @@ def score(format: Format, items: Sequence[Item]) -> Score:
         written = format.calls_text(item.calls)
         scanner = format.scanner(item.tools)
         events = [event for chunk in chunks(written, chance) for event in scanner.feed(chunk)]
-        readings = {"complete": parse(format, written, item.tools), "streamed": parsed([*events, *scanner.finish()])}
+        readings = {
+            "complete": parse(format, written, item.tools),
+            "streamed": collect_output([*events, *scanner.finish()]),
+        }
         for way, reading in readings.items():
             expected, got = _shown(item.calls), _shown(reading.calls)
             if same(expected, got):
                 setattr(found, way, getattr(found, way) + 1)
             else:
-                why = tuple(broken.why for broken in reading.broken)
+                why = tuple(broken.why for broken in reading.broken_calls)
                 found.failures.append(Failure(item.id, way, written, expected, got, why))
     return found
 
 
-def _shown(calls: Sequence[Called]) -> Json:
+def _shown(calls: Sequence[ParsedCall]) -> Json:
     return [{"name": call.name, "arguments": dict(call.arguments)} for call in calls]
 
 

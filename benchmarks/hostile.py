@@ -20,8 +20,8 @@ from benchmarks import table
 from benchmarks.codemode import place
 from benchmarks.escapes.cases import BadFileError, Case, read
 from benchmarks.sandboxes import MODES
-from pegboard.core.call import Returned, ToolFailed
-from pegboard.core.code import PYTHON_ID, CodeLimits, CodeSettings, Python
+from pegboard.core.call import ToolFailure, ToolSuccess
+from pegboard.core.code import PYTHON_ID, CodeLimits, CodeSettings, PythonSandbox
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import AuditQuery
@@ -48,7 +48,7 @@ async def besieged(mode: str, cases: Sequence[Case], seconds: float, rounds: int
     ids: list[str] = []
     memory: list[int] = []
     began = time.monotonic()
-    settings = CodeSettings(python=Python(mode), check=False, limits=LIMITS, runs=at_once)
+    settings = CodeSettings(python=PythonSandbox(mode), check=False, limits=LIMITS, runs=at_once)
     async with place.gateway(place.MIRROR, settings) as gateway:
         turns = anyio.CapacityLimiter(at_once)
 
@@ -119,8 +119,8 @@ _NONE = {"processes_left": "processes left", "strangers": "records of programs t
 async def _end(gateway: Gateway, case: Case, ids: list[str]) -> str:
     call = place.call("python_execution", {"code": TOOL + case.code})
     ids.append(call.id)
-    ended = await gateway.code.run(call, View())
-    if not isinstance(ended, Returned | ToolFailed):
+    ended = await gateway.code_mode.run(call, View())
+    if not isinstance(ended, ToolSuccess | ToolFailure):
         return type(ended).__name__
     error = json.loads(ended.body)["structuredContent"]["error"]
     return "no error" if error is None else str(error["type"])
@@ -131,7 +131,7 @@ async def _recorded(gateway: Gateway) -> Counter[str]:
     found: Counter[str] = Counter()
     before: int | None = None
     while True:
-        back = await gateway.audit.back(AuditQuery(tool=str(PYTHON_ID), before=before, limit=1_000))
+        back = await gateway.audit.page_before(AuditQuery(tool=str(PYTHON_ID), before=before, limit=1_000))
         found.update(row.call_id for row in back.rows)
         if (before := back.before) is None:
             return found

@@ -20,15 +20,15 @@ from benchmarks import table
 from benchmarks.described import tools_of
 from benchmarks.large import board_with, queries_about
 from benchmarks.retrieval.meaning import all_read
-from pegboard.core.retrieval import Retrieval
+from pegboard.core.retrieval import ToolSearchQuery
 from pegboard.core.view import View
-from pegboard.gateway.finder import Finder
-from pegboard.gateway.meanings import Meanings
+from pegboard.gateway.finder import ToolSearch
+from pegboard.gateway.meanings import EmbeddingIndex
 from pegboard.ports import Digest
-from pegboard.providers.embedding.minilm import MiniLm
-from pegboard.providers.embedding.model import folder_of
+from pegboard.providers.embedding.minilm import MiniLmEncoder
+from pegboard.providers.embedding.model import model_folder
 from pegboard.providers.embedding.network import WIDTH
-from pegboard.search.semantic import packed
+from pegboard.search.semantic import pack_vector
 
 QUERIES: Final = 200
 GOALS: Final = {10_000: (30.0, 60.0), 100_000: (50.0, 100.0)}
@@ -38,14 +38,14 @@ GOALS: Final = {10_000: (30.0, 60.0), 100_000: (50.0, 100.0)}
 class _Drawn:
     """A vector for every tool, always the same one."""
 
-    async def read(self, digests: Collection[Digest], now: datetime) -> Mapping[Digest, bytes]:
+    async def load(self, digests: Collection[Digest], now: datetime) -> Mapping[Digest, bytes]:
         await anyio.lowlevel.checkpoint()
         return {digest: _vector(digest) for digest in digests}
 
-    async def keep(self, vectors: Mapping[Digest, bytes], now: datetime) -> None:
+    async def save(self, vectors: Mapping[Digest, bytes], now: datetime) -> None:
         raise AssertionError("Every vector is there.")
 
-    async def sweep(self, unused_since: datetime) -> int:
+    async def delete_unused(self, unused_since: datetime) -> int:
         await anyio.lowlevel.checkpoint()
         return 0
 
@@ -56,7 +56,7 @@ class _Drawn:
 
 def _vector(digest: Digest) -> bytes:
     drawn = np.random.default_rng(int.from_bytes(digest[:8], "little")).standard_normal(WIDTH).astype(np.float32)
-    return packed(drawn / np.linalg.norm(drawn))
+    return pack_vector(drawn / np.linalg.norm(drawn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,12 @@ async def _measured(size: int, model: Path) -> Hybrid:
     tools = tools_of(size)
     board, asked = board_with(tools), queries_about(tools, QUERIES)
     board.resolution(View())
-    encoder = MiniLm(folder_of(model))
-    meanings = Meanings(encoder, _Drawn(), lambda: datetime.now(UTC), settling=0)
-    words, both = Finder(board), Finder(board, meanings)
+    encoder = MiniLmEncoder(model_folder(model))
+    meanings = EmbeddingIndex(encoder, _Drawn(), lambda: datetime.now(UTC), settling=0)
+    words, both = ToolSearch(board), ToolSearch(board, meanings)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(meanings.run, board.changed, both.readable)
+            tasks.start_soon(meanings.run, board.changes, both.embeddable)
             if (trouble := await all_read(meanings)) is not None:
                 raise RuntimeError(trouble)
             lexical = await _spent(words, asked, "lexical")
@@ -101,12 +101,12 @@ async def _measured(size: int, model: Path) -> Hybrid:
     return Hybrid(size, median(spent), spent[int(0.99 * len(spent))], median(lexical))
 
 
-async def _spent(finder: Finder, asked: Sequence[str], ranker: str) -> list[float]:
-    await finder.retrieve(Retrieval("warm up"), View())
+async def _spent(finder: ToolSearch, asked: Sequence[str], ranker: str) -> list[float]:
+    await finder.retrieve(ToolSearchQuery("warm up"), View())
     spent = []
     for query in asked:
         started = time.process_time_ns()
-        answer = await finder.retrieve(Retrieval(query), View())
+        answer = await finder.retrieve(ToolSearchQuery(query), View())
         spent.append((time.process_time_ns() - started) / 1e6)
         if answer["ranker"] != ranker:
             raise RuntimeError(f"The answer was by {answer['ranker']!r}, and {ranker!r} is measured.")

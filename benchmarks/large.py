@@ -22,16 +22,16 @@ from benchmarks.boards import THEN, WRITTEN
 from benchmarks.described import tools_of
 from benchmarks.fulltext import Fts5, has_fts5
 from benchmarks.sample import ratio
-from pegboard.core.catalogue import Listing, Up, catalogue
+from pegboard.core.catalogue import Listing, ProviderUp, build_catalogue
 from pegboard.core.ids import ProviderKey, ServerKey
-from pegboard.core.policy import Declared, Policy
-from pegboard.core.retrieval import Retrieval
+from pegboard.core.policy import DeclaredSettings, Policy
+from pegboard.core.retrieval import ToolSearchQuery
 from pegboard.core.server import Http, Server, Trust
 from pegboard.core.tool import Tool
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
-from pegboard.gateway.board import Board
-from pegboard.gateway.finder import Finder
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.finder import ToolSearch
 
 QUERIES: Final = 300
 PEER_QUERIES: Final = 30
@@ -62,16 +62,16 @@ def measured(size: int) -> Large:
         return processes.submit(_measured, size).result()
 
 
-def board_with(tools: Sequence[Tool]) -> Board:
+def board_with(tools: Sequence[Tool]) -> BoardState:
     """Every server is trusted openly, and lists its own."""
     by_source = groupby(tools, lambda one: one.id.source)
-    listings = [Listing(source, Up(THEN), tuple(theirs)) for source, theirs in by_source]
+    listings = [Listing(source, ProviderUp(THEN), tuple(theirs)) for source, theirs in by_source]
     keys = [listing.source for listing in listings if isinstance(listing.source, ServerKey)]
     servers: dict[ProviderKey, Server] = {
         key: Server(key, Http("http://127.0.0.1:1/mcp"), WRITTEN, trust=Trust.OPEN) for key in keys
     }
     toolsets = {key.toolset: Toolset(key.toolset, WRITTEN) for key in keys}
-    return Board(Policy(Declared(servers=servers, toolsets=toolsets)), catalogue(listings))
+    return BoardState(Policy(DeclaredSettings(servers=servers, toolsets=toolsets)), build_catalogue(listings))
 
 
 def queries_about(tools: Sequence[Tool], count: int) -> list[str]:
@@ -88,18 +88,18 @@ def _measured(size: int) -> Large:
     tools = tools_of(size)
     board = board_with(tools)
     board.resolution(View())
-    finder, asked = Finder(board), queries_about(tools, QUERIES)
+    finder, asked = ToolSearch(board), queries_about(tools, QUERIES)
 
     def milliseconds(query: str) -> float:
         started = time.process_time_ns()
-        anyio.run(finder.retrieve, Retrieval(query), View())
+        anyio.run(finder.retrieve, ToolSearchQuery(query), View())
         return (time.process_time_ns() - started) / 1e6
 
     async def each() -> list[float]:
         spent = []
         for query in asked:
             started = time.process_time_ns()
-            await finder.retrieve(Retrieval(query), View())
+            await finder.retrieve(ToolSearchQuery(query), View())
             spent.append((time.process_time_ns() - started) / 1e6)
         return spent
 
@@ -110,7 +110,7 @@ def _measured(size: int) -> Large:
     held = _resident() - before
     spent = sorted(anyio.run(each))
     changed = board.catalogue.listings[tools[0].id.source]
-    board.hang(Listing(changed.source, changed.health, changed.tools[1:]))
+    board.publish(Listing(changed.source, changed.health, changed.tools[1:]))
     board.resolution(View())
     change = milliseconds("warm up")
     return Large(

@@ -21,10 +21,10 @@ from benchmarks.sample import ratio
 from pegboard.core.ids import ToolId
 from pegboard.core.launch import NO_FILTER, Allowance, LaunchFilter
 from pegboard.core.pattern import Pattern
-from pegboard.core.prompting import Prompting
+from pegboard.core.prompting import PromptSettings
 from pegboard.core.resolve import Resolution, resolve
 from pegboard.core.view import View
-from pegboard.prompts import Model, Prompt, build, capabilities, chat_request, model_facts
+from pegboard.prompts import BuiltPrompt, Model, build, capabilities, chat_request, model_facts
 
 Act: TypeAlias = Callable[[], object]
 
@@ -57,8 +57,8 @@ def resolved(tools: int) -> Resolution:
     return resolve(board.catalogue, board.policy, View())
 
 
-def prompt_of(resolution: Resolution, model: Model, launch: LaunchFilter, found: Sequence[ToolId]) -> Prompt:
-    settings = Prompting()
+def prompt_of(resolution: Resolution, model: Model, launch: LaunchFilter, found: Sequence[ToolId]) -> BuiltPrompt:
+    settings = PromptSettings()
     return build(capabilities(settings, model, launch, resolution, found), settings)
 
 
@@ -75,7 +75,7 @@ def floor(resolution: Resolution, model: Model, launch: LaunchFilter) -> Act:
     body = pegboard(resolution, model, launch)()
     assert isinstance(body, dict)
     prompt = prompt_of(resolution, model, launch, resolution.open_ids[:: max(1, len(resolution.open_ids) // 20)])
-    texts = [part.text for part in prompt.parts if not part.beside]
+    texts = [part.text for part in prompt.parts if not part.in_tools_array]
     rest = {key: value for key, value in body.items() if key != "messages"}
 
     def act() -> object:

@@ -17,14 +17,14 @@ from typing import TypeAlias
 from benchmarks import table
 from benchmarks.boards import THEN, TOOLS_PER_SERVER, SampleBoard, board_of, listing_of
 from benchmarks.sample import ratio
-from pegboard.core.call import Call, admit
-from pegboard.core.ids import LOCAL, CallId, ToolId, WireName
+from pegboard.core.call import ToolCall, admit
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import resolve
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
-from pegboard.gateway.board import Board
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.validation import Validators
 
 Act: TypeAlias = Callable[[], object]
@@ -64,10 +64,10 @@ def plain_loop(board: SampleBoard) -> Act:
     tools = [tool for listing in board.listings for tool in listing.tools]
     policy = board.policy
     prints = {tool.id: tool.spec.fingerprint for tool in tools}
-    approved = {id: approval.fingerprint for id, approval in policy.decided.approvals.items()}
-    off = frozenset(id for id in policy.decided.switches if isinstance(id, ToolId))
+    approved = {id: approval.fingerprint for id, approval in policy.decisions.approvals.items()}
+    off = frozenset(id for id in policy.decisions.switches if isinstance(id, ToolId))
     up = frozenset(listing.source for listing in board.listings)
-    denied = frozenset(tool.id for tool in tools if policy.deny_patterns.fitting(tool.id))
+    denied = frozenset(tool.id for tool in tools if policy.deny_patterns.matching_indexes(tool.id))
 
     def loop() -> dict[ToolId, bool]:
         return {
@@ -100,11 +100,11 @@ def first_time(board: SampleBoard) -> Act:
 def after_a_decision(board: SampleBoard) -> Act:
     """A person decided something: a new policy, everything judged again."""
     hung = _hung(board)
-    decided = replace(board.policy.decided, version=board.policy.version + 1)
+    decided = replace(board.policy.decisions, version=board.policy.version + 1)
     policy = Policy(board.policy.declared, decided)
 
     def act() -> object:
-        hung.decide(policy)
+        hung.set_policy(policy)
         return hung.resolution(View())
 
     return act
@@ -116,7 +116,7 @@ def after_one_new_list(board: SampleBoard) -> Act:
     listing = listing_of(0, max(1, min(TOOLS_PER_SERVER, len(board.listings[0].tools)) - 1))
 
     def act() -> object:
-        hung.hang(listing)
+        hung.publish(listing)
         return hung.resolution(View())
 
     return act
@@ -147,7 +147,7 @@ def remembered_and_admitted(board: SampleBoard) -> Act:
     hung, validate = _hung(board), Validators().problems
     tool = _called(board)
     name = hung.resolution(View()).names[tool.id]
-    call = Call(CallId("1"), WireName(name), {"query": "a"}, LOCAL, THEN)
+    call = ToolCall(CallId("1"), WireName(name), {"query": "a"}, LOCAL_PRINCIPAL, THEN)
     admit(call, hung.resolution(View()), validate)
     return lambda: admit(call, hung.resolution(View()), validate)
 
@@ -229,9 +229,9 @@ def _microseconds(act: Act, repeats: int) -> float:
     return (time.process_time_ns() - started) / repeats / 1e3
 
 
-def _hung(board: SampleBoard) -> Board:
+def _hung(board: SampleBoard) -> BoardState:
     """A board that has answered the plain question once."""
-    hung = Board(board.policy, board.catalogue)
+    hung = BoardState(board.policy, board.catalogue)
     hung.resolution(View())
     return hung
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Function, Host, Raised, Reply, Sandbox
+from pegboard.ports.sandbox import CallFailure, HostReply, ProgramHost, Sandbox, SandboxFunction
 from pegboard.providers.builtin.sandbox import MontySandbox
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
@@ -33,20 +33,20 @@ def _orders(user: int) -> Json:
 
 
 FUNCTIONS: Final = (
-    Function("", "list_users"),
-    Function("", "get_user", parameters=("user_id",)),
-    Function("", "list_orders", parameters=("user_id",)),
-    Function("", "echo", parameters=("value",)),
+    SandboxFunction("", "list_users"),
+    SandboxFunction("", "get_user", parameters=("user_id",)),
+    SandboxFunction("", "list_orders", parameters=("user_id",)),
+    SandboxFunction("", "echo", parameters=("value",)),
 )
 
 
-class Tools(Host):
+class Tools(ProgramHost):
     """Three people with four orders each, and an echo. Counts how often it is called."""
 
     def __init__(self) -> None:
         self.calls = 0
 
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         self.calls += 1
         number = arguments.get("user_id")
         match function.name:
@@ -59,7 +59,7 @@ class Tools(Host):
             case "echo":
                 return arguments.get("value")
             case _:
-                return Raised("ValueError", f"user {number} not found")
+                return CallFailure("ValueError", f"user {number} not found")
 
-    def printed(self, text: str) -> None:
+    def on_output(self, text: str) -> None:
         pass

@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 from benchmarks import timing
 from benchmarks.described import tools_of
 from benchmarks.timing import Act, Row, row
-from pegboard.core.review import Waiting, noted
-from pegboard.core.scan import scan
+from pegboard.core.review import PendingApproval, preview_approvals
+from pegboard.core.scan import scan_tool
 from pegboard.core.tool import Tool, ToolSpec
 
 Made: TypeAlias = Callable[[int], tuple[Tool, ...]]
@@ -51,9 +51,9 @@ def _text(spec: ToolSpec) -> str:
     return "\n".join(texts)
 
 
-def board_scan(tools: Sequence[Tool]) -> Callable[[], tuple[Waiting, ...]]:
+def board_scan(tools: Sequence[Tool]) -> Callable[[], tuple[PendingApproval, ...]]:
     """All of a board, each tool with those of the other servers beside it."""
-    return lambda: noted(tools, ())
+    return lambda: preview_approvals(tools, ())
 
 
 def unread(size: int) -> tuple[Tool, ...]:
@@ -74,7 +74,7 @@ def poisoned(size: int) -> tuple[Tool, ...]:
 
 def read_before(size: int) -> tuple[Tool, ...]:
     tools = unread(size)
-    noted(tools, ())
+    preview_approvals(tools, ())
     return tools
 
 
@@ -102,7 +102,7 @@ def long_row(rounds: int) -> Row:
 
     def pegboard() -> Act:
         spec = long_text()
-        return lambda: scan(spec)
+        return lambda: scan_tool(spec)
 
     return row(f"one text of {LONG // 1000} kB", 1, 1, {FLOOR: floor, PEGBOARD: pegboard}, rounds)
 

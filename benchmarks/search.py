@@ -25,9 +25,9 @@ from benchmarks.gateway.peers.environment import Unavailable
 from benchmarks.retrieval.meaning import model_in
 from benchmarks.timing import Act, Row, row
 from pegboard.core.tool import Tool
-from pegboard.search.documents import Telling
-from pegboard.search.index import Chosen, Index
-from pegboard.search.rank import ranked
+from pegboard.search.documents import ToolDocumentSource
+from pegboard.search.index import ChosenDocuments, SearchIndex
+from pegboard.search.rank import rank_documents
 
 FLOOR, PEER, PEGBOARD = "floor", "FTS5", "Pegboard"
 QUERIES: Final = 50
@@ -75,15 +75,15 @@ class Pegboard:
     def __init__(self, tools: Sequence[Tool]) -> None:
         self._ids = [tool.id for tool in tools]
         self._places = {id: place for place, id in enumerate(self._ids)}
-        self._index = Index.of([Telling(tool.id, tool.spec).document for tool in tools])
-        self._chosen: dict[int | None, Chosen] = {None: self._index.chosen()}
+        self._index = SearchIndex.of([ToolDocumentSource(tool.id, tool.spec).document for tool in tools])
+        self._chosen: dict[int | None, ChosenDocuments] = {None: self._index.choose()}
 
     def best(self, query: str, among: Collection[int] | None = None) -> list[int]:
         """A choice is made once, as it is on a board for every view."""
         known = None if among is None else id(among)
         if known not in self._chosen and among is not None:
-            self._chosen[known] = self._index.chosen([self._ids[place] for place in among])
-        return [self._places[key] for key in islice(ranked(query, self._chosen[known]), BEST)]
+            self._chosen[known] = self._index.choose([self._ids[place] for place in among])
+        return [self._places[key] for key in islice(rank_documents(query, self._chosen[known]), BEST)]
 
 
 @dataclass(frozen=True, slots=True)

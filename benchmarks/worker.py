@@ -24,12 +24,12 @@ import uvloop
 
 from benchmarks import table
 from benchmarks.sample import ratio
-from pegboard.core.call import Admitted, Call, Returned
-from pegboard.core.ids import LOCAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
-from pegboard.core.own import Bounds, Own, PythonTool
-from pegboard.core.server import Always, DeclaredAt, Server
+from pegboard.core.call import AdmittedCall, ToolCall, ToolSuccess
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
+from pegboard.core.own import OwnTools, PythonTool, ToolsetLimits
+from pegboard.core.server import DeclaredAt, Server, StartWithGateway
 from pegboard.core.tool import Tool
-from pegboard.ports.describing import Entry
+from pegboard.ports.describing import FunctionEntry
 from pegboard.providers.python.describing import Describer
 from pegboard.providers.python.environments import Environments
 from pegboard.providers.python.provider import PythonTools
@@ -110,11 +110,11 @@ async def toolset(folder: Path) -> AsyncIterator[Callable[[str], Once]]:
     """One worker, and what calls each of its tools as the gateway does."""
     (folder / "sums.py").write_text(CODE)
     environments = Environments(folder / "environments")
-    entries = [Entry(name, f"sums:{name}") for name in ("add", "add_async")]
+    entries = [FunctionEntry(name, f"sums:{name}") for name in ("add", "add_async")]
     described = await Describer(environments)(folder, entries, (), print)
     tools = tuple(PythonTool(entry.entrypoint, one.spec) for entry, one in zip(entries, described, strict=True))
-    own = Own("digest", tools, bounds=Bounds(processes=1))
-    server = Server(KEY, own, DeclaredAt("toolset.yaml", 1), starts=Always())
+    own = OwnTools("digest", tools, bounds=ToolsetLimits(processes=1))
+    server = Server(KEY, own, DeclaredAt("toolset.yaml", 1), starts=StartWithGateway())
 
     async def no_secrets() -> dict[str, str]:
         return {}
@@ -123,8 +123,8 @@ async def toolset(folder: Path) -> AsyncIterator[Callable[[str], Once]]:
 
     def once(name: str) -> Once:
         spec = next(tool.spec for tool in tools if tool.spec.name == name)
-        call = Call(CallId("1"), WireName(name), {"a": 1, "b": 2}, LOCAL, datetime.now(UTC), ARGUMENTS)
-        admitted = Admitted(call, Tool(ToolId(KEY, name), spec))
+        call = ToolCall(CallId("1"), WireName(name), {"a": 1, "b": 2}, LOCAL_PRINCIPAL, datetime.now(UTC), ARGUMENTS)
+        admitted = AdmittedCall(call, Tool(ToolId(KEY, name), spec))
         return lambda: provider.call(admitted)
 
     async with anyio.create_task_group() as tasks:
@@ -160,7 +160,7 @@ async def measured(rounds: int, seconds: float) -> list[Row]:
             for job, name, at_once in JOBS:
                 print(f"measuring {job} …", file=sys.stderr, flush=True)
                 once = tools(name)
-                assert await once() == Returned(ANSWER)
+                assert await once() == ToolSuccess(ANSWER)
                 taken = [
                     (await rate(echo, at_once, seconds), await rate(once, at_once, seconds)) for _ in range(rounds)
                 ]

@@ -23,7 +23,7 @@ from benchmarks.codemode import place
 from benchmarks.codemode.row import Row
 from benchmarks.gateway.client import Client
 from benchmarks.gateway.wire import Endpoint, Era
-from pegboard.core.call import Returned
+from pegboard.core.call import ToolSuccess
 from pegboard.core.code import CodeLimits, CodeSettings
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
@@ -56,7 +56,7 @@ async def _client() -> AsyncIterator[Client]:
 async def _directly(gateway: Gateway, count: int) -> None:
     for number in range(count):
         ended = await gateway.caller.call(place.call("echo", {"text": str(number)}), View())
-        assert isinstance(ended, Returned), ended
+        assert isinstance(ended, ToolSuccess), ended
 
 
 async def _over_http(client: Client, count: int) -> None:
@@ -66,8 +66,8 @@ async def _over_http(client: Client, count: int) -> None:
 
 async def _in_a_program(gateway: Gateway, count: int) -> None:
     code = f"for number in range({count}):\n    await bench.echo(text=str(number))\n'done'"
-    ended = await gateway.code.run(place.call("python_execution", {"code": code}), View())
-    assert isinstance(ended, Returned), ended
+    ended = await gateway.code_mode.run(place.call("python_execution", {"code": code}), View())
+    assert isinstance(ended, ToolSuccess), ended
     said = json.loads(ended.body)["structuredContent"]
     assert (said["result"], len(said["tool_calls"])) == ("done", count)
 

@@ -11,11 +11,11 @@ from uuid import uuid4
 
 import yaml
 
-from pegboard.compose.house import open_house
-from pegboard.compose.surroundings import every_server, now, settings_of
-from pegboard.core.call import Call
+from pegboard.compose.house import open_application
+from pegboard.compose.surroundings import every_server, load_settings, now
+from pegboard.core.call import ToolCall
 from pegboard.core.code import CodeSettings
-from pegboard.core.ids import LOCAL, CallId, WireName
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, WireName
 from pegboard.core.tool import Json
 from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.cli.link import Options
@@ -37,14 +37,14 @@ async def gateway(arguments: Sequence[str], code: CodeSettings) -> AsyncIterator
         file = Path(folder) / "pegboard.yaml"
         file.write_text(yaml.safe_dump(board(arguments)), "utf-8")
         options = Options(config=file, data_dir=Path(folder) / "data")
-        settings = settings_of(options)
+        settings = load_settings(options)
         assert settings is not None
         # More than a file may allow, where a benchmark asks for it.
         chosen = replace(settings, declared=replace(settings.declared, code=code))
-        async with open_house(options, chosen, every_server, follow=False) as house:
-            assert await house.gateway.settled(60)
+        async with open_application(options, chosen, every_server, follow=False) as house:
+            assert await house.gateway.wait_until_started(60)
             yield house.gateway
 
 
-def call(name: str, arguments: dict[str, Json]) -> Call:
-    return Call(CallId(uuid4().hex), WireName(name), arguments, LOCAL, now(), client="benchmark")
+def call(name: str, arguments: dict[str, Json]) -> ToolCall:
+    return ToolCall(CallId(uuid4().hex), WireName(name), arguments, LOCAL_PRINCIPAL, now(), client="benchmark")

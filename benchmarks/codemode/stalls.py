@@ -18,8 +18,8 @@ from benchmarks import table
 from benchmarks.codemode import place
 from benchmarks.sample import percentile
 from benchmarks.timing import positive
-from pegboard.core.call import Returned, ToolFailed
-from pegboard.core.code import CodeSettings, Python
+from pegboard.core.call import ToolFailure, ToolSuccess
+from pegboard.core.code import CodeSettings, PythonSandbox
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
@@ -34,8 +34,8 @@ async def _program(gateway: Gateway, calls: int, values: int, ends: list[str]) -
         f"values = [{{'a': n}} for n in range({values // 2})]\n"
         f"for _ in range({calls}):\n    got = await bench.mirror(value=values)\nlen(got['value'])"
     )
-    ended = await gateway.code.run(place.call("python_execution", {"code": code}), View())
-    assert isinstance(ended, Returned | ToolFailed), ended
+    ended = await gateway.code_mode.run(place.call("python_execution", {"code": code}), View())
+    assert isinstance(ended, ToolSuccess | ToolFailure), ended
     said = json.loads(ended.body)["structuredContent"]
     ends.append("returned" if said["error"] is None else f"{said['error']['type']}: {said['error']['message']}")
 
@@ -50,7 +50,7 @@ async def _late(until: anyio.Event) -> list[float]:
     return found
 
 
-async def measured(python: Python, programs: int, calls: int, values: int) -> Report:
+async def measured(python: PythonSandbox, programs: int, calls: int, values: int) -> Report:
     async with place.gateway(place.MIRROR, CodeSettings(python=python, runs=programs)) as gateway:
         ends: list[str] = []
         # What the first program loads is not what is asked about.
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     chosen = parser.parse_args(arguments)
     reports: list[Report] = []
-    for python in Python:
+    for python in PythonSandbox:
         print(f"measuring {chosen.programs} programs in {python.value}", file=sys.stderr)
         asked = (python, chosen.programs, chosen.calls, chosen.values)
         reports.append(anyio.run(measured, *asked, backend_options={"use_uvloop": sys.platform != "win32"}))

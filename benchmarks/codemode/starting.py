@@ -9,7 +9,7 @@ from pydantic_monty import AsyncMonty, ExternalModule
 
 from benchmarks.codemode.row import Row
 from benchmarks.sandboxes import Tools
-from pegboard.ports.sandbox import Function, Program, Ran
+from pegboard.ports.sandbox import Program, RunResult, SandboxFunction
 from pegboard.providers.builtin.sandbox import MontySandbox
 
 HEAD: Final = "from typing import Any, Literal, NotRequired, TypedDict"
@@ -22,7 +22,7 @@ class Issue(TypedDict):
 
 async def create_issue(*, title: str, labels: list[str] | None = None) -> Issue: ..."""
 CODE: Final = "async def later():\n    issue = await gh.create_issue(title='a')\n    return issue['title']\n1"
-PROGRAM: Final = Program(CODE, (Function("gh", "create_issue", STUB),), HEAD)
+PROGRAM: Final = Program(CODE, (SandboxFunction("gh", "create_issue", STUB),), HEAD)
 GOALS: Final = {"start": 5.0, "start with type check": 40.0}
 """Milliseconds."""
 
@@ -38,7 +38,7 @@ async def _bare(pool: AsyncMonty, type_check: bool) -> None:
 async def _ours(sandbox: MontySandbox, type_check: bool) -> None:
     if type_check:
         assert await sandbox.check(PROGRAM) == ()
-    assert await sandbox.run(PROGRAM, Tools()) == Ran(1)
+    assert await sandbox.run(PROGRAM, Tools()) == RunResult(1)
 
 
 async def measured(rounds: int) -> list[Row]:

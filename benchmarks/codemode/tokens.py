@@ -22,22 +22,22 @@ from mcp_types import TextContent
 
 from benchmarks import table
 from benchmarks.sample import ratio
-from pegboard.compose.house import open_house
-from pegboard.compose.surroundings import every_server, settings_of
-from pegboard.core.presentations import Presented
-from pegboard.core.tokens import tokens
+from pegboard.compose.house import open_application
+from pegboard.compose.surroundings import every_server, load_settings
+from pegboard.core.presentations import PresentationMode
+from pegboard.core.tokens import estimate_tokens
 from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.cli.link import Options
 from pegboard.surfaces.mcp.presentations import presentation_of
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 from .tasks import NOTES, TASKS, Call, Task, journal
 
 DEMO: Final = Path(__file__).resolve().parents[2] / "examples" / "demo" / "pegboard.yaml"
 WAYS: Final = {
-    "calls, every tool listed": Presented.DIRECT,
-    "calls, found by search": Presented.SEARCH,
-    "a program": Presented.CODE,
+    "calls, every tool listed": PresentationMode.DIRECT,
+    "calls, found by search": PresentationMode.SEARCH,
+    "a program": PresentationMode.CODE,
 }
 
 
@@ -46,7 +46,7 @@ class Model:
     """What one model has read and written. It makes no mistake, and says nothing but its calls."""
 
     client: Client
-    presented: Presented
+    presented: PresentationMode
     read: int = 0
     written: int = 0
     sent: int = 0
@@ -60,7 +60,7 @@ class Model:
         return self.read + self.written
 
     def reads(self, text: str) -> None:
-        self.read += tokens(text)
+        self.read += estimate_tokens(text)
 
     async def lists(self) -> None:
         for tool in (await self.client.list_tools()).tools:
@@ -69,7 +69,7 @@ class Model:
 
     async def turn(self, calls: Sequence[Call]) -> list[Any]:
         """Calls of tools of the board, by whatever way they are called here."""
-        through = self.presented is Presented.SEARCH
+        through = self.presented is PresentationMode.SEARCH
         return await self.own([("call_tool", {"name": n, "arguments": a}) if through else (n, a) for n, a in calls])
 
     async def own(self, calls: Sequence[Call]) -> list[Any]:
@@ -80,7 +80,7 @@ class Model:
 
     async def _called(self, name: str, arguments: dict[str, Any]) -> Any:
         self.calls += 1
-        self.written += tokens(json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False))
+        self.written += estimate_tokens(json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False))
         answer = await self.client.call_tool(name, arguments)
         [content] = answer.content
         assert isinstance(content, TextContent)
@@ -100,18 +100,18 @@ class Row:
     calls: int
 
 
-async def done(gateway: Gateway, task: Task, presented: Presented, way: str) -> tuple[Row, Any]:
-    server = McpServer(gateway, presentation=presentation_of(presented, gateway)).server
+async def done(gateway: Gateway, task: Task, presented: PresentationMode, way: str) -> tuple[Row, Any]:
+    server = GatewayMcpServer(gateway, presentation=presentation_of(presented, gateway)).server
     async with Client(InMemoryTransport(server)) as client:
         model = Model(client, presented)
         model.reads(task.asked)
         await model.lists()
-        if presented is Presented.CODE:
+        if presented is PresentationMode.CODE:
             await model.own([("tool_search", {"query": task.query, "limit": task.limit})])
             [ran] = await model.own([("python_execution", {"code": task.program})])
             answer = ran["result"]
         else:
-            if presented is Presented.SEARCH:
+            if presented is PresentationMode.SEARCH:
                 await model.own([("retrieve_tools", {"query": task.query, "limit": task.limit})])
             answer = await task.by_calls(model.turn)
         # The turn in which it answers.
@@ -126,9 +126,9 @@ async def demo(folder: Path) -> AsyncIterator[Gateway]:
     os.environ["DESK_DIR"] = str(folder / "desk")
     os.environ.setdefault("PYTHON_FOR_DEMO", sys.executable)
     options = Options(DEMO, folder / "data")
-    async with open_house(options, settings_of(options), every_server, follow=False) as house:
-        await house.gateway.settled(60)
-        async with Client(InMemoryTransport(McpServer(house.gateway).server)) as client:
+    async with open_application(options, load_settings(options), every_server, follow=False) as house:
+        await house.gateway.wait_until_started(60)
+        async with Client(InMemoryTransport(GatewayMcpServer(house.gateway).server)) as client:
             for number in range(NOTES):
                 name, arguments = journal(number)
                 await client.call_tool(name, arguments)

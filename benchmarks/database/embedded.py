@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from benchmarks.database.sales import MAKE, Measurable, sales
 from benchmarks.gateway.peers.environment import Unavailable
-from pegboard.core.database import EVERYTHING
+from pegboard.core.database import FULL_ACCESS
 
 
 @asynccontextmanager
@@ -29,7 +29,7 @@ async def sqlite(folder: Path) -> AsyncIterator[Measurable]:
     async def bare(statement: str) -> Sequence[Sequence[object]]:
         return await anyio.to_thread.run_sync(lambda: connection.execute(statement).fetchall())
 
-    engine = sqlite_engine(str(path), EVERYTHING)
+    engine = sqlite_engine(str(path), FULL_ACCESS)
     try:
         yield Measurable("SQLite", engine, bare)
     finally:
@@ -67,7 +67,7 @@ async def duckdb(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
     async def bare(statement: str) -> Sequence[Sequence[object]]:
         return await anyio.to_thread.run_sync(lambda: connection.execute(statement).fetchall())
 
-    engine = duckdb_engine(str(path), EVERYTHING)
+    engine = duckdb_engine(str(path), FULL_ACCESS)
     try:
         yield Measurable("DuckDB", engine, bare)
     finally:

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.database import Column, Dialect, Relation, Schema, SourceId, Table, TableName
+from pegboard.core.database import (
+    DatabaseId,
+    DatabaseSchema,
+    DatabaseTable,
+    Dialect,
+    ForeignKey,
+    TableColumn,
+    TableName,
+)
 
 FOLDER: Final = Path(__file__).parent / "fixture"
 _TYPES: Final = {
@@ -30,11 +38,11 @@ _COMMA: Final = re.compile(r",\s*(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)")
 @dataclass(frozen=True, slots=True)
 class Question:
     text: str
-    tables: frozenset[tuple[SourceId, TableName]]
+    tables: frozenset[tuple[DatabaseId, TableName]]
 
 
-def databases() -> Mapping[SourceId, Schema]:
-    return {SourceId(file.stem): _schema(file) for file in sorted(FOLDER.glob("*.txt"))}
+def databases() -> Mapping[DatabaseId, DatabaseSchema]:
+    return {DatabaseId(file.stem): _schema(file) for file in sorted(FOLDER.glob("*.txt"))}
 
 
 def questions() -> Sequence[Question]:
@@ -44,9 +52,9 @@ def questions() -> Sequence[Question]:
     ]
 
 
-def _meant(written: str) -> tuple[SourceId, TableName]:
+def _meant(written: str) -> tuple[DatabaseId, TableName]:
     source, _, name = written.partition(":")
-    return SourceId(source), _named(name)
+    return DatabaseId(source), _named(name)
 
 
 def _named(written: str, schema: str = "") -> TableName:
@@ -54,9 +62,9 @@ def _named(written: str, schema: str = "") -> TableName:
     return TableName(first, rest) if dot else TableName(schema, first)
 
 
-def _schema(file: Path) -> Schema:
-    tables: list[Table] = []
-    relations: list[Relation] = []
+def _schema(file: Path) -> DatabaseSchema:
+    tables: list[DatabaseTable] = []
+    relations: list[ForeignKey] = []
     lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     for heading, columns in zip(lines[::2], lines[1::2], strict=True):
         name, _, comment = heading.partition(" -- ")
@@ -64,20 +72,22 @@ def _schema(file: Path) -> Schema:
         tables.append(table)
         relations += own
     keys = {table.name: table.key for table in tables}
-    known = tuple(Relation(each.table, each.columns, each.to, keys[each.to] or each.columns) for each in relations)
-    return Schema(Dialect.POSTGRESQL, tuple(tables), known, "public")
+    known = tuple(
+        ForeignKey(each.table, each.columns, each.to_table, keys[each.to_table] or each.columns) for each in relations
+    )
+    return DatabaseSchema(Dialect.POSTGRESQL, tuple(tables), known, "public")
 
 
-def _table(name: TableName, comment: str, columns: str) -> tuple[Table, Sequence[Relation]]:
+def _table(name: TableName, comment: str, columns: str) -> tuple[DatabaseTable, Sequence[ForeignKey]]:
     found = [_COLUMN.fullmatch(each.strip()) for each in _COMMA.split(columns)]
     read = [each for each in found if each is not None]
     assert len(read) == len(found), columns
-    own = tuple(Column(each["name"], _TYPES[each["type"]], True, each["comment"] or "") for each in read)
+    own = tuple(TableColumn(each["name"], _TYPES[each["type"]], True, each["comment"] or "") for each in read)
     key = tuple(each["name"] for each in read if each["key"])
-    return Table(name, own, key, comment), [*_relations(name, read)]
+    return DatabaseTable(name, own, key, comment), [*_relations(name, read)]
 
 
-def _relations(name: TableName, columns: Sequence[re.Match[str]]) -> Iterator[Relation]:
+def _relations(name: TableName, columns: Sequence[re.Match[str]]) -> Iterator[ForeignKey]:
     for each in columns:
         if each["to"]:
-            yield Relation(name, (each["name"],), _named(each["to"], name.schema), ())
+            yield ForeignKey(name, (each["name"],), _named(each["to"], name.schema), ())

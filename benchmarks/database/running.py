@@ -16,7 +16,7 @@ import msgspec
 from benchmarks import table
 from benchmarks.database.sales import ROWS, SELECT_ALL, Measurable
 from benchmarks.gateway.peers.environment import Unavailable
-from pegboard.core.database import Limits, Rows
+from pegboard.core.database import QueryLimits, QueryRows
 
 GOAL_MILLISECONDS: Final = 2.0
 GOAL_TIMES: Final = 1.5
@@ -26,7 +26,7 @@ _SMALL: Final = (
     "WITH few AS (SELECT * FROM sales WHERE id BETWEEN {0} AND {0} + 20) "
     "SELECT f.id, s.note FROM few AS f JOIN sales AS s ON s.id = f.id",
 )
-_PLENTY: Final = Limits(rows=ROWS, bytes=64_000_000, cell=2_000, seconds=60.0)
+_PLENTY: Final = QueryLimits(rows=ROWS, bytes=64_000_000, cell_chars=2_000, seconds=60.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,9 @@ async def _timed(work: Callable[[], Awaitable[object]]) -> _Spent:
     return _Spent((time.perf_counter() - started) * 1e3, (time.process_time() - worked) * 1e3)
 
 
-async def _answered(one: Measurable, statement: str) -> Rows:
+async def _answered(one: Measurable, statement: str) -> QueryRows:
     answer = await one.engine.run(statement, (), _PLENTY)
-    if not isinstance(answer, Rows):
+    if not isinstance(answer, QueryRows):
         raise RuntimeError(f"{one.name} did not answer {statement!r}: {answer}")
     return answer
 

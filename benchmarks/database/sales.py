@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final, TypeAlias
 
-from pegboard.ports.databases import Engine
+from pegboard.ports.databases import DatabaseEngine
 
 ROWS: Final = 10_000
 SELECT_ALL: Final = "SELECT id, customer, city, amount, quantity, paid, sold_on, note FROM sales ORDER BY id"
@@ -24,7 +24,7 @@ Bare: TypeAlias = Callable[[str], Awaitable[Sequence[Sequence[object]]]]
 @dataclass(frozen=True)
 class Measurable:
     name: str
-    engine: Engine
+    engine: DatabaseEngine
     bare: Bare
 
 

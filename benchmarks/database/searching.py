@@ -16,12 +16,12 @@ from benchmarks.database.fixture import Question, databases, questions
 from benchmarks.database.shelf import SchemaAlone, Shelved
 from benchmarks.gateway.peers.environment import Unavailable
 from benchmarks.retrieval.meaning import Kept, all_read
-from pegboard.core.database import Column, Schema, SourceId, Table, TableName
+from pegboard.core.database import DatabaseId, DatabaseSchema, DatabaseTable, TableColumn, TableName
 from pegboard.gateway.database.schema_search import SchemaFinder
-from pegboard.gateway.meanings import Meanings
-from pegboard.providers.embedding.minilm import MiniLm
-from pegboard.providers.embedding.model import folder_of
-from pegboard.search.schemas import Held, Schemas
+from pegboard.gateway.meanings import EmbeddingIndex
+from pegboard.providers.embedding.minilm import MiniLmEncoder
+from pegboard.providers.embedding.model import model_folder
+from pegboard.search.schemas import IndexedDatabase, TableIndex
 
 AT: Final = 5
 MANY: Final = 5_000
@@ -67,8 +67,8 @@ async def lexical(misses: list[str]) -> Hits:
 async def hybrid(directory: Path | Unavailable, misses: list[str]) -> Hits | Unavailable:
     if isinstance(directory, Unavailable):
         return directory
-    encoder = MiniLm(folder_of(directory))
-    meanings = Meanings(encoder, Kept(), lambda: datetime.now(UTC), settling=0)
+    encoder = MiniLmEncoder(model_folder(directory))
+    meanings = EmbeddingIndex(encoder, Kept(), lambda: datetime.now(UTC), settling=0)
     finder = SchemaFinder(_sources, meanings)
     try:
         async with anyio.create_task_group() as tasks:
@@ -85,7 +85,7 @@ async def hybrid(directory: Path | Unavailable, misses: list[str]) -> Hits | Una
 _SHELVED: Final = {source: Shelved(SchemaAlone(schema)) for source, schema in databases().items()}
 
 
-def _sources() -> Mapping[SourceId, Shelved]:
+def _sources() -> Mapping[DatabaseId, Shelved]:
     return _SHELVED
 
 
@@ -120,43 +120,45 @@ def _full(entry: Mapping[str, object]) -> str:
 
 def indexed(rounds: int) -> Indexed:
     schema = many_tables(MANY)
-    source = SourceId("many")
-    changed = Schema(
+    source = DatabaseId("many")
+    changed = DatabaseSchema(
         schema.dialect,
-        (Table(schema.tables[0].name, (Column("other", "text"),)), *schema.tables[1:]),
+        (DatabaseTable(schema.tables[0].name, (TableColumn("other", "text"),)), *schema.tables[1:]),
         schema.relations,
     )
     made, again, spent = [], [], []
     for _ in range(rounds):
-        schemas = Schemas()
+        schemas = TableIndex()
         started = time.perf_counter()
-        held = Held.of(source, schema, {})
-        schemas.take(source, held)
-        schemas.found("customers", [source])
+        held = IndexedDatabase.of(source, schema, {})
+        schemas.update(source, held)
+        schemas.search("customers", [source])
         made.append(time.perf_counter() - started)
         started = time.perf_counter()
-        schemas.take(source, Held.of(source, changed, {}, held))
-        schemas.found("customers", [source])
+        schemas.update(source, IndexedDatabase.of(source, changed, {}, held))
+        schemas.search("customers", [source])
         again.append(time.perf_counter() - started)
         for question in questions():
             started = time.perf_counter()
-            [*islice(schemas.found(question.text, [source]).tables, AT)]
+            [*islice(schemas.search(question.text, [source]).tables, AT)]
             spent.append((time.perf_counter() - started) * 1e3)
     return Indexed(len(schema.tables), median(made), median(again), median(spent))
 
 
-def many_tables(count: int) -> Schema:
+def many_tables(count: int) -> DatabaseSchema:
     """The fixture's own tables again and again, each time in other schemas and with another ending."""
     known = [each for schema in databases().values() for each in schema.tables]
     dialect = next(iter(databases().values())).dialect
     tables = (
-        Table(TableName(f"{each.name.schema}_{number // len(known)}", f"{each.name.table}_{number}"), *_rest(each))
+        DatabaseTable(
+            TableName(f"{each.name.schema}_{number // len(known)}", f"{each.name.table}_{number}"), *_rest(each)
+        )
         for number, each in enumerate(islice(cycle(known), count))
     )
-    return Schema(dialect, tuple(tables))
+    return DatabaseSchema(dialect, tuple(tables))
 
 
-def _rest(each: Table) -> tuple[tuple[Column, ...], tuple[str, ...], str]:
+def _rest(each: DatabaseTable) -> tuple[tuple[TableColumn, ...], tuple[str, ...], str]:
     return each.columns, each.key, each.comment
 
 

@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from benchmarks.database.sales import MAKE, Measurable, sales
 from benchmarks.gateway.peers.environment import Unavailable
-from pegboard.core.database import EVERYTHING, Access, NamePattern, name_pattern
+from pegboard.core.database import FULL_ACCESS, DatabaseAccess, NamePattern, parse_name_pattern
 
 
 @asynccontextmanager
@@ -38,8 +38,8 @@ async def postgresql(folder: Path, *, is_closed: bool = False) -> AsyncIterator[
         await connection.execute(MAKE.format(number="numeric(12, 2)", moment="timestamp"))
         await connection.copy_records_to_table("sales", records=sales())
         await connection.execute("CREATE TABLE staff (id int, salary int); ANALYZE")
-        denied = name_pattern("staff")
-        access = Access(deny=(denied,)) if is_closed and isinstance(denied, NamePattern) else EVERYTHING
+        denied = parse_name_pattern("staff")
+        access = DatabaseAccess(deny=(denied,)) if is_closed and isinstance(denied, NamePattern) else FULL_ACCESS
         reader = url.replace("//postgres:@", "//reader:reads@")
         await PostgresEngine(reader, access).role_script(url, apply=True)
 
@@ -94,7 +94,7 @@ async def mariadb(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
         async def bare(statement: str) -> Sequence[Sequence[object]]:
             return await anyio.to_thread.run_sync(fetched, statement)
 
-        engine = MysqlEngine(f"mysql://reader:reads@localhost/shop?unix_socket={socket}", EVERYTHING)
+        engine = MysqlEngine(f"mysql://reader:reads@localhost/shop?unix_socket={socket}", FULL_ACCESS)
         try:
             yield Measurable("MariaDB", engine, bare)
         finally:

@@ -6,35 +6,37 @@ from typing import NoReturn, TypeVar
 
 import anyio.lowlevel
 
-from pegboard.core.database import Checked, Database, Dialect, Limits, Schema, SourceId
+from pegboard.core.database import DatabaseCheck, DatabaseId, DatabaseSchema, DatabaseSettings, Dialect, QueryLimits
 from pegboard.core.server import DeclaredAt
-from pegboard.ports.databases import Engine, Parameters
+from pegboard.ports.databases import DatabaseEngine, Parameters
 
 T = TypeVar("T")
-SHELF = Database(SourceId("shelf"), "", DeclaredAt("", 0))
+SHELF = DatabaseSettings(DatabaseId("shelf"), "", DeclaredAt("", 0))
 
 
 class SchemaAlone:
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: DatabaseSchema) -> None:
         self._schema = schema
 
     @property
     def dialect(self) -> Dialect:
         return self._schema.dialect
 
-    async def check(self) -> Checked:
+    async def check(self) -> DatabaseCheck:
         await anyio.lowlevel.checkpoint()
-        return Checked("", None)
+        return DatabaseCheck("", None)
 
-    async def schema(self) -> Schema:
+    async def schema(self) -> DatabaseSchema:
         await anyio.lowlevel.checkpoint()
         return self._schema
 
-    async def stamp(self) -> str:
+    async def schema_version(self) -> str:
         await anyio.lowlevel.checkpoint()
         return str(id(self._schema))
 
-    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> NoReturn:
+    async def run(
+        self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool = False
+    ) -> NoReturn:
         raise AssertionError("There are no rows.")
 
     async def role_script(self, admin_url: str | None, *, apply: bool = False) -> None: ...
@@ -45,8 +47,8 @@ class SchemaAlone:
 
 @dataclass(frozen=True, eq=False)
 class Shelved:
-    engine: Engine
-    database: Database = SHELF
+    engine: DatabaseEngine
+    database: DatabaseSettings = SHELF
 
-    async def asked(self, work: Callable[[Engine], Awaitable[T]]) -> T:
+    async def run_on_engine(self, work: Callable[[DatabaseEngine], Awaitable[T]]) -> T:
         return await work(self.engine)

@@ -14,8 +14,8 @@ from benchmarks.database import servers
 from benchmarks.database.sales import Measurable
 from benchmarks.database.searching import GOAL_SECONDS, MANY, many_tables
 from benchmarks.gateway.peers.environment import Unavailable
-from pegboard.core.database import SourceId
-from pegboard.search.schemas import Held, Schemas
+from pegboard.core.database import DatabaseId
+from pegboard.search.schemas import IndexedDatabase, TableIndex
 
 _ENGINES: Final[Mapping[str, Callable[[Path], AbstractAsyncContextManager[Measurable | Unavailable]]]] = {
     "PostgreSQL": servers.postgresql,
@@ -54,11 +54,11 @@ async def _measured(one: Measurable, count: int) -> Thousands:
     for statement in _made(one.name, count):
         await one.bare(statement)
     schema, read = await _timed(one.engine.schema)
-    _, stamp = await _timed(one.engine.stamp)
+    _, stamp = await _timed(one.engine.schema_version)
     started = time.perf_counter()
-    schemas, source = Schemas(), SourceId("many")
-    schemas.take(source, Held.of(source, schema, {}))
-    schemas.found("customers", [source])
+    schemas, source = TableIndex(), DatabaseId("many")
+    schemas.update(source, IndexedDatabase.of(source, schema, {}))
+    schemas.search("customers", [source])
     return Thousands(one.name, len(schema.tables), read, time.perf_counter() - started, stamp)
 
 

@@ -164,4 +164,4 @@ async def _listening(app: Any) -> AsyncIterator[int]:
             try:
                 yield listener.getsockname()[1]
             finally:
-                web.end(at_once=True)
+                web.stop(at_once=True)

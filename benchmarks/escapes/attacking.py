@@ -23,10 +23,10 @@ from benchmarks.escapes.control import COUNT
 from benchmarks.escapes.effects import Seen, observed, used
 from benchmarks.escapes.watching import Usage, left, watched
 from benchmarks.escapes.world import World
-from pegboard.ports.sandbox import Limits
+from pegboard.ports.sandbox import SandboxLimits
 
 ROOT = Path(__file__).parents[2]
-LIMITS = Limits(cpu=3, wall=5, stdout=1 << 20)
+LIMITS = SandboxLimits(cpu=3, wall=5, stdout=1 << 20)
 GRACE = 4.0
 """Seconds after the limit of the wall clock until a run counts as hanging."""
 _START = 60.0
@@ -44,7 +44,7 @@ class AwayError(Exception):
 class Hosted:
     """A process with a sandbox, started again when an attack ended it. Attacks may be made at the same time."""
 
-    def __init__(self, world: World, mode: str, limits: Limits, grace: float, tasks: TaskGroup) -> None:
+    def __init__(self, world: World, mode: str, limits: SandboxLimits, grace: float, tasks: TaskGroup) -> None:
         self._world = world
         self._mode = mode
         self._limits = limits
@@ -170,7 +170,9 @@ class _Answer:
 
 
 @asynccontextmanager
-async def hosted(world: World, mode: str, limits: Limits = LIMITS, grace: float = GRACE) -> AsyncIterator[Hosted]:
+async def hosted(
+    world: World, mode: str, limits: SandboxLimits = LIMITS, grace: float = GRACE
+) -> AsyncIterator[Hosted]:
     async with anyio.create_task_group() as tasks:
         host = Hosted(world, mode, limits, grace, tasks)
         try:

@@ -15,43 +15,57 @@ import anyio
 
 from benchmarks.sandboxes import MODES
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Function, Host, Limits, Program, Reply, Sandbox, SandboxAway, Suspended
+from pegboard.ports.sandbox import (
+    HostReply,
+    Program,
+    ProgramHost,
+    RunSuspension,
+    Sandbox,
+    SandboxFunction,
+    SandboxLimits,
+    SandboxUnavailable,
+)
 
 HOST_SECRET = ""
 _DUMPS, _LEN = json.dumps, len
 
 
-class Echo(Host):
+class Echo(ProgramHost):
     def __init__(self) -> None:
         self.calls = 0
         self.seen: list[str] = []
 
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         self.calls += 1
         if _LEN(self.seen) < 100:
             self.seen.append(_DUMPS(arguments)[:4_096])
         return arguments.get("x")
 
-    def printed(self, text: str) -> None:
+    def on_output(self, text: str) -> None:
         pass
 
 
-async def attacked(sandbox: Sandbox, code: str, limits: Limits) -> dict[str, object]:
+async def attacked(sandbox: Sandbox, code: str, limits: SandboxLimits) -> dict[str, object]:
     host = Echo()
     began = time.monotonic()
     error: dict[str, object] | None = None
     stdout, result = "", None
     try:
-        ran = await sandbox.run(Program(code, (Function("", "echo", parameters=("x",)),)), host, limits)
-    except SandboxAway as away:
+        ran = await sandbox.run(Program(code, (SandboxFunction("", "echo", parameters=("x",)),)), host, limits)
+    except SandboxUnavailable as away:
         return {"away": str(away)}
-    if isinstance(ran, Suspended):
+    if isinstance(ran, RunSuspension):
         error = {"type": "Suspended", "message": "", "line": None, "is_lacking": False}
     else:
         stdout, result = ran.stdout, ran.result
         if ran.error is not None:
             fault = ran.error
-            error = {"type": fault.type, "message": fault.message, "line": fault.line, "is_lacking": fault.is_lacking}
+            error = {
+                "type": fault.type,
+                "message": fault.message,
+                "line": fault.line,
+                "is_lacking": fault.is_unsupported,
+            }
     return {
         "stdout": stdout,
         "result": _DUMPS(result),
@@ -69,7 +83,7 @@ async def serve(mode: str, answers: IO[str]) -> None:
     try:
         first = json.loads(await anyio.to_thread.run_sync(sys.stdin.readline))
         HOST_SECRET = first["value"]
-        limits = Limits(**first["limits"])
+        limits = SandboxLimits(**first["limits"])
 
         async def answer(number: int, code: str, wall: float) -> None:
             told = await attacked(sandbox, code, replace(limits, wall=wall))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from benchmarks import table
-from pegboard.prompts.events import Called, Done
+from pegboard.prompts.events import CallDoneEvent, ParsedCall
 from pegboard.prompts.formats import FORMATS, Format
 from pegboard.prompts.shapes import ToolShape
 
@@ -96,12 +96,12 @@ def goals(format: str, size: int, count: int) -> tuple[float | None, float | Non
     return complete, 1.8 if format in TAGGED else 2.0
 
 
-def calls(format: str, size: int, count: int) -> list[Called]:
+def calls(format: str, size: int, count: int) -> list[ParsedCall]:
     value = (CODE * (size // len(CODE) + 1))[:size]
     if format == "codemode":
         # Code that is cut within a string would not be Python.
-        return [Called("python_execution", {"code": (CODE * max(1, size // len(CODE))).rstrip("\n")})] * count
-    return [Called("write", {"path": f"a{place}.py", "n": place, "content": value}) for place in range(count)]
+        return [ParsedCall("python_execution", {"code": (CODE * max(1, size // len(CODE))).rstrip("\n")})] * count
+    return [ParsedCall("write", {"path": f"a{place}.py", "n": place, "content": value}) for place in range(count)]
 
 
 def measured(name: str, size: int, count: int) -> Row:
@@ -140,9 +140,9 @@ def _streamed(format: Format, parts: Sequence[str]) -> None:
     scanner.finish()
 
 
-def _check(format: Format, text: str, made: Sequence[Called]) -> None:
+def _check(format: Format, text: str, made: Sequence[ParsedCall]) -> None:
     scanner = format.scanner((TOOL,))
-    got = [event.call for event in (*scanner.feed(text), *scanner.finish()) if isinstance(event, Done)]
+    got = [event.call for event in (*scanner.feed(text), *scanner.finish()) if isinstance(event, CallDoneEvent)]
     if [(call.name, call.arguments) for call in got] != [(call.name, call.arguments) for call in made]:
         raise SystemExit(f"{format.name} does not read back what it renders; see benchmarks.format_roundtrip")
 

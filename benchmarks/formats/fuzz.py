@@ -13,8 +13,8 @@ from pathlib import Path
 
 from benchmarks.parser_cases.cases import Case, read
 from benchmarks.parser_cases.invariants import chunks, cut_call, faults, streamed, whole
-from pegboard.prompts.events import joined
-from pegboard.prompts.formats import FORMATS, Format, named
+from pegboard.prompts.events import join_events
+from pegboard.prompts.formats import FORMATS, Format, find_format
 from pegboard.prompts.shapes import ToolShape
 
 SINGLE = list("{}[]()\"'\\,:;<>=\n\t /|`#-")
@@ -92,11 +92,11 @@ def spoilt(cases: Sequence[Case], formats: Sequence[str], chance: random.Random)
 
 def fault(format: Format, text: Text, chance: random.Random) -> str | None:
     """What must hold and does not."""
-    events = joined(whole(format, text.text, text.tools, text.in_thinking))
+    events = join_events(whole(format, text.text, text.tools, text.in_thinking))
     if wrong := faults(events, text.text):
         return wrong
     parts = list(chunks(text.text, chance))
-    cut = joined(streamed(format, parts, text.tools, text.in_thinking))
+    cut = join_events(streamed(format, parts, text.tools, text.in_thinking))
     size = chance.randint(0, len(text.text))
     if wrong := cut_call(format, whole(format, text.text[:size], text.tools, text.in_thinking), events):
         return f"cut after {size} characters: {wrong}"
@@ -118,7 +118,7 @@ def fuzzed(
     longest = 0.0
     for done in range(count):
         text = spoilt(cases, formats, chance)
-        format = named(text.format)
+        format = find_format(text.format)
         assert format is not None
         read[text.format] += 1
         began = time.process_time()

@@ -15,19 +15,19 @@ from benchmarks.parser_cases.cases import HALVES, BadFileError, Case, read
 from benchmarks.parser_cases.invariants import broken_rule, chunks, streamed, whole
 from benchmarks.parser_cases.judging import NAMELESS, PROBE, plain, set_aside
 from benchmarks.parser_cases.verdicts import Verdict, met, why
-from pegboard.prompts.formats import FORMATS, Format, named
-from pegboard.prompts.scanner import parsed
+from pegboard.prompts.formats import FORMATS, Format, find_format
+from pegboard.prompts.scanner import collect_output
 
 COLUMNS = ("records", "set aside", "calls", "streamed", "text", "thinking", "invariants")
 
 
 def judged(case: Case, format: Format, aside: str | None, chance: random.Random) -> Verdict:
     thinking = case.in_thinking(format)
-    got = parsed(whole(format, case.text, case.tools, thinking))
+    got = collect_output(whole(format, case.text, case.tools, thinking))
     parts = case.chunks or tuple(chunks(case.text, chance))
-    cut = parsed(streamed(format, parts, case.tools, thinking))
+    cut = collect_output(streamed(format, parts, case.tools, thinking))
     expected = case.expected
-    said = plain(got.text), plain(got.text + "".join(broken.raw for broken in got.broken))
+    said = plain(got.text), plain(got.text + "".join(broken.raw for broken in got.broken_calls))
     return Verdict(
         case=case,
         aside=aside,
@@ -53,7 +53,7 @@ def failure(verdict: Verdict) -> dict[str, object]:
         "text": case.text,
         "expected": [list(call) for call in case.expected.calls],
         "calls": [[call.name, call.arguments] for call in got.calls],
-        "broken": [asdict(broken) for broken in got.broken],
+        "broken": [asdict(broken) for broken in got.broken_calls],
         "complete": verdict.calls,
         "streamed": verdict.streamed,
         "invariant": verdict.broke,
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         if chosen.half and case.half != chosen.half:
             continue
-        format = named(case.format)
+        format = find_format(case.format)
         unknown[case.format] += format is None
         # What nobody knows is read by what reads anything.
         verdicts.append(judged(case, format or FORMATS["pipeline_default"], aside.get(case.number), chance))
@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"  text      {str(told['text'])[:600]!r}")
         for word in ("expected", "calls"):
             print(f"  {word:9} {str(told[word])[:400]}")
-        for broken in one.got.broken:
+        for broken in one.got.broken_calls:
             print(f"  broken    {broken.raw[:200]!r}: {broken.why}")
     return 0
 

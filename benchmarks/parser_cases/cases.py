@@ -60,7 +60,7 @@ class Case:
     def in_thinking(self, format: Format) -> bool:
         """Whether the prompt has opened the thinking; where no prompt is recorded, whether the text closes what it
         never opened."""
-        for start, end in format.thinking:
+        for start, end in format.thinking_markers:
             prompt = self.prompt or ""
             if start in prompt and end not in prompt[prompt.rfind(start) :]:
                 return self.splits_thinking is not False

@@ -3,7 +3,16 @@
 import random
 from collections.abc import Iterator, Sequence
 
-from pegboard.prompts.events import Arguments, Broken, Called, Done, Event, Started, accounted, joined
+from pegboard.prompts.events import (
+    Arguments,
+    BrokenCallEvent,
+    CallDoneEvent,
+    CallStartedEvent,
+    OutputEvent,
+    ParsedCall,
+    join_events,
+    source_text,
+)
 from pegboard.prompts.formats import Format
 from pegboard.prompts.shapes import ToolShape
 
@@ -24,19 +33,19 @@ def chunks(text: str, chance: random.Random) -> Iterator[str]:
 
 def streamed(
     format: Format, parts: Iterator[str] | Sequence[str], tools: Sequence[ToolShape], thinking: bool
-) -> list[Event]:
+) -> list[OutputEvent]:
     scanner = format.scanner(tools, in_thinking=thinking)
     events = [event for part in parts for event in scanner.feed(part)]
     return events + scanner.finish()
 
 
-def whole(format: Format, text: str, tools: Sequence[ToolShape], thinking: bool) -> list[Event]:
+def whole(format: Format, text: str, tools: Sequence[ToolShape], thinking: bool) -> list[OutputEvent]:
     return streamed(format, (text,), tools, thinking)
 
 
-def faults(events: Sequence[Event], text: str) -> str | None:
+def faults(events: Sequence[OutputEvent], text: str) -> str | None:
     """What one reading got wrong by itself, or None."""
-    kept = accounted(events)
+    kept = source_text(events)
     if kept != text:
         return f"the events account for {kept!r}"
     open_call: int | None = None
@@ -44,7 +53,7 @@ def faults(events: Sequence[Event], text: str) -> str | None:
     count = 0
     for event in events:
         match event:
-            case Started(index):
+            case CallStartedEvent(index):
                 if open_call is not None:
                     return f"call {open_call} was started and neither done nor broken"
                 if index != count:
@@ -54,13 +63,13 @@ def faults(events: Sequence[Event], text: str) -> str | None:
                 if index != open_call:
                     return f"arguments of call {index} while {open_call} is open"
                 told += more
-            case Done(index, call):
+            case CallDoneEvent(index, call):
                 if index != open_call:
                     return f"call {index} is done while {open_call} is open"
-                if not call.repairs and not call.recovered and told != call.written:
-                    return f"arguments were told as {told!r} and written as {call.written!r}"
+                if not call.repairs and not call.recovered and told != call.written_arguments:
+                    return f"arguments were told as {told!r} and written as {call.written_arguments!r}"
                 open_call = None
-            case Broken():
+            case BrokenCallEvent():
                 open_call = None
             case _:
                 pass
@@ -71,12 +80,12 @@ def broken_rule(
     format: Format, text: str, tools: Sequence[ToolShape], thinking: bool, chance: random.Random, *, times: int = 5
 ) -> str | None:
     """The first rule that a text makes a format break, whole, in random chunks and cut anywhere; None if none."""
-    events = joined(whole(format, text, tools, thinking))
+    events = join_events(whole(format, text, tools, thinking))
     if wrong := faults(events, text):
         return wrong
     for _ in range(times):
         parts = list(chunks(text, chance))
-        cut = joined(streamed(format, parts, tools, thinking))
+        cut = join_events(streamed(format, parts, tools, thinking))
         if cut != events:
             return f"in chunks {parts!r} it gives {cut!r}, in one piece {events!r}"
     if len(text) < EVERY_PREFIX:
@@ -87,11 +96,11 @@ def broken_rule(
     return None
 
 
-def cut_call(format: Format, prefix: Sequence[Event], events: Sequence[Event]) -> str | None:
+def cut_call(format: Format, prefix: Sequence[OutputEvent], events: Sequence[OutputEvent]) -> str | None:
     """A call that is made of a text that was cut, and is not made of the whole. Native text is all calls or none, so
     more of it may take a call back; so may what follows a fence that was the very end of a block of code, and the rest
     of a string behind what seemed to be the end of a call in Python."""
-    last = accounted(prefix).rstrip()[-1:]
+    last = source_text(prefix).rstrip()[-1:]
     if (
         format.name == "native"
         or (format.name == "codemode" and last in FENCES)
@@ -102,5 +111,5 @@ def cut_call(format: Format, prefix: Sequence[Event], events: Sequence[Event]) -
     return None if made == all_made[: len(made)] else f"it calls {made[-1]!r}, the whole {all_made!r}"
 
 
-def _sure(events: Sequence[Event]) -> list[Called]:
-    return [event.call for event in events if isinstance(event, Done) and not event.call.recovered]
+def _sure(events: Sequence[OutputEvent]) -> list[ParsedCall]:
+    return [event.call for event in events if isinstance(event, CallDoneEvent) and not event.call.recovered]

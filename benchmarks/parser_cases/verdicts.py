@@ -6,8 +6,8 @@ from typing import Any
 
 from benchmarks.parser_cases.cases import Case
 from benchmarks.parser_cases.judging import same
-from pegboard.prompts.events import Called
-from pegboard.prompts.scanner import Parsed
+from pegboard.prompts.events import ParsedCall
+from pegboard.prompts.scanner import ParsedOutput
 
 WORDS = {"True": "true", "False": "false", "None": "null"}
 
@@ -23,10 +23,10 @@ class Verdict:
     thinking: bool
     broke: str | None
     """The invariant that did not hold."""
-    got: Parsed
+    got: ParsedOutput
 
 
-def met(calls: Sequence[Called], expected: object) -> bool:
+def met(calls: Sequence[ParsedCall], expected: object) -> bool:
     """Whether they are the recorded ones. A recovered call runs only where the settings say so, and records disagree on
     what they should say: it may be among them or not."""
     settings = calls, [call for call in calls if not call.recovered]
@@ -37,7 +37,7 @@ def why(verdict: Verdict) -> str:
     case, got, expected = verdict.case, verdict.got, verdict.case.expected.calls
     if verdict.broke:
         return f"an invariant does not hold: {verdict.broke}"
-    if got.broken and "ended inside" in got.broken[-1].why:
+    if got.broken_calls and "ended inside" in got.broken_calls[-1].why:
         return "the record runs a call that was cut off, which is never called"
     if any(not isinstance(arguments, dict) for _, arguments in expected):
         return "the record has arguments that are no object"
@@ -46,9 +46,9 @@ def why(verdict: Verdict) -> str:
     known = {tool.name for tool in case.tools}
     if known and same([(call.name, call.arguments) for call in got.calls if call.name in known], expected):
         return "the record leaves out the call of an unknown tool; we tell it, and whoever makes calls refuses it"
-    if not got.calls and not got.broken and case.text.lstrip()[:1] in ("[", "{"):
+    if not got.calls and not got.broken_calls and case.text.lstrip()[:1] in ("[", "{"):
         return "JSON without a marker counts for known tools alone"
-    if got.broken and not expected:
+    if got.broken_calls and not expected:
         return "the record takes it for text, we tell that it is a broken call"
     if not expected:
         return "the record refuses this call, we read it"

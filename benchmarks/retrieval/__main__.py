@@ -21,7 +21,7 @@ from benchmarks.retrieval.report import HYBRID, LEXICAL, PEER, Measured, as_json
 from benchmarks.retrieval.scoring import Answer, Score, score
 from benchmarks.retrieval.sets import ToolSet, sets_in
 from benchmarks.timing import positive
-from pegboard.gateway.finder import Finder
+from pegboard.gateway.finder import ToolSearch
 
 
 def measured(one: ToolSet, semantic: Path | Unavailable | None, with_peer: bool) -> Measured:
@@ -37,7 +37,7 @@ def measured(one: ToolSet, semantic: Path | Unavailable | None, with_peer: bool)
 
     scores = {PEER: scored(peer_answers(one))} if with_peer else {}
     hung = Hung(one.tools)
-    scores[LEXICAL] = scored(anyio.run(answers, hung, Finder(hung.board), queries))
+    scores[LEXICAL] = scored(anyio.run(answers, hung, ToolSearch(hung.board), queries))
     if semantic is not None:
         scores[HYBRID] = scored(anyio.run(hybrid_answers, hung, semantic, queries))
     return Measured(one, scores)

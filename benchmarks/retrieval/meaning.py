@@ -13,13 +13,13 @@ from benchmarks.gateway.peers.environment import Unavailable
 from benchmarks.gateway.target import ROOT
 from benchmarks.retrieval.ours import Hung, answers
 from benchmarks.retrieval.scoring import Answer
-from pegboard.gateway.finder import Finder
-from pegboard.gateway.meanings import Meanings
+from pegboard.gateway.finder import ToolSearch
+from pegboard.gateway.meanings import EmbeddingIndex
 from pegboard.ports import Digest
-from pegboard.providers.embedding.fetching import CannotSetUp
-from pegboard.providers.embedding.minilm import MiniLm
-from pegboard.providers.embedding.model import folder_of
-from pegboard.providers.embedding.setting_up import Step, set_up
+from pegboard.providers.embedding.fetching import ModelSetupError
+from pegboard.providers.embedding.minilm import MiniLmEncoder
+from pegboard.providers.embedding.model import model_folder
+from pegboard.providers.embedding.setting_up import SetupStep, set_up_model
 
 MADE_HERE: Final = ROOT / ".cache" / "bench-search"
 _PART: Final = 500
@@ -32,15 +32,15 @@ class Kept:
     def __init__(self) -> None:
         self._vectors: dict[Digest, bytes] = {}
 
-    async def read(self, digests: Collection[Digest], now: datetime) -> Mapping[Digest, bytes]:
+    async def load(self, digests: Collection[Digest], now: datetime) -> Mapping[Digest, bytes]:
         await anyio.lowlevel.checkpoint()
         return {digest: self._vectors[digest] for digest in digests if digest in self._vectors}
 
-    async def keep(self, vectors: Mapping[Digest, bytes], now: datetime) -> None:
+    async def save(self, vectors: Mapping[Digest, bytes], now: datetime) -> None:
         await anyio.lowlevel.checkpoint()
         self._vectors |= vectors
 
-    async def sweep(self, unused_since: datetime) -> int:
+    async def delete_unused(self, unused_since: datetime) -> int:
         await anyio.lowlevel.checkpoint()
         return 0
 
@@ -53,8 +53,8 @@ async def model_in(directory: Path | None) -> Path | Unavailable:
     """The data directory with the model: the given one, or one of the benchmark's own; it is made there if need be."""
     made = MADE_HERE if directory is None else directory
     try:
-        await set_up(made, _tell)
-    except CannotSetUp as problem:
+        await set_up_model(made, _tell)
+    except ModelSetupError as problem:
         return Unavailable(str(problem))
     return made
 
@@ -64,12 +64,12 @@ async def hybrid_answers(
 ) -> list[Answer] | Unavailable:
     if isinstance(directory, Unavailable):
         return directory
-    encoder = MiniLm(folder_of(directory))
-    meanings = Meanings(encoder, Kept(), lambda: datetime.now(UTC), settling=0)
-    finder = Finder(hung.board, meanings)
+    encoder = MiniLmEncoder(model_folder(directory))
+    meanings = EmbeddingIndex(encoder, Kept(), lambda: datetime.now(UTC), settling=0)
+    finder = ToolSearch(hung.board, meanings)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(meanings.run, hung.board.changed, finder.readable)
+            tasks.start_soon(meanings.run, hung.board.changes, finder.embeddable)
             trouble = await all_read(meanings)
             told = Unavailable(trouble) if trouble else await answers(hung, finder, queries, "hybrid")
             tasks.cancel_scope.cancel()
@@ -78,15 +78,15 @@ async def hybrid_answers(
     return told
 
 
-async def all_read(meanings: Meanings) -> str | None:
+async def all_read(meanings: EmbeddingIndex) -> str | None:
     """Until every tool has a vector, or why none comes."""
     last = 0
-    with meanings.progressed.listen() as bell:
+    with meanings.progress.subscribe() as bell:
         meanings.wake()
         while True:
             state = meanings.state()
-            if state.trouble is not None:
-                return state.trouble
+            if state.problem is not None:
+                return state.problem
             if state.tools and state.vectors == state.tools:
                 return None
             if state.vectors >= last + _PART:
@@ -95,6 +95,6 @@ async def all_read(meanings: Meanings) -> str | None:
             await bell.wait()
 
 
-def _tell(step: Step) -> None:
-    if not step.total or step.done == step.total:
-        print(f"  {step.said}", file=sys.stderr, flush=True)
+def _tell(step: SetupStep) -> None:
+    if not step.total_bytes or step.done_bytes == step.total_bytes:
+        print(f"  {step.message}", file=sys.stderr, flush=True)

@@ -9,16 +9,16 @@ from typing import Final
 from benchmarks.boards import THEN, WRITTEN
 from benchmarks.retrieval.scoring import BEST, Answer
 from benchmarks.retrieval.sets import SetTool
-from pegboard.core.catalogue import Listing, Up
-from pegboard.core.ids import RESERVED, ProviderKey, ServerId, ServerKey, ToolId, ToolsetId, WireName
-from pegboard.core.policy import Declared, Policy
-from pegboard.core.retrieval import LONGEST_QUERY, Retrieval
+from pegboard.core.catalogue import Listing, ProviderUp
+from pegboard.core.ids import RESERVED_TOOLSETS, ProviderKey, ServerId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.policy import DeclaredSettings, Policy
+from pegboard.core.retrieval import MAX_QUERY_CHARS, ToolSearchQuery
 from pegboard.core.server import Http, Server, Trust
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
-from pegboard.gateway.board import Board
-from pegboard.gateway.finder import Finder
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.finder import ToolSearch
 
 _UNNAMED: Final = "unnamed"
 _NO_ID: Final = re.compile(r"[^a-z0-9]+")
@@ -29,7 +29,7 @@ class Hung:
     """A set's tools on a board of their own, each on the server that the set says."""
 
     def __init__(self, tools: Sequence[SetTool]) -> None:
-        self.board = Board()
+        self.board = BoardState()
         self._ids: dict[ToolId, str] = {}
         listed: dict[ServerKey, list[Tool]] = {}
         for tool, key in _placed(tools):
@@ -42,20 +42,20 @@ class Hung:
             key: Server(key, Http("http://127.0.0.1:1/mcp"), WRITTEN, trust=Trust.OPEN) for key in listed
         }
         toolsets = {key.toolset: Toolset(key.toolset, WRITTEN) for key in listed}
-        self.board.decide(Policy(Declared(servers=servers, toolsets=toolsets)))
+        self.board.set_policy(Policy(DeclaredSettings(servers=servers, toolsets=toolsets)))
         for key, theirs in listed.items():
-            self.board.hang(Listing(key, Up(THEN), tuple(theirs)))
+            self.board.publish(Listing(key, ProviderUp(THEN), tuple(theirs)))
 
     def id(self, name: str) -> str:
         """The set's own id of what an answer calls so."""
         return self._ids[self.board.resolution(View()).by_name[WireName(name)]]
 
 
-async def answers(hung: Hung, finder: Finder, queries: Sequence[str], ranker: str = "lexical") -> list[Answer]:
+async def answers(hung: Hung, finder: ToolSearch, queries: Sequence[str], ranker: str = "lexical") -> list[Answer]:
     """To each query in turn. The CPU time is that of the whole process, so it holds what other threads did for it."""
 
     async def found(query: str) -> list[str]:
-        answer = await finder.retrieve(Retrieval(query[:LONGEST_QUERY], BEST), View())
+        answer = await finder.retrieve(ToolSearchQuery(query[:MAX_QUERY_CHARS], BEST), View())
         if answer["ranker"] != ranker:
             raise RuntimeError(f"{query!r} was answered by the {answer['ranker']} ranker, not by the {ranker} one.")
         tools = answer["tools"]
@@ -95,7 +95,7 @@ def _slug(name: str) -> str:
 
 def _free(wanted: str, taken: set[str]) -> str:
     id, number = wanted, 1
-    while id in taken or id in RESERVED:
+    while id in taken or id in RESERVED_TOOLSETS:
         number += 1
         id = f"{wanted}-{number}"
     taken.add(id)

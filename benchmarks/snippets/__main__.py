@@ -16,9 +16,18 @@ from benchmarks import table
 from benchmarks.sandboxes import FUNCTIONS, MODES, Tools
 from benchmarks.snippets.cases import BadFileError, Canned, Snippet, read
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Function, Limits, Program, Raised, Ran, Reply, Sandbox, SandboxAway
+from pegboard.ports.sandbox import (
+    CallFailure,
+    HostReply,
+    Program,
+    RunResult,
+    Sandbox,
+    SandboxFunction,
+    SandboxLimits,
+    SandboxUnavailable,
+)
 
-LIMITS = Limits(cpu=10, wall=30)
+LIMITS = SandboxLimits(cpu=10, wall=30)
 
 
 @dataclass(frozen=True)
@@ -42,17 +51,17 @@ class CannedTools(Tools):
         super().__init__()
         self._canned = canned
 
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         if function.name not in self._canned:
             return await super().call(ordinal, function, arguments)
         self.calls += 1
         answer = self._canned[function.name].answer(function.name, arguments)
-        return answer.value if answer.raises is None else Raised(*answer.raises)
+        return answer.value if answer.raises is None else CallFailure(*answer.raises)
 
 
 async def judged(snippet: Snippet, mode: str, sandbox: Sandbox) -> Verdict:
     given = {each.name: each for each in FUNCTIONS} | {
-        name: Function("", name, parameters=tool.parameters) for name, tool in snippet.tools.items()
+        name: SandboxFunction("", name, parameters=tool.parameters) for name, tool in snippet.tools.items()
     }
     if missing := snippet.unprovided(given):
         why = f"the file brings no tool {', '.join(map(repr, missing))}"
@@ -62,16 +71,18 @@ async def judged(snippet: Snippet, mode: str, sandbox: Sandbox) -> Verdict:
         complaints = await sandbox.check(program, LIMITS)
         if complaints:
             why = "; ".join(f"{each.message} (line {each.line})" for each in complaints)
-            is_lacking = all(each.is_lacking for each in complaints)
+            is_lacking = all(each.is_unsupported for each in complaints)
             return Verdict(snippet.id, mode, False, is_lacking, f"TypeCheckError: {why}", "", "check")
         ran = await sandbox.run(program, CannedTools(snippet.tools), LIMITS)
-    except SandboxAway as away:
+    except SandboxUnavailable as away:
         return Verdict(snippet.id, mode, False, False, f"cannot run: {away}", "")
-    assert isinstance(ran, Ran)  # the tools here ask nobody
+    assert isinstance(ran, RunResult)  # the tools here ask nobody
     error = ran.error
     if error is not None:
         place = "" if error.line is None else f" (line {error.line})"
-        return Verdict(snippet.id, mode, False, error.is_lacking, f"{error.type}: {error.message}{place}", ran.stdout)
+        return Verdict(
+            snippet.id, mode, False, error.is_unsupported, f"{error.type}: {error.message}{place}", ran.stdout
+        )
     passed = ran.stdout == snippet.expected
     return Verdict(snippet.id, mode, passed, False, "" if passed else "prints something else", ran.stdout)
 

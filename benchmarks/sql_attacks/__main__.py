@@ -17,13 +17,13 @@ from benchmarks.sql_attacks.case import BadFileError, Case, read
 from benchmarks.sql_attacks.judging import Judge, Verdict
 from benchmarks.sql_attacks.stage import NotHereError
 from benchmarks.sql_attacks.stages import STAGES
-from pegboard.core.database import Limits
+from pegboard.core.database import QueryLimits
 
 OUTCOMES = ("refused", "harmless", "answered", "harmed", "broke")
 
 
 async def played(
-    cases: Iterable[Case], limits: Limits, *, with_control: bool = False
+    cases: Iterable[Case], limits: QueryLimits, *, with_control: bool = False
 ) -> tuple[list[Verdict], dict[str, str]]:
     """The verdicts in the file's order, and why a dialect could not be played."""
     given = [*cases]
@@ -54,7 +54,7 @@ async def played(
     return [verdicts[case.id] for case in given if case.id in verdicts], absent
 
 
-async def controlled(dialect: str, refused: Sequence[Verdict], limits: Limits) -> list[Verdict]:
+async def controlled(dialect: str, refused: Sequence[Verdict], limits: QueryLimits) -> list[Verdict]:
     """Each refused statement where nothing guards, on a shop of its own."""
     found: list[Verdict] = []
     while len(found) < len(refused):
@@ -103,7 +103,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     play = partial(played, with_control=not given.no_control)
-    verdicts, absent = anyio.run(play, cases, Limits(seconds=given.seconds))
+    verdicts, absent = anyio.run(play, cases, QueryLimits(seconds=given.seconds))
     if given.json:
         print(json.dumps({"cases": [each.as_json() for each in verdicts], "not_played": absent}, indent=1))
     else:

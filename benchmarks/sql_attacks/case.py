@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from pegboard.core.database import Access, NamePattern, name_pattern
+from pegboard.core.database import DatabaseAccess, NamePattern, parse_name_pattern
 
 EXPECTED = ("refuse", "harmless", "bounded", "capped", "allow_or_refuse", "allow")
 
@@ -26,9 +26,9 @@ class Case:
     """Patterns of what is closed while it runs. Files need not have them."""
 
     @property
-    def access(self) -> Access:
-        found = tuple(name_pattern(each) for each in self.deny)
-        return Access(deny=tuple(each for each in found if isinstance(each, NamePattern)))
+    def access(self) -> DatabaseAccess:
+        found = tuple(parse_name_pattern(each) for each in self.deny)
+        return DatabaseAccess(deny=tuple(each for each in found if isinstance(each, NamePattern)))
 
 
 def read(file: Path) -> tuple[Case, ...]:

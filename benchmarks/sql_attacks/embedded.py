@@ -11,8 +11,8 @@ from pathlib import Path
 from benchmarks.sql_attacks import shop
 from benchmarks.sql_attacks.control import control
 from benchmarks.sql_attacks.stage import NotHereError
-from pegboard.core.database import Access
-from pegboard.ports.databases import Engine
+from pegboard.core.database import DatabaseAccess
+from pegboard.ports.databases import DatabaseEngine
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 _BESIDE = ("-shm", "-wal", "-journal", ".wal")
@@ -47,7 +47,7 @@ class SqliteStage(_FileStage):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, "shop.sqlite")
 
-    def engine(self, access: Access) -> Engine:
+    def engine(self, access: DatabaseAccess) -> DatabaseEngine:
         return sqlite_engine(str(self.path), access)
 
     def state(self) -> Mapping[str, str]:
@@ -80,7 +80,7 @@ class DuckdbStage(_FileStage):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, "shop.duckdb")
 
-    def engine(self, access: Access) -> Engine:
+    def engine(self, access: DatabaseAccess) -> DatabaseEngine:
         return duckdb_engine(str(self.path), access)
 
     def trouble(self) -> str | None:

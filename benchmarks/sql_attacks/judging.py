@@ -14,11 +14,18 @@ import anyio
 
 from benchmarks.sql_attacks.case import Case
 from benchmarks.sql_attacks.stage import PASSWORD, SECRET, Stage
-from pegboard.core.database import Answer, Failed, Fault, Limits, Refused, Rows
-from pegboard.ports.databases import Engine
+from pegboard.core.database import (
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+)
+from pegboard.ports.databases import DatabaseEngine
 
 _PATH: Final = re.compile(r"(?<=['\" >])/(?:tmp|var/tmp)/[\w./-]+")
-_ENDED: Final = (Fault.TIME, Fault.MEMORY)
+_ENDED: Final = (StatementFault.TIME, StatementFault.MEMORY)
 _LONGEST: Final = 300
 """Characters of what a database says against a statement."""
 _PATIENCE: Final = 20.0
@@ -65,11 +72,11 @@ class Verdict:
 class Judge:
     """Plays cases on one stage, with one engine for each set of patterns."""
 
-    def __init__(self, stage: Stage, watched: Path, limits: Limits) -> None:
+    def __init__(self, stage: Stage, watched: Path, limits: QueryLimits) -> None:
         self._stage = stage
         self._watched = watched
         self._limits = limits
-        self._engines: dict[tuple[str, ...], Engine] = {}
+        self._engines: dict[tuple[str, ...], DatabaseEngine] = {}
         self._canary = watched / "secret.txt"
 
     async def judged(self, case: Case) -> Verdict:
@@ -77,13 +84,13 @@ class Judge:
         engine = self._engine(case)
         before = self._seen()
         began = time.perf_counter()
-        answer: Answer | None = None
+        answer: QueryAnswer | None = None
         broke = False
         with suppress(TimeoutError), anyio.fail_after(self._limits.seconds + _PATIENCE):
             try:
                 answer = await engine.run(self._moved(case.sql), (), self._limits)
             except Exception as error:  # noqa: BLE001 - one case that breaks an engine is told beside all others
-                answer, broke = Failed(f"{type(error).__name__}: {error}"), True
+                answer, broke = StatementFailure(f"{type(error).__name__}: {error}"), True
         seconds = time.perf_counter() - began
         harm = await self._harm(case, engine, before, answer)
         if harm is not None:
@@ -109,7 +116,7 @@ class Judge:
             await engine.aclose()
         self._engines = {}
 
-    def _engine(self, case: Case) -> Engine:
+    def _engine(self, case: Case) -> DatabaseEngine:
         if case.deny not in self._engines:
             self._engines[case.deny] = self._stage.engine(case.access)
         return self._engines[case.deny]
@@ -138,7 +145,9 @@ class Judge:
         }
         return {**self._stage.state(), **files}
 
-    async def _harm(self, case: Case, engine: Engine, before: Mapping[str, str], answer: Answer | None) -> str | None:
+    async def _harm(
+        self, case: Case, engine: DatabaseEngine, before: Mapping[str, str], answer: QueryAnswer | None
+    ) -> str | None:
         if answer is None:
             return "the statement did not end"
         if (told := _told(case, answer)) is not None:
@@ -151,10 +160,10 @@ class Judge:
             return trouble
         with anyio.move_on_after(_PATIENCE):
             try:
-                alive: object = await engine.run("SELECT count(*) FROM orders", (), Limits())
+                alive: object = await engine.run("SELECT count(*) FROM orders", (), QueryLimits())
             except Exception as error:  # noqa: BLE001 - whatever it is, it is no answer
                 alive = error
-            return None if isinstance(alive, Rows) else f"the source no longer answers: {alive}"
+            return None if isinstance(alive, QueryRows) else f"the source no longer answers: {alive}"
         return "the source no longer answers"
 
     async def _begin_again(self) -> None:
@@ -165,7 +174,7 @@ class Judge:
                 path.unlink()
 
 
-def _told(case: Case, answer: Answer) -> str | None:
+def _told(case: Case, answer: QueryAnswer) -> str | None:
     """What was told that is closed, or lies outside the database."""
     text = _text(answer)
     if not case.deny:
@@ -183,23 +192,23 @@ def _last(pattern: str) -> str:
     return pattern.rpartition(".")[2].lower()
 
 
-def _text(answer: Answer) -> str:
+def _text(answer: QueryAnswer) -> str:
     match answer:
-        case Rows(columns, rows):
+        case QueryRows(columns, rows):
             return json.dumps([[column.name for column in columns], rows], ensure_ascii=False)
-        case Refused(why, fix):
+        case StatementRefusal(why, fix):
             return f"{why} {fix}"
-        case Failed(message):
+        case StatementFailure(message):
             return message
 
 
-def _outcome(case: Case, answer: Answer | None) -> tuple[str, str]:
+def _outcome(case: Case, answer: QueryAnswer | None) -> tuple[str, str]:
     match answer:
-        case Rows(_, rows):
+        case QueryRows(_, rows):
             return ("answered" if case.expect.startswith("allow") else "harmless"), f"{len(rows)} rows"
-        case Failed(words, fault=fault):
+        case StatementFailure(words, fault=fault):
             return ("harmless" if fault in _ENDED and case.expect != "allow" else "refused"), words
-        case Refused(why):
+        case StatementRefusal(why):
             return "refused", why
         case None:
             return "harmed", ""

@@ -20,8 +20,8 @@ from tests.servers import mariadb
 
 from benchmarks.sql_attacks import shop
 from benchmarks.sql_attacks.stage import NotHereError
-from pegboard.core.database import Access
-from pegboard.ports.databases import Engine
+from pegboard.core.database import DatabaseAccess
+from pegboard.ports.databases import DatabaseEngine
 
 _READER = "shop_reader"
 _ENDED = (1317, 1927, 1969, 2006, 2013)
@@ -57,7 +57,7 @@ class PostgresStage:
         self._address = parts._replace(path="/shop")
         self.reset()
 
-    def engine(self, access: Access) -> Engine:
+    def engine(self, access: DatabaseAccess) -> DatabaseEngine:
         """With a login of its own for what is open, as `pegboard db role` makes it."""
         from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
@@ -133,7 +133,7 @@ class MariadbStage:
         self._socket = socket
         self.reset()
 
-    def engine(self, access: Access) -> Engine:
+    def engine(self, access: DatabaseAccess) -> DatabaseEngine:
         """With a login for what is open, as `pegboard db role` makes it."""
         from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 

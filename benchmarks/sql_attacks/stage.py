@@ -9,8 +9,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final, Protocol
 
-from pegboard.core.database import Access
-from pegboard.ports.databases import Engine
+from pegboard.core.database import DatabaseAccess
+from pegboard.ports.databases import DatabaseEngine
 
 SECRET: Final = "canary-7f31c4-of-the-shop"
 """It stands in a table, in a file and in our environment. Whoever is told it has read what is closed."""
@@ -18,7 +18,7 @@ PASSWORD: Final = "canary-password-of-an-account"
 
 
 class Stage(Protocol):
-    def engine(self, access: Access) -> Engine:
+    def engine(self, access: DatabaseAccess) -> DatabaseEngine:
         """One that sees so much of the shop. Whoever asks for it closes it."""
         ...
 

@@ -15,11 +15,11 @@ from mcp.client._memory import InMemoryTransport
 
 from benchmarks import table
 from benchmarks.sample import percentile, ratio
-from pegboard.core.presentations import Presented
+from pegboard.core.presentations import PresentationMode
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.mcp.presentations import presentation_of
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 from .agents import (
     Agent,
@@ -44,18 +44,18 @@ FLOOR: Final = "floor: just what the task takes"
 class Way:
     """How an agent is shown tools, and what it does with them."""
 
-    presented: Presented
+    presented: PresentationMode
     agent: Agent
     mode: str = SESSION
 
 
 WAYS: Final[Mapping[str, Way]] = {
-    "direct: everything is listed": Way(Presented.DIRECT, direct),
-    "search, full answers": Way(Presented.SEARCH, searching_full),
-    "search, compact, describe_tool": Way(Presented.SEARCH, searching),
-    "meta, always the right toolset": Way(Presented.META, looking_through),
-    "deferred, with a session": Way(Presented.DEFERRED, deferring),
-    "deferred, stateless": Way(Presented.DEFERRED, deferring_stateless, STATELESS),
+    "direct: everything is listed": Way(PresentationMode.DIRECT, direct),
+    "search, full answers": Way(PresentationMode.SEARCH, searching_full),
+    "search, compact, describe_tool": Way(PresentationMode.SEARCH, searching),
+    "meta, always the right toolset": Way(PresentationMode.META, looking_through),
+    "deferred, with a session": Way(PresentationMode.DEFERRED, deferring),
+    "deferred, stateless": Way(PresentationMode.DEFERRED, deferring_stateless, STATELESS),
 }
 
 
@@ -108,7 +108,7 @@ async def rows_of(tasks: Tasks, say: Callable[[str], None]) -> list[Row]:
 async def paid_by(gateway: Gateway, way: Way, task: Task) -> Paid:
     """A conversation of its own for each task."""
     names = gateway.board.resolution(View()).names
-    server = McpServer(gateway, presentation=presentation_of(way.presented, gateway)).server
+    server = GatewayMcpServer(gateway, presentation=presentation_of(way.presented, gateway)).server
     async with Client(InMemoryTransport(server), mode=way.mode) as client:
         context = Context(client, {names[id]: id for id in task.needs})
         context.reads(client.instructions or "")

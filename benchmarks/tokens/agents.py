@@ -15,7 +15,7 @@ from mcp_types import TextContent
 from mcp_types import Tool as Listed
 
 from pegboard.core.ids import ToolId, WireName
-from pegboard.core.tokens import tokens, tool_cost
+from pegboard.core.tokens import estimate_tokens, tool_cost
 from pegboard.core.tool import ToolSpec
 
 from .tasks import Task
@@ -59,16 +59,16 @@ class Context:
     async def calls_for(self, name: str, arguments: dict[str, Any]) -> Any:
         """Writes a call and reads its answer."""
         self.calls += 1
-        self.tokens += tokens(json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False))
+        self.tokens += estimate_tokens(json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False))
         answer = await self.client.call_tool(name, arguments)
         texts = [block.text for block in answer.content if isinstance(block, TextContent)]
         if answer.is_error:
             raise RuntimeError(f"{name} was refused: {' '.join(texts)}")
-        self.tokens += sum(map(tokens, texts))
+        self.tokens += sum(map(estimate_tokens, texts))
         return json.loads(texts[0])
 
     def reads(self, text: str) -> None:
-        self.tokens += tokens(text)
+        self.tokens += estimate_tokens(text)
 
     def sees(self, names: Iterable[str]) -> None:
         self.seen.update(name for name in names if name in self.needs)

@@ -6,37 +6,39 @@ from datetime import UTC, datetime
 
 import anyio
 
-from pegboard.core.call import Admitted, Outcome, ProviderFailed
-from pegboard.core.catalogue import Listing, Up
+from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure
+from pegboard.core.catalogue import Listing, ProviderUp
 from pegboard.core.ids import ServerKey
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.server import DeclaredAt, Http, Server, Trust
 from pegboard.core.tool import Tool
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.library.memory import KeptHere, Unrecorded
-from pegboard.ports import Peer, Progress, Ring
+from pegboard.library.memory import InMemoryPolicyStore, NoAudit
+from pegboard.ports import ChangeCallback, ClientPeer, Progress
 
 _WRITTEN = DeclaredAt("benchmark", 1)
 _SETTLES = 60.0
 
 
 class _Shelf:
-    library = None
+    resources = None
 
     def __init__(self, key: ServerKey, tools: Sequence[Tool]) -> None:
         self.source = key
-        self._listing = Listing(key, Up(datetime.now(UTC)), tuple(tools))
+        self._listing = Listing(key, ProviderUp(datetime.now(UTC)), tuple(tools))
 
     def listing(self) -> Listing:
         return self._listing
 
-    async def run(self, ring: Ring) -> None:
+    async def run(self, ring: ChangeCallback) -> None:
         ring()
         await anyio.sleep_forever()
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
-        return ProviderFailed("nothing is called here", may_have_run=False)
+    async def call(
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> Outcome:
+        return ProviderFailure("nothing is called here", may_have_run=False)
 
     def log(self) -> Sequence[str]:
         return ()
@@ -51,7 +53,7 @@ async def gateway_over(tools: Sequence[Tool]) -> AsyncIterator[Gateway]:
     for tool in tools:
         assert isinstance(tool.id.source, ServerKey)
         by_server.setdefault(tool.id.source, []).append(tool)
-    declared = Declared(
+    declared = DeclaredSettings(
         servers={key: Server(key, Http("http://127.0.0.1:1/mcp"), _WRITTEN, trust=Trust.OPEN) for key in by_server},
         toolsets={key.toolset: Toolset(key.toolset, _WRITTEN) for key in by_server},
     )
@@ -60,6 +62,8 @@ async def gateway_over(tools: Sequence[Tool]) -> AsyncIterator[Gateway]:
         assert isinstance(server.key, ServerKey)
         return _Shelf(server.key, by_server[server.key])
 
-    async with open_gateway(declared, KeptHere(), Unrecorded(), provider_for, lambda: datetime.now(UTC)) as gateway:
-        await gateway.settled(_SETTLES)
+    async with open_gateway(
+        declared, InMemoryPolicyStore(), NoAudit(), provider_for, lambda: datetime.now(UTC)
+    ) as gateway:
+        await gateway.wait_until_started(_SETTLES)
         yield gateway

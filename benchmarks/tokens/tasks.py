@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from benchmarks.described import tools_of
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.retrieval import LONGEST_QUERY
+from pegboard.core.retrieval import MAX_QUERY_CHARS
 from pegboard.core.tool import Tool, ToolSpec
 
 TOOLS: Final = "tools.jsonl"
@@ -63,7 +63,7 @@ def read(folder: Path) -> Tasks:
         if not isinstance(relevant, list) or not relevant or not all(id in known for id in relevant):
             raise BadTasksError(f"{place}: relevant must name tools of {TOOLS} by their ids, at least one.")
         needs = frozenset(known[id].id for id in relevant)
-        tasks.append(Task(_text(line, "query", place)[:LONGEST_QUERY], needs))
+        tasks.append(Task(_text(line, "query", place)[:MAX_QUERY_CHARS], needs))
     if not tasks:
         raise BadTasksError(f"{folder / QUERIES} is empty: there is nothing to measure.")
     return Tasks(folder.name, tuple({tool.id: tool for tool in known.values()}.values()), tuple(tasks))

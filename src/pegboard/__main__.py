@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from pegboard.compose.launcher import Launcher
+    from pegboard.compose.launcher import CommandLauncher
 
 YOUNG_OBJECTS: Final = 50_000
 """Objects after which those made last are looked through for cycles. Imports make many that stay: with Python's own
@@ -24,10 +24,10 @@ def main() -> None:
         sys.exit(130)
 
 
-def _launcher() -> "Launcher":
-    from pegboard.compose.launcher import Launcher
+def _launcher() -> "CommandLauncher":
+    from pegboard.compose.launcher import CommandLauncher
 
-    return Launcher()
+    return CommandLauncher()
 
 
 if __name__ == "__main__":

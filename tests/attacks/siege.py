@@ -24,16 +24,16 @@ from tests.surfaces.mcp.workshop import Workshop
 from pegboard.compose.surroundings import now
 from pegboard.config.references import expander_for_callers
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
-from pegboard.core.tool import Tool, canonical
+from pegboard.core.tool import Tool, canonical_json
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.providers.mcp import mcp_provider
-from pegboard.providers.mcp.listing import read
-from pegboard.surfaces.mcp.paths import CHOSEN, McpPaths
-from pegboard.surfaces.rest.access import hashed
+from pegboard.providers.mcp.listing import parse_tools
+from pegboard.surfaces.mcp.paths import DEFAULT_PATH, McpPaths
+from pegboard.surfaces.rest.access import hash_token
 from pegboard.surfaces.rest.app import rest_app
 
 DEADLINE = 90.0
@@ -122,7 +122,7 @@ class Siege:
         os.kill(int(self.file.with_suffix(".pid").read_text()), signal.SIGUSR1)
 
     async def until(self, holds: Any) -> None:
-        with anyio.fail_after(DEADLINE), self.gateway.board.changed.listen() as bell:
+        with anyio.fail_after(DEADLINE), self.gateway.board.changes.subscribe() as bell:
             while not holds():
                 await bell.wait()
 
@@ -130,7 +130,7 @@ class Siege:
         """The server turns into this, and the gateway has heard of it."""
         self.write(tools=tools)
         self.announce()
-        expected = [_shown(tool) for tool in read(tools, TURNCOAT).tools]
+        expected = [_shown(tool) for tool in parse_tools(tools, TURNCOAT).tools]
         await self.until(lambda: self.shown() == expected)
 
     def shown(self) -> list[tuple[str, bytes]]:
@@ -168,11 +168,11 @@ class Siege:
 
 
 def _beside(mcp: str, paths: McpPaths) -> tuple[str, ...]:
-    return tuple(mcp.removesuffix(CHOSEN) + path for path in paths.paths)
+    return tuple(mcp.removesuffix(DEFAULT_PATH) + path for path in paths.paths)
 
 
 def _shown(tool: Tool) -> tuple[str, bytes]:
-    return tool.spec.fingerprint, canonical(tool.extra)
+    return tool.spec.fingerprint, canonical_json(tool.extra)
 
 
 def server(at: ServerKey, trust: Trust, *words: str, quarantined: bool = False) -> Server:
@@ -201,7 +201,7 @@ async def besieged(
     honest = warm_command("many", "3")
     faces = {"turncoat": Face(tools or (note(),), trust, quarantined, marker), **(others or {})}
     servers = (*(_turncoat(folder, name, face) for name, face in faces.items()), server(HONEST, Trust.OPEN, *honest))
-    declared = Declared(
+    declared = DeclaredSettings(
         servers={each.key: each for each in servers},
         toolsets={each.key.toolset: Toolset(each.key.toolset, each.origin) for each in servers},
     )
@@ -211,9 +211,9 @@ async def besieged(
         async with open_gateway(
             declared, store, MemoryAudit(), lambda each: mcp_provider(each, expand, now), now
         ) as gateway:
-            assert await gateway.settled(DEADLINE)
+            assert await gateway.wait_until_started(DEADLINE)
             paths = McpPaths(gateway)
-            app = rest_app(gateway, ABOUT, hashed(TOKEN), ScriptedSignIns)
+            app = rest_app(gateway, ABOUT, hash_token(TOKEN), ScriptedSignIns)
             async with (
                 served(Workshop(gateway, WorkshopAudit()), app=paths) as mcp,
                 httpx2.AsyncClient(timeout=DEADLINE) as http,

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 from tests.attacks.siege import Json, Siege, besieged, note
 
-from pegboard.core.ids import LOCAL
+from pegboard.core.ids import LOCAL_PRINCIPAL
 from pegboard.core.server import Trust
 from pegboard.core.view import View
 
@@ -57,7 +57,13 @@ def params(read: str) -> Json:
         "on": True,
         "trust": "open",
     }
-    beside = {"approve": True, "principal": LOCAL, "as": LOCAL, "trust": "open", "toolsets": ["all"]}
+    beside = {
+        "approve": True,
+        "principal": LOCAL_PRINCIPAL,
+        "as": LOCAL_PRINCIPAL,
+        "trust": "open",
+        "toolsets": ["all"],
+    }
     return {**wish, "operation": "enable", "enabled": True, "arguments": wish, "_meta": {"pegboard/decide": beside}}
 
 
@@ -118,4 +124,4 @@ def test_no_module_of_the_mcp_surface_can_give_a_command(module: Path) -> None:
     }
     assert not {name for name in imported if name.startswith(("pegboard.core.commands", "pegboard.gateway.operate"))}
     reached = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    assert not reached & {"operator", "roster_for", "_store", "save", "decide"}
+    assert not reached & {"operator", "provider_for", "_store", "save", "decide"}

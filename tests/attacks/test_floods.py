@@ -7,7 +7,7 @@ import anyio
 import pytest
 from tests.attacks.siege import MARKER, TURNCOAT, Json, besieged, note
 
-from pegboard.core.resolve import Open
+from pegboard.core.resolve import OpenTool
 from pegboard.core.server import Trust
 from pegboard.core.view import View
 
@@ -29,7 +29,7 @@ async def test_ten_thousand_tools_wait_in_one_list_while_others_are_called(tmp_p
     async with besieged(tmp_path, *flood(), trust=Trust.STRICT) as siege:
         resolution = siege.gateway.board.resolution(View())
         assert len({*resolution.names.values()}) == len(resolution.names) == MANY + 3
-        assert len([verdict for verdict in resolution.verdicts.values() if isinstance(verdict, Open)]) == 3
+        assert len([verdict for verdict in resolution.verdicts.values() if isinstance(verdict, OpenTool)]) == 3
         answered: list[str] = []
         body: Json = {}
 
@@ -52,7 +52,7 @@ async def test_ten_thousand_tools_wait_in_one_list_while_others_are_called(tmp_p
         read = {"server": "turncoat", "fingerprint": of_server["fingerprint"]}
         done = await siege.api.post("/approvals/approve", json=read)
         assert (done.status_code, len(done.json()["approved"])) == (200, of_server["together"])
-        opened = siege.gateway.board.resolution(View()).open()
+        opened = siege.gateway.board.resolution(View()).open_tools()
         assert {tool.id.name for tool in opened} & hard == set()
 
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from tests.attacks.siege import MARKER, TURNCOAT, Json, besieged, note
 
-from pegboard.core.catalogue import Up
+from pegboard.core.catalogue import ProviderUp
 from pegboard.core.server import Trust
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
@@ -57,7 +57,7 @@ async def test_however_fast_it_flips_only_the_one_that_was_read_is_ever_shown_or
             tasks.start_soon(approves)
             tasks.start_soon(lists)
         assert {*answers} <= {200, 409}
-        approval = siege.gateway.board.policy.decided.approvals.get(siege.id())
+        approval = siege.gateway.board.policy.decisions.approvals.get(siege.id())
         assert approval is None or approval.fingerprint == read["fingerprint"]
         await siege.become(BAD)
         assert siege.status() == "pending_approval"
@@ -97,7 +97,7 @@ async def test_a_server_that_shows_one_face_first_and_another_later_is_held_to_t
         await siege.become(BAD, note(name="more", description=MARKER))
         restarted = await siege.api.post("/servers/turncoat/restart")
         assert restarted.status_code == 200
-        await siege.until(lambda: isinstance(siege.gateway.board.catalogue.health(TURNCOAT), Up))
+        await siege.until(lambda: isinstance(siege.gateway.board.catalogue.health(TURNCOAT), ProviderUp))
         assert {siege.status(), siege.status("more")} == {"pending_approval"}
         siege.write(tools=[BAD])
         await siege.listed()

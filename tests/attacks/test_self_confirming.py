@@ -27,24 +27,24 @@ from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
 from tests.surfaces.mcp.raw import ask
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, HERE, Workshop, open_workshop
 
-from pegboard.compose.databases import DeclaredEngines
+from pegboard.compose.databases import DeclaredEngineFactory
 from pegboard.core.code import CodeSettings
 from pegboard.core.confirmation import ConfirmationLevel, ConfirmationMode, ConfirmationSetting, PrincipalConfirmation
-from pegboard.core.database.source import Database, SourceId
-from pegboard.core.ids import LOCAL, PrincipalId, ToolId
+from pegboard.core.database.source import DatabaseId, DatabaseSettings
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId
 from pegboard.core.override import Override
-from pegboard.core.policy import Declared
-from pegboard.core.presentations import Presented
+from pegboard.core.policy import DeclaredSettings
+from pegboard.core.presentations import PresentationMode
 from pegboard.core.principal import Principal
-from pegboard.core.scope import Scope
-from pegboard.gateway.code.code import Means
+from pegboard.core.scope import TokenScope
+from pegboard.gateway.code.code import ProgramBackend
 from pegboard.providers.builtin.sandbox.monty import MontySandbox
 from pegboard.store import key_of, open_store
-from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
 from pegboard.surfaces.mcp.paths import McpPaths
 from pegboard.surfaces.mcp.presentations import presentation_of
-from pegboard.surfaces.mcp.server import McpServer
-from pegboard.surfaces.rest.access import hashed
+from pegboard.surfaces.mcp.server import GatewayMcpServer
+from pegboard.surfaces.rest.access import hash_token
 from pegboard.surfaces.rest.app import rest_app
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
@@ -67,18 +67,22 @@ NOT_ASKED = (
 )
 
 
-def guarded(folder: Path, interactive: bool | None, **changes: Any) -> Declared:
+def guarded(folder: Path, interactive: bool | None, **changes: Any) -> DeclaredSettings:
     """A board with one caller, of which a tool and each change of a database must be confirmed."""
     digest = hashlib.sha256(AGENTS_TOKEN.encode()).digest()
     own = PrincipalConfirmation(interactive)
-    scopes = frozenset({Scope.CALL, Scope.OPERATE}) if changes.pop("operates", False) else frozenset({Scope.CALL})
-    file = Database(SourceId("shop"), f"sqlite:///{shop(folder / 'shop.db')}", HERE, writes=True)
+    scopes = (
+        frozenset({TokenScope.CALL, TokenScope.OPERATE})
+        if changes.pop("operates", False)
+        else frozenset({TokenScope.CALL})
+    )
+    file = DatabaseSettings(DatabaseId("shop"), f"sqlite:///{shop(folder / 'shop.db')}", HERE, writes=True)
     return replace(
         DECLARED,
-        overrides=(*DECLARED.overrides, Override(BENCH.toolset, ECHO, requires_confirmation=True, declared=True)),
+        overrides=(*DECLARED.overrides, Override(BENCH.toolset, ECHO, requires_confirmation=True, is_declared=True)),
         principals={AGENT: Principal(AGENT, HERE, (digest,), scopes=scopes, confirmation=own)},
         databases={file.id: file},
-        code=CodeSettings(listed=True),
+        code=CodeSettings(is_listed=True),
         **changes,
     )
 
@@ -101,7 +105,7 @@ class Scene:
         return [*echoed, "execute_sql"] if self.orders == 0 else echoed
 
     async def waiting(self) -> list[tuple[str, PrincipalId]]:
-        return [(ticket.name, ticket.principal) for ticket in await self.workshop.gateway.tickets.waiting()]
+        return [(ticket.name, ticket.principal) for ticket in await self.workshop.gateway.tickets.pending_tickets()]
 
     async def client(self, path: str, mode: str) -> Client:
         """It declares that it can ask its user, and says yes to whatever it is asked."""
@@ -113,10 +117,10 @@ class Scene:
         gateway = self.workshop.gateway
         options: dict[str, Any] = {"mode": mode, "elicitation_callback": elicit}
         if path.startswith("stdio"):
-            presented = Presented.META if path.endswith("meta") else Presented.DIRECT
-            server = McpServer(gateway, presentation=presentation_of(presented, gateway)).server
+            presented = PresentationMode.META if path.endswith("meta") else PresentationMode.DIRECT
+            server = GatewayMcpServer(gateway, presentation=presentation_of(presented, gateway)).server
             return await self.stack.enter_async_context(Client(InMemoryTransport(server), **options))
-        app = McpHttp(gateway, short=path == "short") if path in ("short", "long") else McpPaths(gateway)
+        app = McpHttpEndpoint(gateway, short=path == "short") if path in ("short", "long") else McpPaths(gateway)
         url = await self.stack.enter_async_context(served(self.workshop, app=app))
         url += {"short": "", "long": "", "program": ""}.get(path, f"/{path}")
         return await self.stack.enter_async_context(http_client(url, BEARER, **options))
@@ -142,7 +146,7 @@ BEARER = {"authorization": f"Bearer {AGENTS_TOKEN}"}
 
 
 @asynccontextmanager
-async def scene(folder: Path, declared: Declared) -> AsyncIterator[Scene]:
+async def scene(folder: Path, declared: DeclaredSettings) -> AsyncIterator[Scene]:
     monty = MontySandbox(workers=1)
     url = f"sqlite:///{folder / 'pegboard.db'}"
     try:
@@ -150,9 +154,9 @@ async def scene(folder: Path, declared: Declared) -> AsyncIterator[Scene]:
             async with AsyncExitStack() as stack:
                 opening = open_store(url, clock=lambda: datetime.now(UTC), key=key_of({}, folder))
                 store = await stack.enter_async_context(opening)
-                means = Means(lambda _: monty, store.runs, lambda: b"k" * 32)
+                means = ProgramBackend(lambda _: monty, store.runs, lambda: b"k" * 32)
                 workshop = await stack.enter_async_context(
-                    open_workshop(declared, tickets=store.tickets, programs=means, engines=DeclaredEngines(None))
+                    open_workshop(declared, tickets=store.tickets, programs=means, engines=DeclaredEngineFactory(None))
                 )
                 async with AsyncExitStack() as clients:
                     yield Scene(workshop, folder, clients, [])
@@ -168,10 +172,10 @@ async def scene(folder: Path, declared: Declared) -> AsyncIterator[Scene]:
 async def test_an_agent_that_says_yes_to_itself_runs_nothing(
     tmp_path: Path, interactive: bool | None, path: str, mode: str
 ) -> None:
-    principal = LOCAL if path.startswith("stdio") else AGENT
+    principal = LOCAL_PRINCIPAL if path.startswith("stdio") else AGENT
     async with scene(tmp_path, guarded(tmp_path, interactive)) as here:
-        if interactive is not None and principal == LOCAL:
-            await mark(here, LOCAL, interactive)
+        if interactive is not None and principal == LOCAL_PRINCIPAL:
+            await mark(here, LOCAL_PRINCIPAL, interactive)
         client = await here.client(path, mode)
         told = [await here.call(path, client, name) for name in ("echo", "execute_sql")]
         ran, asked, waiting = here.ran, here.asked, await here.waiting()
@@ -194,7 +198,7 @@ async def mark(here: Scene, principal: PrincipalId, interactive: bool) -> None:
 
 @asynccontextmanager
 async def operator(here: Scene, token: str = TOKEN) -> AsyncIterator[httpx2.AsyncClient]:
-    app = rest_app(here.workshop.gateway, ABOUT, hashed(TOKEN), lambda: ScriptedSignIns())
+    app = rest_app(here.workshop.gateway, ABOUT, hash_token(TOKEN), lambda: ScriptedSignIns())
     headers = {"authorization": f"Bearer {token}"}
     transport = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
@@ -214,7 +218,7 @@ async def test_a_ticket_on_any_level_outweighs_an_interactive_client(tmp_path: P
             strict = replace(agent, confirmation=PrincipalConfirmation(True, ticket))
             board = replace(board, principals={AGENT: strict})
         case _:
-            row = Override(BENCH.toolset, ECHO, confirmation=ticket, declared=True)
+            row = Override(BENCH.toolset, ECHO, confirmation=ticket, is_declared=True)
             board = replace(board, overrides=(*board.overrides, row))
     async with scene(tmp_path, board) as here:
         told = await here.call("short", await here.client("short", mode), "echo")
@@ -269,11 +273,11 @@ async def test_an_agent_cannot_mark_itself_interactive(tmp_path: Path) -> None:
     async with scene(tmp_path, guarded(tmp_path, None, operates=True)) as here:
         async with operator(here, AGENTS_TOKEN) as api:
             asked = {"interactive": True}
-            put = await api.put(f"/api/v1/principals/{LOCAL}/confirmation", json=asked)
+            put = await api.put(f"/api/v1/principals/{LOCAL_PRINCIPAL}/confirmation", json=asked)
             made = {"principal": "other", "name": "mine", "scopes": ["call"], **asked}
             post = await api.post("/api/v1/tokens", json=made)
         assert (put.status_code, post.status_code) == (403, 403)
-        assert here.workshop.gateway.board.policy.decided.confirmations == {}
+        assert here.workshop.gateway.board.policy.decisions.confirmations == {}
 
 
 @pytest.mark.behaviour("law.clients_do_not_confirm")
@@ -284,7 +288,7 @@ async def test_a_principal_that_is_unmarked_while_its_client_thinks_does_not_con
         unmarked = {AGENT: replace(board.principals[AGENT], confirmation=PrincipalConfirmation(False))}
 
         async def elicit(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
-            await here.workshop.gateway.operator.redeclare(replace(board, principals=unmarked))
+            await here.workshop.gateway.operator.apply_settings(replace(board, principals=unmarked))
             return YES
 
         url = await here.stack.enter_async_context(served(here.workshop))

@@ -6,9 +6,9 @@ from benchmarks.resolve import Row
 from inline_snapshot import snapshot
 
 from benchmarks import resolve
-from pegboard.core.call import Admitted
+from pegboard.core.call import AdmittedCall
 from pegboard.core.ids import ToolId
-from pegboard.core.resolve import Absent, Resolution
+from pegboard.core.resolve import HiddenTool, Resolution
 from pegboard.core.tool import Tool
 
 TOOLS = 250
@@ -21,7 +21,7 @@ def resolved(act: resolve.Act) -> Resolution:
 
 
 def opened(resolution: Resolution) -> set[ToolId]:
-    return {tool.id for tool in resolution.open()}
+    return {tool.id for tool in resolution.open_tools()}
 
 
 def floor_opens(tools: int) -> set[ToolId]:
@@ -46,10 +46,10 @@ def test_the_new_list_replaces_the_old_one_of_its_server_alone() -> None:
 
 def test_the_narrow_view_is_accepted_and_the_misspelt_one_is_not() -> None:
     narrow = resolved(resolve.another_view(board_of(TOOLS)))
-    present: list[Tool] = [verdict.tool for verdict in narrow.verdicts.values() if not isinstance(verdict, Absent)]
-    assert (narrow.refused, len(present)) == ((), 99)
+    present: list[Tool] = [verdict.tool for verdict in narrow.verdicts.values() if not isinstance(verdict, HiddenTool)]
+    assert (narrow.unknown_in_narrowing, len(present)) == ((), 99)
     misspelt = resolved(resolve.misspelt_view(board_of(TOOLS)))
-    assert [unknown.text for unknown in misspelt.refused] == ["mcp:set0~server0:fnd_0_1"]
+    assert [unknown.text for unknown in misspelt.unknown_in_narrowing] == ["mcp:set0~server0:fnd_0_1"]
 
 
 def test_a_remembered_view_is_the_same_answer_and_not_an_equal_one() -> None:
@@ -59,7 +59,7 @@ def test_a_remembered_view_is_the_same_answer_and_not_an_equal_one() -> None:
 
 @pytest.mark.parametrize("tools", [2, 10, TOOLS])
 def test_the_call_that_is_timed_is_one_that_is_admitted(tools: int) -> None:
-    assert isinstance(resolve.remembered_and_admitted(board_of(tools))(), Admitted)
+    assert isinstance(resolve.remembered_and_admitted(board_of(tools))(), AdmittedCall)
 
 
 def test_the_table_shows_what_a_larger_board_costs() -> None:

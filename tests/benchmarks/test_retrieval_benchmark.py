@@ -13,7 +13,7 @@ from benchmarks.retrieval.report import LEXICAL, PEER, Measured, ahead, as_json,
 from benchmarks.retrieval.scoring import Answer, points, score
 from benchmarks.retrieval.sets import Request, SetTool, ToolSet, read_set, sets_in
 
-from pegboard.gateway.finder import Finder
+from pegboard.gateway.finder import ToolSearch
 
 SETS = Path(__file__).parents[1] / "search" / "sets"
 
@@ -31,7 +31,7 @@ def laid_out(folder: Path, tools: str | None, queries: str | None) -> Path:
 def test_the_right_tool_is_among_the_first_for_plain_requests(one: ToolSet) -> None:
     assert (len(one.tools), one.notes) == (18, ())
     hung = Hung(one.tools)
-    told = anyio.run(answers, hung, Finder(hung.board), [request.query for request in one.requests])
+    told = anyio.run(answers, hung, ToolSearch(hung.board), [request.query for request in one.requests])
     scored = score(told, [request.relevant for request in one.requests])
     assert scored.points["ndcg@10"] > 0.93
     assert scored.points["recall@5"] == 1.0
@@ -95,7 +95,7 @@ def test_what_is_odd_in_a_set_is_told_and_the_rest_is_measured(tmp_path: Path) -
         "queries.jsonl:7: this request has no query, and is left out",
     )
     hung = Hung(one.tools)
-    told = anyio.run(answers, hung, Finder(hung.board), [request.query for request in one.requests])
+    told = anyio.run(answers, hung, ToolSearch(hung.board), [request.query for request in one.requests])
     assert [{*answer.found} for answer in told] == [{"a", "d"}, {"二/写"}, set()]
 
 

@@ -4,7 +4,7 @@ import pytest
 from benchmarks.described import tools_of
 
 from benchmarks import scan
-from pegboard.core.scan import scan as findings
+from pegboard.core.scan import scan_tool as findings
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
 
 TOOLS = 120
@@ -25,7 +25,7 @@ def test_every_round_reads_tools_that_nobody_has_read() -> None:
 def test_floor_and_pegboard_read_all_tools_and_pegboard_finds_the_poisoned(make: scan.Made, poisoned: int) -> None:
     tools = make(TOOLS)
     assert scan.plain_reading(tools)() == []
-    assert sum(each.needs_reading for each in scan.board_scan(tools)()) == poisoned
+    assert sum(each.needs_own_review for each in scan.board_scan(tools)()) == poisoned
 
 
 def test_the_floor_finds_its_word_wherever_it_stands() -> None:

@@ -7,7 +7,7 @@ import anyio.lowlevel
 import pytest
 
 from benchmarks import worker
-from pegboard.core.call import Returned
+from pegboard.core.call import ToolSuccess
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,7 @@ async def test_floor_and_pegboard_answer_each_call_of_many(tmp_path: Path) -> No
                 async with anyio.create_task_group() as tasks:
                     for _ in range(20):
                         tasks.start_soon(ask, once)
-    assert answers == [worker.ARGUMENTS] * 20 + [Returned(worker.ANSWER)] * 40
+    assert answers == [worker.ARGUMENTS] * 20 + [ToolSuccess(worker.ANSWER)] * 40
 
 
 async def test_a_rate_counts_what_was_answered() -> None:

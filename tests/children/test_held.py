@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.children.held import held, left_behind
-from pegboard.providers.builtin.sandbox.full.around import sweep
+from pegboard.children.held import create_locked, lock_abandoned
+from pegboard.providers.builtin.sandbox.full.around import remove_stale_folders
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders are held on POSIX alone")
 _HOLDS = """
@@ -25,7 +25,7 @@ sys.stdin.read()
 
 
 def _is_left(path: Path) -> bool:
-    with left_behind(path) as descriptor:
+    with lock_abandoned(path) as descriptor:
         return descriptor is not None
 
 
@@ -41,12 +41,12 @@ def test_a_folder_is_swept_once_its_process_was_killed_and_not_before(
         assert process.stdout is not None
         folder = Path(process.stdout.readline().decode().strip())
         (folder / "monty").write_text("a worker")
-        sweep()
+        remove_stale_folders()
         assert (folder / "monty").exists()
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert folder.exists()
-    sweep()
+    remove_stale_folders()
     assert [*tmp_path.iterdir()] == [foreign]
 
 
@@ -55,7 +55,7 @@ def _folder(root: Path) -> Callable[[], Path]:
 
 
 def test_what_is_held_is_left_behind_when_it_is_let_go(tmp_path: Path) -> None:
-    path, descriptor = held(_folder(tmp_path))
+    path, descriptor = create_locked(_folder(tmp_path))
     assert not _is_left(path)
     os.close(descriptor)
     assert _is_left(path)
@@ -85,7 +85,7 @@ def test_one_that_is_taken_away_before_it_is_held_is_made_again(tmp_path: Path) 
         os.open = opened  # type: ignore[assignment]  # put back by the first who opens
         return path
 
-    path, descriptor = held(make)
+    path, descriptor = create_locked(make)
     os.close(descriptor)
     assert path == made[1]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.children.lines import KEPT, WIDTH, LastLines
+from pegboard.children.lines import MAX_LINE_WIDTH, MAX_LINES, LogTail
 
 
 def same(text: str) -> str:
@@ -10,10 +10,10 @@ def same(text: str) -> str:
 
 
 def kept(*chunks: bytes) -> tuple[str, ...]:
-    lines = LastLines()
+    lines = LogTail()
     for chunk in chunks:
         lines.feed(chunk, same)
-    return lines.all()
+    return lines.tail()
 
 
 def test_lines_come_out_whole_however_they_were_cut() -> None:
@@ -21,23 +21,23 @@ def test_lines_come_out_whole_however_they_were_cut() -> None:
 
 
 def test_a_line_without_an_end_counts_once_the_stream_is_over() -> None:
-    lines = LastLines()
+    lines = LogTail()
     lines.feed(b"almost", same)
-    assert lines.all() == ()
-    lines.end(same)
-    lines.end(same)
-    assert lines.all() == ("almost",)
+    assert lines.tail() == ()
+    lines.finish(same)
+    lines.finish(same)
+    assert lines.tail() == ("almost",)
 
 
 def test_only_the_last_lines_stay() -> None:
-    lines = LastLines()
+    lines = LogTail()
     lines.feed(b"".join(b"%d\n" % number for number in range(1_000)), same)
-    assert lines.all() == tuple(str(number) for number in range(1_000 - KEPT, 1_000))
-    assert lines.written == 1_000
+    assert lines.tail() == tuple(str(number) for number in range(1_000 - MAX_LINES, 1_000))
+    assert lines.line_count == 1_000
 
 
 def test_a_long_line_is_cut_and_the_rest_of_it_is_no_line() -> None:
-    assert kept(b"x" * 100_000, b"y" * 100_000 + b"\nnext\n") == ("x" * WIDTH, "next")
+    assert kept(b"x" * 100_000, b"y" * 100_000 + b"\nnext\n") == ("x" * MAX_LINE_WIDTH, "next")
 
 
 @pytest.mark.parametrize(
@@ -56,16 +56,16 @@ def test_a_line_is_fit_for_a_terminal(written: bytes, read: str) -> None:
 
 
 def test_the_last_lines_since_a_mark_are_those_of_one_attempt_only() -> None:
-    lines = LastLines()
+    lines = LogTail()
     lines.feed(b"old\nolder\n", same)
-    mark = lines.written
-    assert lines.since(mark, 10) == ()
+    mark = lines.line_count
+    assert lines.lines_since(mark, 10) == ()
     lines.feed(b"".join(b"new %d\n" % number for number in range(12)), same)
-    assert lines.since(mark, 10) == tuple(f"new {number}" for number in range(2, 12))
-    assert lines.since(mark, 100) == tuple(f"new {number}" for number in range(12))
+    assert lines.lines_since(mark, 10) == tuple(f"new {number}" for number in range(2, 12))
+    assert lines.lines_since(mark, 100) == tuple(f"new {number}" for number in range(12))
 
 
 def test_a_secret_is_taken_out_before_a_line_is_cut() -> None:
-    lines = LastLines()
-    lines.feed(b"x" * (WIDTH - 3) + b"hunter2\n", lambda text: text.replace("hunter2", "•••"))
-    assert lines.all() == ("x" * (WIDTH - 3) + "•••",)
+    lines = LogTail()
+    lines.feed(b"x" * (MAX_LINE_WIDTH - 3) + b"hunter2\n", lambda text: text.replace("hunter2", "•••"))
+    assert lines.tail() == ("x" * (MAX_LINE_WIDTH - 3) + "•••",)

@@ -20,12 +20,12 @@ PARENT = f"""
 import json, os, signal, subprocess, sys
 from pegboard.children import orphans
 signal.alarm(600)
-orphans.PAUSE_S = 0
+orphans.CHECK_INTERVAL_S = 0
 children = []
 for told in sys.argv[1:]:
     if told == "end the watch":
-        os.kill(orphans._watch._shell.pid, signal.SIGKILL)
-        orphans._watch._shell.wait()
+        os.kill(orphans._watcher._shell.pid, signal.SIGKILL)
+        orphans._watcher._shell.wait()
         continue
     child = subprocess.Popen(
         [sys.executable, "-c", {STAY!r}], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
@@ -33,9 +33,9 @@ for told in sys.argv[1:]:
     child.stdout.readline()
     children.append(child.pid)
     if told != "unwatched":
-        orphans.watch(child.pid)
+        orphans.watch_group(child.pid)
     if told == "released":
-        orphans.release(child.pid)
+        orphans.release_group(child.pid)
 print(json.dumps(children), flush=True)
 signal.pause()
 """
@@ -48,12 +48,12 @@ def staying() -> Iterator[None]:
     with subprocess.Popen([sys.executable, "-c", STAY], stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        orphans.watch(process.pid)
+        orphans.watch_group(process.pid)
         try:
             yield
         finally:
             process.kill()
-            orphans.release(process.pid)
+            orphans.release_group(process.pid)
 
 
 def shells() -> list[psutil.Process]:

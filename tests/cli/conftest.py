@@ -15,7 +15,7 @@ from tests.cli.terminal import PATIENCE, Done, Gateway, Pegboard, board, clean_e
 from tests.support.shared_api import rest_of
 
 from pegboard.compose import api
-from pegboard.compose.launcher import Launcher
+from pegboard.compose.launcher import CommandLauncher
 from pegboard.surfaces.cli import waiting
 from pegboard.surfaces.cli.program import run
 from pegboard.surfaces.cli.tree import command_tree
@@ -41,15 +41,15 @@ def pegboard(
     home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, own_logging: None
 ) -> Pegboard:
     # How soon a wait is reported depends on the machine's load; tests of that start a process of their own.
-    monkeypatch.setattr(waiting, "SLOW", 3600.0)
+    monkeypatch.setattr(waiting, "SLOW_S", 3600.0)
 
     def typed(*words: str | Path, stdin: str = "") -> Done:
         capfd.readouterr()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogateescape"))))
         with ExitStack() as stack:
             # To build the application costs half of a command.
-            monkeypatch.setattr(api, "rest_of", partial(rest_of, stack))
-            code = run(command_tree(Launcher), [str(word) for word in words])
+            monkeypatch.setattr(api, "make_rest_api", partial(rest_of, stack))
+            code = run(command_tree(CommandLauncher), [str(word) for word in words])
         return Done(code, *capfd.readouterr())
 
     return typed

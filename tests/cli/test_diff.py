@@ -11,7 +11,7 @@ from tests.support.sentences import not_granted
 from pegboard.core.ids import ToolId
 from pegboard.core.pattern import Pattern
 from pegboard.core.server import DeclaredAt
-from pegboard.core.status import DeniedByLimit, DeniedByPattern, sentence
+from pegboard.core.status import DeniedByPattern, DeniedByToolFilter, explain_reason
 
 BEFORE = {
     "kept": peer("many", "3", trust="open", disabled_tools=["tool_00000"]),
@@ -48,13 +48,13 @@ def test_every_kind_of_change_is_told_with_its_reason(pegboard: Pegboard, home: 
         number for number, line in enumerate(before.read_text().splitlines(), start=1) if "disabled_tools" in line
     )
     of_kept, of_talker = ToolId(key("kept~kept"), "tool_00000"), ToolId(key("talker~talker"), "crash")
-    limited = DeniedByLimit(of_kept, "among the disabled_tools", DeclaredAt("pegboard.yaml", kept))
+    limited = DeniedByToolFilter(of_kept, "among the disabled_tools", DeclaredAt("pegboard.yaml", kept))
     denied = DeniedByPattern(of_talker, Pattern("*", "crash*"), DeclaredAt("other.yaml", deny))
     assert done.out == (
         "+ mcp:kept~kept:tool_00000  disabled_by_config → open\n"
-        f"    no longer: {sentence(limited)}\n"
+        f"    no longer: {explain_reason(limited)}\n"
         "- mcp:talker~talker:crash  open → disabled_by_config\n"
-        f"    {sentence(denied)}\n"
+        f"    {explain_reason(denied)}\n"
         "- mcp:talker~talker:crash_halfway  open → disabled_by_config\n"
         f"    mcp:talker~talker:crash_halfway is denied by the operator: deny pattern '*:crash*' (other.yaml:{deny}).\n"
         "- mcp:talker~talker:echo  open → absent\n"

@@ -68,7 +68,7 @@ def copied_address(gateway: Gateway, tmp_path: Path) -> Iterator[Path]:
     """A data directory that is held like a running gateway's, with an address that a test may spoil."""
     directory = tmp_path / "copied"
     directory.mkdir(mode=0o700)
-    with places.only_one(directory) as alone:
+    with places.acquire_lock(directory) as alone:
         assert alone
         shutil.copy2(gateway.data_dir / "gateway.json", directory)
         yield directory
@@ -133,7 +133,7 @@ def test_a_gateway_that_broke_off_is_told(pegboard: Pegboard, copied_address: Pa
 def test_an_address_that_is_none_is_waited_for_and_then_told(
     pegboard: Pegboard, copied_address: Path, spoilt: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "STARTS_WITHIN", 0.0)
+    monkeypatch.setattr(client, "START_TIMEOUT_S", 0.0)
     (copied_address / "gateway.json").write_text(spoilt)
     refused = pegboard("servers", "list", "--data-dir", copied_address)
     assert (refused.code, refused.err) == (
@@ -147,7 +147,7 @@ def test_an_address_that_is_none_is_waited_for_and_then_told(
 def test_an_address_that_others_may_read_is_not_used(
     pegboard: Pegboard, copied_address: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "STARTS_WITHIN", 0.0)
+    monkeypatch.setattr(client, "START_TIMEOUT_S", 0.0)
     (copied_address / "gateway.json").chmod(0o644)
     refused = pegboard("servers", "list", "--data-dir", copied_address)
     assert refused.code == 6
@@ -157,7 +157,7 @@ def test_an_address_that_others_may_read_is_not_used(
 def test_a_gateway_that_hangs_is_told_with_its_process(
     at_gateway: Pegboard, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "ANSWERS_WITHIN", 0.2)
+    monkeypatch.setattr(client, "CONNECT_TIMEOUT_S", 0.2)
     pid = gateway.process.pid
     os.kill(pid, signal.SIGSTOP)
     try:

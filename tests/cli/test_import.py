@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import Pegboard, board
 
-from pegboard.config.settings import Settings, load
+from pegboard.config.settings import Settings, load_settings_file
 
 LISTS = {
     ".config/Claude/claude_desktop_config.json": {"mcpServers": {"desktop": {"command": "desk-server"}}},
@@ -68,7 +68,7 @@ def test_no_secret_of_a_list_is_shown_or_written(pegboard: Pegboard, home: Path,
 def test_as_a_piece_of_yaml_it_is_a_configuration_that_loads(pegboard: Pegboard, home: Path, lists: None) -> None:
     file = home / "made.yaml"
     file.write_text(pegboard("import", "--yaml").out)
-    loaded = load(file, {})
+    loaded = load_settings_file(file, {})
     assert isinstance(loaded, Settings)
     assert {str(key) for key in loaded.declared.servers} == {
         *("desktop~desktop", "code~code", "cursor~cursor", "vs~vs", "surf~surf"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import Done, Pegboard, board, peer, program
 
-from pegboard.surfaces.cli.meaning import _told
+from pegboard.surfaces.cli.meaning import _status_lines
 
 MISSING = "The model is not set up on this machine. Set it up: pegboard search setup"
 NO_RUNTIME = "onnxruntime is not installed. Install it with Pegboard: pip install 'pegboard[semantic]'"
@@ -101,7 +101,7 @@ def test_without_the_runtime_a_gateway_searches_by_words_and_says_what_is_missin
 @pytest.mark.behaviour("semantic.status")
 def test_how_many_tools_are_read_is_told_beside_what_is_wrong() -> None:
     meaning = {"model": "m", "remote": False, "tools": 6_200, "vectors": 640, "kept": 640, "trouble": "It was slow."}
-    assert _told({"ranker": "lexical", "semantic": meaning}, running=True) == [
+    assert _status_lines({"ranker": "lexical", "semantic": meaning}, running=True) == [
         "Model: m, on this machine.",
         "Tools are found by their words alone: It was slow.",
         "640 of 6,200 tools are read. With the next search it is tried again.",

@@ -13,7 +13,7 @@ OTHER = 12_345
 def as_another(monkeypatch: pytest.MonkeyPatch, *, owner: int) -> None:
     """Files of this test seem to belong to somebody else: this process is another user than the one who made them."""
     monkeypatch.setattr("pegboard.config.ours.os.getuid", lambda: owner)
-    monkeypatch.setattr("pegboard.config.ours._ROOT", -1)
+    monkeypatch.setattr("pegboard.config.ours._ROOT_UID", -1)
 
 
 @pytest.mark.behaviour("cli.file_of_the_folder_is_told")

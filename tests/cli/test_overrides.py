@@ -9,7 +9,7 @@ from tests.core.boards import key
 from pegboard.core.ids import ToolId
 from pegboard.core.pattern import Pattern
 from pegboard.core.server import DeclaredAt
-from pegboard.core.status import DeniedByPattern, sentence
+from pegboard.core.status import DeniedByPattern, explain_reason
 
 BOARD = {
     "servers": {"free": peer("everyday", trust="open")},
@@ -93,7 +93,7 @@ def test_who_switches_on_what_the_file_denies_is_told_that_it_stays_locked(at_ga
     on = at_gateway("tools", "enable", "shrink")
     assert on.code == 0
     shrink = ToolId(key("free~free"), "shrink")
-    denied = sentence(DeniedByPattern(shrink, Pattern("*", "shrink"), DeclaredAt("pegboard.yaml", 0)))
+    denied = explain_reason(DeniedByPattern(shrink, Pattern("*", "shrink"), DeclaredAt("pegboard.yaml", 0)))
     stays = "is switched on, and stays locked all the same: disabled_by_config."
     assert on.out.startswith(f"{shrink} {stays} {denied.partition(').')[0]}")
 

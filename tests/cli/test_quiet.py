@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pegboard.surfaces.cli.quiet import EVERY, Quiet
+from pegboard.surfaces.cli.quiet import INTERVAL_S, RateLimitFilter
 
 
 class Log:
@@ -16,7 +16,7 @@ class Log:
         self.now = 0.0
         self._text = io.StringIO()
         self.handler = logging.StreamHandler(self._text)
-        self.handler.addFilter(Quiet(lambda: self.now))
+        self.handler.addFilter(RateLimitFilter(lambda: self.now))
 
     def lines(self) -> list[str]:
         return self._text.getvalue().splitlines()
@@ -38,10 +38,10 @@ def test_a_library_s_warning_comes_once_a_minute_and_says_how_many_there_were(lo
     for _ in range(1_000):
         library.warning("Invalid HTTP request received.")
     library.warning("Unsupported upgrade request.")
-    log.now = EVERY
+    log.now = INTERVAL_S
     for _ in range(3):
         library.warning("Invalid HTTP request received.")
-    log.now = 3 * EVERY
+    log.now = 3 * INTERVAL_S
     library.warning("Invalid HTTP request received.")
     library.error("a fault")
     library.error("a fault")

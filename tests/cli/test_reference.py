@@ -12,10 +12,10 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from tests.core.boards import key, tool
 from tests.rest.desk import at_desk
 
-from pegboard.compose.launcher import Launcher
+from pegboard.compose.launcher import CommandLauncher
 from pegboard.config.keys import OAUTH_SECTION, SERVER
-from pegboard.core.catalogue import Down
-from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.catalogue import ProviderDown
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Switch
 from pegboard.core.server import DeclaredAt
@@ -23,18 +23,18 @@ from pegboard.core.status import (
     REMEDIES,
     ChangedSinceApproval,
     DeniedByPattern,
+    LockStatus,
     OwnerOff,
-    Quarantined,
-    Status,
+    ProviderUnavailable,
+    ServerInQuarantine,
     SwitchedOff,
-    Unavailable,
-    Undetermined,
-    sentence,
-    status,
+    UndeterminedState,
+    explain_reason,
+    status_of,
 )
 from pegboard.surfaces.cli.output import Exit
 from pegboard.surfaces.cli.tree import command_tree
-from pegboard.surfaces.mcp.view import HEADERS
+from pegboard.surfaces.mcp.view import OPTION_BY_HEADER
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 SHARED = {"--config", "--data-dir", "--json", "--help"}
@@ -68,7 +68,7 @@ def leaves(command: click.Command, name: str) -> Iterator[tuple[str, click.Comma
             yield from leaves(inner, f"{name} {each}")
 
 
-COMMANDS = dict(leaves(command_tree(Launcher), "pegboard"))
+COMMANDS = dict(leaves(command_tree(CommandLauncher), "pegboard"))
 
 
 def options(command: click.Command) -> set[str]:
@@ -147,21 +147,23 @@ DESK = key("desk~desk")
 READ, MOVE = ToolId(DESK, "read_note"), ToolId(DESK, "move_note")
 SPEC = tool(DESK, "read_note").spec
 EXAMPLES = (
-    OwnerOff(DESK, Switch(False, LOCAL, NOW, "too loud")),
-    Quarantined(DESK),
+    OwnerOff(DESK, Switch(False, LOCAL_PRINCIPAL, NOW, "too loud")),
+    ServerInQuarantine(DESK),
     DeniedByPattern(MOVE, Pattern("*", "move_*"), DeclaredAt("pegboard.yaml", 38)),
-    SwitchedOff(READ, Switch(False, LOCAL, NOW)),
+    SwitchedOff(READ, Switch(False, LOCAL_PRINCIPAL, NOW)),
     ChangedSinceApproval(READ, SPEC, SPEC),
-    Unavailable(DESK, Down(NOW, "exited with code 3")),
-    Undetermined(READ, "nothing is known of desk~desk"),
+    ProviderUnavailable(DESK, ProviderDown(NOW, "exited with code 3")),
+    UndeterminedState(READ, "nothing is known of desk~desk"),
 )
 
 
 def test_the_statuses_are_told_in_their_order_with_their_own_sentences_and_remedies() -> None:
     page = (REFERENCE / "statuses.md").read_text("utf-8")
     told = [(row[0], row[2], row[3]) for row in rows(page)]
-    assert told == [(f"`{status(reason).value}`", sentence(reason), REMEDIES[status(reason)]) for reason in EXAMPLES]
-    assert [status(reason) for reason in EXAMPLES] == [*Status]
+    assert told == [
+        (f"`{status_of(reason).value}`", explain_reason(reason), REMEDIES[status_of(reason)]) for reason in EXAMPLES
+    ]
+    assert [status_of(reason) for reason in EXAMPLES] == [*LockStatus]
 
 
 @pytest.mark.anyio
@@ -175,7 +177,7 @@ async def test_every_request_of_the_api_is_told() -> None:
 def test_every_narrowing_header_is_told_with_its_parameter() -> None:
     named = [row for row in rows(sections("http.md")["The MCP endpoint"]) if row[0].startswith("`X-")]
     told = {(row[0].strip("`").lower(), row[1].strip("`")) for row in named}
-    assert told == {*HEADERS.items()}
+    assert told == {*OPTION_BY_HEADER.items()}
 
 
 @pytest.mark.behaviour("mcp.out.versions_are_told")

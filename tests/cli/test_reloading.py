@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.terminal import Pegboard, board, by_id, ended, peer, serving
 
-from pegboard.config.problem import HERE
+from pegboard.config.problem import ENVIRONMENT_NOTE
 
 
 def until(pegboard: Pegboard, holds: Callable[[Any], bool]) -> Any:
@@ -79,7 +79,7 @@ def test_the_doctor_tells_of_tokens_as_the_running_gateway_has_them(
     before = pegboard("doctor", "--json", "--config", config).json["findings"]
     (told,) = [finding["what"] for finding in before]
     assert unset in told
-    assert told.endswith(HERE)
+    assert told.endswith(ENVIRONMENT_NOTE)
     with serving(home, config, home / "data", ALICE_TOKEN="a-token-of-good-length"):
         assert pegboard("doctor", "--json").json["findings"] == []
         board(config, servers, principals={"alice": {"token": "${ALICE_TOKEN}", "toolsets": ["two"]}})

@@ -5,8 +5,8 @@ import json
 import pytest
 from tests.cli.terminal import Pegboard, peer
 
-from pegboard.core.status import REMEDIES, Status
-from pegboard.surfaces.cli.searching import _WIDTH, _left_out, _start
+from pegboard.core.status import REMEDIES, LockStatus
+from pegboard.surfaces.cli.searching import _TEXT_WIDTH, _omitted_text, _shorten
 
 BOARD = {
     "servers": {"three": peer("many", "3", trust="open", disabled_tools=["tool_00002"])},
@@ -31,7 +31,7 @@ def test_tools_are_found_and_locked_ones_told_with_their_remedy(at_gateway: Pegb
         ["LOCKED", "SERVER", "STATUS", "DESCRIPTION"],
         ["○", "tool_00002", "three~three", "disabled_by_config"],
     ]
-    assert lines[6:] == [f"disabled_by_config: {REMEDIES[Status.DISABLED_BY_CONFIG]}"]
+    assert lines[6:] == [f"disabled_by_config: {REMEDIES[LockStatus.DISABLED_BY_CONFIG]}"]
 
 
 def test_what_is_locked_alone_is_told_of_in_a_notice(at_gateway: Pegboard) -> None:
@@ -90,10 +90,12 @@ def test_what_filters_left_out_is_told_by_the_names_of_their_options() -> None:
         "server": {"elsewhere": 3},
     }
     counted = {"omitted_total": 6, "matched_before_filters": 9, "omitted_by_filter": by}
-    assert _left_out("", counted) == ("The filters left out 6 of 9: --read-only 2, --exclude-open-world 1, --server 3.")
+    assert _omitted_text("", counted) == (
+        "The filters left out 6 of 9: --read-only 2, --exclude-open-world 1, --server 3."
+    )
 
 
 def test_a_long_description_is_cut_at_the_width_of_its_column() -> None:
-    assert _start("x" * _WIDTH) == "x" * _WIDTH
-    assert _start("x" * (_WIDTH + 1)) == "x" * (_WIDTH - 1) + "…"
-    assert _start(" a line\nand another ") == "a line and another"
+    assert _shorten("x" * _TEXT_WIDTH) == "x" * _TEXT_WIDTH
+    assert _shorten("x" * (_TEXT_WIDTH + 1)) == "x" * (_TEXT_WIDTH - 1) + "…"
+    assert _shorten(" a line\nand another ") == "a line and another"

@@ -16,11 +16,11 @@ from tests.cli.terminal import PATIENCE, Gateway, Pegboard, board, ended, peer, 
 from tests.servers.peers import command
 
 from pegboard.config import places
-from pegboard.core.presentations import Presented
+from pegboard.core.presentations import PresentationMode
 from pegboard.surfaces.cli.output import Exit, fail
 from pegboard.surfaces.cli.run import serve, stdio
-from pegboard.surfaces.listening import CannotListen, bound, is_open_to_others, reachable
-from pegboard.surfaces.mcp.paths import FIXED
+from pegboard.surfaces.listening import ListenError, bind_socket, is_open_to_others, local_url
+from pegboard.surfaces.mcp.paths import PRESENTATION_PATHS
 
 PYTHON = sys.executable
 BOARD: dict[str, object] = {"servers": {}}
@@ -45,7 +45,9 @@ def test_a_person_is_told_the_address_and_how_to_connect_each_client(home: Path)
     endpoint = next(line.split()[-1] for line in told if line.startswith("MCP endpoint"))
     assert endpoint.startswith("http://127.0.0.1:")
     assert endpoint.endswith("/mcp")
-    assert {*FIXED} <= {word.strip(",") for word in told[told.index(f"MCP endpoint  {endpoint}") + 1].split()}
+    assert {*PRESENTATION_PATHS} <= {
+        word.strip(",") for word in told[told.index(f"MCP endpoint  {endpoint}") + 1].split()
+    }
     assert f"Configuration {config}" in told
     assert f"    claude mcp add --transport http pegboard {endpoint}" in told
     heads = ["  Claude Code", "  Claude Desktop   (claude_desktop_config.json)"]
@@ -107,8 +109,8 @@ def test_by_default_it_listens_on_port_8460_of_this_machine_alone() -> None:
 
 def test_a_client_that_starts_the_gateway_itself_chooses_by_the_words_of_the_file() -> None:
     asked = next(option for option in stdio.params if option.name == "presentation")
-    words = [asked.type.convert(presented.value, None, None) for presented in Presented]
-    assert words == [presented.value for presented in Presented]
+    words = [asked.type.convert(presented.value, None, None) for presented in PresentationMode]
+    assert words == [presented.value for presented in PresentationMode]
     assert all(type(word) is str for word in words)
 
 
@@ -194,36 +196,36 @@ def test_a_killed_gateway_is_found_dead_and_replaced(pegboard: Pegboard, home: P
     ],
 )
 def test_this_machine_reaches_a_gateway_whatever_it_listens_on(host: str, url: str) -> None:
-    assert reachable(host, 8460) == url
+    assert local_url(host, 8460) == url
 
 
 def test_an_address_that_cannot_be_listened_on_is_told_with_the_option_to_change() -> None:
-    with bound("127.0.0.1", 0) as taken:
+    with bind_socket("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         assert not is_open_to_others(taken)
-        with pytest.raises(CannotListen, match=rf"127.0.0.1:{port} cannot be listened on: .* Choose another: --port"):
-            bound("127.0.0.1", port)
+        with pytest.raises(ListenError, match=rf"127.0.0.1:{port} cannot be listened on: .* Choose another: --port"):
+            bind_socket("127.0.0.1", port)
     for host, option in (("192.0.2.1", "--host"), ("a..b", "--host"), ("no such host", "--host")):
-        with pytest.raises(CannotListen, match=f"{option}$"):
-            bound(host, 0)
-    with bound("0.0.0.0", 0) as wide:
+        with pytest.raises(ListenError, match=f"{option}$"):
+            bind_socket(host, 0)
+    with bind_socket("0.0.0.0", 0) as wide:
         assert is_open_to_others(wide)
 
 
 def test_a_client_that_comes_before_the_gateway_is_ready_only_waits() -> None:
-    with bound("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname(), timeout=60) as early:
+    with bind_socket("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname(), timeout=60) as early:
         assert early.getpeername() == listener.getsockname()
 
 
 def test_whoever_asks_whether_a_gateway_runs_does_not_keep_one_from_starting(tmp_path: Path) -> None:
-    assert not places.is_held(tmp_path)
-    with places.only_one(tmp_path) as alone:
+    assert not places.is_locked(tmp_path)
+    with places.acquire_lock(tmp_path) as alone:
         assert alone
-        assert places.is_held(tmp_path)
-        with places.only_one(tmp_path) as again:
+        assert places.is_locked(tmp_path)
+        with places.acquire_lock(tmp_path) as again:
             assert not again
-    assert not places.is_held(tmp_path)
-    with places.only_one(tmp_path) as anew:
+    assert not places.is_locked(tmp_path)
+    with places.acquire_lock(tmp_path) as anew:
         assert anew
 
 
@@ -250,6 +252,6 @@ def test_the_address_is_written_before_anything_is_answered(
         seen.append(file.exists())
         fail(Exit.FAILED, "that is all")
 
-    monkeypatch.setattr("pegboard.surfaces.listening.Listening.__aenter__", enter)
+    monkeypatch.setattr("pegboard.surfaces.listening.HttpServer.__aenter__", enter)
     done = pegboard("serve", "--config", board(home / "pegboard.yaml", {}), "--data-dir", home / "data", "--port", "0")
     assert (done.code, seen, file.exists()) == (1, [True], False)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.surfaces.cli.records import HEAD, line
+from pegboard.surfaces.cli.records import COLUMNS, record_row
 from pegboard.surfaces.cli.result import result_text
 from pegboard.surfaces.cli.text import clean, clean_json, shell_quote, table
 
@@ -56,7 +56,7 @@ def test_a_name_in_a_table_or_a_command_shows_all_of_its_characters(hidden: str)
         "name": name,
     }
     record |= {"tookMs": None, "said": "", "outcome": "returned", "argumentTokens": None, "resultTokens": None}
-    assert table(HEAD, [line(record)]).count(f"send_mail{escaped}") == 2
+    assert table(COLUMNS, [record_row(record)]).count(f"send_mail{escaped}") == 2
     shell = ["bash", "-c", f"printf %s {shell_quote(name)}"]
     said = subprocess.run(shell, capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}).stdout.decode()
     assert said == name

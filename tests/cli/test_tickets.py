@@ -11,10 +11,10 @@ import anyio
 import pytest
 from tests.cli.terminal import PATIENCE, Pegboard, board, clean_environment, peer, warm_program
 
-from pegboard.core.commands import SetOverride, apply
-from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.commands import SetOverride, apply_command
+from pegboard.core.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.override import Override
-from pegboard.core.policy import Declared, Policy
+from pegboard.core.policy import DeclaredSettings, Policy
 from pegboard.core.server import DeclaredAt
 from pegboard.core.toolset import Toolset
 from pegboard.store import open_store
@@ -41,13 +41,13 @@ def asking(home: Path, pegboard: Pegboard, monkeypatch: pytest.MonkeyPatch) -> P
 
 async def override(database: Path) -> None:
     toolset = ToolsetId("free")
-    here = Declared(toolsets={toolset: Toolset(toolset, DeclaredAt("asks.yaml", 1))})
+    here = DeclaredSettings(toolsets={toolset: Toolset(toolset, DeclaredAt("asks.yaml", 1))})
     row = Override(toolset, ToolId(ServerKey(toolset, ServerId("free")), "echo"), requires_confirmation=True)
     async with open_store(f"sqlite:///{database}", clock=now) as store:
         before = await store.policy.load()
-        after = apply(Policy(here, before), SetOverride(row), LOCAL, now())
+        after = apply_command(Policy(here, before), SetOverride(row), LOCAL_PRINCIPAL, now())
         assert isinstance(after, Policy)
-        await store.policy.save(before, after.decided, by=LOCAL, what="SetOverride", at=now())
+        await store.policy.save(before, after.decisions, by=LOCAL_PRINCIPAL, what="SetOverride", at=now())
 
 
 @pytest.mark.behaviour("confirmation.operators", "confirmation.ticket", "confirmation.tickets_kept")

@@ -9,8 +9,8 @@ from tests.cli.terminal import Gateway, Pegboard, board, peer
 from tests.support.toolsets import WORDS, laid_out, manifest, tool, zipped
 
 from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
-from pegboard.core.passage import NotSelected
-from pegboard.core.removal import removal_remedy, removal_sentence
+from pegboard.core.passage import HiddenBySelection
+from pegboard.core.removal import explain_hidden, hidden_remedy
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import DeclaredAt
 
@@ -117,9 +117,9 @@ def test_what_waits_and_what_was_approved_is_told(pegboard: Pegboard, home: Path
 def test_what_the_boards_selection_leaves_out_is_told_by_the_import(pegboard: Pegboard, home: Path) -> None:
     laid_out(home / "mine", manifest(tool("shout"), tool("count")))
     config = board(home / "pegboard.yaml", servers={"notes": peer("everyday")}, selection={"toolsets": ["notes"]})
-    away = NotSelected(Selection(TheseToolsets(("notes",))), DeclaredAt(str(config), 10))
+    away = HiddenBySelection(Selection(TheseToolsets(("notes",))), DeclaredAt(str(config), 10))
     shout = ToolId(ToolsetKey(ToolsetId("mine")), "shout")
-    told = f"(absent). {removal_sentence(away)} {removal_remedy(away, shout)}\n"
+    told = f"(absent). {explain_hidden(away)} {hidden_remedy(away, shout)}\n"
     dry = pegboard("toolset", "import", "mine", "--dry-run", "--config", config)
     assert f"! mine:shout, mine:count are not open then {told}" in dry.err
     done = pegboard("toolset", "import", "mine", "--yes", "--config", config)

@@ -11,7 +11,7 @@ from pegboard.core.ids import ToolId
 from pegboard.core.pattern import Pattern
 from pegboard.core.rules import RULES
 from pegboard.core.server import DeclaredAt
-from pegboard.core.status import DeniedByPattern, remedy, sentence
+from pegboard.core.status import DeniedByPattern, explain_reason, remedy_for
 
 BOARD = {
     "servers": {
@@ -154,14 +154,14 @@ def test_one_tool_is_shown_with_its_schema_status_and_remedy(at_gateway: Pegboar
         "wireName": "crash_halfway",
         "verdict": "locked",
         "status": "disabled_by_config",
-        "remedy": remedy(denied),
+        "remedy": remedy_for(denied),
     }
     assert body["inputSchema"]["type"] == "object"
     shown = at_gateway("tools", "show", "crash_halfway").out.splitlines()
     assert shown[:4] == [
         "mcp:talker~talker:crash_halfway",
-        f"  locked: disabled_by_config. {sentence(denied)}",
-        f"  {remedy(denied)}",
+        f"  locked: disabled_by_config. {explain_reason(denied)}",
+        f"  {remedy_for(denied)}",
         "  name for clients: crash_halfway",
     ]
     assert "takes:" in shown

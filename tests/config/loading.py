@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 
-from pegboard.config.settings import Broken, Settings, load_text
+from pegboard.config.settings import InvalidFile, Settings, load_settings_text
 from pegboard.core.server import Server
 
 FOLDER = Path("/etc/pegboard")
 
 
 def settings(text: str, environ: Mapping[str, str] | None = None, file: str = "pegboard.yaml") -> Settings:
-    loaded = load_text(dedent(text), file, FOLDER, environ or {})
+    loaded = load_settings_text(dedent(text), file, FOLDER, environ or {})
     assert isinstance(loaded, Settings), str(loaded)
     return loaded
 
 
 def problems(text: str, environ: Mapping[str, str] | None = None, file: str = "pegboard.yaml") -> list[str]:
-    loaded = load_text(dedent(text), file, FOLDER, environ or {})
-    assert isinstance(loaded, Broken), "this was expected to be broken"
+    loaded = load_settings_text(dedent(text), file, FOLDER, environ or {})
+    assert isinstance(loaded, InvalidFile), "this was expected to be broken"
     return [str(problem) for problem in loaded.problems]
 
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pegboard.config.clients import Found, find
+from pegboard.config.clients import ClientServerList, find_client_lists
 from pegboard.core.server import Connection
 
 
@@ -29,18 +29,18 @@ class Machine:
         path.write_text(content if isinstance(content, str) else json.dumps(content, indent=1), "utf-8")
         return path
 
-    def find(self) -> tuple[Found, ...]:
-        return find(self.home, self.project, self.platform, self.environ)
+    def find(self) -> tuple[ClientServerList, ...]:
+        return find_client_lists(self.home, self.project, self.platform, self.environ)
 
-    def only(self) -> Found:
+    def only(self) -> ClientServerList:
         (found,) = self.find()
         return found
 
 
-def connections(found: Found) -> dict[str, Connection]:
+def connections(found: ClientServerList) -> dict[str, Connection]:
     return {server.id: server.connection for server in found.servers}
 
 
-def told(found: Found) -> list[str]:
+def told(found: ClientServerList) -> list[str]:
     """Each problem by line, key and words: the file is the same for all."""
-    return [f"{problem.line}: {problem.key}: {problem.what}" for problem in found.problems]
+    return [f"{problem.line}: {problem.key}: {problem.message}" for problem in found.problems]

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import pytest
 from tests.config.loading import problems, settings
 
-from pegboard.core.catalogue import Listing, Off, Up, catalogue
+from pegboard.core.catalogue import Listing, ProviderOff, ProviderUp, build_catalogue
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.policy import Policy
-from pegboard.core.resolve import Absent, Locked, Open, resolve
-from pegboard.core.running import wanted
+from pegboard.core.resolve import HiddenTool, LockedTool, OpenTool, resolve
+from pegboard.core.running import servers_to_run
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import AllButTools, DeclaredAt
 from pegboard.core.tool import Tool, ToolSpec
@@ -21,19 +21,23 @@ NOW = datetime(2026, 11, 15, tzinfo=UTC)
 def verdicts(text: str, *tools: str) -> dict[str, str]:
     """Every server of the file offers these tools. Open, absent, or the status of the lock, by server and tool."""
     policy = Policy(settings(text).declared)
-    up = wanted(policy)
+    up = servers_to_run(policy)
     listings = [
-        Listing(key, Up(NOW) if key in up else Off(), tuple(Tool(ToolId(key, name), ToolSpec(name)) for name in tools))
+        Listing(
+            key,
+            ProviderUp(NOW) if key in up else ProviderOff(),
+            tuple(Tool(ToolId(key, name), ToolSpec(name)) for name in tools),
+        )
         for key in policy.servers
     ]
     told = {}
-    for id, verdict in resolve(catalogue(listings), policy, View()).verdicts.items():
+    for id, verdict in resolve(build_catalogue(listings), policy, View()).verdicts.items():
         match verdict:
-            case Open():
+            case OpenTool():
                 told[str(id)] = "open"
-            case Absent():
+            case HiddenTool():
                 told[str(id)] = "absent"
-            case Locked():
+            case LockedTool():
                 told[str(id)] = verdict.status.value
     return told
 
@@ -82,7 +86,7 @@ def test_a_denied_tool_is_locked_on_every_server() -> None:
 @pytest.mark.behaviour("config.server_enabled")
 def test_a_server_that_is_declared_off_is_not_wanted_and_its_tools_are_locked_once_known() -> None:
     text = "servers: {a: {command: x, enabled: false}, b: {command: x}}"
-    assert [*wanted(Policy(settings(text).declared))] == [ServerKey(ToolsetId("b"), ServerId("b"))]
+    assert [*servers_to_run(Policy(settings(text).declared))] == [ServerKey(ToolsetId("b"), ServerId("b"))]
     assert verdicts(text, "read")["mcp:a~a:read"] == "server_disabled"
 
 
@@ -138,7 +142,7 @@ def test_every_list_of_names_takes_a_map_that_marks_a_name_as_optional() -> None
     assert loaded.declared.selection == Selection(chosen, disabled=("old_tool", "delete_file"))
     assert loaded.declared.selection_line("delete_file") == DeclaredAt("pegboard.yaml", 9)
     assert [denial.optional for denial in loaded.declared.denials] == [True, False]
-    assert [listed.optional for listed in loaded.declared.presenting.always_visible] == [True]
+    assert [listed.optional for listed in loaded.declared.presentation.always_visible] == [True]
     assert loaded.unknown_toolsets(()) == ()
     needed = [denial.text for denial in Policy(loaded.declared).exact_denials]
     assert needed == ["delete_file", "drop", "kept", "files:erase"]

@@ -4,11 +4,11 @@ import pytest
 from tests.config.loading import FOLDER
 
 from pegboard.config.chat_keys import ChatLimits, ChatSettings, ModelServerSettings
-from pegboard.config.settings import Broken, Settings, load_text
+from pegboard.config.settings import InvalidFile, Settings, load_settings_text
 
 
-def loaded(text: str) -> Settings | Broken:
-    return load_text(text, "pegboard.yaml", FOLDER, {"KEY": "hush-hush"})
+def loaded(text: str) -> Settings | InvalidFile:
+    return load_settings_text(text, "pegboard.yaml", FOLDER, {"KEY": "hush-hush"})
 
 
 def chat(text: str) -> ChatSettings | None:
@@ -57,6 +57,6 @@ def test_without_a_server_there_is_no_chat(text: str) -> None:
 )
 def test_what_is_wrong_is_told_by_its_place(text: str, told: str) -> None:
     found = loaded(text)
-    assert isinstance(found, Broken)
+    assert isinstance(found, InvalidFile)
     assert told in str(found)
     assert "plain" not in str(found)

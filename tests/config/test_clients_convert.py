@@ -7,7 +7,7 @@ from tests.config.machine import Machine, connections, told
 
 from pegboard.config.clients.entry import slug
 from pegboard.core.ids import is_id
-from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Stdio, ToolLimit, Transport
+from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Stdio, ToolFilter, Transport
 
 CURSOR = "home/.cursor/mcp.json"
 CODE = "home/.claude.json"
@@ -135,7 +135,7 @@ def test_what_cannot_be_taken_of_an_entry_is_said(
     ],
 )
 def test_switches_and_tool_lists_are_carried_over(
-    machine: Machine, more: dict[str, object], enabled: bool, limit: ToolLimit
+    machine: Machine, more: dict[str, object], enabled: bool, limit: ToolFilter
 ) -> None:
     machine.write(WINDSURF, {"mcpServers": {"a": {"command": "x", **more}}})
     (server,) = machine.only().servers
@@ -244,7 +244,7 @@ def test_pegboard_is_not_one_of_its_own_servers(machine: Machine, entry: object)
     found = machine.only()
     assert found.servers == ()
     (problem,) = found.problems
-    assert problem.what == "this is Pegboard itself, which cannot be one of its own servers. Left out."
+    assert problem.message == "this is Pegboard itself, which cannot be one of its own servers. Left out."
 
 
 @pytest.mark.parametrize(

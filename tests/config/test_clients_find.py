@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.config.machine import Machine, connections, told
 
-from pegboard.config.clients import Client, Found, find, read_list
-from pegboard.config.problem import Problem
+from pegboard.config.clients import ClientApp, ClientServerList, find_client_lists, read_list
+from pegboard.config.problem import FileProblem
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.core.server import DeclaredAt, Http, Server, Stdio, Transport
 
@@ -24,25 +24,25 @@ def machine(tmp_path: Path) -> Machine:
 @pytest.mark.parametrize(
     ("platform", "place", "content", "client"),
     [
-        ("darwin", "home/Library/Application Support/Claude/claude_desktop_config.json", ONE, Client.CLAUDE_DESKTOP),
-        ("win32", "home/AppData/Roaming/Claude/claude_desktop_config.json", ONE, Client.CLAUDE_DESKTOP),
-        ("linux", "home/.config/Claude/claude_desktop_config.json", ONE, Client.CLAUDE_DESKTOP),
-        ("linux", "home/.claude.json", ONE, Client.CLAUDE_CODE),
-        ("linux", "project/.mcp.json", ONE, Client.CLAUDE_CODE),
-        ("darwin", "home/.cursor/mcp.json", ONE, Client.CURSOR),
-        ("linux", "project/.cursor/mcp.json", ONE, Client.CURSOR),
-        ("darwin", "home/Library/Application Support/Code/User/mcp.json", SERVERS, Client.VS_CODE),
-        ("win32", "home/AppData/Roaming/Code/User/mcp.json", SERVERS, Client.VS_CODE),
-        ("linux", "home/.config/Code/User/mcp.json", SERVERS, Client.VS_CODE),
-        ("linux", "home/.config/Code - Insiders/User/mcp.json", SERVERS, Client.VS_CODE),
-        ("linux", "home/.config/Code/User/settings.json", {"mcp": SERVERS}, Client.VS_CODE),
-        ("linux", "home/.config/Code/User/settings.json", {"mcp.servers": SERVERS["servers"]}, Client.VS_CODE),
-        ("linux", "project/.vscode/mcp.json", SERVERS, Client.VS_CODE),
-        ("win32", "home/.codeium/windsurf/mcp_config.json", ONE, Client.WINDSURF),
+        ("darwin", "home/Library/Application Support/Claude/claude_desktop_config.json", ONE, ClientApp.CLAUDE_DESKTOP),
+        ("win32", "home/AppData/Roaming/Claude/claude_desktop_config.json", ONE, ClientApp.CLAUDE_DESKTOP),
+        ("linux", "home/.config/Claude/claude_desktop_config.json", ONE, ClientApp.CLAUDE_DESKTOP),
+        ("linux", "home/.claude.json", ONE, ClientApp.CLAUDE_CODE),
+        ("linux", "project/.mcp.json", ONE, ClientApp.CLAUDE_CODE),
+        ("darwin", "home/.cursor/mcp.json", ONE, ClientApp.CURSOR),
+        ("linux", "project/.cursor/mcp.json", ONE, ClientApp.CURSOR),
+        ("darwin", "home/Library/Application Support/Code/User/mcp.json", SERVERS, ClientApp.VS_CODE),
+        ("win32", "home/AppData/Roaming/Code/User/mcp.json", SERVERS, ClientApp.VS_CODE),
+        ("linux", "home/.config/Code/User/mcp.json", SERVERS, ClientApp.VS_CODE),
+        ("linux", "home/.config/Code - Insiders/User/mcp.json", SERVERS, ClientApp.VS_CODE),
+        ("linux", "home/.config/Code/User/settings.json", {"mcp": SERVERS}, ClientApp.VS_CODE),
+        ("linux", "home/.config/Code/User/settings.json", {"mcp.servers": SERVERS["servers"]}, ClientApp.VS_CODE),
+        ("linux", "project/.vscode/mcp.json", SERVERS, ClientApp.VS_CODE),
+        ("win32", "home/.codeium/windsurf/mcp_config.json", ONE, ClientApp.WINDSURF),
     ],
 )
 def test_each_client_is_found_where_it_keeps_its_list(
-    machine: Machine, platform: str, place: str, content: object, client: Client
+    machine: Machine, platform: str, place: str, content: object, client: ClientApp
 ) -> None:
     machine.platform = platform
     path = machine.write(place, content)
@@ -70,14 +70,14 @@ def test_nothing_is_found_on_an_empty_machine(machine: Machine) -> None:
 def test_a_list_that_is_the_users_and_the_projects_is_found_once(machine: Machine) -> None:
     machine.write("home/.cursor/mcp.json", ONE)
     machine.write("home/.mcp.json", ONE)
-    found = find(machine.home, machine.home, "linux", {})
+    found = find_client_lists(machine.home, machine.home, "linux", {})
     assert [one.path.name for one in found] == [".mcp.json", "mcp.json"]
 
 
 def test_a_whole_server_knows_where_it_was_found(machine: Machine) -> None:
     path = machine.write("home/.cursor/mcp.json", '{\n "mcpServers": {\n  "a": {"url": "https://h/mcp"}\n }\n}')
-    assert machine.only() == Found(
-        Client.CURSOR,
+    assert machine.only() == ClientServerList(
+        ClientApp.CURSOR,
         path,
         (
             Server(
@@ -125,7 +125,7 @@ def test_only_the_project_around_the_folder_is_taken_and_the_others_are_told(mac
     two = {"mcpServers": {"a": {"command": "x"}, "b": {"command": "x"}}}
     projects = {"/other/path": two, outer: ONE, here: {"mcpServers": {"own": {"command": "y"}}}, empty: {}}
     machine.write("home/.claude.json", {"projects": projects})
-    (found,) = find(machine.home, machine.project / below, "linux", {})
+    (found,) = find_client_lists(machine.home, machine.project / below, "linux", {})
     assert connections(found) == {"own": Stdio("y", cwd=here)}
     assert told(found) == [
         f"2: projects: 3 servers of other projects were left out: 2 in '/other/path', 1 in {outer!r}. "
@@ -162,29 +162,29 @@ def test_a_broken_list_is_told_and_the_others_are_read(machine: Machine, content
 @pytest.mark.parametrize("content", ["", "{}", "// nothing\n", '{"mcpServers": {}}', '{"mcpServers": null}'])
 def test_an_empty_list_is_no_problem(machine: Machine, content: str) -> None:
     path = machine.write("home/.cursor/mcp.json", content)
-    assert machine.only() == Found(Client.CURSOR, path)
+    assert machine.only() == ClientServerList(ClientApp.CURSOR, path)
 
 
 def test_a_list_that_is_no_text_is_told(machine: Machine) -> None:
     path = machine.home / ".cursor" / "mcp.json"
     path.parent.mkdir()
     path.write_bytes(b'{"a": "\xff"}')
-    problem = Problem(str(path), 1, "", "the byte 0xFF is not UTF-8. Save the file as UTF-8.")
-    assert machine.only() == Found(Client.CURSOR, path, (), (problem,))
+    problem = FileProblem(str(path), 1, "", "the byte 0xFF is not UTF-8. Save the file as UTF-8.")
+    assert machine.only() == ClientServerList(ClientApp.CURSOR, path, (), (problem,))
 
 
 @pytest.mark.parametrize(
     ("place", "client"),
     [
-        ("project/somewhere/claude_desktop_config.json", Client.CLAUDE_DESKTOP),
-        ("project/a/.mcp.json", Client.CLAUDE_CODE),
-        ("project/a/.vscode/mcp.json", Client.VS_CODE),
-        ("project/a/.cursor/mcp.json", Client.CURSOR),
-        ("project/mcp_config.json", Client.WINDSURF),
-        ("project/servers.json", Client.UNKNOWN),
+        ("project/somewhere/claude_desktop_config.json", ClientApp.CLAUDE_DESKTOP),
+        ("project/a/.mcp.json", ClientApp.CLAUDE_CODE),
+        ("project/a/.vscode/mcp.json", ClientApp.VS_CODE),
+        ("project/a/.cursor/mcp.json", ClientApp.CURSOR),
+        ("project/mcp_config.json", ClientApp.WINDSURF),
+        ("project/servers.json", ClientApp.UNKNOWN),
     ],
 )
-def test_a_file_that_a_person_names_is_known_by_its_name(machine: Machine, place: str, client: Client) -> None:
+def test_a_file_that_a_person_names_is_known_by_its_name(machine: Machine, place: str, client: ClientApp) -> None:
     found = read_list(machine.write(place, ONE), machine.home, "linux")
     folder = str(machine.project / "a") if place.startswith("project/a/") else None
     assert (found.client, connections(found)) == (client, {"one": Stdio("x", cwd=folder)})
@@ -196,6 +196,6 @@ def test_a_list_pasted_into_yaml_is_read_too(machine: Machine) -> None:
     assert (connections(found), found.problems) == ({"a": Stdio("x", env={"A": "${B}"})}, ())
     other = read_list(machine.write("project/package.json", {"name": "x"}), machine.home, "linux")
     (problem,) = other.problems
-    assert problem.what.startswith("no servers are listed in it, neither under mcpServers nor under servers. ")
+    assert problem.message.startswith("no servers are listed in it, neither under mcpServers nor under servers. ")
     missing = read_list(machine.project / "no.json", machine.home, "linux")
-    assert [problem.what for problem in missing.problems] == ["there is no such file. Check the path, or create it."]
+    assert [problem.message for problem in missing.problems] == ["there is no such file. Check the path, or create it."]

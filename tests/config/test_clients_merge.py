@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.config.machine import Machine
 
-from pegboard.config.clients import Client, Found, Secret, as_yaml, merged, without_secrets
-from pegboard.config.settings import Settings, load_text
+from pegboard.config.clients import (
+    ClientApp,
+    ClientServerList,
+    ExtractedSecret,
+    extract_secrets,
+    format_yaml,
+    merge_lists,
+)
+from pegboard.config.settings import Settings, load_settings_text
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId, is_id
 from pegboard.core.server import AllButTools, Connection, DeclaredAt, Http, OnlyTools, Server, Stdio, Transport
 
@@ -18,14 +25,14 @@ def server(id: str, connection: Connection, file: str = "list.json", line: int =
     return Server(ServerKey(ToolsetId(id), ServerId(id)), connection, DeclaredAt(file, line))
 
 
-def found(client: Client, *servers: Server) -> Found:
-    return Found(client, Path("list.json"), servers, keys=tuple(f"mcpServers.{one.id}" for one in servers))
+def found(client: ClientApp, *servers: Server) -> ClientServerList:
+    return ClientServerList(client, Path("list.json"), servers, keys=tuple(f"mcpServers.{one.id}" for one in servers))
 
 
 def test_the_same_server_in_two_lists_is_one_and_on_if_it_is_on_in_one() -> None:
     here = server("a", Stdio("x", ("1",)))
     there = replace(here, enabled=False, origin=DeclaredAt("other.json", 9))
-    result = merged([found(Client.CURSOR, there), found(Client.WINDSURF, here)])
+    result = merge_lists([found(ClientApp.CURSOR, there), found(ClientApp.WINDSURF, here)])
     assert (result.servers, result.problems) == ((replace(there, enabled=True),), ())
 
 
@@ -36,7 +43,9 @@ def test_servers_that_only_share_an_id_are_told_apart_by_their_client() -> None:
         server("db", Stdio("z"), "c.json", 5),
     )
     again = server("db", Stdio("y"), "d.json", 6)
-    result = merged([found(Client.CLAUDE_DESKTOP, one), found(Client.CURSOR, two, three), found(Client.CURSOR, again)])
+    result = merge_lists(
+        [found(ClientApp.CLAUDE_DESKTOP, one), found(ClientApp.CURSOR, two, three), found(ClientApp.CURSOR, again)]
+    )
     assert [(str(one.key), one.connection) for one in result.servers] == [
         ("db~db", Stdio("x")),
         ("db-cursor~db-cursor", Stdio("y")),
@@ -53,17 +62,17 @@ def test_servers_that_only_share_an_id_are_told_apart_by_their_client() -> None:
 def test_a_server_of_the_user_and_of_a_project_is_one_in_the_projects_folder() -> None:
     users, projects = server("a", Stdio("x")), server("a", Stdio("x", cwd="/shop"), "b.json", 2)
     for lists in ((users, projects), (projects, users)):
-        result = merged(found(Client.CURSOR, one) for one in lists)
+        result = merge_lists(found(ClientApp.CURSOR, one) for one in lists)
         assert [one.connection for one in result.servers] == [Stdio("x", cwd="/shop")]
     other = server("a", Stdio("x", cwd="/other"))
-    assert len(merged([found(Client.CURSOR, projects), found(Client.CURSOR, other)]).servers) == 2
+    assert len(merge_lists([found(ClientApp.CURSOR, projects), found(ClientApp.CURSOR, other)]).servers) == 2
 
 
 def test_problems_are_known_by_the_server_they_are_about(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.write("home/.cursor/mcp.json", '{"mcpServers": {"a": {"command": "x", "z": 1}, "a.b": {"command": "y"}}}')
     machine.write("home/.codeium/windsurf/mcp_config.json", '{"mcpServers": {"a": {"command": "other"}, "c": 1}}')
-    result = merged(machine.find())
+    result = merge_lists(machine.find())
     assert {id: [problem.key for problem in notes] for id, notes in result.notes.items()} == {
         "a": ["mcpServers.a.z"],
         "a-b": ["mcpServers.'a.b'"],
@@ -81,7 +90,7 @@ def test_references_stay_as_they_are_and_are_among_the_variables_to_set(tmp_path
         "project/.vscode/mcp.json", '{"servers": {"b": {"url": "https://h", "headers": {"X": "${input:my-key}"}}}}'
     )
     assert (
-        as_yaml(merged(machine.find()).servers)
+        format_yaml(merge_lists(machine.find()).servers)
         == f"""\
 # Set these environment variables before Pegboard starts:
 #   API_KEY  which a refers to, see {code}:1
@@ -101,15 +110,17 @@ servers:
 
 
 def test_two_names_for_one_program_stay_two() -> None:
-    result = merged([found(Client.CURSOR, server("db", Stdio("x")), server("db-2", Stdio("x")))])
+    result = merge_lists([found(ClientApp.CURSOR, server("db", Stdio("x")), server("db-2", Stdio("x")))])
     assert [one.id for one in result.servers] == ["db", "db-2"]
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(Client), st.sampled_from(["a" * 64, "b", "b-cursor"]), st.sampled_from("xyz")))
+    st.lists(
+        st.tuples(st.sampled_from(ClientApp), st.sampled_from(["a" * 64, "b", "b-cursor"]), st.sampled_from("xyz"))
+    )
 )
-def test_ids_of_one_list_are_legal_and_unique(rows: list[tuple[Client, str, str]]) -> None:
-    servers = merged([found(client, server(id, Stdio(command))) for client, id, command in rows]).servers
+def test_ids_of_one_list_are_legal_and_unique(rows: list[tuple[ClientApp, str, str]]) -> None:
+    servers = merge_lists([found(client, server(id, Stdio(command))) for client, id, command in rows]).servers
     ids = [one.id for one in servers]
     assert len(ids) == len({*ids})
     assert all(is_id(id) for id in ids)
@@ -157,7 +168,7 @@ def test_a_fragment_holds_no_secret_and_says_what_to_set() -> None:
     ]
     at = "/users/ada/.cursor/mcp.json"
     assert (
-        as_yaml(servers)
+        format_yaml(servers)
         == f"""\
 # Set these environment variables before Pegboard starts:
 #   GITHUB_TOKEN  the GITHUB_TOKEN of github, see {at}:7
@@ -215,7 +226,7 @@ def test_variables_are_named_apart_unless_their_values_are_the_same() -> None:
         server("7zip", Stdio("x", env={"KEY": "one"})),
         server("git_hub", Stdio("x", env={"KEY": "one"})),
     ]
-    emptied, secrets = without_secrets(servers)
+    emptied, secrets = extract_secrets(servers)
     assert [one.connection for one in emptied] == [
         Stdio("x", env={"HUB_KEY": "${GIT_HUB_KEY}"}),
         Stdio("x", env={"KEY": "${GIT_HUB_KEY_2}"}),
@@ -223,9 +234,9 @@ def test_variables_are_named_apart_unless_their_values_are_the_same() -> None:
         Stdio("x", env={"KEY": "${GIT_HUB_KEY}"}),
     ]
     assert secrets == (
-        Secret("GIT_HUB_KEY", "git", "HUB_KEY", "list.json:1"),
-        Secret("GIT_HUB_KEY_2", "git-hub", "KEY", "list.json:1"),
-        Secret("PEGBOARD_7ZIP_KEY", "7zip", "KEY", "list.json:1"),
+        ExtractedSecret("GIT_HUB_KEY", "git", "HUB_KEY", "list.json:1"),
+        ExtractedSecret("GIT_HUB_KEY_2", "git-hub", "KEY", "list.json:1"),
+        ExtractedSecret("PEGBOARD_7ZIP_KEY", "7zip", "KEY", "list.json:1"),
     )
 
 
@@ -246,15 +257,15 @@ def well_formed(text: str) -> str:
 )
 def test_a_fragment_loads_as_the_servers_it_was_made_of(command: str, args: list[str], env: dict[str, str]) -> None:
     original = server("a", Stdio(command, tuple(args), env, "/srv"))
-    (emptied,), _ = without_secrets([original])
-    loaded = load_text(as_yaml([original]), "pegboard.yaml", Path("/etc"), {})
+    (emptied,), _ = extract_secrets([original])
+    loaded = load_settings_text(format_yaml([original]), "pegboard.yaml", Path("/etc"), {})
     assert isinstance(loaded, Settings), str(loaded)
     (read,) = loaded.declared.servers.values()
     assert read.connection == emptied.connection
 
 
 def test_a_comment_cannot_be_left_by_what_stands_in_it() -> None:
-    text = as_yaml([server("a", Stdio("x", env={"K\nstore: evil": "hunter2"}), "a\nb: c")])
+    text = format_yaml([server("a", Stdio("x", env={"K\nstore: evil": "hunter2"}), "a\nb: c")])
     assert text.splitlines()[:3] == [
         "# Set these environment variables before Pegboard starts:",
         "#   A_K_STORE_EVIL  the K?store: evil of a, see a?b: c:1",
@@ -263,20 +274,20 @@ def test_a_comment_cannot_be_left_by_what_stands_in_it() -> None:
 
 
 def test_no_servers_make_an_empty_fragment_that_loads() -> None:
-    assert as_yaml([]) == "servers: {}\n"
+    assert format_yaml([]) == "servers: {}\n"
 
 
 @pytest.mark.parametrize(
     "value", ["true", "info", "8080", "30s", "/srv/a b", "~/x", "C:\\x\\y", "https://h/x?page=1", "localhost:80", ""]
 )
 def test_what_is_plainly_no_secret_stays_readable(value: str) -> None:
-    (emptied,), secrets = without_secrets([server("a", Stdio("x", env={"SETTING": value}))])
+    (emptied,), secrets = extract_secrets([server("a", Stdio("x", env={"SETTING": value}))])
     assert (emptied.connection, secrets) == (Stdio("x", env={"SETTING": value}), ())
 
 
 @pytest.mark.parametrize("name", ["PIN", "db_password", "apiKey", "SESSION_SECRET"])
 def test_a_harmless_value_under_the_name_of_a_secret_is_taken_for_one(name: str) -> None:
-    (emptied,), secrets = without_secrets([server("a", Stdio("x", env={name: "1234"}))])
+    (emptied,), secrets = extract_secrets([server("a", Stdio("x", env={name: "1234"}))])
     assert emptied.connection == Stdio("x", env={name: f"${{{secrets[0].variable}}}"})
     assert [secret.key for secret in secrets] == [name]
 
@@ -289,8 +300,8 @@ def test_lists_of_a_whole_machine_become_one_board(tmp_path: Path) -> None:
     machine.write("home/.claude.json", {"mcpServers": {"files": {"type": "stdio", **files}}})
     machine.write("home/.cursor/mcp.json", {"mcpServers": {"files": {"url": "https://h/mcp"}}})
     machine.write("project/.vscode/mcp.json", '{"servers": {"web": {"url": "https://w/${env:TEAM}",},},}')
-    result = merged(machine.find())
-    loaded = load_text(as_yaml(result.servers), "pegboard.yaml", tmp_path, {"TEAM": "a"})
+    result = merge_lists(machine.find())
+    loaded = load_settings_text(format_yaml(result.servers), "pegboard.yaml", tmp_path, {"TEAM": "a"})
     assert isinstance(loaded, Settings), str(loaded)
     assert {one.id: one.connection for one in loaded.declared.servers.values()} == {
         "files": Stdio("npx", ("-y", "files", "/srv"), cwd=str(tmp_path)),

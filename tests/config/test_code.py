@@ -3,7 +3,7 @@
 import pytest
 from tests.config.loading import problems, settings
 
-from pegboard.core.code import CodeLimits, CodeSettings, Python
+from pegboard.core.code import CodeLimits, CodeSettings, PythonSandbox
 
 
 @pytest.mark.behaviour("code.settings")
@@ -25,7 +25,7 @@ code:
     sleep: 500ms}
 """
     limits = CodeLimits(5.0, 120.0, 64 << 20, 200, 4, 8 << 10, 16 << 10, 32 << 10, 0.5)
-    assert settings(text).declared.code == CodeSettings(True, Python.FULL, True, False, limits, 3)
+    assert settings(text).declared.code == CodeSettings(True, PythonSandbox.FULL, True, False, limits, 3)
 
 
 @pytest.mark.behaviour("code.settings")

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from tests.config.loading import FOLDER, problems, settings
 
-from pegboard.config.databases import Located, dialect_of, located, shown_url
+from pegboard.config.databases import DatabaseLocation, dialect_of, display_url, locate_database
 from pegboard.config.references import expander
-from pegboard.core.database import Access, Dialect, Limits, NamePattern, SourceId, name_pattern
-from pegboard.core.database.source import DEFAULT_CALL_ROWS, Database, enabled_databases
-from pegboard.core.policy import Declared
-from pegboard.core.redeclared import redeclared
+from pegboard.core.database import DatabaseAccess, DatabaseId, Dialect, NamePattern, QueryLimits, parse_name_pattern
+from pegboard.core.database.source import DEFAULT_CALL_ROWS, DatabaseSettings, enabled_databases
+from pegboard.core.policy import DeclaredSettings
+from pegboard.core.redeclared import describe_settings_changes
 from pegboard.core.server import DeclaredAt
-from pegboard.ports import Unresolved
+from pegboard.ports import UnresolvedReference
 
-SHOP = SourceId("shop")
+SHOP = DatabaseId("shop")
 FULL = """\
     databases:
       shop:
@@ -37,27 +37,29 @@ FULL = """\
 
 
 def pattern(text: str) -> NamePattern:
-    read = name_pattern(text)
+    read = parse_name_pattern(text)
     assert isinstance(read, NamePattern)
     return read
 
 
-def where(url: str, environ: dict[str, str] | None = None, folder: Path = FOLDER) -> Located | Unresolved:
+def where(
+    url: str, environ: dict[str, str] | None = None, folder: Path = FOLDER
+) -> DatabaseLocation | UnresolvedReference:
     given = environ or {}
-    return located(Database(SHOP, url, DeclaredAt("f", 1)), expander(given, folder), folder, given)
+    return locate_database(DatabaseSettings(SHOP, url, DeclaredAt("f", 1)), expander(given, folder), folder, given)
 
 
 @pytest.mark.behaviour("databases.declared")
 def test_a_database_is_all_that_the_file_says_of_it() -> None:
     assert settings(FULL).declared.databases == {
-        SHOP: Database(
+        SHOP: DatabaseSettings(
             SHOP,
             "sqlite:///shop.db",
             DeclaredAt("pegboard.yaml", 2),
             enabled=False,
             description="Orders and customers.",
-            access=Access((pattern("main.*"), pattern("orders")), (pattern("users.password"),)),
-            limits=Limits(50, 20_000, 100, 0.5),
+            access=DatabaseAccess((pattern("main.*"), pattern("orders")), (pattern("users.password"),)),
+            limits=QueryLimits(50, 20_000, 100, 0.5),
             samples=True,
             writes=True,
             force=True,
@@ -68,13 +70,13 @@ def test_a_database_is_all_that_the_file_says_of_it() -> None:
 @pytest.mark.behaviour("databases.declared")
 def test_a_url_is_enough_and_then_nothing_is_written_sampled_or_forced() -> None:
     (plain,) = settings("databases: {shop: {url: 'sqlite:///shop.db'}}").declared.databases.values()
-    assert plain == Database(SHOP, "sqlite:///shop.db", DeclaredAt("pegboard.yaml", 1))
+    assert plain == DatabaseSettings(SHOP, "sqlite:///shop.db", DeclaredAt("pegboard.yaml", 1))
     assert (plain.enabled, plain.samples, plain.writes, plain.force) == (True, False, False, False)
-    assert plain.limits_of_call(None) == Limits(rows=DEFAULT_CALL_ROWS)
-    assert plain.limits_of_call(7) == Limits(rows=7)
-    assert plain.limits_of_call(10**9) == Limits(rows=1000)
-    few = replace(plain, limits=Limits(rows=5))
-    assert [few.limits_of_call(asked).rows for asked in (None, 3, 50)] == [5, 3, 5]
+    assert plain.limits_for_call(None) == QueryLimits(rows=DEFAULT_CALL_ROWS)
+    assert plain.limits_for_call(7) == QueryLimits(rows=7)
+    assert plain.limits_for_call(10**9) == QueryLimits(rows=1000)
+    few = replace(plain, limits=QueryLimits(rows=5))
+    assert [few.limits_for_call(asked).rows for asked in (None, 3, 50)] == [5, 3, 5]
 
 
 @pytest.mark.behaviour("databases.declared")
@@ -127,20 +129,25 @@ def test_a_reference_to_nothing_is_a_warning_at_its_line_and_the_rest_is_loaded(
 @pytest.mark.parametrize(
     ("url", "place"),
     [
-        ("sqlite:///shop.db", Located(Dialect.SQLITE, "/etc/pegboard/shop.db")),
-        ("sqlite:///../shop.db", Located(Dialect.SQLITE, "/etc/shop.db")),
-        ("sqlite:////srv/shop.db", Located(Dialect.SQLITE, "/srv/shop.db")),
-        ("sqlite:///a%20b%25.db", Located(Dialect.SQLITE, "/etc/pegboard/a b%.db")),
-        ("sqlite:///~/shop.db", Located(Dialect.SQLITE, "/srv/ada/shop.db")),
-        ("sqlite:///${DIR}/shop.db", Located(Dialect.SQLITE, "/srv/data/shop.db")),
-        ("duckdb:///shop.duckdb", Located(Dialect.DUCKDB, "/etc/pegboard/shop.duckdb")),
-        ("${WHOLE}", Located(Dialect.POSTGRESQL, "postgresql://ada:p%40ss@db/shop")),
-        ("postgres://ada@db:5433/shop", Located(Dialect.POSTGRESQL, "postgres://ada@db:5433/shop")),
-        ("mariadb://ada:${PW}@db/shop", Located(Dialect.MYSQL, "mariadb://ada:p%40s%2Fs%20%24%7B@db/shop")),
-        ("mysql://${USER}:${PW}@${HOST}/shop", Located(Dialect.MYSQL, "mysql://ada:p%40s%2Fs%20%24%7B@db/shop")),
+        ("sqlite:///shop.db", DatabaseLocation(Dialect.SQLITE, "/etc/pegboard/shop.db")),
+        ("sqlite:///../shop.db", DatabaseLocation(Dialect.SQLITE, "/etc/shop.db")),
+        ("sqlite:////srv/shop.db", DatabaseLocation(Dialect.SQLITE, "/srv/shop.db")),
+        ("sqlite:///a%20b%25.db", DatabaseLocation(Dialect.SQLITE, "/etc/pegboard/a b%.db")),
+        ("sqlite:///~/shop.db", DatabaseLocation(Dialect.SQLITE, "/srv/ada/shop.db")),
+        ("sqlite:///${DIR}/shop.db", DatabaseLocation(Dialect.SQLITE, "/srv/data/shop.db")),
+        ("duckdb:///shop.duckdb", DatabaseLocation(Dialect.DUCKDB, "/etc/pegboard/shop.duckdb")),
+        ("${WHOLE}", DatabaseLocation(Dialect.POSTGRESQL, "postgresql://ada:p%40ss@db/shop")),
+        ("postgres://ada@db:5433/shop", DatabaseLocation(Dialect.POSTGRESQL, "postgres://ada@db:5433/shop")),
+        ("mariadb://ada:${PW}@db/shop", DatabaseLocation(Dialect.MYSQL, "mariadb://ada:p%40s%2Fs%20%24%7B@db/shop")),
+        (
+            "mysql://${USER}:${PW}@${HOST}/shop",
+            DatabaseLocation(Dialect.MYSQL, "mysql://ada:p%40s%2Fs%20%24%7B@db/shop"),
+        ),
     ],
 )
-def test_a_source_is_found_from_the_folder_of_the_file_with_its_references_followed(url: str, place: Located) -> None:
+def test_a_source_is_found_from_the_folder_of_the_file_with_its_references_followed(
+    url: str, place: DatabaseLocation
+) -> None:
     environ = {
         "HOME": "/srv/ada",
         "DIR": "/srv/data",
@@ -165,7 +172,7 @@ def test_a_source_is_found_from_the_folder_of_the_file_with_its_references_follo
 )
 def test_an_address_that_is_none_says_why(url: str, told: str) -> None:
     found = where(url, {"ODD": "http://example.com", "PW": "x"})
-    assert isinstance(found, Unresolved)
+    assert isinstance(found, UnresolvedReference)
     assert found.why.startswith(told)
 
 
@@ -181,7 +188,7 @@ def test_an_address_that_is_none_says_why(url: str, told: str) -> None:
     ],
 )
 def test_an_address_is_shown_without_who_asks_there(url: str, shown: str) -> None:
-    assert shown_url(url) == shown
+    assert display_url(url) == shown
 
 
 @pytest.mark.behaviour("databases.secrets_unseen")
@@ -204,11 +211,11 @@ def test_an_edit_is_told_by_the_names_of_what_changed() -> None:
     before = settings(FULL).declared
     moved = settings(f"    x-line: above\n{FULL}").declared
     assert moved != before
-    assert redeclared(before, moved) == ()
+    assert describe_settings_changes(before, moved) == ()
     after = settings(FULL.replace("writes: true", "writes: false").replace("shop.db", "other.db")).declared
-    assert redeclared(before, after) == ("database shop: url, writes changed",)
-    assert redeclared(before, Declared()) == ("database shop removed",)
-    assert redeclared(Declared(), before) == ("database shop added",)
+    assert describe_settings_changes(before, after) == ("database shop: url, writes changed",)
+    assert describe_settings_changes(before, DeclaredSettings()) == ("database shop removed",)
+    assert describe_settings_changes(DeclaredSettings(), before) == ("database shop added",)
 
 
 @pytest.mark.parametrize("scheme", ["sqlite", "duckdb", "postgres", "postgresql", "mysql", "mariadb"])

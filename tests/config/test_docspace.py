@@ -6,10 +6,10 @@ from textwrap import dedent
 import pytest
 from tests.config.loading import FOLDER, problems, settings
 
-from pegboard.config.docspace import operators
+from pegboard.config.docspace import operator_access
 from pegboard.config.references import expander
 from pegboard.config.settings import Settings
-from pegboard.core.docspace import Access, ApiKey, DocSpace, Lends, Misconfigured
+from pegboard.core.docspace import ApiKey, CallerCredentialRules, DocSpace, DocSpaceAccess, DocSpaceMisconfiguration
 from pegboard.core.ids import ToolsetId, ToolsetKey
 from pegboard.core.server import DeclaredAt, Server, Trust
 from pegboard.core.toolset import Toolset
@@ -85,7 +85,7 @@ def test_everything_that_can_be_said_of_it_is_kept() -> None:
         base_url="${PLACE}",
         username="ada@example.com",
         password="${file:password}",
-        lends=Lends(),
+        lends=CallerCredentialRules(),
         user_agent="",
         timeout=30,
         deadline=3600,
@@ -155,8 +155,8 @@ def test_a_secret_that_is_not_there_is_told_where_it_is_referred_to() -> None:
     unset = "${KEY} stands for nothing: the environment variable KEY is not set. Set it before the gateway starts"
     assert warning == f"pegboard.yaml:3: docspace.api_key: {unset}."
     reached = connection(settings(PLAIN))
-    assert operators(reached, expander({}, FOLDER)) == Misconfigured(unset)
-    assert operators(reached, expander(ENVIRON, FOLDER)) == Access(
+    assert operator_access(reached, expander({}, FOLDER)) == DocSpaceMisconfiguration(unset)
+    assert operator_access(reached, expander(ENVIRON, FOLDER)) == DocSpaceAccess(
         "https://example.onlyoffice.com/", ApiKey("sk-secret")
     )
 
@@ -165,7 +165,7 @@ def test_a_secret_that_is_not_there_is_told_where_it_is_referred_to() -> None:
 def test_callers_bring_no_credentials_unless_the_operator_says_so() -> None:
     assert connection(settings(PLAIN, ENVIRON)).lends is None
     asked = dedent(PLAIN) + "  request_credentials: true\n"
-    assert connection(settings(asked, ENVIRON)).lends == Lends()
+    assert connection(settings(asked, ENVIRON)).lends == CallerCredentialRules()
 
 
 @pytest.mark.behaviour("docspace.request_credentials")
@@ -173,11 +173,11 @@ def test_authorization_is_not_for_docspace_where_it_is_the_gateways_or_another_s
     asked = dedent(PLAIN) + "  request_credentials: true\n"
     tokens = "principals: {ada: {token: '${TOKEN}'}}\n"
     loaded = settings(asked + tokens, {**ENVIRON, "TOKEN": "a-token-of-16-characters"})
-    assert connection(loaded).lends == Lends(authorization=False)
+    assert connection(loaded).lends == CallerCredentialRules(authorization=False)
     other = "servers: {crm: {url: 'https://crm', headers: {Authorization: '${request:Authorization}'}}}\n"
     server = settings(asked + other, ENVIRON).declared.servers[ToolsetKey(ToolsetId("files"))]
     assert isinstance(server.connection, DocSpace)
-    assert server.connection.lends == Lends(authorization=False)
+    assert server.connection.lends == CallerCredentialRules(authorization=False)
 
 
 def test_a_toolset_may_have_a_name_of_its_own_and_servers_beside() -> None:
@@ -214,14 +214,14 @@ def test_what_the_file_says_goes_before_the_environment_and_that_is_told() -> No
 def test_a_password_in_a_file_is_followed(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("hunter2\n")
     reached = DocSpace(base_url="https://x", username="ada", password="${file:password}")
-    access = operators(reached, expander({}, tmp_path))
-    assert isinstance(access, Access)
+    access = operator_access(reached, expander({}, tmp_path))
+    assert isinstance(access, DocSpaceAccess)
     assert access.credential.headers() == {"authorization": "Basic YWRhOmh1bnRlcjI="}
 
 
 def test_how_large_a_request_may_be_can_be_said_and_is_left_to_the_board_otherwise() -> None:
-    assert settings(PLAIN, ENVIRON).gateway.most_bytes is None
-    assert settings("gateway: {most_bytes: 20000000}").gateway.most_bytes == 20_000_000
+    assert settings(PLAIN, ENVIRON).gateway.max_bytes is None
+    assert settings("gateway: {most_bytes: 20000000}").gateway.max_bytes == 20_000_000
     assert problems("gateway: {most_bytes: 1}") == [
         "pegboard.yaml:1: gateway.most_bytes: this must be a whole number from 100000 to 1000000000; it is 1."
     ]
@@ -230,7 +230,7 @@ def test_how_large_a_request_may_be_can_be_said_and_is_left_to_the_board_otherwi
 @pytest.mark.behaviour("docspace.request_credentials")
 def test_the_places_that_callers_may_bring_are_kept_in_one_spelling() -> None:
     asked = dedent(PLAIN) + "  request_credentials: true\n  request_base_urls: [HTTPS://Docs.example.com:443]\n"
-    assert connection(settings(asked, ENVIRON)).lends == Lends(places=("https://docs.example.com/",))
+    assert connection(settings(asked, ENVIRON)).lends == CallerCredentialRules(base_urls=("https://docs.example.com/",))
     assert problems(dedent(PLAIN) + "  request_base_urls: [https://x]\n", ENVIRON) == [
         "pegboard.yaml:4: docspace.request_base_urls: this goes only with request_credentials. Remove it, or write "
         "request_credentials."

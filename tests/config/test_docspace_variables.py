@@ -9,14 +9,14 @@ import pytest
 from tests.config.loading import settings
 from tests.core.boards import NOW
 
-from pegboard.config.docspace import Hung, from_environment
-from pegboard.core.catalogue import Catalogue, Listing, Up, catalogue
-from pegboard.core.docspace import TOOLSETS, DocSpace, Lends
-from pegboard.core.docspace.on_board import docspace_on
+from pegboard.config.docspace import BoardWithDocSpace, from_environment
+from pegboard.core.catalogue import Catalogue, Listing, ProviderUp, build_catalogue
+from pegboard.core.docspace import TOOLSETS, CallerCredentialRules, DocSpace
+from pegboard.core.docspace.on_board import docspace_of
 from pegboard.core.ids import ToolId, ToolsetKey
-from pegboard.core.policy import Declared, Policy
-from pegboard.core.presentations import Presented
-from pegboard.core.resolve import Open, resolve
+from pegboard.core.policy import DeclaredSettings, Policy
+from pegboard.core.presentations import PresentationMode
+from pegboard.core.resolve import OpenTool, resolve
 from pegboard.core.selection import Selection
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
@@ -26,28 +26,28 @@ RECORDED = json.loads((Path(__file__).parents[1] / "core" / "recorded_selections
 WRONG = "Parsing environment variables\n\t\t"
 
 
-def hung(environ: Mapping[str, str], board: Declared | None = None) -> Hung:
-    return from_environment(board or Declared(), environ)
+def hung(environ: Mapping[str, str], board: DeclaredSettings | None = None) -> BoardWithDocSpace:
+    return from_environment(board or DeclaredSettings(), environ)
 
 
-def reached(environ: Mapping[str, str], board: Declared | None = None) -> DocSpace:
-    found = docspace_on(Policy(hung(environ, board).board))
+def reached(environ: Mapping[str, str], board: DeclaredSettings | None = None) -> DocSpace:
+    found = docspace_of(Policy(hung(environ, board).board))
     assert found is not None
     return found
 
 
 def listed() -> Catalogue:
-    return catalogue(
-        Listing(key, Up(NOW), tuple(Tool(ToolId(key, name), ToolSpec(name)) for name in names))
+    return build_catalogue(
+        Listing(key, ProviderUp(NOW), tuple(Tool(ToolId(key, name), ToolSpec(name)) for name in names))
         for id, names in TOOLSETS.items()
         for key in (ToolsetKey(id),)
     )
 
 
-def opened(board: Declared) -> list[str]:
+def opened(board: DeclaredSettings) -> list[str]:
     resolution = resolve(listed(), Policy(board), View())
-    assert resolution.unknown == ()
-    return sorted(id.name for id, verdict in resolution.verdicts.items() if isinstance(verdict, Open))
+    assert resolution.unknown_in_selection == ()
+    return sorted(id.name for id, verdict in resolution.verdicts.items() if isinstance(verdict, OpenTool))
 
 
 def variables(given: Mapping[str, str]) -> dict[str, str]:
@@ -56,7 +56,7 @@ def variables(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def test_without_any_of_them_there_is_no_docspace() -> None:
-    assert hung({"PATH": "/bin", "DOCSPACE_": "x", "MY_DOCSPACE_API_KEY": "x"}) == Hung(Declared())
+    assert hung({"PATH": "/bin", "DOCSPACE_": "x", "MY_DOCSPACE_API_KEY": "x"}) == BoardWithDocSpace(DeclaredSettings())
 
 
 @pytest.mark.behaviour("docspace.environment")
@@ -68,7 +68,7 @@ def test_they_are_one_docspace_whose_secrets_stay_in_the_environment() -> None:
         user_agent="me",
     )
     loaded = settings("", environ).declared
-    assert docspace_on(Policy(loaded)) == reached(environ)
+    assert docspace_of(Policy(loaded)) == reached(environ)
     assert {str(server.origin) for server in loaded.servers.values()} == {"the environment (DOCSPACE_*)"}
 
 
@@ -83,10 +83,10 @@ def test_their_selection_is_the_recorded_one(case: Mapping[str, Any]) -> None:
         case "tools":
             assert opened(hung(environ).board) == expected
         case "unknown":
-            lines = reached(environ).wrong.split("\n\t\t")
+            lines = reached(environ).problem.split("\n\t\t")
             assert [line.partition("Unknown value: ")[2].strip() for line in lines[1:]] == expected
         case _:
-            assert reached(environ).wrong == "No tools left"
+            assert reached(environ).problem == "No tools left"
             assert len(opened(hung(environ).board)) == 23, "what is misconfigured is shown whole, with the reason"
 
 
@@ -94,7 +94,7 @@ def test_their_selection_is_the_recorded_one(case: Mapping[str, Any]) -> None:
 def test_their_selection_takes_nothing_away_from_others() -> None:
     board = hung({**GOOD, "DOCSPACE_TOOLSETS": "people"}).board
     other = Tool(ToolId(ToolsetKey(next(iter(TOOLSETS))), "of_another_provider"), ToolSpec("of_another_provider"))
-    with_other = catalogue((*listed().listings.values(), Listing(other.id.source, Up(NOW), (other,))))
+    with_other = build_catalogue((*listed().listings.values(), Listing(other.id.source, ProviderUp(NOW), (other,))))
     resolution = resolve(with_other, Policy(board), View())
     assert [id.name for id in resolution.open_ids] == ["of_another_provider", "get_all_people"]
 
@@ -139,16 +139,16 @@ def test_all_that_cannot_be_read_is_told_at_once_in_the_recorded_words(
     more: Mapping[str, str], issues: list[str]
 ) -> None:
     environ = GOOD | {f"DOCSPACE_{name}": value for name, value in more.items()}
-    assert reached(environ).wrong == WRONG + "\n\t\t".join(f"DOCSPACE_{issue}" for issue in issues)
+    assert reached(environ).problem == WRONG + "\n\t\t".join(f"DOCSPACE_{issue}" for issue in issues)
 
 
 @pytest.mark.behaviour("docspace.environment")
 def test_dynamic_shows_the_meta_tools_unless_the_file_says_how_tools_are_shown() -> None:
     for word, presented in (("1", "meta"), (" YES ", "meta"), ("", "direct"), ("no", "direct")):
         environ = {**GOOD, "DOCSPACE_DYNAMIC": word}
-        assert hung(environ).board.presenting.presentation is Presented(presented)
-    assert settings("presentation: search", {**GOOD, "DOCSPACE_DYNAMIC": "1"}).declared.presenting.presentation is (
-        Presented.SEARCH
+        assert hung(environ).board.presentation.presentation is PresentationMode(presented)
+    assert settings("presentation: search", {**GOOD, "DOCSPACE_DYNAMIC": "1"}).declared.presentation.presentation is (
+        PresentationMode.SEARCH
     )
 
 
@@ -157,21 +157,21 @@ def test_dynamic_shows_the_meta_tools_unless_the_file_says_how_tools_are_shown()
     ("said", "lends"),
     [
         ({}, None),
-        ({"REQUEST_HEADER_PREFIX": "X-Mcp-"}, Lends()),
-        ({"REQUEST_AUTHORIZATION_HEADER": "1"}, Lends()),
-        ({"REQUEST_QUERY": "yes", "REQUEST_AUTHORIZATION_HEADER": "0"}, Lends(authorization=False)),
+        ({"REQUEST_HEADER_PREFIX": "X-Mcp-"}, CallerCredentialRules()),
+        ({"REQUEST_AUTHORIZATION_HEADER": "1"}, CallerCredentialRules()),
+        ({"REQUEST_QUERY": "yes", "REQUEST_AUTHORIZATION_HEADER": "0"}, CallerCredentialRules(authorization=False)),
         ({"REQUEST_QUERY": "0"}, None),
         ({"REQUEST_HEADER_PREFIX": "x-foo-"}, None),
         ({"REQUEST_HEADER_PREFIX": "", "REQUEST_AUTHORIZATION_HEADER": "0", "REQUEST_QUERY": "1"}, None),
-        ({"API_KEY": ""}, Lends(implied=True)),
-        ({"API_KEY": "", "TRANSPORT": "streamable-http"}, Lends()),
+        ({"API_KEY": ""}, CallerCredentialRules(is_implied=True)),
+        ({"API_KEY": "", "TRANSPORT": "streamable-http"}, CallerCredentialRules()),
         ({"API_KEY": "", "USERNAME": "ada"}, None),
         ({"API_KEY": "", "APIKEY": "sk"}, None),
         ({"API_KEY": "", "REQUEST_HEADER_PREFIX": "", "REQUEST_AUTHORIZATION_HEADER": "0"}, None),
     ],
 )
 def test_callers_bring_credentials_where_the_variables_say_so_or_could_mean_nothing_else(
-    said: Mapping[str, str], lends: Lends | None
+    said: Mapping[str, str], lends: CallerCredentialRules | None
 ) -> None:
     assert reached(GOOD | {f"DOCSPACE_{name}": value for name, value in said.items()}).lends == lends
 
@@ -180,8 +180,8 @@ def test_callers_bring_credentials_where_the_variables_say_so_or_could_mean_noth
 def test_a_gateway_with_tokens_is_shared_and_callers_bring_credentials_only_where_that_is_said() -> None:
     tokens = "principals: {ada: {token: '${TOKEN}'}}"
     environ = {"DOCSPACE_BASE_URL": "http://127.0.0.1:18931/", "TOKEN": "a-token-of-16-characters"}
-    for said, lends in (({}, None), ({"DOCSPACE_REQUEST_QUERY": "1"}, Lends(authorization=False))):
-        found = docspace_on(Policy(settings(tokens, environ | said).declared))
+    for said, lends in (({}, None), ({"DOCSPACE_REQUEST_QUERY": "1"}, CallerCredentialRules(authorization=False))):
+        found = docspace_of(Policy(settings(tokens, environ | said).declared))
         assert found is not None
         assert found.lends == lends
 

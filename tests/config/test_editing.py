@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.config.editing import Uneditable, with_value
+from pegboard.config.editing import UneditableError, set_value
 
 FILE = """\
 # The board of the shop.
@@ -54,11 +54,11 @@ audit:  # what is kept
     ],
 )
 def test_a_value_is_put_where_it_belongs_and_all_else_stays(text: str, path: str, value: object, edited: str) -> None:
-    assert with_value(text, path.split("."), value) == edited  # type: ignore[arg-type]  # JSON all the same
+    assert set_value(text, path.split("."), value) == edited  # type: ignore[arg-type]  # JSON all the same
 
 
 def test_a_value_that_is_there_already_changes_nothing() -> None:
-    assert with_value(FILE, ["audit", "keep_days"], 30) == FILE
+    assert set_value(FILE, ["audit", "keep_days"], 30) == FILE
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_a_value_that_is_there_already_changes_nothing() -> None:
     ],
 )
 def test_what_only_a_person_can_change_is_left_alone_and_told(text: str, path: str, told: str) -> None:
-    with pytest.raises(Uneditable) as refused:
-        with_value(text, path.split("."), [1] if path == "redact" else 2)
+    with pytest.raises(UneditableError) as refused:
+        set_value(text, path.split("."), [1] if path == "redact" else 2)
     assert str(refused.value).startswith(told)
 
 
@@ -102,8 +102,8 @@ def test_an_edited_text_says_the_same_but_for_this_value_or_is_not_edited(
     # The library does not read every text back as it wrote it: U+0085 becomes a space.
     said = yaml.safe_load(text) or {}
     try:
-        edited = with_value(text, path, value)  # type: ignore[arg-type]  # JSON all the same
-    except Uneditable:
+        edited = set_value(text, path, value)  # type: ignore[arg-type]  # JSON all the same
+    except UneditableError:
         assert not has_room or "#" in text
         return
     assert yaml.safe_load(edited) == _with(said, path, value)

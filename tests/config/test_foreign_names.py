@@ -7,8 +7,8 @@ from tests.config.loading import problems, settings
 from tests.support.collect_failures import each_case
 
 from pegboard.config.keys import PEGBOARD, SERVER
-from pegboard.config.section import Section
-from pegboard.config.shape import MapOf
+from pegboard.config.section import ConfigSection
+from pegboard.config.shape import MapField
 from pegboard.core.foreign_names import (
     ABSENT_TOOLS,
     FORMATS,
@@ -21,19 +21,19 @@ from pegboard.core.foreign_names import (
     same_but_spelling,
 )
 from pegboard.core.presentations.builtins import BUILTIN_TOOLS
-from pegboard.core.presentations.costs import OWN
+from pegboard.core.presentations.costs import PRESENTATION_TOOLS
 from pegboard.core.prompting import CODE_MODE, FAMILY, NATIVE, TEXT_FORMATS
 
 OURS = re.compile(r"'([a-z_.]+)(?:: \w+)?'")
 
 
-def is_key(path: str, section: Section) -> bool:
+def is_key(path: str, section: ConfigSection) -> bool:
     name, _, rest = path.partition(".")
     key = next((each for each in section.keys if each.name == name), None)
     if key is None:
         return False
-    shape = key.shape.item if isinstance(key.shape, MapOf) else key.shape
-    return not rest or (isinstance(shape, Section) and is_key(rest, shape))
+    shape = key.field_type.item if isinstance(key.field_type, MapField) else key.field_type
+    return not rest or (isinstance(shape, ConfigSection) and is_key(rest, shape))
 
 
 @pytest.mark.behaviour("names.of_other_programs")
@@ -98,7 +98,7 @@ def test_names_under_prompts_are_told_with_ours(text: str, said: str) -> None:
     ],
 )
 def test_a_format_is_taken_by_each_of_its_names(written: str, name: str) -> None:
-    prompting = settings(f"prompts: {{formats: [{written}], primary: {written}}}").declared.prompting
+    prompting = settings(f"prompts: {{formats: [{written}], primary: {written}}}").declared.prompts
     assert (prompting.formats, prompting.primary) == ((name,), name)
     assert FORMATS[written] == name
 
@@ -130,7 +130,11 @@ def test_no_setting_of_mcpproxy_is_met_with_a_list_of_ours(name: str) -> None:
     ],
 )
 def test_an_argument_of_another_program_is_told_with_ours(tool: str, sent: str, hint: str) -> None:
-    known = {name: own.spec.input_schema["properties"] for tools in OWN.values() for name, own in tools.items()}
+    known = {
+        name: own.spec.input_schema["properties"]
+        for tools in PRESENTATION_TOOLS.values()
+        for name, own in tools.items()
+    }
     properties = known[tool]
     assert isinstance(properties, dict)
     assert argument_hints(tool, [sent], properties) == (f"{sent}: {hint}",)
@@ -149,7 +153,9 @@ def test_a_tool_that_mcpproxy_alone_has_is_told_with_what_to_do() -> None:
 def test_hints_are_for_tools_and_arguments_that_there_are() -> None:
     assert {*TOOLS.values()} <= BUILTIN_TOOLS
     assert BUILTIN_TOOLS.isdisjoint(TOOLS)
-    known = {name: tool.spec.input_schema["properties"] for own in OWN.values() for name, tool in own.items()}
+    known = {
+        name: tool.spec.input_schema["properties"] for own in PRESENTATION_TOOLS.values() for name, tool in own.items()
+    }
     assert argument_hints("describe_tool", ["tool_ids"], known["describe_tool"]) == (  # type: ignore[arg-type]
         "tool_ids: Did you mean 'names'?",
     )

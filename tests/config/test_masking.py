@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.config.masking import masked, masked_text, masked_value, secrets_in
-from pegboard.config.shown import shown_args
-from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolsetId
+from pegboard.config.masking import mask_server, mask_text, mask_value, secrets_in
+from pegboard.config.shown import display_args
+from pegboard.core.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolsetId
 from pegboard.core.server import Connection, Http, InstalledBy, Server, Stdio, Transport
 from pegboard.core.tool import Json
 
 
 def shown(connection: Connection) -> Mapping[str, Json]:
     key = ServerKey(ToolsetId("a"), ServerId("a"))
-    return masked(Server(key, connection, InstalledBy(LOCAL, datetime(2026, 11, 15, tzinfo=UTC))))
+    return mask_server(Server(key, connection, InstalledBy(LOCAL_PRINCIPAL, datetime(2026, 11, 15, tzinfo=UTC))))
 
 
 @pytest.mark.behaviour("config.secrets_are_not_shown")
@@ -35,7 +35,7 @@ def shown(connection: Connection) -> Mapping[str, Json]:
     ],
 )
 def test_a_header_of_references_is_shown_as_it_is_written(value: str, safe: str) -> None:
-    assert masked_value(value) == safe
+    assert mask_value(value) == safe
 
 
 @pytest.mark.behaviour("config.secrets_are_not_shown")
@@ -89,7 +89,7 @@ def test_an_address_is_shown_without_user_and_secret_parameters() -> None:
     ],
 )
 def test_arguments_are_shown_without_what_looks_like_a_secret(args: tuple[str, ...], safe: tuple[str, ...]) -> None:
-    assert shown_args("run", args) == safe
+    assert display_args("run", args) == safe
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_arguments_are_shown_without_what_looks_like_a_secret(args: tuple[str, .
     ],
 )
 def test_a_reference_is_never_cut_in_half(text: str, safe: str) -> None:
-    assert masked_text(text) == safe
+    assert mask_text(text) == safe
 
 
 @given(
@@ -111,7 +111,7 @@ def test_a_reference_is_never_cut_in_half(text: str, safe: str) -> None:
     | st.lists(st.sampled_from(["https://", "a:b", "@", "${A}", "?key=", "&", "Bearer ", "$"])).map("".join)
 )
 def test_any_text_can_be_shown(text: str) -> None:
-    masked_text(text)
+    mask_text(text)
     spans = secrets_in(text)
     assert all(one.end <= other.start for one, other in pairwise(spans))
     json.dumps(shown(Stdio(text, (text,), {text: text}, text)))

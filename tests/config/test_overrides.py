@@ -4,7 +4,7 @@ import pytest
 from tests.config.loading import problems, settings
 from tests.config.test_board import verdicts
 
-from pegboard.core.argument import Argument, held
+from pegboard.core.argument import ArgumentOverride, freeze_json
 from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.override import Override
@@ -51,11 +51,11 @@ def test_every_field_is_read_with_its_line() -> None:
             confirmation=ConfirmationMode.TICKET,
             enabled=True,
             arguments={
-                "path": Argument(pin=held("${HOME}")),
-                "verbose": Argument(hide=True),
-                "limit": Argument(default=held(10), description="How many"),
+                "path": ArgumentOverride(pin=freeze_json("${HOME}")),
+                "verbose": ArgumentOverride(hide=True),
+                "limit": ArgumentOverride(default=freeze_json(10), description="How many"),
             },
-            declared=True,
+            is_declared=True,
             origins={
                 "renderer": at(4),
                 "renderer_config": at(5),
@@ -69,7 +69,7 @@ def test_every_field_is_read_with_its_line() -> None:
                 "arguments.limit": at(14),
             },
         ),
-        Override(DEV, Pattern("*", "read_*"), renderer="code", declared=True, origins={"renderer": at(17)}),
+        Override(DEV, Pattern("*", "read_*"), renderer="code", is_declared=True, origins={"renderer": at(17)}),
     )
 
 
@@ -213,14 +213,14 @@ def test_a_pin_that_refers_to_nothing_is_a_warning() -> None:
     text = "servers: {dev: {command: x}}\noverrides: {dev: {'*:*': {arguments: {p: {pin: ['${NOPE}']}}}}}"
     (warning,) = settings(text).warnings
     assert (warning.line, warning.key) == (2, "overrides.dev.'*:*'.arguments.p.pin")
-    assert "NOPE is not set" in warning.what
+    assert "NOPE is not set" in warning.message
 
 
 def test_overrides_of_a_toolset_that_does_not_exist_are_an_error() -> None:
     text = "servers: {github: {command: x}}\noverrides: {githb: {'*:*': {enabled: true}}}"
     (problem,) = settings(text).unknown_toolsets(())
     assert (problem.line, problem.key) == (2, "overrides.githb")
-    assert problem.what.startswith("unknown toolset 'githb'. Did you mean 'github'?")
+    assert problem.message.startswith("unknown toolset 'githb'. Did you mean 'github'?")
     optional = "overrides: {githb: {'*:*': {enabled: false, optional: true}}}"
     assert settings(optional).unknown_toolsets(()) == ()
-    assert [row.optional for row in settings(optional).declared.overrides] == [True]
+    assert [row.is_optional for row in settings(optional).declared.overrides] == [True]

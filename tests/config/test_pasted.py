@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.config.machine import connections, told
 
-from pegboard.config.clients import Found, read_pasted
+from pegboard.config.clients import ClientServerList, read_pasted
 from pegboard.core.ids import is_id
 from pegboard.core.server import Connection, Http, Stdio, Transport
 
 HOME = Path("/somebody")
 
 
-def read(text: str) -> Found:
+def read(text: str) -> ClientServerList:
     return read_pasted(text, HOME, "linux")
 
 
@@ -90,7 +90,7 @@ def test_what_cannot_be_read_is_told_with_what_to_do(text: str, line: int, words
     found = read(text)
     (problem,) = found.problems
     assert (found.servers, problem.line, problem.file) == ((), line, "pasted text")
-    assert problem.what.startswith(words)
+    assert problem.message.startswith(words)
 
 
 @pytest.mark.parametrize("blank", ["<YOUR_TOKEN>", "your-api-key", "Bearer YOUR_KEY", "xxxx", "...", "put-it-here"])

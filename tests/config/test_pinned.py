@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from pegboard.config.pinned import clear_secrets
-from pegboard.core.argument import Argument, held
+from pegboard.config.pinned import plaintext_secrets
+from pegboard.core.argument import ArgumentOverride, freeze_json
 
 TOKEN = "ghp_" + "a1B2" * 9
 
 
 def found(name: str, value: Any) -> tuple[str, ...]:
-    return clear_secrets(name, Argument(pin=held(value)))
+    return plaintext_secrets(name, ArgumentOverride(pin=freeze_json(value)))
 
 
 @pytest.mark.behaviour("overrides.no_secret_in_the_store")
@@ -65,5 +65,5 @@ def test_a_reference_and_a_plain_value_are_no_secret(name: str, value: Any) -> N
 
 
 def test_an_argument_that_pins_nothing_holds_no_secret() -> None:
-    assert clear_secrets("api_key", Argument(hide=True)) == ()
-    assert clear_secrets("api_key", Argument(default=held("shown to callers anyway"))) == ()
+    assert plaintext_secrets("api_key", ArgumentOverride(hide=True)) == ()
+    assert plaintext_secrets("api_key", ArgumentOverride(default=freeze_json("shown to callers anyway"))) == ()

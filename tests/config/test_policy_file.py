@@ -9,27 +9,34 @@ import pytest
 from hypothesis import assume, given
 from tests.core.boards import FILE, ME, NOW, PERSON, Board, boards, key, server, tool, toolset, views
 
-from pegboard.config.policy_reading import Unreadable, read_policy
+from pegboard.config.policy_reading import UnreadablePolicy, read_policy
 from pegboard.config.policy_writing import policy_text
-from pegboard.core.argument import Argument, held
-from pegboard.core.carrying import Altered, Carried, ReplaceDecisions, alterations, carried, left_out
-from pegboard.core.commands import Rejected, apply
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.carrying import (
+    DecisionDifference,
+    PolicyExport,
+    ReplaceDecisions,
+    decision_differences,
+    describe_left_out,
+    policy_export,
+)
+from pegboard.core.commands import CommandRejection, apply_command
 from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
 from pegboard.core.consent import Consent
-from pegboard.core.ids import LOCAL, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolsetId, tool_id
+from pegboard.core.ids import LOCAL_PRINCIPAL, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolsetId, parse_tool_id
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Decided, Policy, Switch
+from pegboard.core.policy import Approval, Policy, PolicyDecisions, Switch
 from pegboard.core.resolve import resolve
 from pegboard.core.server import (
     EveryTool,
     Http,
     NoOAuth,
     OAuth,
-    OnDemand,
     OnlyTools,
-    Protocol,
+    ProtocolMode,
     Server,
+    StartOnDemand,
     Stdio,
     Timeouts,
     Transport,
@@ -42,15 +49,15 @@ READ = tool(GITHUB, "read")
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
 
-def read(text: str) -> Carried:
+def read(text: str) -> PolicyExport:
     found = read_policy(text, ME, NOW)
-    assert not isinstance(found, Unreadable), found
+    assert not isinstance(found, UnreadablePolicy), found
     return found
 
 
 def installed(board: Board) -> Policy:
     """The same board with its servers installed by a person, and not declared."""
-    declared, decided = board.policy.declared, board.policy.decided
+    declared, decided = board.policy.declared, board.policy.decisions
     servers: dict[ProviderKey, Server] = {
         id: replace(
             each, origin=PERSON, limit=each.limit if isinstance(each.limit, EveryTool) else replace(each.limit, at=None)
@@ -70,7 +77,7 @@ def installed(board: Board) -> Policy:
     )
 
 
-def unsigned(said: Carried) -> Carried:
+def unsigned(said: PolicyExport) -> PolicyExport:
     return replace(said, overrides=tuple(replace(row, origins={}) for row in said.overrides))
 
 
@@ -78,20 +85,20 @@ def unsigned(said: Carried) -> Carried:
 @given(boards(), views)
 def test_an_empty_board_that_takes_an_exported_policy_judges_alike(board: Board, view: View) -> None:
     # A built-in has one of a few plain names; of one that is drawn otherwise, its text would tell another tool.
-    assume(all(tool_id(str(id)) == id for id in board.catalogue.tools))
+    assume(all(parse_tool_id(str(id)) == id for id in board.catalogue.tools))
     before = installed(board)
-    taken = read(policy_text(carried(before.decided)).text)
-    assert unsigned(taken) == unsigned(carried(before.decided))
+    taken = read(policy_text(policy_export(before.decisions)).text)
+    assert unsigned(taken) == unsigned(policy_export(before.decisions))
     # What manifests say comes with their toolsets, and decisions about what is nobody's stay behind.
-    empty = Policy(before.declared, Decided(manifest_overrides=before.decided.manifest_overrides))
-    after = apply(empty, ReplaceDecisions(taken), ME, NOW)
-    assert not isinstance(after, Rejected), after
+    empty = Policy(before.declared, PolicyDecisions(manifest_overrides=before.decisions.manifest_overrides))
+    after = apply_command(empty, ReplaceDecisions(taken), ME, NOW)
+    assert not isinstance(after, CommandRejection), after
     then, now = resolve(board.catalogue, after, view).verdicts, resolve(board.catalogue, before, view).verdicts
     owned = [id for id in now if isinstance(id.source, BuiltinKey) or id.source in before.servers]
     assert {id: then[id] for id in owned} == {id: now[id] for id in owned}
 
 
-EVERYTHING = Carried(
+EVERYTHING = PolicyExport(
     servers={
         GITHUB: server(
             GITHUB,
@@ -100,8 +107,8 @@ EVERYTHING = Carried(
             trust=Trust.STRICT,
             limit=OnlyTools(("read", "wr*")),
             timeouts=Timeouts(1.5, 20, 3),
-            starts=OnDemand(60),
-            protocol=Protocol.HANDSHAKE,
+            starts=StartOnDemand(60),
+            protocol=ProtocolMode.HANDSHAKE,
             quarantined=True,
         ),
         key("dev~site"): server(
@@ -121,14 +128,17 @@ EVERYTHING = Carried(
         ToolsetId("dev"): Switch(False, PrincipalId("Zoë"), NOW, "später"),
     },
     approvals={READ.id: Approval(READ.spec, ME, NOW, first_sight=True)},
-    baselined={GITHUB: NOW},
+    first_seen={GITHUB: NOW},
     overrides=(
         Override(
             ToolsetId("dev"),
             READ.id,
             name_override="Read",
             enabled=False,
-            arguments={"path": Argument(pin=held("/srv")), "n": Argument(default=held(1.0), description="how many")},
+            arguments={
+                "path": ArgumentOverride(pin=freeze_json("/srv")),
+                "n": ArgumentOverride(default=freeze_json(1.0), description="how many"),
+            },
             origins=dict.fromkeys(("name_override", "enabled", "arguments.path", "arguments.n"), PERSON),
         ),
         Override(
@@ -146,7 +156,7 @@ EVERYTHING = Carried(
         "c2": Consent("c2", READ.id, READ.spec.fingerprint, ME, None, ME, NOW, None),
     },
     confirmations={
-        LOCAL: PrincipalConfirmation(False, ConfirmationMode.TICKET, PERSON, PERSON),
+        LOCAL_PRINCIPAL: PrincipalConfirmation(False, ConfirmationMode.TICKET, PERSON, PERSON),
         PrincipalId("ann"): PrincipalConfirmation(mode=ConfirmationMode.TICKET, mode_at=PERSON),
         PrincipalId("bob"): PrincipalConfirmation(interactive=False, interactive_at=PERSON),
     },
@@ -164,7 +174,7 @@ def test_a_standing_permission_of_a_file_that_names_no_end_ends_30_days_after_it
     for entry in document["remembered"]:
         del entry["until"]
     found = read(json.dumps(document))
-    assert isinstance(found, Carried)
+    assert isinstance(found, PolicyExport)
     assert {consent.until for consent in found.consents.values()} == {NOW + timedelta(days=30)}
 
 
@@ -177,7 +187,7 @@ def test_a_standing_permission_of_a_file_lasts_ten_years_at_most() -> None:
     for until in ((longest + timedelta(seconds=1)).isoformat(), "9999-12-31T23:59:59+00:00"):
         document["remembered"][0]["until"] = until
         wrong = "remembered[0]: until: a standing permission lasts 3650 days at most. Choose an earlier end."
-        assert read_policy(json.dumps(document), ME, NOW) == Unreadable((wrong,))
+        assert read_policy(json.dumps(document), ME, NOW) == UnreadablePolicy((wrong,))
     # Given in the future, it says: its end counts from the import.
     del document["remembered"][0]["until"]
     document["remembered"][0]["at"] = "9999-12-31T23:59:59+00:00"
@@ -188,28 +198,28 @@ def test_a_standing_permission_of_a_file_lasts_ten_years_at_most() -> None:
 def test_how_a_principal_confirms_travels_where_it_restricts_and_loosens_nothing() -> None:
     ann, bob, carol = map(PrincipalId, ("ann", "bob", "carol"))
     ticket, in_client = ConfirmationMode.TICKET, ConfirmationMode.IN_CLIENT
-    here = Decided(
+    here = PolicyDecisions(
         confirmations={
-            LOCAL: PrincipalConfirmation(False, ticket),
+            LOCAL_PRINCIPAL: PrincipalConfirmation(False, ticket),
             ann: PrincipalConfirmation(True, ticket),
             bob: PrincipalConfirmation(True, in_client),
         }
     )
-    strict = {LOCAL: PrincipalConfirmation(False, ticket), ann: PrincipalConfirmation(mode=ticket)}
-    said = read(policy_text(carried(here)).text)
+    strict = {LOCAL_PRINCIPAL: PrincipalConfirmation(False, ticket), ann: PrincipalConfirmation(mode=ticket)}
+    said = read(policy_text(policy_export(here)).text)
     assert said.confirmations == strict
-    there = Decided(
+    there = PolicyDecisions(
         confirmations={
-            LOCAL: PrincipalConfirmation(True, in_client),
+            LOCAL_PRINCIPAL: PrincipalConfirmation(True, in_client),
             bob: PrincipalConfirmation(True, in_client),
             carol: PrincipalConfirmation(False, ticket),
         }
     )
-    done = apply(Policy(decided=there), ReplaceDecisions(said), ME, NOW)
+    done = apply_command(Policy(decisions=there), ReplaceDecisions(said), ME, NOW)
     assert isinstance(done, Policy)
-    assert done.decided.confirmations == {**there.confirmations, **strict}
-    assert [*alterations(carried(there), carried(done.decided))] == [
-        Altered("confirmations", ("ann", "local"), (), ()),
+    assert done.decisions.confirmations == {**there.confirmations, **strict}
+    assert [*decision_differences(policy_export(there), policy_export(done.decisions))] == [
+        DecisionDifference("confirmations", ("ann", "local"), (), ()),
     ]
 
 
@@ -219,10 +229,10 @@ def test_no_secret_is_in_the_text_and_what_must_be_set_is_told() -> None:
     address = Http(
         f"https://me:{SECRET}@h/mcp", headers={"Authorization": f"Bearer {SECRET}"}, oauth=OAuth("i", SECRET)
     )
-    pinned = Override(ToolsetId("dev"), READ.id, arguments={"token": Argument(pin=held(SECRET))})
+    pinned = Override(ToolsetId("dev"), READ.id, arguments={"token": ArgumentOverride(pin=freeze_json(SECRET))})
     site = key("dev~site")
     written = policy_text(
-        Carried(
+        PolicyExport(
             {GITHUB: program, site: server(site, origin=PERSON, connection=address)},
             {ToolsetId("dev"): replace(toolset("dev"), origin=PERSON)},
             overrides=(pinned,),
@@ -247,7 +257,7 @@ def test_an_approval_whose_fingerprint_is_another_than_its_specs_is_refused() ->
     whole = json.loads(policy_text(EVERYTHING).text)
     whole["approvals"][0]["spec"]["description"] = "Something nobody has read."
     told = "approvals[0]: the fingerprint is not that of the spec beside it, so it is not known what was read."
-    assert read_policy(json.dumps(whole), ME, NOW) == Unreadable((told,))
+    assert read_policy(json.dumps(whole), ME, NOW) == UnreadablePolicy((told,))
 
 
 @pytest.mark.parametrize(
@@ -279,36 +289,38 @@ def test_an_approval_whose_fingerprint_is_another_than_its_specs_is_refused() ->
 )
 def test_what_is_wrong_is_told_with_its_place(change: dict[str, Any], told: str) -> None:
     found = read_policy(json.dumps({"pegboard_policy": 1, **change}), ME, NOW)
-    assert isinstance(found, Unreadable)
+    assert isinstance(found, UnreadablePolicy)
     assert found.problems[0].startswith(told)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"pegboard_policy": 2}', "[" * 100_000, "servers: {}"])
 def test_what_is_no_policy_is_told(text: str) -> None:
-    assert isinstance(read_policy(text, ME, NOW), Unreadable)
+    assert isinstance(read_policy(text, ME, NOW), UnreadablePolicy)
 
 
 @pytest.mark.behaviour("confirmation.standing_ends", "policy.all_or_nothing")
 def test_an_imported_standing_permission_has_no_end_only_where_the_board_allows_it() -> None:
     endless = Policy()
-    endless = replace(endless, declared=replace(endless.declared, standing_days=None))
-    taken = apply(endless, ReplaceDecisions(EVERYTHING), ME, NOW)
+    endless = replace(endless, declared=replace(endless.declared, consent_days=None))
+    taken = apply_command(endless, ReplaceDecisions(EVERYTHING), ME, NOW)
     assert isinstance(taken, Policy)
-    refused = apply(Policy(), ReplaceDecisions(EVERYTHING), ME, NOW)
-    assert isinstance(refused, Rejected)
+    refused = apply_command(Policy(), ReplaceDecisions(EVERYTHING), ME, NOW)
+    assert isinstance(refused, CommandRejection)
     assert refused.why.startswith("Standing permission c2 has no end, and on this board each has one.")
     # What the board has already is no new permission: its own export can be imported.
     later = replace(taken, declared=Policy().declared)
-    assert isinstance(apply(later, ReplaceDecisions(carried(later.decided)), ME, NOW), Policy)
+    assert isinstance(apply_command(later, ReplaceDecisions(policy_export(later.decisions)), ME, NOW), Policy)
 
 
 @pytest.mark.behaviour("policy.all_or_nothing")
 def test_decisions_about_what_is_not_here_are_left_out_and_told() -> None:
-    said = replace(EVERYTHING, servers={}, toolsets={}, consents={}, trust={}, baselined={})
-    done = apply(Policy(decided=Decided(version=4)), ReplaceDecisions(said), ME, NOW)
+    said = replace(EVERYTHING, servers={}, toolsets={}, consents={}, trust={}, first_seen={})
+    done = apply_command(Policy(decisions=PolicyDecisions(version=4)), ReplaceDecisions(said), ME, NOW)
     assert isinstance(done, Policy)
-    assert done.decided == Decided(version=5, grants=EVERYTHING.grants, confirmations=EVERYTHING.confirmations)
-    assert [*left_out(Policy(), said)] == [
+    assert done.decisions == PolicyDecisions(
+        version=5, grants=EVERYTHING.grants, confirmations=EVERYTHING.confirmations
+    )
+    assert [*describe_left_out(Policy(), said)] == [
         "The switch of mcp:dev~github:read is left out: there is no server dev~github here. Add it first to keep it.",
         "The switch of dev~github is left out: there is no server dev~github here. Add it first to keep it.",
         "The switch of dev is left out: there is no toolset 'dev' here. Import it first to keep it.",
@@ -323,6 +335,6 @@ def test_a_server_that_a_file_declares_is_not_brought_a_second_time() -> None:
     own = server(GITHUB, origin=FILE)
     policy = Policy()
     policy = replace(policy, declared=replace(policy.declared, servers={GITHUB: own}))
-    done = apply(policy, ReplaceDecisions(Carried(EVERYTHING.servers, EVERYTHING.toolsets)), ME, NOW)
-    assert isinstance(done, Rejected)
+    done = apply_command(policy, ReplaceDecisions(PolicyExport(EVERYTHING.servers, EVERYTHING.toolsets)), ME, NOW)
+    assert isinstance(done, CommandRejection)
     assert done.why == "Server dev~github is declared at pegboard.yaml:7. Take it out of one of both files."

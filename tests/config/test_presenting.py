@@ -3,8 +3,8 @@
 import pytest
 from tests.config.loading import FOLDER, settings
 
-from pegboard.config.settings import Broken, load_text
-from pegboard.core.presentations import Listed, Presented, Presenting
+from pegboard.config.settings import InvalidFile, load_settings_text
+from pegboard.core.presentations import PinnedEntry, PresentationMode, PresentationSettings
 from pegboard.core.server import DeclaredAt
 
 
@@ -18,15 +18,15 @@ def test_how_tools_are_shown_is_read_with_its_lines() -> None:
           - mcp:dev~github:create_issue
         """
     file = "pegboard.yaml"
-    assert settings(text).declared.presenting == Presenting(
-        Presented.AUTO,
+    assert settings(text).declared.presentation == PresentationSettings(
+        PresentationMode.AUTO,
         60,
         (
-            Listed("desk:read_*", DeclaredAt(file, 4)),
-            Listed("mcp:dev~github:create_issue", DeclaredAt(file, 5)),
+            PinnedEntry("desk:read_*", DeclaredAt(file, 4)),
+            PinnedEntry("mcp:dev~github:create_issue", DeclaredAt(file, 5)),
         ),
     )
-    assert settings("").declared.presenting == Presenting(Presented.DIRECT, 100, ())
+    assert settings("").declared.presentation == PresentationSettings(PresentationMode.DIRECT, 100, ())
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_how_tools_are_shown_is_read_with_its_lines() -> None:
     ],
 )
 def test_what_is_wrong_about_how_tools_are_shown_is_told(text: str, problem: str) -> None:
-    broken = load_text(text, "pegboard.yaml", FOLDER, {})
-    assert isinstance(broken, Broken)
+    broken = load_settings_text(text, "pegboard.yaml", FOLDER, {})
+    assert isinstance(broken, InvalidFile)
     assert str(broken).startswith(f"pegboard.yaml:1: {problem}")

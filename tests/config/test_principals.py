@@ -7,12 +7,12 @@ from textwrap import dedent
 import pytest
 from tests.config.loading import problems, settings
 
-from pegboard.config.settings import Settings, load
+from pegboard.config.settings import Settings, load_settings_file
 from pegboard.core.confirmation import ConfirmationLevel, ConfirmationMode, ConfirmationSetting
-from pegboard.core.database import SourceId
+from pegboard.core.database import DatabaseId
 from pegboard.core.ids import PrincipalId, ToolsetId
 from pegboard.core.principal import Principal
-from pegboard.core.scope import Scope
+from pegboard.core.scope import TokenScope
 from pegboard.core.server import DeclaredAt
 
 ALICE = "alice-0123456789abcdef"
@@ -69,7 +69,7 @@ def test_a_caller_may_ask_the_databases_that_are_named_all_without_a_name_and_no
         """
     callers = settings(text, ENVIRON).declared.principals
     found = {str(id): caller.databases for id, caller in callers.items()}
-    assert found == {"alice": frozenset({SourceId("shop"), SourceId("hr")}), "bob": None, "carol": frozenset()}
+    assert found == {"alice": frozenset({DatabaseId("shop"), DatabaseId("hr")}), "bob": None, "carol": frozenset()}
 
 
 @pytest.mark.behaviour("databases.limited_by_caller")
@@ -87,7 +87,7 @@ def test_a_database_that_is_not_declared_is_told_at_its_place() -> None:
 def test_a_token_may_stand_in_a_file_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "alice.token").write_text(ALICE + "\n")
     (tmp_path / "pegboard.yaml").write_text("principals: {alice: {token: '${file:alice.token}'}}")
-    loaded = load(tmp_path / "pegboard.yaml", {})
+    loaded = load_settings_file(tmp_path / "pegboard.yaml", {})
     assert isinstance(loaded, Settings)
     assert loaded.declared.principals[PrincipalId("alice")].hashes == (sha(ALICE),)
 
@@ -172,14 +172,16 @@ def test_a_toolset_that_is_granted_and_neither_declared_nor_installed_is_told() 
           alice: {token: "${ALICE_TOKEN}", toolsets: [fliles, all]}
           bob: {token: "${BOB_TOKEN}"}
         """
-    remarks = settings(text, ENVIRON).remarks
+    remarks = settings(text, ENVIRON).all_warnings
     wiki = (
         "pegboard.yaml:2: grants.local[2]: there is no toolset 'wiki'. Correct it, or install it: "
         "pegboard servers add NAME --toolset wiki"
     )
     fliles = "pegboard.yaml:4: principals.alice.toolsets[0]: there is no toolset 'fliles'. Did you mean 'files'?"
-    assert [str(problem) for problem in remarks.told({"files"})] == [wiki, fliles]
-    assert [str(problem) for problem in remarks.told({"files", "wiki"})] == [fliles], "wiki was installed by a person"
+    assert [str(problem) for problem in remarks.applicable({"files"})] == [wiki, fliles]
+    assert [str(problem) for problem in remarks.applicable({"files", "wiki"})] == [fliles], (
+        "wiki was installed by a person"
+    )
 
 
 @pytest.mark.behaviour("config.selected_toolsets_exist", "config.errors_name_near_matches")
@@ -199,8 +201,8 @@ def test_a_toolset_that_is_selected_and_neither_declared_nor_installed_is_told()
     )
     assert [str(problem) for problem in loaded.unknown_toolsets(())] == [fliles, wiki]
     assert [str(problem) for problem in loaded.unknown_toolsets({"wiki"})] == [fliles], "wiki was installed by a person"
-    assert [str(problem) for problem in loaded.remarks.told({"files"})] == [fliles, wiki]
-    assert settings("selection: {toolsets: all}", ENVIRON).remarks.doubts == ()
+    assert [str(problem) for problem in loaded.all_warnings.applicable({"files"})] == [fliles, wiki]
+    assert settings("selection: {toolsets: all}", ENVIRON).all_warnings.undeclared_toolsets == ()
 
 
 @pytest.mark.behaviour("config.grants_name_callers")
@@ -218,13 +220,13 @@ def test_grants_to_a_name_that_no_caller_has_are_refused_beside_principals() -> 
 
 @pytest.mark.behaviour("config.grants_name_callers")
 def test_grants_to_a_name_are_told_to_limit_nobody_until_somebody_has_a_token_of_it() -> None:
-    remarks = settings("grants: {local: [], alice: []}").remarks
-    assert [str(problem) for problem in remarks.told({})] == [
+    remarks = settings("grants: {local: [], alice: []}").all_warnings
+    assert [str(problem) for problem in remarks.applicable({})] == [
         "pegboard.yaml:1: grants.alice: nobody is called 'alice', neither under principals nor by a token, and so this "
         "limits nobody. Name the caller under principals, make it a token (pegboard tokens make alice --scope call), "
         "or limit local."
     ]
-    assert [*remarks.told({}, {"alice"})] == [], "alice has a token"
+    assert [*remarks.applicable({}, {"alice"})] == [], "alice has a token"
 
 
 @pytest.mark.behaviour("principals.the_token_stays_here")
@@ -265,8 +267,8 @@ def test_a_callers_token_opens_calls_unless_the_file_says_otherwise() -> None:
         )
     )
     assert {id: principal.scopes for id, principal in said.declared.principals.items()} == {
-        PrincipalId("agent"): {Scope.CALL},
-        PrincipalId("alice"): {Scope.READ, Scope.OPERATE},
+        PrincipalId("agent"): {TokenScope.CALL},
+        PrincipalId("alice"): {TokenScope.READ, TokenScope.OPERATE},
         PrincipalId("nothing"): set(),
     }
     told = problems(f"principals:\n  alice: {{token_sha256: {'b' * 64}, scopes: [root]}}\n")

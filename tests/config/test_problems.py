@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.config.loading import FOLDER, problems, settings
 from tests.core.boards import key
 
-from pegboard.config.problem import Problem
-from pegboard.config.settings import MAX_BYTES, Broken, Settings, load, load_text
-from pegboard.config.tree import Kind, kind_of
+from pegboard.config.problem import FileProblem
+from pegboard.config.settings import MAX_SETTINGS_BYTES, InvalidFile, Settings, load_settings_file, load_settings_text
+from pegboard.config.tree import ScalarKind, scalar_kind
 
 
 @pytest.mark.behaviour(
@@ -122,7 +122,7 @@ def test_a_missing_variable_is_told_at_its_line_and_the_other_servers_stand() ->
         """
     loaded = settings(text, {"HERE": "x"})
     assert [str(key) for key in loaded.declared.servers] == ["a~a", "b~b", "c~c"]
-    assert [(warning.line, warning.key, warning.what.split(":")[0]) for warning in loaded.warnings] == [
+    assert [(warning.line, warning.key, warning.message.split(":")[0]) for warning in loaded.warnings] == [
         (3, "servers.a.command", "${BIN} stands for nothing"),
         (4, "servers.a.args[1]", "${ONE} stands for nothing"),
         (4, "servers.a.args[1]", "${TWO} stands for nothing"),
@@ -186,12 +186,12 @@ def test_an_unknown_server_or_toolset_in_a_denial_is_an_error(text: str) -> None
     loaded = settings(text if "servers" in text else SHOP + text)
     (problem,) = loaded.unknown_toolsets(())
     near = "store~shop" if "~" in scope else "shop"
-    assert problem.what.startswith(f"unknown toolset or server {scope!r}. Did you mean {near!r}")
-    assert problem.what.endswith(", or mark the entry as optional.")
+    assert problem.message.startswith(f"unknown toolset or server {scope!r}. Did you mean {near!r}")
+    assert problem.message.endswith(", or mark the entry as optional.")
     toolset, _, server = scope.rpartition("~")
     installed = key(f"{toolset or 'other'}~{server}")
     assert loaded.unknown_toolsets((), [installed]) == ()
-    assert [*loaded.remarks.told((), (), [installed])] == []
+    assert [*loaded.all_warnings.applicable((), (), [installed])] == []
     if not toolset:
         assert loaded.unknown_toolsets({scope}) == ()
 
@@ -199,7 +199,7 @@ def test_an_unknown_server_or_toolset_in_a_denial_is_an_error(text: str) -> None
 @pytest.mark.behaviour("config.denied_scopes_exist")
 def test_the_id_of_a_server_is_no_toolset_in_a_denial_of_a_toolset() -> None:
     loaded = settings(SHOP + "selection: {disabled_tools: ['toolset:shop', 'toolset:stroe']}")
-    assert [problem.what[:27] for problem in loaded.unknown_toolsets(())] == [
+    assert [problem.message[:27] for problem in loaded.unknown_toolsets(())] == [
         "unknown toolset 'shop'. Cor",
         "unknown toolset 'stroe'. Di",
     ]
@@ -211,7 +211,7 @@ def test_the_id_of_a_server_is_no_toolset_in_a_denial_of_a_toolset() -> None:
 def test_a_toolset_in_the_form_of_a_selection_is_an_error_under_deny(written: str) -> None:
     (problem,) = settings(SHOP + written).unknown_toolsets(())
     meant = written[16:20]
-    assert problem.what == (
+    assert problem.message == (
         f"unknown toolset or server 'toolset'. For all tools of a toolset write {meant}:* here. Correct it, install it "
         "first (pegboard servers add NAME --toolset toolset), or mark the entry as optional."
     )
@@ -244,8 +244,8 @@ def test_a_restricting_override_under_the_wrong_toolset_is_an_error(written: str
     loaded = settings(DESK + f"overrides: {{desk: {{'{written}': {{{said}}}}}}}")
     (problem,) = loaded.unknown_toolsets(())
     scope = {"shop~shop:pay": "shop~shop", "mcp:shop:pay": "desk~shop"}.get(written, "shop")
-    assert problem.what.startswith(f"toolset 'desk' has no server {scope!r}, so this restricts nothing. ")
-    assert ("It is in toolset 'shop': write the override under overrides.shop" in problem.what) == (
+    assert problem.message.startswith(f"toolset 'desk' has no server {scope!r}, so this restricts nothing. ")
+    assert ("It is in toolset 'shop': write the override under overrides.shop" in problem.message) == (
         written != "mcp:shop:pay"
     )
     assert problem.line == 2
@@ -325,9 +325,9 @@ def test_a_file_that_is_not_there_or_no_file_is_told(tmp_path: Path) -> None:
         (folder, "this is a folder. Name a file in it."),
         (loop, "this is a link that leads back to itself. Point it at a file."),
     ):
-        assert load(path, {}) == Broken(str(path), (Problem(str(path), 0, "", what),))
-    assert load("a\0b", {}) == Broken(
-        "a\0b", (Problem("a\0b", 0, "", "no file can have this name: it holds a NUL character."),)
+        assert load_settings_file(path, {}) == InvalidFile(str(path), (FileProblem(str(path), 0, "", what),))
+    assert load_settings_file("a\0b", {}) == InvalidFile(
+        "a\0b", (FileProblem("a\0b", 0, "", "no file can have this name: it holds a NUL character."),)
     )
 
 
@@ -342,7 +342,7 @@ def test_a_file_that_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest
 
         monkeypatch.setattr(Path, "open", refuse)
     what = "you may not read this file. Change its permissions, or run as a user who may."
-    assert load(path, {}) == Broken(str(path), (Problem(str(path), 0, "", what),))
+    assert load_settings_file(path, {}) == InvalidFile(str(path), (FileProblem(str(path), 0, "", what),))
 
 
 @pytest.mark.parametrize(
@@ -354,16 +354,16 @@ def test_a_file_that_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest
             b"servers: {}\n# \x07\n",
             "pegboard.yaml:2: the character U+0007 cannot stand in YAML. Remove it, or write it as an escape.",
         ),
-        (b"a" * (MAX_BYTES + 1), "pegboard.yaml: larger than 5 MB, which is the limit. Is it the right file?"),
+        (b"a" * (MAX_SETTINGS_BYTES + 1), "pegboard.yaml: larger than 5 MB, which is the limit. Is it the right file?"),
     ],
 )
 def test_content_that_is_no_text_is_told(content: bytes, told: str, tmp_path: Path) -> None:
-    loaded = load_text(content, "pegboard.yaml", FOLDER, {})
-    assert isinstance(loaded, Broken)
+    loaded = load_settings_text(content, "pegboard.yaml", FOLDER, {})
+    assert isinstance(loaded, InvalidFile)
     assert str(loaded) == told
     (tmp_path / "pegboard.yaml").write_bytes(content)
-    from_disk = load(tmp_path / "pegboard.yaml", {})
-    assert isinstance(from_disk, Broken)
+    from_disk = load_settings_file(tmp_path / "pegboard.yaml", {})
+    assert isinstance(from_disk, InvalidFile)
     assert str(from_disk) == f"{tmp_path}/{told}"
 
 
@@ -394,13 +394,13 @@ written = st.recursive(
 @given(written)
 def test_whatever_is_written_loading_answers_with_a_value(value: object) -> None:
     text = as_flow(value)
-    assert isinstance(load_text(text, "pegboard.yaml", FOLDER, {}), Settings | Broken)
+    assert isinstance(load_settings_text(text, "pegboard.yaml", FOLDER, {}), Settings | InvalidFile)
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200))
 def test_whatever_the_bytes_are_loading_answers_with_a_value(content: bytes | str) -> None:
     for file in ("pegboard.yaml", "pegboard.json"):
-        assert isinstance(load_text(content, file, FOLDER, {}), Settings | Broken)
+        assert isinstance(load_settings_text(content, file, FOLDER, {}), Settings | InvalidFile)
 
 
 def as_flow(value: object) -> str:
@@ -421,15 +421,15 @@ def as_flow(value: object) -> str:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        *((word, Kind.NOTHING) for word in ("", "~", "null", "NULL")),
-        *((word, Kind.TRUTH) for word in ("true", "False")),
-        *((word, Kind.INTEGER) for word in ("0", "-12", "0x1F", "0o17", "007")),
-        *((word, Kind.NUMBER) for word in ("1.5", ".5", "-1e9", ".inf", "-.INF", ".nan", "1.")),
+        *((word, ScalarKind.NULL) for word in ("", "~", "null", "NULL")),
+        *((word, ScalarKind.BOOLEAN) for word in ("true", "False")),
+        *((word, ScalarKind.INTEGER) for word in ("0", "-12", "0x1F", "0o17", "007")),
+        *((word, ScalarKind.NUMBER) for word in ("1.5", ".5", "-1e9", ".inf", "-.INF", ".nan", "1.")),
         *(
-            (word, Kind.TEXT)
+            (word, ScalarKind.TEXT)
             for word in ("yes", "no", "on", "y", "12:30", "2026-11-15", "1_000", "0b1", "1.2.3", "9" * 80)
         ),
     ],
 )
-def test_plain_words_mean_what_an_editor_says_they_mean(text: str, kind: Kind) -> None:
-    assert kind_of(text) is kind
+def test_plain_words_mean_what_an_editor_says_they_mean(text: str, kind: ScalarKind) -> None:
+    assert scalar_kind(text) is kind

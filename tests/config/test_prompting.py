@@ -5,7 +5,7 @@ from tests.config.loading import problems, settings
 
 from pegboard.core.launch import Allowance, LaunchFilter
 from pegboard.core.pattern import Pattern
-from pegboard.core.prompting import BASE, BUILTINS, USUAL_FORMATS, KnownModel, Prompting
+from pegboard.core.prompting import BUILTINS, DEFAULT_BASE_PROMPT, DEFAULT_FORMATS, KnownModel, PromptSettings
 from pegboard.core.server import DeclaredAt
 
 FILE = "pegboard.yaml"
@@ -35,7 +35,7 @@ def test_all_that_is_said_about_prompts_and_models_is_read() -> None:
           plain: {parameters: 12}
           said: {}
         """
-    assert settings(text).declared.prompting == Prompting(
+    assert settings(text).declared.prompts == PromptSettings(
         base="Be brief.",
         builtins=("tool_search", "execute_sql"),
         formats=("json", "native", "codemode"),
@@ -61,9 +61,9 @@ def test_all_that_is_said_about_prompts_and_models_is_read() -> None:
 @pytest.mark.behaviour("prompt.base_from_settings", "builtins.four_in_one_list")
 @pytest.mark.parametrize("text", ["", "prompts:", "prompts: {}\nmodels:", "prompts: {filter: {}}"])
 def test_what_nobody_says_is_as_usual(text: str) -> None:
-    told = settings(text).declared.prompting
-    assert told == Prompting()
-    assert (told.base, told.builtins, told.formats) == (BASE, BUILTINS, USUAL_FORMATS)
+    told = settings(text).declared.prompts
+    assert told == PromptSettings()
+    assert (told.base, told.builtins, told.formats) == (DEFAULT_BASE_PROMPT, BUILTINS, DEFAULT_FORMATS)
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from pegboard.config import docspace, keys
-from pegboard.config.databases import Located, located
+from pegboard.config.databases import DatabaseLocation, locate_database
 from pegboard.config.references import expander
-from pegboard.config.section import Section
-from pegboard.config.settings import Broken, load_text
-from pegboard.config.shape import ListOf, MapOf, OrFalse, Text, Value
-from pegboard.core.docspace import Misconfigured
-from pegboard.core.docspace.on_board import docspace_on
+from pegboard.config.section import ConfigSection
+from pegboard.config.settings import InvalidFile, load_settings_text
+from pegboard.config.shape import AnyValueField, ListField, MapField, OrFalseField, TextField
+from pegboard.core.docspace import DocSpaceMisconfiguration
+from pegboard.core.docspace.on_board import docspace_of
 from pegboard.core.policy import Policy
-from pegboard.ports import Unresolved
+from pegboard.ports import UnresolvedReference
 
 REFERENCE = "${SOMETHING}"
 FOLDER = Path("/etc/pegboard")
@@ -61,16 +61,16 @@ VALUES = (
 
 def settings_with_references(shape: object, at: str = "") -> Iterator[str]:
     match shape:
-        case Text(holds_references=True) | Value(holds_references=True):
+        case TextField(allows_references=True) | AnyValueField(allows_references=True):
             yield at
-        case Section():
+        case ConfigSection():
             for key in shape.keys:
-                yield from settings_with_references(key.shape, f"{at}.{key.name}" if at else key.name)
-        case ListOf(item):
+                yield from settings_with_references(key.field_type, f"{at}.{key.name}" if at else key.name)
+        case ListField(item):
             yield from settings_with_references(item, f"{at}[]")
-        case MapOf(_, item):
+        case MapField(_, item):
             yield from settings_with_references(item, f"{at}.*")
-        case OrFalse(other):
+        case OrFalseField(other):
             yield from settings_with_references(other, at)
 
 
@@ -80,20 +80,22 @@ def test_every_setting_with_references_is_tested_here() -> None:
 
 def messages(document: str, value: str) -> Iterator[str]:
     environ = {"SOMETHING": value, "KEY": "another-key-of-a-caller"}
-    loaded = load_text(document.replace("REF", f'"{REFERENCE}"'), "pegboard.yaml", FOLDER, environ)
-    if isinstance(loaded, Broken):
+    loaded = load_settings_text(document.replace("REF", f'"{REFERENCE}"'), "pegboard.yaml", FOLDER, environ)
+    if isinstance(loaded, InvalidFile):
         yield str(loaded)
         return
-    yield from map(str, loaded.remarks.told((), ()))
+    yield from map(str, loaded.all_warnings.applicable((), ()))
     expand = expander(environ, FOLDER)
-    connection = docspace_on(Policy(loaded.declared))
-    if connection is not None and isinstance(wrong := docspace.operators(connection, expand), Misconfigured):
+    connection = docspace_of(Policy(loaded.declared))
+    if connection is not None and isinstance(
+        wrong := docspace.operator_access(connection, expand), DocSpaceMisconfiguration
+    ):
         yield wrong.outage
     for database in loaded.declared.databases.values():
-        match located(database, expand, FOLDER, environ):
-            case Unresolved(why):
+        match locate_database(database, expand, FOLDER, environ):
+            case UnresolvedReference(why):
                 yield why
-            case Located() as place:
+            case DatabaseLocation() as place:
                 yield repr(place)
 
 
@@ -137,10 +139,14 @@ def test_the_references_of_a_text_that_somebody_sent_are_not_read(
     def reads(*args: object) -> None:
         raise AssertionError("a file was read")
 
-    monkeypatch.setattr("pegboard.config.references._content", reads)
+    monkeypatch.setattr("pegboard.config.references._read_file", reads)
     for document in DOCUMENTS.values():
         text = document.replace("REF", f'"{reference}"').replace("${KEY}", reference)
-        loaded = load_text(text, "pegboard.yaml", FOLDER, _Unasked(), resolves_references=False)
-        told = str(loaded) if isinstance(loaded, Broken) else [str(each) for each in loaded.remarks.told((), ())]
+        loaded = load_settings_text(text, "pegboard.yaml", FOLDER, _Unasked(), resolves_references=False)
+        told = (
+            str(loaded)
+            if isinstance(loaded, InvalidFile)
+            else [str(each) for each in loaded.all_warnings.applicable((), ())]
+        )
         same = "this is the token of 'p' too" in told
         assert same if document.startswith("principals") else told == [], document

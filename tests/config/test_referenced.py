@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pegboard.config.referenced import Looks, files_in, texts_of, texts_within
-from pegboard.config.settings import parse
+from pegboard.config.referenced import ReferencedFiles, connection_texts, node_texts, referenced_files
+from pegboard.config.settings import parse_settings_text
 from pegboard.core.server import Http, OAuth, Stdio
 
 
@@ -18,7 +18,7 @@ def test_the_files_are_those_that_would_be_read(tmp_path: Path) -> None:
         "${",
         "plain",
     ]
-    assert files_in(texts, tmp_path, {"HOME": "/house/peg"}) == {
+    assert referenced_files(texts, tmp_path, {"HOME": "/house/peg"}) == {
         tmp_path / "a",
         tmp_path / "b.txt",
         Path("/house/peg/e"),
@@ -27,25 +27,25 @@ def test_the_files_are_those_that_would_be_read(tmp_path: Path) -> None:
 
 
 def test_every_text_of_a_connection_and_of_a_file_is_looked_at() -> None:
-    assert [*texts_of(Stdio("a", ("b",), {"C": "d"}, "e"))] == ["a", "b", "d", "e"]
-    assert [*texts_of(Http("a", headers={"B": "c"}, oauth=OAuth("d", "e", None)))] == ["a", "c", "d", "e"]
-    assert [*texts_within(parse("a: {b: [x, {c: y}]}\nd: z", "pegboard.yaml").root)] == ["x", "y", "z"]
-    assert [*texts_within(None)] == []
+    assert [*connection_texts(Stdio("a", ("b",), {"C": "d"}, "e"))] == ["a", "b", "d", "e"]
+    assert [*connection_texts(Http("a", headers={"B": "c"}, oauth=OAuth("d", "e", None)))] == ["a", "c", "d", "e"]
+    assert [*node_texts(parse_settings_text("a: {b: [x, {c: y}]}\nd: z", "pegboard.yaml").root)] == ["x", "y", "z"]
+    assert [*node_texts(None)] == []
 
 
 def test_a_file_has_changed_when_it_holds_something_else(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     one.write_text("1")
-    looks, files = Looks(), frozenset({one, two})
-    assert looks.changed(files) == frozenset(), "the first look"
-    assert looks.changed(files) == frozenset()
+    looks, files = ReferencedFiles(), frozenset({one, two})
+    assert looks.changed_files(files) == frozenset(), "the first look"
+    assert looks.changed_files(files) == frozenset()
     one.write_text("2")
     two.write_text("2")
-    assert looks.changed(files) == files
+    assert looks.changed_files(files) == files
     one.write_text("2")
-    assert looks.changed(files) == frozenset(), "written again, with the same content"
+    assert looks.changed_files(files) == frozenset(), "written again, with the same content"
     one.unlink()
-    assert looks.changed(files) == frozenset(), "away for a moment"
+    assert looks.changed_files(files) == frozenset(), "away for a moment"
     one.write_text("3")
-    assert looks.changed(files) == {one}
-    assert looks.changed(frozenset()) == frozenset()
+    assert looks.changed_files(files) == {one}
+    assert looks.changed_files(frozenset()) == frozenset()

@@ -9,23 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.config.references import (
-    FORM,
-    FORM_OF_CALLERS,
+    CALLER_REFERENCE_PATTERN,
     MAX_FILE_BYTES,
-    FileText,
+    REFERENCE_PATTERN,
+    FileReference,
+    HeaderReference,
     Literal,
-    Malformed,
-    OfRequest,
-    Variable,
-    asked_of_callers,
+    MalformedText,
+    VariableReference,
+    escape_literal,
     expander,
     expander_for_callers,
     has_reference,
+    header_references,
     is_only_references,
-    literal,
-    parts,
+    parse_references,
 )
-from pegboard.ports import Unresolved
+from pegboard.ports import UnresolvedReference
 
 ENVIRON = {"NAME": "value", "EMPTY": "", "HOME": "/users/ada", "TRICKY": "${NAME} $${"}
 
@@ -56,7 +56,7 @@ def test_a_text_is_expanded(text: str, value: str) -> None:
 
 @pytest.mark.behaviour("config.missing_reference_is_error")
 def test_a_variable_that_is_not_set_is_no_empty_text() -> None:
-    assert expander({}, Path("/"))("Bearer ${A}, ${B}") == Unresolved(
+    assert expander({}, Path("/"))("Bearer ${A}, ${B}") == UnresolvedReference(
         "${A} stands for nothing: the environment variable A is not set. "
         "Set it before the gateway starts, or write ${A:-a default}. "
         "${B} stands for nothing: the environment variable B is not set. "
@@ -67,7 +67,7 @@ def test_a_variable_that_is_not_set_is_no_empty_text() -> None:
 def test_the_environment_is_read_at_the_moment_of_need() -> None:
     environ: dict[str, str] = {}
     expand = expander(environ, Path("/"))
-    assert isinstance(expand("${LATER}"), Unresolved)
+    assert isinstance(expand("${LATER}"), UnresolvedReference)
     environ["LATER"] = "now"
     assert expand("${LATER}") == "now"
 
@@ -103,9 +103,9 @@ def test_a_file_that_holds_no_value_is_told_and_not_quoted(tmp_path: Path) -> No
         "huge": f"{tmp_path}/huge is larger than 64 KiB. Name a file that holds one value.",
         "limit/x": f"{tmp_path}/limit/x cannot be read: Not a directory.",
     }.items():
-        assert expand(f"${{file:{name}}}") == Unresolved(f"${{file:{name}}} stands for nothing: {why}")
+        assert expand(f"${{file:{name}}}") == UnresolvedReference(f"${{file:{name}}} stands for nothing: {why}")
     assert expand("${file:limit}") == "h" * MAX_FILE_BYTES
-    assert expand("${file:a\0b}") == Unresolved("${file:a\0b} stands for nothing: no file can have this name.")
+    assert expand("${file:a\0b}") == UnresolvedReference("${file:a\0b} stands for nothing: no file can have this name.")
 
 
 FORMS = "Write ${NAME}, ${NAME:-default} or ${file:path}; for a plain ${ write $${."
@@ -127,17 +127,17 @@ FORMS = "Write ${NAME}, ${NAME:-default} or ${file:path}; for a plain ${ write $
     ],
 )
 def test_a_malformed_reference_is_told_how_to_write_it(text: str, why: str) -> None:
-    assert parts(f"before {text}") == Malformed(why)
-    assert expander(ENVIRON, Path("/"))(text) == Unresolved(why)
+    assert parse_references(f"before {text}") == MalformedText(why)
+    assert expander(ENVIRON, Path("/"))(text) == UnresolvedReference(why)
 
 
 def test_a_text_is_taken_apart() -> None:
-    assert parts("a$${b}${C}${D:-e}${file: f/g }h") == (
+    assert parse_references("a$${b}${C}${D:-e}${file: f/g }h") == (
         Literal("a${"),
         Literal("b}"),
-        Variable("C"),
-        Variable("D", "e"),
-        FileText("f/g"),
+        VariableReference("C"),
+        VariableReference("D", "e"),
+        FileReference("f/g"),
         Literal("h"),
     )
 
@@ -147,18 +147,20 @@ texts = st.text(st.sampled_from("$${}:-file AN_0é\n"), max_size=24) | st.text(m
 
 @given(texts)
 def test_the_form_for_editors_accepts_what_the_loader_accepts(text: str) -> None:
-    assert (re.fullmatch(FORM, text) is not None) == (not isinstance(parts(text), Malformed))
+    assert (re.fullmatch(REFERENCE_PATTERN, text) is not None) == (
+        not isinstance(parse_references(text), MalformedText)
+    )
 
 
 @given(texts)
 def test_any_text_can_be_written_as_itself(text: str) -> None:
-    assert expander({}, Path("/"))(literal(text)) == text
-    assert not has_reference(literal(text))
+    assert expander({}, Path("/"))(escape_literal(text)) == text
+    assert not has_reference(escape_literal(text))
 
 
 @given(st.lists(st.sampled_from(["x", "$", "${A}", "$${", "}"]), max_size=6).map("".join))
 def test_what_is_not_referred_to_is_taken_over_as_it_is(text: str) -> None:
-    split = parts(text)
+    split = parse_references(text)
     assert isinstance(split, tuple)
     expected = "".join(part.text if isinstance(part, Literal) else "value" for part in split)
     assert expander({"A": "value"}, Path("/"))(text) == expected
@@ -204,12 +206,12 @@ BAD = "your header {} holds what cannot be passed on. Send one line of printable
         ("${request:None:-guest}", "guest"),
         ("${request:A:-guest}", "1"),
         ("$${request:A}", "${request:A}"),
-        ("${request:X-Empty}", Unresolved(MISSING.format("X-Empty"))),
-        ("${request:X-None:-}", Unresolved(MISSING.format("X-None"))),
-        ("${request:X-Lines}", Unresolved(BAD.format("X-Lines"))),
-        ("${request:X-Umlaut}", Unresolved(BAD.format("X-Umlaut"))),
-        ("${request:X-Long}", Unresolved(LONG)),
-        ("${request:No}${request:X-Lines}", Unresolved(f"{MISSING.format('No')} {BAD.format('X-Lines')}")),
+        ("${request:X-Empty}", UnresolvedReference(MISSING.format("X-Empty"))),
+        ("${request:X-None:-}", UnresolvedReference(MISSING.format("X-None"))),
+        ("${request:X-Lines}", UnresolvedReference(BAD.format("X-Lines"))),
+        ("${request:X-Umlaut}", UnresolvedReference(BAD.format("X-Umlaut"))),
+        ("${request:X-Long}", UnresolvedReference(LONG)),
+        ("${request:No}${request:X-Lines}", UnresolvedReference(f"{MISSING.format('No')} {BAD.format('X-Lines')}")),
     ],
 )
 def test_a_text_is_expanded_in_the_name_of_a_caller(text: str, value: object) -> None:
@@ -218,15 +220,17 @@ def test_a_text_is_expanded_in_the_name_of_a_caller(text: str, value: object) ->
 
 def test_what_callers_are_asked_for_is_known_and_shown_without_a_default() -> None:
     text = "a ${request:X-Token} b ${request:Y:-secret} ${NAME}"
-    asked = asked_of_callers(text)
-    assert asked == (OfRequest("X-Token"), OfRequest("Y", "secret"))
+    asked = header_references(text)
+    assert asked == (HeaderReference("X-Token"), HeaderReference("Y", "secret"))
     assert [str(part) for part in asked] == ["${request:X-Token}", "${request:Y}"]
-    assert "".join(part.text if isinstance(part, Literal) else part.written for part in parts(text)) == text  # type: ignore[union-attr]
+    assert "".join(part.text if isinstance(part, Literal) else part.source for part in parse_references(text)) == text  # type: ignore[union-attr]
     assert is_only_references("${request:X-Token}")
     assert not is_only_references("${request:Y:-secret}")
-    assert asked_of_callers("${request:}") == ()
+    assert header_references("${request:}") == ()
 
 
 @given(st.text(st.sampled_from("${}request:-X a_"), max_size=30))
 def test_what_the_schema_takes_of_callers_is_what_can_be_read(text: str) -> None:
-    assert (re.fullmatch(FORM_OF_CALLERS, text) is not None) == (not isinstance(parts(text), Malformed))
+    assert (re.fullmatch(CALLER_REFERENCE_PATTERN, text) is not None) == (
+        not isinstance(parse_references(text), MalformedText)
+    )

@@ -14,13 +14,13 @@ from tests.support.collect_failures import each_case
 
 from pegboard.config import keys
 from pegboard.config.schema import SETTINGS_SCHEMA_FILE, settings_schema, settings_schema_text
-from pegboard.config.section import NameOrOptional, Section
-from pegboard.config.settings import Broken, Settings, load, load_text, parse
-from pegboard.config.shape import ListOf, MapOf, OrFalse, Text
-from pegboard.config.tree import plain
-from pegboard.core.ids import BadId, server_id, toolset_id
-from pegboard.core.pattern import pattern
-from pegboard.core.reference import reference
+from pegboard.config.section import ConfigSection, NameOrOptionalField
+from pegboard.config.settings import InvalidFile, Settings, load_settings_file, load_settings_text, parse_settings_text
+from pegboard.config.shape import ListField, MapField, OrFalseField, TextField
+from pegboard.config.tree import to_json
+from pegboard.core.ids import BadId, parse_server_id, parse_toolset_id
+from pegboard.core.pattern import parse_pattern
+from pegboard.core.reference import parse_reference
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "reference" / "settings.md"
@@ -28,13 +28,13 @@ VALIDATOR = jsonschema_rs.Draft202012Validator(settings_schema(), validate_forma
 
 
 def fits(text: str) -> bool:
-    parsed = parse(text, "pegboard.yaml")
+    parsed = parse_settings_text(text, "pegboard.yaml")
     assert parsed.problems == ()
-    return VALIDATOR.is_valid(None if parsed.root is None else plain(parsed.root))
+    return VALIDATOR.is_valid(None if parsed.root is None else to_json(parsed.root))
 
 
 def loads(text: str) -> bool:
-    return isinstance(load_text(text, "pegboard.yaml", FOLDER, {}), Settings)
+    return isinstance(load_settings_text(text, "pegboard.yaml", FOLDER, {}), Settings)
 
 
 @pytest.mark.behaviour("config.json_schema")
@@ -52,14 +52,14 @@ def examples() -> list[str]:
 @pytest.mark.behaviour("config.json_schema")
 @pytest.mark.parametrize("example", examples())
 def test_every_example_of_the_reference_loads_and_fits_the_schema(example: str) -> None:
-    loaded = load_text(example, "pegboard.yaml", FOLDER, {})
+    loaded = load_settings_text(example, "pegboard.yaml", FOLDER, {})
     assert isinstance(loaded, Settings), str(loaded)
     assert fits(example)
 
 
 def test_every_pegboard_yaml_among_the_examples_loads_and_fits_the_schema() -> None:
     for path in sorted((ROOT / "examples").rglob("pegboard.yaml")):
-        loaded = load(path)
+        loaded = load_settings_file(path)
         assert isinstance(loaded, Settings), str(loaded)
         assert fits(path.read_text("utf-8")), path
 
@@ -219,9 +219,9 @@ words = st.text(st.sampled_from("abcmpt:~*?[]-_ 0A"), max_size=12) | st.sampled_
 )
 
 
-def item(key: Section | object) -> Text:
-    assert isinstance(key, ListOf)
-    assert isinstance(key.item, NameOrOptional)
+def item(key: ConfigSection | object) -> TextField:
+    assert isinstance(key, ListField)
+    assert isinstance(key.item, NameOrOptionalField)
     return key.item.name
 
 
@@ -230,16 +230,16 @@ def item(key: Section | object) -> Text:
 @example("a~b:*")
 def test_names_that_the_core_understands_fit_the_schema(text: str) -> None:
     named = text.strip()
-    tools, patterns = item(keys.SELECTED_TOOLS.shape).form, item(keys.DENY.shape).form
-    assert isinstance(reference(named), BadId) or tools.misfit(named) is None
-    assert isinstance(pattern(text), BadId) or patterns.misfit(text) is None
+    tools, patterns = item(keys.SELECTED_TOOLS.field_type).rule, item(keys.DENY.field_type).rule
+    assert isinstance(parse_reference(named), BadId) or tools.mismatch(named) is None
+    assert isinstance(parse_pattern(text), BadId) or patterns.mismatch(text) is None
 
 
 @given(words.filter(lambda text: text.strip() == text and "," not in text))
 def test_names_that_the_core_does_not_understand_are_told(text: str) -> None:
     listed = "[" + '"' + text + '"' + "]"
-    assert loads(f"selection: {{enabled_tools: {listed}}}") == (not isinstance(reference(text), BadId))
-    assert loads(f"deny: {listed}") == (not isinstance(pattern(text), BadId))
+    assert loads(f"selection: {{enabled_tools: {listed}}}") == (not isinstance(parse_reference(text), BadId))
+    assert loads(f"deny: {listed}") == (not isinstance(parse_pattern(text), BadId))
 
 
 @given(
@@ -263,20 +263,20 @@ def test_a_duration_written_as_text_fits_the_schema_when_it_loads(
 
 @given(st.text(st.sampled_from("ab0-_.~:/A"), max_size=70) | st.sampled_from(["all", "mcp", "builtin", "toolset"]))
 def test_ids_are_held_to_the_rules_of_the_core(text: str) -> None:
-    assert isinstance(keys.SERVERS.shape, MapOf)
-    fits = keys.SERVERS.shape.name.misfit(text) is None
-    assert fits == (not isinstance(toolset_id(text), BadId) and not isinstance(server_id(text), BadId))
+    assert isinstance(keys.SERVERS.field_type, MapField)
+    fits = keys.SERVERS.field_type.name_rule.mismatch(text) is None
+    assert fits == (not isinstance(parse_toolset_id(text), BadId) and not isinstance(parse_server_id(text), BadId))
 
 
-def sections(section: Section, heading: str) -> Iterator[tuple[str, str]]:
+def sections(section: ConfigSection, heading: str) -> Iterator[tuple[str, str]]:
     """Each key with the heading under which it is described."""
     for key in section.keys:
         yield heading, key.name
-        inner: object = key.shape
-        while isinstance(inner, MapOf):
+        inner: object = key.field_type
+        while isinstance(inner, MapField):
             inner = inner.item
-        inner = inner.other if isinstance(inner, OrFalse) else inner
-        if isinstance(inner, Section):
+        inner = inner.other if isinstance(inner, OrFalseField) else inner
+        if isinstance(inner, ConfigSection):
             yield from sections(inner, key.name)
 
 
@@ -311,6 +311,6 @@ def test_every_key_of_the_schema_has_a_description() -> None:
 
 
 def test_a_broken_text_prints_as_its_problems() -> None:
-    broken = load_text("a: 1\nb: 2\n", "pegboard.yaml", FOLDER, {})
-    assert isinstance(broken, Broken)
+    broken = load_settings_text("a: 1\nb: 2\n", "pegboard.yaml", FOLDER, {})
+    assert isinstance(broken, InvalidFile)
     assert str(broken).splitlines() == [str(problem) for problem in broken.problems]

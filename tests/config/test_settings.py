@@ -7,12 +7,12 @@ import pytest
 from tests.config.loading import FOLDER, only_server, problems, settings
 
 from pegboard.config.container_keys import ContainerSettings
-from pegboard.config.settings import Callers, Retention, Settings, load, load_text
+from pegboard.config.settings import GatewaySettings, Retention, Settings, load_settings_file, load_settings_text
 from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolsetId
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Declared, Denial
+from pegboard.core.policy import DeclaredSettings, Denial
 from pegboard.core.redact import Redaction
-from pegboard.core.selection import Everything, Selection, TheseToolsets
+from pegboard.core.selection import AllToolsets, Selection, TheseToolsets
 from pegboard.core.server import (
     AllButTools,
     DeclaredAt,
@@ -67,7 +67,7 @@ def test_a_program_is_declared_with_all_that_is_said_of_it() -> None:
 @pytest.mark.behaviour("config.toolset_defaults_to_server_id")
 def test_a_server_of_which_little_is_said_has_the_usual_settings() -> None:
     loaded = settings("servers: {files: {command: files-server}}")
-    assert loaded.declared == Declared(
+    assert loaded.declared == DeclaredSettings(
         servers={
             key("files", "files"): Server(
                 key=key("files", "files"),
@@ -81,7 +81,7 @@ def test_a_server_of_which_little_is_said_has_the_usual_settings() -> None:
         },
         toolsets={ToolsetId("files"): Toolset(ToolsetId("files"), DeclaredAt("pegboard.yaml", 1), user_mcp=True)},
     )
-    assert (loaded.store, loaded.audit, loaded.gateway, loaded.warnings) == (None, Retention(), Callers(), ())
+    assert (loaded.store, loaded.audit, loaded.gateway, loaded.warnings) == (None, Retention(), GatewaySettings(), ())
 
 
 @pytest.mark.behaviour("config.http_server")
@@ -149,7 +149,7 @@ def test_a_command_with_a_slash_is_taken_from_the_folder_of_the_file(written: st
 
 def test_a_folder_whose_name_looks_like_a_reference_is_not_one(tmp_path: Path) -> None:
     folder = tmp_path / "${HOME}"
-    loaded = load_text("servers: {a: {command: ./x}}", "pegboard.yaml", folder, {})
+    loaded = load_settings_text("servers: {a: {command: ./x}}", "pegboard.yaml", folder, {})
     assert isinstance(loaded, Settings)
     (server,) = loaded.declared.servers.values()
     assert server.connection == Stdio(f"{tmp_path}/$${{HOME}}/x", cwd=f"{tmp_path}/$${{HOME}}")
@@ -171,8 +171,8 @@ def test_a_timeout_is_a_number_of_seconds_or_has_a_unit(written: str, seconds: f
         ("{}", Selection()),
         ("selection: {}", Selection()),
         ("selection:", Selection()),
-        ("selection: {toolsets: all}", Selection(Everything())),
-        ("selection: {toolsets: [files, all]}", Selection(Everything())),
+        ("selection: {toolsets: all}", Selection(AllToolsets())),
+        ("selection: {toolsets: [files, all]}", Selection(AllToolsets())),
         ("selection: {toolsets: []}", Selection(TheseToolsets(()))),
         ("selection: {toolsets: ''}", Selection(TheseToolsets(()))),
         ("selection: {toolsets: 'files, folders ,'}", Selection(TheseToolsets(("files", "folders")))),
@@ -261,7 +261,7 @@ def test_audit_and_gateway_are_read() -> None:
         """
     loaded = settings(text)
     assert loaded.audit == Retention(keep_days=7, keep_rows=1000)
-    assert loaded.gateway == Callers(
+    assert loaded.gateway == GatewaySettings(
         hosts=("tools.example.org", "[::1]:8460", "localhost:*"),
         origins=("https://chat.example.org", "http://localhost:*", "vscode-webview://abc"),
     )
@@ -277,7 +277,7 @@ def test_what_is_redacted_and_how_long_a_person_has_to_decide_are_read() -> None
 @pytest.mark.behaviour("confirmation.standing_ends")
 @pytest.mark.parametrize(("written", "days"), [("", 30), ("standing_days: 7", 7), ("standing_days: never", None)])
 def test_how_long_standing_permissions_last_is_read(written: str, days: int | None) -> None:
-    assert settings(f"confirmation: {{{written}}}").declared.standing_days == days
+    assert settings(f"confirmation: {{{written}}}").declared.consent_days == days
 
 
 @pytest.mark.behaviour("confirmation.manifest_servers")
@@ -293,7 +293,7 @@ def test_whether_servers_of_manifests_are_confirmed_is_read_with_its_line() -> N
     "text", ["", "# nothing yet\n", "---\n", "{}", "servers:\n", "servers: {}\ndeny: []\n", "\ufeff"]
 )
 def test_a_file_that_says_nothing_declares_nothing(text: str) -> None:
-    assert settings(text).declared == Declared()
+    assert settings(text).declared == DeclaredSettings()
 
 
 def test_sections_without_a_value_are_as_if_they_were_not_there() -> None:
@@ -315,7 +315,7 @@ def test_anchors_merges_and_keys_of_ones_own_are_understood() -> None:
 
 def test_windows_line_ends_and_a_byte_order_mark_change_nothing() -> None:
     unix = settings("servers:\n  a:\n    command: x\n")
-    windows = load_text(b"\xef\xbb\xbfservers:\r\n  a:\r\n    command: x\r\n", "pegboard.yaml", FOLDER, {})
+    windows = load_settings_text(b"\xef\xbb\xbfservers:\r\n  a:\r\n    command: x\r\n", "pegboard.yaml", FOLDER, {})
     assert isinstance(windows, Settings)
     assert windows.declared == unix.declared
 
@@ -341,7 +341,7 @@ def test_a_file_is_named_as_it_was_given_and_known_by_its_digest(
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "pegboard.yaml").write_bytes(content)
     monkeypatch.chdir(tmp_path)
-    loaded = load("conf/pegboard.yaml", {})
+    loaded = load_settings_file("conf/pegboard.yaml", {})
     assert isinstance(loaded, Settings)
     assert (loaded.file, loaded.folder, loaded.digest) == (
         "conf/pegboard.yaml",
@@ -357,7 +357,7 @@ def test_a_linked_file_is_relative_to_the_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "pegboard.yaml").write_text("servers: {a: {command: ./x}}")
     (tmp_path / "pegboard.yaml").symlink_to(tmp_path / "real" / "pegboard.yaml")
-    loaded = load(tmp_path / "pegboard.yaml", {})
+    loaded = load_settings_file(tmp_path / "pegboard.yaml", {})
     assert isinstance(loaded, Settings)
     assert loaded.folder == tmp_path
 
@@ -365,12 +365,12 @@ def test_a_linked_file_is_relative_to_the_link(tmp_path: Path) -> None:
 @pytest.mark.behaviour("containers.engine_found")
 def test_the_engine_of_containers_is_read_with_its_flags(tmp_path: Path) -> None:
     text = "containers: {engine: ./bin/podman, flags: [--cpus, 1], global_flags: [--storage-driver, vfs]}"
-    loaded = load_text(text, "pegboard.yaml", tmp_path, {})
+    loaded = load_settings_text(text, "pegboard.yaml", tmp_path, {})
     assert isinstance(loaded, Settings)
     assert loaded.containers == ContainerSettings(
         str(tmp_path / "bin" / "podman"), ("--cpus", "1"), ("--storage-driver", "vfs")
     )
-    by_name = load_text("containers: {engine: docker}", "pegboard.yaml", tmp_path, {})
+    by_name = load_settings_text("containers: {engine: docker}", "pegboard.yaml", tmp_path, {})
     assert isinstance(by_name, Settings)
     assert by_name.containers == ContainerSettings("docker")
     assert problems("containers: {engine: '', image: x, flags: ['']}") == [

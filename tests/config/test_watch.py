@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard.config.watch import CLOSE_LOOKS, Look, Memory, Stamp, changes, look
+from pegboard.config.watch import CLOSE_CHECKS, FileSnapshot, Stamp, WatchState, file_changes, take_snapshot
 
 pytestmark = pytest.mark.anyio
 FAST = 0.005
@@ -48,7 +48,7 @@ def watching() -> Watching:
         bell = Bell()
 
         async def listen() -> None:
-            async with aclosing(changes(path, FAST, seen=digest(loaded))) as rings:
+            async with aclosing(file_changes(path, FAST, seen=digest(loaded))) as rings:
                 async for _ in rings:
                     bell.ring()
 
@@ -115,15 +115,15 @@ async def test_a_link_that_is_swapped_rings(tmp_path: Path, watching: Watching) 
 
 
 STAMP: Stamp = (1, 2, 3, 4, 5)
-GONE = Look(None, None)
-ONE, TWO = Look(STAMP, "one"), Look((1, 9, 3, 4, 5), "two")
+GONE = FileSnapshot(None, None)
+ONE, TWO = FileSnapshot(STAMP, "one"), FileSnapshot((1, 9, 3, 4, 5), "two")
 
 
-def rings(*looks: Look) -> list[bool]:
+def rings(*looks: FileSnapshot) -> list[bool]:
     """Whether each look after the first rings."""
-    memory, heard = Memory(looks[0], looks[0].stamp is None), list[bool]()
+    memory, heard = WatchState(looks[0], looks[0].stamp is None), list[bool]()
     for now in looks[1:]:
-        memory, rang = memory.after(now)
+        memory, rang = memory.advance(now)
         heard.append(rang)
     return heard
 
@@ -138,33 +138,33 @@ def rings(*looks: Look) -> list[bool]:
         ((ONE, GONE, GONE, GONE, ONE), [False, True, False, True]),
         ((ONE, GONE, ONE, GONE, ONE), [False, False, False, False]),
         ((GONE, GONE, ONE), [False, True]),
-        ((ONE, Look((7, 7, 7, 7, 7), "one")), [False]),
-        ((ONE, Look(STAMP, "two")), [True]),
-        ((ONE, Look(STAMP, None), ONE), [True, True]),
+        ((ONE, FileSnapshot((7, 7, 7, 7, 7), "one")), [False]),
+        ((ONE, FileSnapshot(STAMP, "two")), [True]),
+        ((ONE, FileSnapshot(STAMP, None), ONE), [True, True]),
     ],
 )
 async def test_a_look_rings_when_the_content_differs_and_a_file_is_gone_when_it_is_gone_twice(
-    looks: tuple[Look, ...], heard: list[bool]
+    looks: tuple[FileSnapshot, ...], heard: list[bool]
 ) -> None:
     assert rings(*looks) == heard
 
 
 async def test_after_a_change_the_content_is_compared_for_a_while(tmp_path: Path) -> None:
-    memory, _ = Memory(ONE, False, close_looks=0).after(TWO)
-    assert memory == Memory(TWO, False, CLOSE_LOOKS)
-    for _ in range(CLOSE_LOOKS):
-        assert memory.close_looks > 0
-        memory, _ = memory.after(TWO)
-    assert memory == Memory(TWO, False, 0)
+    memory, _ = WatchState(ONE, False, close_checks=0).advance(TWO)
+    assert memory == WatchState(TWO, False, CLOSE_CHECKS)
+    for _ in range(CLOSE_CHECKS):
+        assert memory.close_checks > 0
+        memory, _ = memory.advance(TWO)
+    assert memory == WatchState(TWO, False, 0)
 
 
 async def test_a_close_look_reads_what_the_stamp_cannot_tell(tmp_path: Path) -> None:
     path = tmp_path / "pegboard.yaml"
     path.write_text("one")
-    true = look(path, None)
-    believed = Look(true.stamp, "of another content with the same stamp")
-    assert look(path, believed) == believed
-    assert look(path, None) == Look(true.stamp, digest("one"))
+    true = take_snapshot(path, None)
+    believed = FileSnapshot(true.stamp, "of another content with the same stamp")
+    assert take_snapshot(path, believed) == believed
+    assert take_snapshot(path, None) == FileSnapshot(true.stamp, digest("one"))
 
 
 async def test_a_write_that_leaves_size_and_time_as_they_were_rings(tmp_path: Path, watching: Watching) -> None:

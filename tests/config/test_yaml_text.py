@@ -5,7 +5,7 @@ import yaml
 from tests.support.collect_failures import each_case
 
 from pegboard.config import yaml_text
-from pegboard.config.tree import MAX_DEPTH, plain
+from pegboard.config.tree import MAX_DEPTH, to_json
 from pegboard.config.yaml_text import parse_yaml
 
 
@@ -27,7 +27,7 @@ def test_values_are_read_by_the_core_schema(loader: str) -> None:
     parsed = parse_yaml(text.split("\nb:")[0] + "\nb:\n  c: |\n    x\n    y\n", "f")
     assert parsed.problems == ()
     assert parsed.root is not None
-    assert plain(parsed.root) == {
+    assert to_json(parsed.root) == {
         "a": [1, 31, 1.5, True, None, None, "no", "7", "2026-11-15", "8", 3.0, "9"],
         "b": {"c": "x\ny\n"},
     }
@@ -55,7 +55,7 @@ def test_tags_of_the_core_are_held_to_their_word(loader: str) -> None:
 def test_an_alias_stands_for_what_its_anchor_holds(loader: str) -> None:
     parsed = parse_yaml("a: &x {k: [1]}\nb: *x\nc: [*x, *x]\n*s : 1\n".replace("*s : 1\n", ""), "f")
     assert parsed.root is not None
-    assert plain(parsed.root) == {"a": {"k": [1]}, "b": {"k": [1]}, "c": [{"k": [1]}, {"k": [1]}]}
+    assert to_json(parsed.root) == {"a": {"k": [1]}, "b": {"k": [1]}, "c": [{"k": [1]}, {"k": [1]}]}
 
 
 def test_a_few_lines_cannot_stand_for_a_billion_values(loader: str) -> None:
@@ -113,8 +113,8 @@ def test_what_cannot_be_meant_is_told(loader: str, text: str, problem: str) -> N
 def test_a_mistake_of_form_is_told_at_its_line_with_advice(loader: str, text: str, line: int, advice: str) -> None:
     (problem,) = parse_yaml(text, "f").problems
     assert problem.line == line
-    assert problem.what.startswith("this is not YAML: ")
-    assert problem.what.endswith(f". {advice}")
+    assert problem.message.startswith("this is not YAML: ")
+    assert problem.message.endswith(f". {advice}")
 
 
 def test_depth_is_bounded_before_it_is_entered(loader: str) -> None:

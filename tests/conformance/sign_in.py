@@ -17,9 +17,9 @@ from tests.providers.signing import ANN, Person, consents, process
 from tests.support.doubles import MemorySecrets
 from tests.support.fork_server import ROOT, python
 
-from pegboard.core.catalogue import Down, NeedsSignIn, Starting, Up
+from pegboard.core.catalogue import ProviderDown, ProviderNeedsSignIn, ProviderStart, ProviderUp
 from pegboard.core.server import Http, OAuth
-from pegboard.ports import NoSignIn
+from pegboard.ports import SignInUnavailable
 
 SUITES: Final = {
     "auth": (
@@ -72,14 +72,14 @@ async def client(url: str) -> int:
     how = registered if registered != OAuth() else OAuth(client_metadata_url=DOCUMENT)
     async with process(Http(url, oauth=how), MemorySecrets()) as person:
         for _ in range(PATIENT):
-            found = await person.watched.until(lambda listing: not isinstance(listing.health, Starting))
+            found = await person.watched.until(lambda listing: not isinstance(listing.health, ProviderStart))
             match found.health:
-                case Up():
+                case ProviderUp():
                     if not [tool for tool in found.tools if await _wants_more(person, tool.id.name)]:
                         return 0
-                case NeedsSignIn():
+                case ProviderNeedsSignIn():
                     pass
-                case Down(_, _, None):
+                case ProviderDown(_, _, None):
                     await person.watched.until(lambda listing: listing.health != found.health)  # noqa: B023 - at once
                     continue
                 case _:
@@ -90,15 +90,15 @@ async def client(url: str) -> int:
 
 
 async def _signs_in(person: Person) -> bool:
-    link = person.desk.link(KEY, ANN)
+    link = person.desk.create_link(KEY, ANN)
     assert isinstance(link, str)
     sent = await person.desk.begin(link.rpartition("/")[2])
-    if isinstance(sent, NoSignIn):
+    if isinstance(sent, SignInUnavailable):
         return False
     done = await person.desk.finish(await consents(sent.url), sent.mark)
-    if isinstance(done, NoSignIn):
+    if isinstance(done, SignInUnavailable):
         return False
-    await person.watched.until(lambda listing: not isinstance(listing.health, NeedsSignIn))
+    await person.watched.until(lambda listing: not isinstance(listing.health, ProviderNeedsSignIn))
     return True
 
 

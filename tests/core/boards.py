@@ -12,24 +12,34 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from tests.core.launching import launches
 
-from pegboard.core.catalogue import Catalogue, Down, Health, Listing, NeedsSignIn, Off, Starting, Up, catalogue
+from pegboard.core.catalogue import (
+    Catalogue,
+    Health,
+    Listing,
+    ProviderDown,
+    ProviderNeedsSignIn,
+    ProviderOff,
+    ProviderStart,
+    ProviderUp,
+    build_catalogue,
+)
 from pegboard.core.ids import (
     BuiltinKey,
     PrincipalId,
     ProviderKey,
     ServerId,
     ServerKey,
-    Source,
+    SourceKey,
     ToolId,
     ToolsetId,
     ToolsetKey,
 )
 from pegboard.core.override import Override
-from pegboard.core.own import Own
+from pegboard.core.own import OwnTools
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Decided, Declared, Denial, Policy, Switch
-from pegboard.core.presentations import Presenting
-from pegboard.core.selection import Everything, Selection, TheseToolsets
+from pegboard.core.policy import Approval, DeclaredSettings, Denial, Policy, PolicyDecisions, Switch
+from pegboard.core.presentations import PresentationSettings
+from pegboard.core.selection import AllToolsets, Selection, TheseToolsets
 from pegboard.core.server import AllButTools, DeclaredAt, InstalledBy, OnlyTools, Server, Stdio, Trust
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.toolset import Toolset
@@ -55,7 +65,7 @@ MATH = ToolsetKey(ToolsetId("math"))
 BUILTINS = BuiltinKey()
 SERVERS = (GITHUB, DEV_FILES, DOCS_FILES)
 PROVIDERS: tuple[ProviderKey, ...] = (*SERVERS, MATH)
-SOURCES: tuple[Source, ...] = (*PROVIDERS, BUILTINS)
+SOURCES: tuple[SourceKey, ...] = (*PROVIDERS, BUILTINS)
 TOOLSETS = tuple(ToolsetId(id) for id in ("dev", "docs", "math"))
 NAMES = ("read", "write", "list", "dev__read", "docs__files__read", "a:b", "read file", "what?", "工具", "x" * 70)
 SECRET = "withheld-"
@@ -71,7 +81,7 @@ class Board:
     def tools(self) -> Mapping[ToolId, Tool]:
         return self.catalogue.tools
 
-    def with_health(self, source: Source, health: Health) -> "Board":
+    def with_health(self, source: SourceKey, health: Health) -> "Board":
         listings = {**self.catalogue.listings, source: replace(self.catalogue.listings[source], health=health)}
         return replace(self, catalogue=Catalogue(listings))
 
@@ -94,7 +104,7 @@ class Board:
         selection: Selection | None = None,
         denials: tuple[Denial, ...] | None = None,
         overrides: tuple[Override, ...] | None = None,
-        presenting: Presenting | None = None,
+        presenting: PresentationSettings | None = None,
     ) -> "Board":
         was = self.policy.declared
         declared = replace(
@@ -104,7 +114,7 @@ class Board:
             selection=_or(selection, was.selection),
             denials=_or(denials, was.denials),
             overrides=_or(overrides, was.overrides),
-            presenting=_or(presenting, was.presenting),
+            presentation=_or(presenting, was.presentation),
         )
         return replace(self, policy=replace(self.policy, declared=declared))
 
@@ -118,7 +128,7 @@ class Board:
         trust: Mapping[ProviderKey, Trust] | None = None,
         grants: Mapping[PrincipalId, frozenset[ToolsetId]] | None = None,
     ) -> "Board":
-        was = self.policy.decided
+        was = self.policy.decisions
         decided = replace(
             was,
             switches=_or(switches, was.switches),
@@ -128,7 +138,7 @@ class Board:
             trust=_or(trust, was.trust),
             grants=_or(grants, was.grants),
         )
-        return replace(self, policy=replace(self.policy, decided=decided))
+        return replace(self, policy=replace(self.policy, decisions=decided))
 
 
 def _or(new: T | None, old: T) -> T:
@@ -136,7 +146,7 @@ def _or(new: T | None, old: T) -> T:
 
 
 def server(key: ProviderKey, **changes: object) -> Server:
-    reached = Stdio("true") if isinstance(key, ServerKey) else Own("0" * 64)
+    reached = Stdio("true") if isinstance(key, ServerKey) else OwnTools("0" * 64)
     return replace(Server(key, reached, FILE), **changes)  # type: ignore[arg-type]  # checked by dataclasses
 
 
@@ -144,22 +154,24 @@ def toolset(id: str, *, enabled: bool = True) -> Toolset:
     return Toolset(ToolsetId(id), FILE, enabled=enabled)
 
 
-def tool(source: Source, name: str, description: str = "") -> Tool:
+def tool(source: SourceKey, name: str, description: str = "") -> Tool:
     return Tool(ToolId(source, name), ToolSpec(name, description=description))
 
 
-def board(tools: Iterable[Tool], *, trust: Trust = Trust.STRICT, sources: Iterable[Source] = ()) -> Board:
+def board(tools: Iterable[Tool], *, trust: Trust = Trust.STRICT, sources: Iterable[SourceKey] = ()) -> Board:
     """These tools, every one of them up, approved, switched on and selected."""
     hung = tuple(tools)
     listed = {*sources, *(each.id.source for each in hung)}
     return Board(
-        catalogue([Listing(source, Up(NOW), tuple(t for t in hung if t.id.source == source)) for source in listed]),
+        build_catalogue(
+            [Listing(source, ProviderUp(NOW), tuple(t for t in hung if t.id.source == source)) for source in listed]
+        ),
         Policy(
-            Declared(
+            DeclaredSettings(
                 servers={s: server(s, trust=trust) for s in sorted(listed, key=str) if not isinstance(s, BuiltinKey)},
                 toolsets={s.toolset: toolset(s.toolset) for s in sorted(listed, key=str) if s != BUILTINS},
             ),
-            Decided(
+            PolicyDecisions(
                 version=3,
                 approvals={t.id: Approval(t.spec, ME, NOW) for t in hung if t.id.source != BUILTINS},
             ),
@@ -191,7 +203,7 @@ def _undeclared(board: Board, id: ToolId) -> Board:
 
 
 def _unapproved(board: Board, id: ToolId) -> Board:
-    return board.deciding(approvals={k: a for k, a in board.policy.decided.approvals.items() if k != id})
+    return board.deciding(approvals={k: a for k, a in board.policy.decisions.approvals.items() if k != id})
 
 
 def _changed(board: Board, id: ToolId) -> Board:
@@ -207,7 +219,7 @@ DAMAGES: tuple[Damage, ...] = (
     Damage(
         "toolset switched off",
         "server_disabled",
-        lambda b, t: b.deciding(switches={**b.policy.decided.switches, t.toolset: OFF}),
+        lambda b, t: b.deciding(switches={**b.policy.decisions.switches, t.toolset: OFF}),
     ),
     Damage(
         "server declared off",
@@ -239,30 +251,30 @@ DAMAGES: tuple[Damage, ...] = (
         "denied by a declared override",
         "disabled_by_config",
         lambda b, t: b.declaring(
-            overrides=(*b.policy.declared.overrides, Override(t.toolset, t, enabled=False, declared=True))
+            overrides=(*b.policy.declared.overrides, Override(t.toolset, t, enabled=False, is_declared=True))
         ),
         of_people_only=False,
     ),
     Damage(
         "switched off",
         "disabled_by_user",
-        lambda b, t: b.deciding(switches={**b.policy.decided.switches, t: OFF}),
+        lambda b, t: b.deciding(switches={**b.policy.decisions.switches, t: OFF}),
         of_people_only=False,
     ),
     Damage(
         "hidden by a person's override",
         "disabled_by_user",
-        lambda b, t: b.deciding(overrides=(*b.policy.decided.overrides, Override(t.toolset, t, enabled=False))),
+        lambda b, t: b.deciding(overrides=(*b.policy.decisions.overrides, Override(t.toolset, t, enabled=False))),
         of_people_only=False,
     ),
     Damage(
         "hidden by its manifest",
         "disabled_by_user",
         lambda b, t: b.deciding(
-            switches={what: switch for what, switch in b.policy.decided.switches.items() if what != t},
+            switches={what: switch for what, switch in b.policy.decisions.switches.items() if what != t},
             manifest_overrides=(
-                *b.policy.decided.manifest_overrides,
-                Override(t.toolset, t, enabled=False, manifest=True),
+                *b.policy.decisions.manifest_overrides,
+                Override(t.toolset, t, enabled=False, from_manifest=True),
             ),
         ),
     ),
@@ -271,22 +283,24 @@ DAMAGES: tuple[Damage, ...] = (
     Damage(
         "down",
         "server_unavailable",
-        lambda b, t: b.with_health(t.source, Down(NOW, "exited with code 1")),
+        lambda b, t: b.with_health(t.source, ProviderDown(NOW, "exited with code 1")),
         of_people_only=False,
     ),
     Damage(
         "starting",
         "server_unavailable",
-        lambda b, t: b.with_health(t.source, Starting(2, NOW)),
+        lambda b, t: b.with_health(t.source, ProviderStart(2, NOW)),
         of_people_only=False,
     ),
     Damage(
         "needs sign-in",
         "server_unavailable",
-        lambda b, t: b.with_health(t.source, NeedsSignIn(NOW)),
+        lambda b, t: b.with_health(t.source, ProviderNeedsSignIn(NOW)),
         of_people_only=False,
     ),
-    Damage("not running", "server_unavailable", lambda b, t: b.with_health(t.source, Off()), of_people_only=False),
+    Damage(
+        "not running", "server_unavailable", lambda b, t: b.with_health(t.source, ProviderOff()), of_people_only=False
+    ),
     Damage("nobody's", "disabled_unknown", _undeclared),
 )
 
@@ -386,7 +400,7 @@ def selections(draw: st.DrawFn) -> Selection:
     chosen = draw(st.lists(references, max_size=4))
     split = draw(st.integers(0, len(chosen)))
     return Selection(
-        toolsets=Everything() if named is None else TheseToolsets(tuple(named)),
+        toolsets=AllToolsets() if named is None else TheseToolsets(tuple(named)),
         enabled=tuple(chosen[:split]),
         disabled=tuple(chosen[split:]),
     )

@@ -8,7 +8,7 @@ from tests.core.boards import DAMAGES, GITHUB, ME, Board
 
 from pegboard.core.ids import ToolId
 from pegboard.core.resolve import resolve
-from pegboard.core.retrieval import Retrieval, retrieved
+from pegboard.core.retrieval import ToolSearchQuery, search_tools
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
 
@@ -27,13 +27,13 @@ class Plain:
     def __contains__(self, id: object, /) -> bool:
         return id in self.ids
 
-    def why(self, id: ToolId) -> JsonObject:
+    def explain_rank(self, id: ToolId) -> JsonObject:
         return {"place": self.ids.index(id) if id in self.ids else None}
 
-    def stack(self, id: ToolId) -> dict[str, float]:
+    def score_parts(self, id: ToolId) -> dict[str, float]:
         return {}
 
-    def heard(self) -> JsonObject:
+    def query_words(self) -> JsonObject:
         return {"looked_for": ["words"]}
 
 
@@ -55,7 +55,7 @@ def rank(query: str, among: Collection[ToolId]) -> Plain:
 
 def ask(hung: Board, query: str, view: View = View(ME), **asked: Any) -> dict[str, Any]:  # noqa: B008  a constant
     resolution = resolve(hung.catalogue, hung.policy, view)
-    return retrieved(Retrieval(query, **asked), resolution, hung.policy, rank)
+    return search_tools(ToolSearchQuery(query, **asked), resolution, hung.policy, rank)
 
 
 def names(answer: dict[str, Any], member: str = "tools") -> list[str]:

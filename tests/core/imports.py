@@ -9,10 +9,10 @@ from tests.core.boards import ME, NOW, PERSON, key, spec
 from pegboard.core.ids import ServerKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.imported import InstallToolset
 from pegboard.core.override import Override
-from pegboard.core.own import ContainerTool, Image, Own, PythonTool
+from pegboard.core.own import ContainerImage, ContainerTool, OwnTools, PythonTool
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Decided, Declared, Policy, Switch
-from pegboard.core.server import Container, OnDemand, Server, Stdio, Trust
+from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
+from pegboard.core.server import Container, Server, StartOnDemand, Stdio, Trust
 from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
 
 ID: Final = ToolsetId("kit")
@@ -29,13 +29,13 @@ def own_tool(name: str) -> ToolId:
 
 def own(*names: str, variant: int = 0, digest: str = "a" * 64, commands: tuple[str, ...] = ()) -> Server:
     """Python functions of these names, and commands in a container."""
-    brought = Own(
+    brought = OwnTools(
         digest,
         tuple(PythonTool(f"tools.math:{name}", spec(own_tool(name), variant)) for name in names),
-        containers={"busybox": Image("busybox:1")} if commands else {},
+        containers={"busybox": ContainerImage("busybox:1")} if commands else {},
         commands=tuple(ContainerTool("busybox", ("run", name), spec(own_tool(name), variant)) for name in commands),
     )
-    return Server(KIT, brought, PERSON, starts=OnDemand())
+    return Server(KIT, brought, PERSON, starts=StartOnDemand())
 
 
 def server(key: ServerKey, command: str = "fetch") -> Server:
@@ -43,7 +43,7 @@ def server(key: ServerKey, command: str = "fetch") -> Server:
 
 
 def contained(image: str = "box:1") -> Server:
-    return Server(BOX, Container(Image(image)), PERSON)
+    return Server(BOX, Container(ContainerImage(image)), PERSON)
 
 
 def installing(
@@ -102,11 +102,11 @@ def installs(draw: st.DrawFn) -> InstallToolset:
 
 
 @st.composite
-def decisions(draw: st.DrawFn) -> Decided:
+def decisions(draw: st.DrawFn) -> PolicyDecisions:
     """What people may have decided about the toolset and its neighbour before it is imported again."""
     tools = [*map(own_tool, NAMES), *(ToolId(each, "get") for each in (FETCH, BOX, OTHER))]
     variants = st.integers(0, 2)
-    return Decided(
+    return PolicyDecisions(
         version=4,
         servers={OTHER: server(OTHER)},
         toolsets={OTHER.toolset: Toolset(OTHER.toolset, PERSON)},
@@ -118,7 +118,7 @@ def decisions(draw: st.DrawFn) -> Decided:
         approvals={
             id: Approval(spec(id, draw(variants)), ME, NOW) for id in draw(st.sets(st.sampled_from(tools), max_size=5))
         },
-        baselined=dict.fromkeys(draw(st.sets(st.sampled_from([KIT, FETCH, OTHER]))), NOW),
+        first_seen=dict.fromkeys(draw(st.sets(st.sampled_from([KIT, FETCH, OTHER]))), NOW),
         trust=dict.fromkeys(draw(st.sets(st.sampled_from([KIT, FETCH, OTHER]))), Trust.STRICT),
         overrides=tuple(
             Override(id.toolset, id, description_override="mine")
@@ -131,5 +131,5 @@ def decisions(draw: st.DrawFn) -> Decided:
 OTHER: Final = key("other~other")
 
 
-def policy(decided: Decided | None = None, declared: Declared | None = None) -> Policy:
-    return Policy(declared or Declared(), decided or Decided())
+def policy(decided: PolicyDecisions | None = None, declared: DeclaredSettings | None = None) -> Policy:
+    return Policy(declared or DeclaredSettings(), decided or PolicyDecisions())

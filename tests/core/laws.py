@@ -6,32 +6,49 @@ from dataclasses import dataclass, fields, replace
 
 from tests.core.boards import ME, NOW, SECRET, Board
 
-from pegboard.core.call import Admitted, BadArguments, Call, NotConfirmed, Refusal, ToolIsLocked, UnknownTool, Validate
+from pegboard.core.call import (
+    AdmittedCall,
+    ArgumentValidator,
+    BadArguments,
+    ConfirmationRefusal,
+    LockedToolRefusal,
+    Refusal,
+    ToolCall,
+    UnknownTool,
+)
 from pegboard.core.call import admit as real_admit
 from pegboard.core.call import refusal_text as real_refusal_text
 from pegboard.core.catalogue import Catalogue, Health, Listing
-from pegboard.core.catalogue import catalogue as real_catalogue
-from pegboard.core.explain import Trail
+from pegboard.core.catalogue import build_catalogue as real_catalogue
+from pegboard.core.explain import DecisionTrail
 from pegboard.core.explain import explain as real_explain
 from pegboard.core.ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
+from pegboard.core.naming import assign_wire_names as real_wire_names
 from pegboard.core.naming import long_names
-from pegboard.core.naming import wire_names as real_wire_names
 from pegboard.core.policy import Policy
-from pegboard.core.resolve import Absent, Locked, Open, Resolution, verdict_on
+from pegboard.core.resolve import HiddenTool, LockedTool, OpenTool, Resolution, judge_tool
 from pegboard.core.resolve import resolve as real_resolve
 from pegboard.core.rules import RULES, Rule
 from pegboard.core.selection import Selection
 from pegboard.core.server import Trust
-from pegboard.core.status import PRECEDENCE, NearUnknownDenial, Reason, Status, remedy, sentence, status
+from pegboard.core.status import (
+    PRECEDENCE,
+    LockReason,
+    LockStatus,
+    NearUnknownDenial,
+    explain_reason,
+    remedy_for,
+    status_of,
+)
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.unknown_names import with_suspects
 from pegboard.core.view import View
 
 Resolve = Callable[..., Resolution]
 """Takes a catalogue, a policy and a view; and the names held before, as `held`."""
-Explain = Callable[[Catalogue, Policy, View, ToolId], Trail | None]
-Admit = Callable[[Call, Resolution, Validate], Admitted | Refusal]
-VerdictOn = Callable[[Tool, Health | None, Policy, tuple[Rule, ...]], Open | Locked]
+Explain = Callable[[Catalogue, Policy, View, ToolId], DecisionTrail | None]
+Admit = Callable[[ToolCall, Resolution, ArgumentValidator], AdmittedCall | Refusal]
+VerdictOn = Callable[[Tool, Health | None, Policy, tuple[Rule, ...]], OpenTool | LockedTool]
 WireNames = Callable[[Sequence[ToolId], Mapping[WireName, ToolId]], Mapping[ToolId, WireName]]
 
 
@@ -43,18 +60,18 @@ class Core:
     explain: Explain = real_explain
     admit: Admit = real_admit
     refusal_text: Callable[[Refusal], str] = real_refusal_text
-    sentence: Callable[[Reason], str] = sentence
-    verdict_on: VerdictOn = verdict_on
+    sentence: Callable[[LockReason], str] = explain_reason
+    verdict_on: VerdictOn = judge_tool
     wire_names: WireNames = real_wire_names
     catalogue: Callable[[Sequence[Listing]], Catalogue] = real_catalogue
 
 
 def opened(resolution: Resolution) -> frozenset[ToolId]:
-    return frozenset(tool.id for tool in resolution.open())
+    return frozenset(tool.id for tool in resolution.open_tools())
 
 
-def call(name: str) -> Call:
-    return Call(CallId("c1"), WireName(name), {}, ME, NOW)
+def call(name: str) -> ToolCall:
+    return ToolCall(CallId("c1"), WireName(name), {}, ME, NOW)
 
 
 def fits(tool: Tool, arguments: object) -> tuple[str, ...]:
@@ -64,37 +81,37 @@ def fits(tool: Tool, arguments: object) -> tuple[str, ...]:
 def every_tool_gets_exactly_one_verdict(core: Core, board: Board, view: View) -> None:
     resolution = core.resolve(board.catalogue, board.policy, view)
     assert [*resolution.verdicts] == [*board.tools]
-    assert resolution.names.keys() == {i for i, v in resolution.verdicts.items() if not isinstance(v, Absent)}
+    assert resolution.names.keys() == {i for i, v in resolution.verdicts.items() if not isinstance(v, HiddenTool)}
     # What a misspelled denial may mean depends on the catalogue, so it is worked out once and not by a rule.
     policy = with_suspects(board.catalogue, board.policy)
     for id, verdict in resolution.verdicts.items():
         assert verdict.tool == board.tools[id]
-        if isinstance(verdict, Absent):
+        if isinstance(verdict, HiddenTool):
             continue
         health = board.catalogue.health(id.source)
         said = [reason for rule in RULES if (reason := rule(board.tools[id], health, policy)) is not None]
-        assert isinstance(verdict, Open) == (not said)
-        if isinstance(verdict, Locked):
-            told = [verdict.reason, *verdict.more]
+        assert isinstance(verdict, OpenTool) == (not said)
+        if isinstance(verdict, LockedTool):
+            told = [verdict.reason, *verdict.other_reasons]
             assert len(told) == len(said)
             assert all(reason in said for reason in told)
-            assert [*map(status, told)] == sorted(map(status, said), key=[*Status].index)
-            assert verdict.status is min(map(status, said), key=PRECEDENCE.__getitem__)
+            assert [*map(status_of, told)] == sorted(map(status_of, said), key=[*LockStatus].index)
+            assert verdict.status is min(map(status_of, said), key=PRECEDENCE.__getitem__)
 
 
 def a_narrowing_never_opens(core: Core, board: Board, view: View, by: Selection) -> None:
     wide = core.resolve(board.catalogue, board.policy, view)
-    narrow = core.resolve(board.catalogue, board.policy, view.narrowed(by))
+    narrow = core.resolve(board.catalogue, board.policy, view.narrow(by))
     assert opened(narrow) <= opened(wide)
     assert narrow.names.keys() <= wide.names.keys()
 
 
 def narrowings_commute(core: Core, board: Board, view: View, one: Selection, other: Selection) -> None:
-    there = core.resolve(board.catalogue, board.policy, view.narrowed(one).narrowed(other))
-    back = core.resolve(board.catalogue, board.policy, view.narrowed(other).narrowed(one))
+    there = core.resolve(board.catalogue, board.policy, view.narrow(one).narrow(other))
+    back = core.resolve(board.catalogue, board.policy, view.narrow(other).narrow(one))
     assert opened(there) == opened(back)
     assert there.names == back.names
-    assert {*map(str, there.refused)} == {*map(str, back.refused)}
+    assert {*map(str, there.unknown_in_narrowing)} == {*map(str, back.unknown_in_narrowing)}
 
 
 def a_rule_only_locks(core: Core, board: Board, order: Sequence[Rule], left_out: int) -> None:
@@ -104,9 +121,9 @@ def a_rule_only_locks(core: Core, board: Board, order: Sequence[Rule], left_out:
         health = board.catalogue.health(id.source)
         usual = core.verdict_on(tool, health, board.policy, RULES)
         shuffled = core.verdict_on(tool, health, board.policy, tuple(order))
-        assert isinstance(shuffled, Open) == isinstance(usual, Open)
-        if isinstance(core.verdict_on(tool, health, board.policy, some), Locked):
-            assert isinstance(usual, Locked)
+        assert isinstance(shuffled, OpenTool) == isinstance(usual, OpenTool)
+        if isinstance(core.verdict_on(tool, health, board.policy, some), LockedTool):
+            assert isinstance(usual, LockedTool)
 
 
 def seen(spec: ToolSpec) -> str:
@@ -116,14 +133,14 @@ def seen(spec: ToolSpec) -> str:
 
 
 def an_open_tool_is_what_was_approved(core: Core, board: Board, view: View) -> None:
-    for tool in core.resolve(board.catalogue, board.policy, view).open():
+    for tool in core.resolve(board.catalogue, board.policy, view).open_tools():
         source = tool.id.source
         if isinstance(source, BuiltinKey):
             continue
         server = board.policy.servers.get(source)
         assert server is not None
         if board.policy.trust(server) is not Trust.OPEN:
-            approval = board.policy.decided.approvals.get(tool.id)
+            approval = board.policy.decisions.approvals.get(tool.id)
             assert approval is not None
             assert seen(approval.spec) == seen(tool.spec)
 
@@ -146,17 +163,17 @@ def explaining_is_deciding(core: Core, board: Board, view: View) -> None:
         assert trail is not None
         assert (trail.tool, trail.verdict, trail.wire_name) == (id, verdict, resolution.names.get(id))
         of_view, of_rules = trail.steps[: -len(RULES)], trail.steps[-len(RULES) :]
-        assert all(step.lets for step in of_view) == (not isinstance(verdict, Absent))
+        assert all(step.passes for step in of_view) == (not isinstance(verdict, HiddenTool))
         # Whatever else says no is told beside the first that does.
-        assert len(trail.more) == max(0, sum(not step.lets for step in trail.steps) - 1)
-        against = [step.said for step in of_rules if not step.lets]
+        assert len(trail.remaining_reasons) == max(0, sum(not step.passes for step in trail.steps) - 1)
+        against = [step.answer for step in of_rules if not step.passes]
         match verdict:
-            case Open():
+            case OpenTool():
                 assert against == []
-            case Locked(_, reason, more):
-                told = [f"{status(r).value}: {sentence(r)} {remedy(r)}" for r in (reason, *more)]
+            case LockedTool(_, reason, more):
+                told = [f"{status_of(r).value}: {explain_reason(r)} {remedy_for(r)}" for r in (reason, *more)]
                 assert sorted(against) == sorted(told)
-            case Absent():
+            case HiddenTool():
                 pass
 
 
@@ -165,13 +182,13 @@ def a_view_never_widens(core: Core, board: Board, view: View) -> None:
     asked = core.resolve(board.catalogue, board.policy, view)
     plain = core.resolve(board.catalogue, board.policy, View(view.principal))
     assert opened(asked) <= opened(plain)
-    assert {i for i, v in asked.verdicts.items() if isinstance(v, Locked)} <= {
-        i for i, v in plain.verdicts.items() if isinstance(v, Locked)
+    assert {i for i, v in asked.verdicts.items() if isinstance(v, LockedTool)} <= {
+        i for i, v in plain.verdicts.items() if isinstance(v, LockedTool)
     }
     for id in asked.verdicts.keys() - opened(plain):
         for name in (str(id), id.name, *([asked.names[id]] if id in asked.names else [])):
             verdict = core.admit(call(name), asked, fits)
-            assert not isinstance(verdict, Admitted) or verdict.tool.id in opened(plain)
+            assert not isinstance(verdict, AdmittedCall) or verdict.tool.id in opened(plain)
 
 
 def only_an_open_tool_is_admitted(core: Core, board: Board, view: View) -> None:
@@ -181,12 +198,12 @@ def only_an_open_tool_is_admitted(core: Core, board: Board, view: View) -> None:
         well = core.admit(call(name), resolution, fits)
         badly = core.admit(asked, resolution, lambda tool, arguments: tuple(arguments))
         match resolution.verdicts[id]:
-            case Open(tool):
-                assert well == Admitted(call(name), tool)
+            case OpenTool(tool):
+                assert well == AdmittedCall(call(name), tool)
                 assert badly == BadArguments(id, ("wrong",))
-            case Locked(_, reason):
-                assert well == badly == ToolIsLocked(id, reason)
-            case Absent():
+            case LockedTool(_, reason):
+                assert well == badly == LockedToolRefusal(id, reason)
+            case HiddenTool():
                 raise AssertionError("a tool outside the view has a name")
     for id in board.tools.keys() - resolution.names.keys():
         verdict, text = core.admit(call(str(id)), resolution, fits), str(id)
@@ -207,14 +224,14 @@ def what_stands_beside_decides_nothing(core: Core, board: Board, view: View) -> 
         dressed = replace(asked, beside=beside, headers={b"authorization": b"Bearer operator"}, presentation="operator")
         dressed = replace(dressed, kept_as=CallId("run"), made_by=PrincipalId("operator"))
         plain, told = core.admit(asked, resolution, fits), core.admit(dressed, resolution, fits)
-        assert told == (plain._replace(call=dressed) if isinstance(plain, Admitted) else plain)
+        assert told == (plain._replace(call=dressed) if isinstance(plain, AdmittedCall) else plain)
 
 
-def _told(verdict: Admitted | Refusal) -> ToolId | None:
+def _told(verdict: AdmittedCall | Refusal) -> ToolId | None:
     match verdict:
-        case Admitted(_, tool):
+        case AdmittedCall(_, tool):
             return tool.id
-        case ToolIsLocked(id) | BadArguments(id) | NotConfirmed(id):
+        case LockedToolRefusal(id) | BadArguments(id) | ConfirmationRefusal(id):
             return id
         case UnknownTool():
             return None
@@ -223,14 +240,18 @@ def _told(verdict: Admitted | Refusal) -> ToolId | None:
 def the_withheld_stays_withheld(core: Core, board: Board, view: View) -> None:
     """No text for an agent repeats what an unapproved, changed or quarantined tool says of itself."""
     resolution = core.resolve(board.catalogue, board.policy, view)
-    said = [*resolution.names.values(), *map(str, resolution.refused), *map(str, resolution.unknown)]
+    said = [
+        *resolution.names.values(),
+        *map(str, resolution.unknown_in_narrowing),
+        *map(str, resolution.unknown_in_selection),
+    ]
     for id, verdict in resolution.verdicts.items():
-        if not isinstance(verdict, Locked):
+        if not isinstance(verdict, LockedTool):
             continue
-        told = {status(reason) for reason in (verdict.reason, *verdict.more)}
-        if not told & {Status.PENDING_APPROVAL, Status.SERVER_QUARANTINED}:
+        told = {status_of(reason) for reason in (verdict.reason, *verdict.other_reasons)}
+        if not told & {LockStatus.PENDING_APPROVAL, LockStatus.SERVER_QUARANTINED}:
             continue
-        said += [core.sentence(reason) for reason in (verdict.reason, *verdict.more)]
+        said += [core.sentence(reason) for reason in (verdict.reason, *verdict.other_reasons)]
         for name in (resolution.names[id], resolution.names[id] + "x", str(id)):
             said.append(core.refusal_text(core.admit(call(name), resolution, _quoting)))  # type: ignore[arg-type]  # a locked tool is never admitted
     assert not any(SECRET in text for text in said)
@@ -245,13 +266,16 @@ def order_is_deterministic(core: Core, board: Board, view: View, arrival: Sequen
     """Providers answer in any order; the same answers give the same board, in the same order."""
     listings = [*board.catalogue.listings.values()]
     shuffled = [listings[place] for place in arrival]
-    decided = board.policy.decided
-    rebuilt = replace(board.policy, decided=replace(decided, approvals=dict(reversed([*decided.approvals.items()]))))
+    decided = board.policy.decisions
+    rebuilt = replace(board.policy, decisions=replace(decided, approvals=dict(reversed([*decided.approvals.items()]))))
     one = core.resolve(core.catalogue(listings), board.policy, view)
     other = core.resolve(core.catalogue(shuffled), rebuilt, view)
     assert [*one.verdicts.items()] == [*other.verdicts.items()]
     assert [*one.names.items()] == [*other.names.items()]
-    assert (one.unknown, one.refused) == (other.unknown, other.refused)
+    assert (one.unknown_in_selection, one.unknown_in_narrowing) == (
+        other.unknown_in_selection,
+        other.unknown_in_narrowing,
+    )
 
 
 def names_are_unique_and_never_move(core: Core, before: Sequence[ToolId], after: Sequence[ToolId]) -> None:
@@ -274,7 +298,7 @@ def a_locked_tool_renames_no_open_one(core: Core, board: Board) -> None:
     without = core.resolve(real_catalogue(rest), board.policy, View(ME))
     if opened(without) != alone:
         # A denial that named what is left out names no tool then, and locks another that it may mean.
-        locked = [verdict.reason for verdict in without.verdicts.values() if isinstance(verdict, Locked)]
+        locked = [verdict.reason for verdict in without.verdicts.values() if isinstance(verdict, LockedTool)]
         assert any(isinstance(reason, NearUnknownDenial) for reason in locked)
         return
     assert {id: name for id, name in resolution.names.items() if id in alone} == without.names
@@ -288,6 +312,6 @@ def an_old_name_reaches_its_tool_and_no_other(
     alike = [other for other in sorted(board.tools) if other.name == id.name]
     for now in (board, *(lock(board, other) for other in alike), board):
         resolution = core.resolve(now.catalogue, now.policy, View(ME), held=held)
-        assert {name: resolution.called(name) for name in held} == held
+        assert {name: resolution.find_tool(name) for name in held} == held
         assert all(held.get(name, id) == id for name, id in resolution.by_name.items())
-        held |= resolution.open_names()
+        held |= resolution.names_of_open_tools()

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.ids import ToolId, WireName
-from pegboard.core.naming import wire_names
+from pegboard.core.naming import assign_wire_names
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Resolution, resolve
 from pegboard.core.view import View
 
 
 def ignores_held_names(tools: Sequence[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:
-    return wire_names(tools, {})
+    return assign_wire_names(tools, {})
 
 
 def gives_a_clashing_name_to_the_first(
@@ -31,16 +31,16 @@ def names_by_own_name(tools: Sequence[ToolId], held: Mapping[WireName, ToolId]) 
 
 def names_the_locked_with_the_open(catalogue: Catalogue, policy: Policy, view: View) -> Resolution:
     resolution = resolve(catalogue, policy, view)
-    return replace(resolution, names=wire_names([*resolution.names], {}))
+    return replace(resolution, names=assign_wire_names([*resolution.names], {}))
 
 
 def forgets_former_names(
     catalogue: Catalogue, policy: Policy, view: View, held: Mapping[WireName, ToolId]
 ) -> Resolution:
-    return replace(resolve(catalogue, policy, view, held=held), held={})
+    return replace(resolve(catalogue, policy, view, held=held), reserved_names={})
 
 
 def gives_former_names_away(
     catalogue: Catalogue, policy: Policy, view: View, held: Mapping[WireName, ToolId]
 ) -> Resolution:
-    return replace(resolve(catalogue, policy, view), held=held)
+    return replace(resolve(catalogue, policy, view), reserved_names=held)

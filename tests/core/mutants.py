@@ -29,16 +29,25 @@ from tests.core.misnaming import (
 )
 from tests.core.spec_changes import CHANGES
 
-from pegboard.core.call import Admitted, BadArguments, Call, Refusal, UnknownTool, Validate, admit
+from pegboard.core.call import AdmittedCall, ArgumentValidator, BadArguments, Refusal, ToolCall, UnknownTool, admit
 from pegboard.core.catalogue import Catalogue, Health, Listing
-from pegboard.core.explain import Trail, explain
+from pegboard.core.explain import DecisionTrail, explain
 from pegboard.core.ids import BuiltinKey, ToolId, ToolsetKey
 from pegboard.core.policy import Policy
-from pegboard.core.resolve import Judge, Locked, Open, Resolution, Verdict, directory, resolve, verdict_on
+from pegboard.core.resolve import (
+    ListingJudge,
+    LockedTool,
+    OpenTool,
+    Resolution,
+    Verdict,
+    build_directory,
+    judge_tool,
+    resolve,
+)
 from pegboard.core.rules import RULES, Rule, is_approved, is_switched_on, provider_is_up
-from pegboard.core.selection import Selection, select
+from pegboard.core.selection import Selection, select_tools
 from pegboard.core.server import Trust
-from pegboard.core.status import ChangedSinceApproval, NeverApproved, Reason, precedence, sentence
+from pegboard.core.status import ChangedSinceApproval, LockReason, NoApproval, explain_reason, precedence_of
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
 
@@ -59,14 +68,14 @@ def _mutated(change: Callable[[Resolution], Mapping[ToolId, Verdict]]) -> laws.R
     return mutant
 
 
-def _judging(verdict: Callable[[Tool, Health | None, Policy], Open | Locked]) -> laws.Resolve:
-    def judge(listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
+def _judging(verdict: Callable[[Tool, Health | None, Policy], OpenTool | LockedTool]) -> laws.Resolve:
+    def judge(listing: Listing, policy: Policy) -> Mapping[ToolId, OpenTool | LockedTool]:
         return {tool.id: verdict(tool, listing.health, policy) for tool in listing.tools}
 
     return _by(judge)
 
 
-def _by(judge: Judge) -> laws.Resolve:
+def _by(judge: ListingJudge) -> laws.Resolve:
     return lambda catalogue, policy, view: resolve(catalogue, policy, view, judge=judge)
 
 
@@ -74,19 +83,21 @@ def _by(judge: Judge) -> laws.Resolve:
 
 
 def drops_locked_tools(resolution: Resolution) -> Mapping[ToolId, Verdict]:
-    return {id: verdict for id, verdict in resolution.verdicts.items() if not isinstance(verdict, Locked)}
+    return {id: verdict for id, verdict in resolution.verdicts.items() if not isinstance(verdict, LockedTool)}
 
 
 def forgets_further_reasons(resolution: Resolution) -> Mapping[ToolId, Verdict]:
-    return {id: replace(v, more=()) if isinstance(v, Locked) else v for id, v in resolution.verdicts.items()}
+    return {
+        id: replace(v, other_reasons=()) if isinstance(v, LockedTool) else v for id, v in resolution.verdicts.items()
+    }
 
 
-def tells_the_last_reason_first(tool: Tool, health: Health | None, policy: Policy) -> Open | Locked:
+def tells_the_last_reason_first(tool: Tool, health: Health | None, policy: Policy) -> OpenTool | LockedTool:
     reasons = [reason for rule in RULES if (reason := rule(tool, health, policy)) is not None]
     if not reasons:
-        return Open(tool)
-    first, *more = sorted(reasons, key=precedence, reverse=True)
-    return Locked(tool, first, tuple(more))
+        return OpenTool(tool)
+    first, *more = sorted(reasons, key=precedence_of, reverse=True)
+    return LockedTool(tool, first, tuple(more))
 
 
 def swaps_the_tool(resolution: Resolution) -> Mapping[ToolId, Verdict]:
@@ -102,8 +113,8 @@ def narrows_by_the_whole_board(catalogue: Catalogue, policy: Policy, view: View)
     resolution = resolve(catalogue, policy, view)
     unlimited = replace(policy, declared=replace(policy.declared, selection=Selection()))
     everything = resolve(catalogue, unlimited, View(ME))
-    whole = directory(catalogue, policy)
-    wide = frozenset(id for narrowing in view.narrowings for id in select(narrowing, whole).tools)
+    whole = build_directory(catalogue, policy)
+    wide = frozenset(id for narrowing in view.narrowings for id in select_tools(narrowing, whole).tools)
     verdicts = {id: everything.verdicts[id] if id in wide else v for id, v in resolution.verdicts.items()}
     return replace(resolution, verdicts=verdicts)
 
@@ -129,96 +140,100 @@ def narrows_in_sequence(catalogue: Catalogue, policy: Policy, view: View) -> Res
 # Law 3
 
 
-def lets_a_rule_unlock(tool: Tool, health: Health | None, policy: Policy, rules: tuple[Rule, ...]) -> Open | Locked:
+def lets_a_rule_unlock(
+    tool: Tool, health: Health | None, policy: Policy, rules: tuple[Rule, ...]
+) -> OpenTool | LockedTool:
     """A switch that a person threw on opens the tool, whatever else was said before it."""
-    reasons: list[Reason] = []
+    reasons: list[LockReason] = []
     for rule in rules:
         reason = rule(tool, health, policy)
         if reason is not None:
             reasons.append(reason)
-        elif rule is is_switched_on and tool.id in policy.decided.switches:
+        elif rule is is_switched_on and tool.id in policy.decisions.switches:
             reasons.clear()
-    return Locked(tool, reasons[0], tuple(reasons[1:])) if reasons else Open(tool)
+    return LockedTool(tool, reasons[0], tuple(reasons[1:])) if reasons else OpenTool(tool)
 
 
 def asks_the_first_rule_only(
     tool: Tool, health: Health | None, policy: Policy, rules: tuple[Rule, ...]
-) -> Open | Locked:
-    return verdict_on(tool, health, policy, rules[:1])
+) -> OpenTool | LockedTool:
+    return judge_tool(tool, health, policy, rules[:1])
 
 
 # Law 4
 
 
 def approves_by(same: Callable[[ToolSpec, ToolSpec], bool]) -> laws.Resolve:
-    def approved(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    def approved(tool: Tool, health: Health | None, policy: Policy) -> LockReason | None:
         source = tool.id.source
         server = None if isinstance(source, BuiltinKey) else policy.servers.get(source)
         if server is None or policy.trust(server) is Trust.OPEN:
             return None
-        approval = policy.decided.approvals.get(tool.id)
+        approval = policy.decisions.approvals.get(tool.id)
         if approval is None:
-            return NeverApproved(tool.id)
+            return NoApproval(tool.id)
         return None if same(approval.spec, tool.spec) else ChangedSinceApproval(tool.id, approval.spec, tool.spec)
 
     rules = tuple(approved if rule is is_approved else rule for rule in RULES)
-    return _judging(lambda tool, health, policy: verdict_on(tool, health, policy, rules))
+    return _judging(lambda tool, health, policy: judge_tool(tool, health, policy, rules))
 
 
-def asks_of_servers_only(tool: Tool, health: Health | None, policy: Policy) -> Open | Locked:
+def asks_of_servers_only(tool: Tool, health: Health | None, policy: Policy) -> OpenTool | LockedTool:
     """What a toolset brings itself is taken as it comes."""
     spares = isinstance(tool.id.source, ToolsetKey)
-    return verdict_on(tool, health, policy, tuple(rule for rule in RULES if not (spares and rule is is_approved)))
+    return judge_tool(tool, health, policy, tuple(rule for rule in RULES if not (spares and rule is is_approved)))
 
 
-def never_asks(tool: Tool, health: Health | None, policy: Policy) -> Open | Locked:
-    return verdict_on(tool, health, policy, tuple(rule for rule in RULES if rule is not is_approved))
+def never_asks(tool: Tool, health: Health | None, policy: Policy) -> OpenTool | LockedTool:
+    return judge_tool(tool, health, policy, tuple(rule for rule in RULES if rule is not is_approved))
 
 
 # Law 5
 
 
-def explains_with_fewer_rules(catalogue: Catalogue, policy: Policy, view: View, id: ToolId) -> Trail | None:
+def explains_with_fewer_rules(catalogue: Catalogue, policy: Policy, view: View, id: ToolId) -> DecisionTrail | None:
     trail = explain(catalogue, policy, view, id)
     assert trail is not None
-    steps = tuple(replace(s, lets=True) if s.asked == "Is its server up?" else s for s in trail.steps)
+    steps = tuple(replace(s, passes=True) if s.question == "Is its server up?" else s for s in trail.steps)
     return replace(trail, steps=steps)
 
 
-def explains_another_view(catalogue: Catalogue, policy: Policy, view: View, id: ToolId) -> Trail | None:
+def explains_another_view(catalogue: Catalogue, policy: Policy, view: View, id: ToolId) -> DecisionTrail | None:
     return explain(catalogue, policy, View(view.principal), id)
 
 
-def decides_without_health(tool: Tool, health: Health | None, policy: Policy) -> Open | Locked:
-    return verdict_on(tool, health, policy, tuple(rule for rule in RULES if rule is not provider_is_up))
+def decides_without_health(tool: Tool, health: Health | None, policy: Policy) -> OpenTool | LockedTool:
+    return judge_tool(tool, health, policy, tuple(rule for rule in RULES if rule is not provider_is_up))
 
 
 # Law 7
 
 
-def admits_the_locked(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
+def admits_the_locked(call: ToolCall, resolution: Resolution, validate: ArgumentValidator) -> AdmittedCall | Refusal:
     id = resolution.by_name.get(call.name)
     if id is None:
         return UnknownTool(call.name)
     tool = resolution.verdicts[id].tool
     problems = validate(tool, call.arguments)
-    return BadArguments(id, problems) if problems else Admitted(call, tool)
+    return BadArguments(id, problems) if problems else AdmittedCall(call, tool)
 
 
-def admits_any_arguments(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
+def admits_any_arguments(call: ToolCall, resolution: Resolution, validate: ArgumentValidator) -> AdmittedCall | Refusal:
     return admit(call, resolution, lambda tool, arguments: ())
 
 
-def admits_by_id(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
+def admits_by_id(call: ToolCall, resolution: Resolution, validate: ArgumentValidator) -> AdmittedCall | Refusal:
     """Whoever knows an id gets the tool, seen or not."""
     by_id = {str(id): verdict.tool for id, verdict in resolution.verdicts.items()}
-    return Admitted(call, by_id[call.name]) if call.name in by_id else admit(call, resolution, validate)
+    return AdmittedCall(call, by_id[call.name]) if call.name in by_id else admit(call, resolution, validate)
 
 
 # Law 8
 
 
-def validates_before_judging(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
+def validates_before_judging(
+    call: ToolCall, resolution: Resolution, validate: ArgumentValidator
+) -> AdmittedCall | Refusal:
     id = resolution.by_name.get(call.name)
     if id is None:
         return UnknownTool(call.name)
@@ -226,12 +241,14 @@ def validates_before_judging(call: Call, resolution: Resolution, validate: Valid
     return BadArguments(id, problems) if problems else admit(call, resolution, validate)
 
 
-def quotes_the_change(reason: Reason) -> str:
-    told = f" It now says: {reason.now.description}" if isinstance(reason, ChangedSinceApproval) else ""
-    return sentence(reason) + told
+def quotes_the_change(reason: LockReason) -> str:
+    told = f" It now says: {reason.current_spec.description}" if isinstance(reason, ChangedSinceApproval) else ""
+    return explain_reason(reason) + told
 
 
-def suggests_by_description(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
+def suggests_by_description(
+    call: ToolCall, resolution: Resolution, validate: ArgumentValidator
+) -> AdmittedCall | Refusal:
     refused = admit(call, resolution, validate)
     if isinstance(refused, UnknownTool):
         return UnknownTool(call.name, tuple(v.tool.spec.description for v in resolution.verdicts.values()))

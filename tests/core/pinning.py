@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests.core.boards import GITHUB, ME, Board, board, tool
 from tests.core.laws import call
 
-from pegboard.core.argument import Argument, held
-from pegboard.core.call import Admitted, Arguments, admit, refusal_text
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.call import AdmittedCall, Arguments, admit, refusal_text
 from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.resolve import Locked, Open, resolve
+from pegboard.core.resolve import LockedTool, OpenTool, resolve
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
 
@@ -43,35 +43,35 @@ def valid(tool: Tool, arguments: Arguments) -> tuple[str, ...]:
 
 def overridden(schema: JsonObject, *rows: Override) -> Board:
     plain = board([with_schema(schema)])
-    told = tuple(row for row in rows if row.declared)
-    return plain.declaring(overrides=told).deciding(overrides=tuple(row for row in rows if not row.declared))
+    told = tuple(row for row in rows if row.is_declared)
+    return plain.declaring(overrides=told).deciding(overrides=tuple(row for row in rows if not row.is_declared))
 
 
-def saying(target: ToolId | Pattern = READ, *, declared: bool = False, **arguments: Argument) -> Override:
-    return Override(DEV, target, arguments=arguments, declared=declared)
+def saying(target: ToolId | Pattern = READ, *, declared: bool = False, **arguments: ArgumentOverride) -> Override:
+    return Override(DEV, target, arguments=arguments, is_declared=declared)
 
 
-def pinned(value: Json) -> Argument:
-    return Argument(pin=held(value))
+def pinned(value: Json) -> ArgumentOverride:
+    return ArgumentOverride(pin=freeze_json(value))
 
 
-def verdict(of: Board) -> Open | Locked:
+def verdict(of: Board) -> OpenTool | LockedTool:
     found = resolve(of.catalogue, of.policy, View(ME)).verdicts[READ]
-    assert isinstance(found, Open | Locked)
+    assert isinstance(found, OpenTool | LockedTool)
     return found
 
 
 def seen(of: Board) -> Mapping[str, Json]:
     found = verdict(of)
-    assert isinstance(found, Open)
-    return dict(found.shown.spec.input_schema)
+    assert isinstance(found, OpenTool)
+    return dict(found.visible_tool.spec.input_schema)
 
 
 def sent(of: Board, **arguments: Json) -> object:
     """What the server gets, or the text of the refusal."""
     resolution = resolve(of.catalogue, of.policy, View(ME))
     ended = admit(replace(call("read"), arguments=arguments, raw=b"{}"), resolution, valid)
-    if isinstance(ended, Admitted):
+    if isinstance(ended, AdmittedCall):
         assert ended.call.raw is None or dict(ended.call.arguments) == arguments
         return dict(ended.call.arguments)
     return refusal_text(ended)

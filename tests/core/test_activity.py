@@ -8,33 +8,33 @@ from tests.core.imports import FETCH, installing, own, own_tool
 from tests.core.imports import server as kit_server
 from tests.support.collect_failures import each_case
 
-from pegboard.core.activity import Told, told
-from pegboard.core.argument import Argument, held
+from pegboard.core.activity import DecisionSummary, describe_command
+from pegboard.core.argument import ArgumentOverride, freeze_json
 from pegboard.core.commands import (
     AddServer,
-    Approve,
-    ApproveSeveral,
-    Block,
+    ApproveTool,
+    ApproveTools,
+    BlockTool,
     EditOverride,
-    Grant,
-    Release,
+    ReleaseServer,
     RemoveServer,
+    SetGrants,
     SetOverride,
+    SetSwitch,
     SetTrust,
     TakeBaseline,
-    ThrowSwitch,
 )
-from pegboard.core.editing import Edit
+from pegboard.core.editing import OverrideEdit
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
-from pegboard.core.imported import RemoveToolset, TurnSecret
+from pegboard.core.imported import RecordSecretChange, RemoveToolset
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Declared, Denial
+from pegboard.core.policy import DeclaredSettings, Denial
 from pegboard.core.principal import Principal
-from pegboard.core.redeclared import MOST, redeclared
+from pegboard.core.redeclared import MAX_CHANGES, describe_settings_changes
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import AllButTools, DeclaredAt, Http, Stdio, Timeouts, Trust
-from pegboard.core.settling import ThrowSeveral
+from pegboard.core.settling import SetToolSwitches
 from pegboard.core.tool import ToolSpec
 from pegboard.core.toolset import Toolset
 
@@ -58,98 +58,117 @@ class RevokeEverything:
     [
         (
             AddServer(server(GITHUB, connection=Stdio(SECRET, (SECRET,), {"TOKEN": SECRET})), toolset("dev")),
-            Told("server", "dev~github", "added, started as a program, trust baseline"),
+            DecisionSummary("server", "dev~github", "added, started as a program, trust baseline"),
         ),
         (
             AddServer(
                 server(GITHUB, connection=Http(f"https://x/?key={SECRET}"), trust=Trust.STRICT), Toolset(DEV, PERSON)
             ),
-            Told("server", "dev~github", "added, reached by http, trust strict"),
+            DecisionSummary("server", "dev~github", "added, reached by http, trust strict"),
         ),
         (
             installing(own("add", "sum"), kit_server(FETCH), approve=frozenset({own_tool("add")})),
-            Told("toolset", "kit", "imported 1.0 with 2 tools of its own and 1 server; 1 tool approved as read"),
+            DecisionSummary(
+                "toolset", "kit", "imported 1.0 with 2 tools of its own and 1 server; 1 tool approved as read"
+            ),
         ),
         (
             RemoveToolset(DEV),
-            Told("toolset", "dev", "removed with its tools, servers, switches and approvals"),
+            DecisionSummary("toolset", "dev", "removed with its tools, servers, switches and approvals"),
         ),
-        (TurnSecret(DEV, "API_KEY", is_set=True), Told("secret", "dev", "set the secret API_KEY")),
-        (TurnSecret(DEV, "API_KEY", is_set=False), Told("secret", "dev", "forgot the secret API_KEY")),
-        (RemoveServer(GITHUB), Told("server", "dev~github", "removed with its switches and approvals")),
-        (ThrowSwitch(SEARCH, on=True), Told("switch", "mcp:dev~github:search", "switched on")),
-        (ThrowSwitch(GITHUB, False, "noisy"), Told("switch", "dev~github", "switched off: noisy")),
-        (ThrowSwitch(DEV, False), Told("switch", "dev", "switched off")),
-        (ThrowSeveral((SEARCH,), on=True), Told("switch", "dev~github", "1 tool switched on (mcp:dev~github:search)")),
+        (RecordSecretChange(DEV, "API_KEY", is_set=True), DecisionSummary("secret", "dev", "set the secret API_KEY")),
         (
-            ThrowSeveral((SEARCH, replace(SEARCH, source=key("a~a"))), False, "noisy"),
-            Told("switch", None, "2 tools switched off: noisy (mcp:dev~github:search, mcp:a~a:search)"),
+            RecordSecretChange(DEV, "API_KEY", is_set=False),
+            DecisionSummary("secret", "dev", "forgot the secret API_KEY"),
         ),
+        (RemoveServer(GITHUB), DecisionSummary("server", "dev~github", "removed with its switches and approvals")),
+        (SetSwitch(SEARCH, enabled=True), DecisionSummary("switch", "mcp:dev~github:search", "switched on")),
+        (SetSwitch(GITHUB, False, "noisy"), DecisionSummary("switch", "dev~github", "switched off: noisy")),
+        (SetSwitch(DEV, False), DecisionSummary("switch", "dev", "switched off")),
         (
-            ThrowSeveral((SEARCH,) * 1_020, on=False),
-            Told("switch", "dev~github", f"1020 tools switched off ({', '.join([str(SEARCH)] * 20)} and 1,000 more)"),
+            SetToolSwitches((SEARCH,), enabled=True),
+            DecisionSummary("switch", "dev~github", "1 tool switched on (mcp:dev~github:search)"),
         ),
         (
-            Approve(SEARCH, SPEC, SPEC.fingerprint),
-            Told("approval", "mcp:dev~github:search", f"approved as {SPEC.fingerprint[:12]}"),
+            SetToolSwitches((SEARCH, replace(SEARCH, source=key("a~a"))), False, "noisy"),
+            DecisionSummary("switch", None, "2 tools switched off: noisy (mcp:dev~github:search, mcp:a~a:search)"),
         ),
         (
-            ApproveSeveral((Approve(SEARCH, SPEC, SPEC.fingerprint),) * 2),
-            Told("approval", "dev~github", f"2 tools approved: {', '.join([AS_READ] * 2)}"),
-        ),
-        (
-            ApproveSeveral((Approve(SEARCH, SPEC, SPEC.fingerprint),) * 30),
-            Told("approval", "dev~github", f"30 tools approved: {', '.join([AS_READ] * 20)} and 10 more"),
-        ),
-        (
-            ApproveSeveral(
-                tuple(Approve(replace(SEARCH, source=key(each)), SPEC, SPEC.fingerprint) for each in ("a~a", "b~b"))
+            SetToolSwitches((SEARCH,) * 1_020, enabled=False),
+            DecisionSummary(
+                "switch", "dev~github", f"1020 tools switched off ({', '.join([str(SEARCH)] * 20)} and 1,000 more)"
             ),
-            Told(
+        ),
+        (
+            ApproveTool(SEARCH, SPEC, SPEC.fingerprint),
+            DecisionSummary("approval", "mcp:dev~github:search", f"approved as {SPEC.fingerprint[:12]}"),
+        ),
+        (
+            ApproveTools((ApproveTool(SEARCH, SPEC, SPEC.fingerprint),) * 2),
+            DecisionSummary("approval", "dev~github", f"2 tools approved: {', '.join([AS_READ] * 2)}"),
+        ),
+        (
+            ApproveTools((ApproveTool(SEARCH, SPEC, SPEC.fingerprint),) * 30),
+            DecisionSummary("approval", "dev~github", f"30 tools approved: {', '.join([AS_READ] * 20)} and 10 more"),
+        ),
+        (
+            ApproveTools(
+                tuple(ApproveTool(replace(SEARCH, source=key(each)), SPEC, SPEC.fingerprint) for each in ("a~a", "b~b"))
+            ),
+            DecisionSummary(
                 "approval",
                 None,
                 f"2 tools approved: {', '.join(AS_READ.replace('dev~github', each) for each in ('a~a', 'b~b'))}",
             ),
         ),
-        (Block(SEARCH), Told("block", "mcp:dev~github:search", "blocked at its review")),
-        (Block(SEARCH, "no"), Told("block", "mcp:dev~github:search", "blocked at its review: no")),
-        (Release(GITHUB), Told("server", "dev~github", "released from quarantine")),
+        (BlockTool(SEARCH), DecisionSummary("block", "mcp:dev~github:search", "blocked at its review")),
+        (BlockTool(SEARCH, "no"), DecisionSummary("block", "mcp:dev~github:search", "blocked at its review: no")),
+        (ReleaseServer(GITHUB), DecisionSummary("server", "dev~github", "released from quarantine")),
         (
             AddServer(server(GITHUB, connection=Stdio("x"), quarantined=True), toolset("dev")),
-            Told("server", "dev~github", "added, started as a program, trust baseline, in quarantine"),
+            DecisionSummary("server", "dev~github", "added, started as a program, trust baseline, in quarantine"),
         ),
-        (TakeBaseline(GITHUB, {SEARCH: SPEC}), Told("first_sight", "dev~github", "1 tool approved at first sight")),
-        (TakeBaseline(GITHUB, {}), Told("first_sight", "dev~github", "0 tools approved at first sight")),
-        (SetTrust(GITHUB, Trust.STRICT), Told("trust", "dev~github", "trust strict")),
+        (
+            TakeBaseline(GITHUB, {SEARCH: SPEC}),
+            DecisionSummary("first_sight", "dev~github", "1 tool approved at first sight"),
+        ),
+        (TakeBaseline(GITHUB, {}), DecisionSummary("first_sight", "dev~github", "0 tools approved at first sight")),
+        (SetTrust(GITHUB, Trust.STRICT), DecisionSummary("trust", "dev~github", "trust strict")),
         (
             SetOverride(
                 Override(DEV, SEARCH, description_override=SECRET, renderer_config={"a": SECRET}, enabled=False)
             ),
-            Told("override", "mcp:dev~github:search", "sets renderer_config, description_override, enabled"),
+            DecisionSummary("override", "mcp:dev~github:search", "sets renderer_config, description_override, enabled"),
         ),
-        (SetOverride(Override(DEV, Pattern("dev", "*"))), Told("override", "dev:*", "cleared")),
+        (SetOverride(Override(DEV, Pattern("dev", "*"))), DecisionSummary("override", "dev:*", "cleared")),
         (
             EditOverride(
-                Edit(
-                    Override(DEV, SEARCH, renderer=SECRET, arguments={"path": Argument(pin=held(SECRET))}),
+                OverrideEdit(
+                    Override(
+                        DEV, SEARCH, renderer=SECRET, arguments={"path": ArgumentOverride(pin=freeze_json(SECRET))}
+                    ),
                     frozenset({"enabled", "arguments.limit"}),
                 )
             ),
-            Told("override", "mcp:dev~github:search", "sets renderer, arguments.path; clears arguments.limit, enabled"),
+            DecisionSummary(
+                "override", "mcp:dev~github:search", "sets renderer, arguments.path; clears arguments.limit, enabled"
+            ),
         ),
-        (Grant(PrincipalId("bob"), frozenset({DEV})), Told("grant", None, "bob may use: dev")),
-        (Grant(PrincipalId("bob"), frozenset()), Told("grant", None, "bob may use: nothing")),
-        (Grant(PrincipalId("bob"), None), Told("grant", None, "bob may use: no limit")),
-        (RevokeEverything(SEARCH), Told("revoke_everything", "mcp:dev~github:search", "")),
+        (SetGrants(PrincipalId("bob"), frozenset({DEV})), DecisionSummary("grant", None, "bob may use: dev")),
+        (SetGrants(PrincipalId("bob"), frozenset()), DecisionSummary("grant", None, "bob may use: nothing")),
+        (SetGrants(PrincipalId("bob"), None), DecisionSummary("grant", None, "bob may use: no limit")),
+        (RevokeEverything(SEARCH), DecisionSummary("revoke_everything", "mcp:dev~github:search", "")),
     ],
 )
-def test_every_command_has_its_kind_its_subject_and_its_words_without_secrets(command: object, words: Told) -> None:
-    assert told(command) == words
-    assert SECRET not in str(told(command))
+def test_every_command_has_its_kind_its_subject_and_its_words_without_secrets(
+    command: object, words: DecisionSummary
+) -> None:
+    assert describe_command(command) == words
+    assert SECRET not in str(describe_command(command))
 
 
-def board(**changes: object) -> Declared:
-    plain = Declared({GITHUB: server(GITHUB)}, {DEV: toolset("dev")})
+def board(**changes: object) -> DeclaredSettings:
+    plain = DeclaredSettings({GITHUB: server(GITHUB)}, {DEV: toolset("dev")})
     return replace(plain, **changes)  # type: ignore[arg-type]  # each test names fields of it
 
 
@@ -219,12 +238,12 @@ BOB = PrincipalId("bob")
     ],
 )
 def test_an_edit_is_told_by_what_it_changed_and_never_by_the_values(
-    before: Declared, after: Declared, words: tuple[str, ...]
+    before: DeclaredSettings, after: DeclaredSettings, words: tuple[str, ...]
 ) -> None:
-    assert redeclared(before, after) == words
+    assert describe_settings_changes(before, after) == words
 
 
 def test_a_file_that_was_rewritten_is_told_by_its_first_changes_and_a_count() -> None:
     many = {key(f"dev~s{number}"): server(key(f"dev~s{number}")) for number in range(100)}
-    told = redeclared(board(), board(servers={**many, GITHUB: server(GITHUB)}))
-    assert (len(told), told[-1]) == (MOST + 1, f"and {100 - MOST} more")
+    told = describe_settings_changes(board(), board(servers={**many, GITHUB: server(GITHUB)}))
+    assert (len(told), told[-1]) == (MAX_CHANGES + 1, f"and {100 - MAX_CHANGES} more")

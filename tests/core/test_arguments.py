@@ -29,20 +29,22 @@ from tests.core.pinning import (
 )
 from tests.support.collect_failures import each_case
 
-from pegboard.core.argument import Argument, held
-from pegboard.core.call import Admitted, BadArguments, ToolIsLocked, admit, refusal_text
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.call import AdmittedCall, BadArguments, LockedToolRefusal, admit, refusal_text
 from pegboard.core.explain import explain
 from pegboard.core.ids import BadId, ToolId
-from pegboard.core.override import Override, appearance, target
+from pegboard.core.override import Override, merge_overrides, parse_target
 from pegboard.core.pattern import Pattern
-from pegboard.core.resolve import Locked, Open, resolve
-from pegboard.core.shaping import Unfit, put_in, shaped
-from pegboard.core.status import OverrideUnfit, Status
+from pegboard.core.resolve import LockedTool, OpenTool, resolve
+from pegboard.core.shaping import InapplicableOverride, fill_arguments, override_tool
+from pegboard.core.status import LockStatus, UnusableOverride
 from pegboard.core.tool import Json, JsonObject, ToolSpec
 from pegboard.core.view import View
 
 ALL = saying(
-    path=pinned("/srv"), verbose=Argument(hide=True), limit=Argument(default=held(10), description="How many lines")
+    path=pinned("/srv"),
+    verbose=ArgumentOverride(hide=True),
+    limit=ArgumentOverride(default=freeze_json(10), description="How many lines"),
 )
 
 
@@ -76,22 +78,26 @@ def test_an_argument_that_is_pinned_or_hidden_is_refused_like_one_that_does_not_
 @pytest.mark.behaviour("overrides.fingerprint_is_the_servers")
 def test_the_fingerprint_and_the_approval_stay_those_of_the_servers_own_tool() -> None:
     found = verdict(overridden(SCHEMA, ALL))
-    assert isinstance(found, Open)
+    assert isinstance(found, OpenTool)
     assert found.tool.spec == ToolSpec("read", input_schema=SCHEMA)
-    assert found.shown.spec.fingerprint != found.tool.spec.fingerprint
+    assert found.visible_tool.spec.fingerprint != found.tool.spec.fingerprint
 
 
 def test_a_tool_that_nobody_overrides_is_shown_as_it_is() -> None:
     found = verdict(overridden(SCHEMA, saying(ToolId(GITHUB, "write"), path=pinned("/srv"))))
-    assert isinstance(found, Open)
-    assert (found.shape, found.shown) == (None, found.tool)
+    assert isinstance(found, OpenTool)
+    assert (found.overridden_tool, found.visible_tool) == (None, found.tool)
 
 
 @pytest.mark.behaviour("overrides.arguments_merge")
 def test_each_parameter_is_decided_by_itself_and_the_most_specific_wins() -> None:
     rows = (
-        saying(Pattern("*", "*"), path=pinned("/general"), limit=Argument(default=held(1), description="general")),
-        saying(READ, path=pinned("/exact"), limit=Argument(default=held(2))),
+        saying(
+            Pattern("*", "*"),
+            path=pinned("/general"),
+            limit=ArgumentOverride(default=freeze_json(1), description="general"),
+        ),
+        saying(READ, path=pinned("/exact"), limit=ArgumentOverride(default=freeze_json(2))),
     )
     of = overridden(SCHEMA, *rows)
     assert sent(of) == {"path": "/exact", "limit": 2}
@@ -105,19 +111,21 @@ def test_each_parameter_is_decided_by_itself_and_the_most_specific_wins() -> Non
 
 @pytest.mark.behaviour("overrides.arguments_merge")
 def test_hide_false_shows_again_what_a_weaker_override_pins() -> None:
-    of = overridden(SCHEMA, saying(Pattern("*", "*"), path=pinned("/x")), saying(READ, path=Argument(hide=False)))
+    of = overridden(
+        SCHEMA, saying(Pattern("*", "*"), path=pinned("/x")), saying(READ, path=ArgumentOverride(hide=False))
+    )
     assert seen(of) == SCHEMA
 
 
 @pytest.mark.behaviour("overrides.declared_pin_stays")
-@pytest.mark.parametrize("loosened", [pinned("/etc"), Argument(hide=False), Argument(hide=True)])
-def test_what_the_operators_file_pins_no_persons_override_loosens(loosened: Argument) -> None:
+@pytest.mark.parametrize("loosened", [pinned("/etc"), ArgumentOverride(hide=False), ArgumentOverride(hide=True)])
+def test_what_the_operators_file_pins_no_persons_override_loosens(loosened: ArgumentOverride) -> None:
     of = overridden(SCHEMA, saying(Pattern("*", "*"), declared=True, path=pinned("/srv")), saying(READ, path=loosened))
     assert sent(of, limit=1) == {"path": "/srv", "limit": 1}
 
 
 def test_a_person_changes_what_a_person_pinned_although_the_file_speaks_of_the_parameter() -> None:
-    declared = saying(declared=True, path=Argument(description="The file"))
+    declared = saying(declared=True, path=ArgumentOverride(description="The file"))
     of = overridden(SCHEMA, declared, saying(Pattern("*", "*"), path=pinned("/a")), saying(READ, path=pinned("/b")))
     assert sent(of, limit=1) == {"path": "/b", "limit": 1}
 
@@ -148,58 +156,58 @@ ENTANGLED: list[JsonObject] = [
 @pytest.mark.parametrize("declared", [True, False])
 def test_a_pin_that_a_schema_cannot_express_closes_the_tool(schema: JsonObject, declared: bool) -> None:
     found = verdict(overridden(schema, saying(declared=declared, path=pinned("/srv"))))
-    assert isinstance(found, Locked)
-    assert found.status is (Status.DISABLED_BY_CONFIG if declared else Status.DISABLED_BY_USER)
+    assert isinstance(found, LockedTool)
+    assert found.status is (LockStatus.DISABLED_BY_CONFIG if declared else LockStatus.DISABLED_BY_USER)
 
 
 @pytest.mark.behaviour("overrides.unfit_is_closed")
 def test_a_pin_of_what_the_tool_does_not_take_closes_it_and_a_patterns_does_not() -> None:
     schema: JsonObject = {"type": "object", "properties": {"dir": {}}}
-    assert isinstance(verdict(overridden(schema, saying(path=pinned("/srv")))), Locked)
-    assert isinstance(verdict(overridden(schema, saying(Pattern("*", "*"), path=pinned("/srv")))), Open)
+    assert isinstance(verdict(overridden(schema, saying(path=pinned("/srv")))), LockedTool)
+    assert isinstance(verdict(overridden(schema, saying(Pattern("*", "*"), path=pinned("/srv")))), OpenTool)
 
 
 @pytest.mark.behaviour("overrides.misspelled_argument_is_closed")
 @each_case("key", ["read", "dev:read", "github:read", "dev~github:read", "mcp:dev~github:read"])
-@each_case("argument", [pinned("/srv"), Argument(hide=True)])
+@each_case("argument", [pinned("/srv"), ArgumentOverride(hide=True)])
 @each_case("room", [{}, {"additionalProperties": True}, {"additionalProperties": False}])
 def test_an_exact_name_that_fixes_what_the_tool_does_not_declare_closes_it_like_a_full_id(
-    key: str, argument: Argument, room: JsonObject
+    key: str, argument: ArgumentOverride, room: JsonObject
 ) -> None:
-    about = target(key, DEV)
+    about = parse_target(key, DEV)
     assert not isinstance(about, BadId)
     of = overridden(
         {"type": "object", "properties": {"root": {}}, **room}, saying(about, declared=True, rooot=argument)
     )
     found = verdict(of)
-    assert isinstance(found, Locked)
-    assert found.reason == OverrideUnfit(READ, operators=True)
+    assert isinstance(found, LockedTool)
+    assert found.reason == UnusableOverride(READ, is_operators=True)
     assert isinstance(sent(of, root="/etc"), str)
 
 
 @pytest.mark.behaviour("overrides.misspelled_argument_is_closed", "overrides.pin_does_not_evaporate")
 @pytest.mark.parametrize("key", ["rea*", "dev:*", "github:rea[d]"])
 def test_a_pattern_with_wildcards_that_fixes_what_the_tool_does_not_declare_leaves_it_open(key: str) -> None:
-    about = target(key, DEV)
+    about = parse_target(key, DEV)
     assert not isinstance(about, BadId)
     of = overridden({"type": "object", "properties": {"root": {}}}, saying(about, rooot=pinned("/srv")))
     assert sent(of, root="/etc") == {"root": "/etc", "rooot": "/srv"}
 
 
 def test_what_is_required_cannot_be_hidden_without_a_value() -> None:
-    shape = shaped(with_schema(SCHEMA), {"path": Argument(hide=True)}, frozenset())
+    shape = override_tool(with_schema(SCHEMA), {"path": ArgumentOverride(hide=True)}, frozenset())
     assert shape is not None
     why = "the tool requires it, so it cannot be hidden without a value: pin it"
-    assert shape.unfit == (Unfit("path", why, grave=True),)
+    assert shape.inapplicable == (InapplicableOverride("path", why, locks_tool=True),)
 
 
 def test_words_for_a_parameter_that_is_not_there_close_nothing() -> None:
-    of = overridden(SCHEMA, saying(path=pinned("/srv"), nope=Argument(description="x", default=held(1))))
+    of = overridden(SCHEMA, saying(path=pinned("/srv"), nope=ArgumentOverride(description="x", default=freeze_json(1))))
     assert sent(of, limit=1) == {"path": "/srv", "limit": 1}
     found = verdict(of)
-    assert isinstance(found, Open)
-    assert found.shape is not None
-    assert [unfit.parameter for unfit in found.shape.unfit] == ["nope"]
+    assert isinstance(found, OpenTool)
+    assert found.overridden_tool is not None
+    assert [unfit.parameter for unfit in found.overridden_tool.inapplicable] == ["nope"]
 
 
 def test_a_branch_that_only_requires_what_is_always_sent_is_satisfied() -> None:
@@ -208,7 +216,7 @@ def test_a_branch_that_only_requires_what_is_always_sent_is_satisfied() -> None:
     assert sent(of) == {"path": "/srv", "limit": 10}
 
 
-ALL_BUT_HIDDEN = saying(path=pinned("/srv"), limit=Argument(default=held(10)))
+ALL_BUT_HIDDEN = saying(path=pinned("/srv"), limit=ArgumentOverride(default=freeze_json(10)))
 
 
 def test_what_depends_on_a_pinned_argument_is_required_and_a_bound_counts_what_is_put_in() -> None:
@@ -241,7 +249,7 @@ def test_words_beside_a_reference_are_read_in_old_dialects_too() -> None:
         "properties": {"path": {"$ref": "#/definitions/p"}},
         "definitions": {"p": {}},
     }
-    worded = saying(path=Argument(description="A path"))
+    worded = saying(path=ArgumentOverride(description="A path"))
     assert seen(overridden(old, worded))["properties"] == {
         "path": {"allOf": [{"$ref": "#/definitions/p"}], "description": "A path"}
     }
@@ -262,7 +270,7 @@ def test_a_schema_of_any_shape_or_depth_breaks_nothing() -> None:
         {**SCHEMA, "anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"$ref": "#/$defs/a"}}},
     ]
     for schema in hostile:
-        assert isinstance(verdict(overridden(schema, ALL)), Open | Locked)
+        assert isinstance(verdict(overridden(schema, ALL)), OpenTool | LockedTool)
 
 
 # --- a pinned value is never told ------------------------------------------------------------------------------------
@@ -279,17 +287,17 @@ def test_a_pinned_value_reaches_the_server_and_nobody_else(
     trail = explain(of.catalogue, of.policy, View(ME), READ)
     ended = admit(replace(call("read"), arguments=arguments), resolve(of.catalogue, of.policy, View(ME)), valid)
     assert SECRET not in repr((found, trail, row))
-    if isinstance(found, Open):
-        assert SECRET not in json.dumps(dict(found.shown.spec.input_schema))
-        assert not pins.keys() & dict(found.shown.spec.input_schema)["properties"].keys()  # type: ignore[union-attr]
+    if isinstance(found, OpenTool):
+        assert SECRET not in json.dumps(dict(found.visible_tool.spec.input_schema))
+        assert not pins.keys() & dict(found.visible_tool.spec.input_schema)["properties"].keys()  # type: ignore[union-attr]
     match ended:
-        case Admitted(done):
+        case AdmittedCall(done):
             unsent = pins.keys() - done.arguments.keys()
             assert done.arguments == {**arguments, **{name: pins[name] for name in pins.keys() - unsent}}
             assert not pins.keys() & arguments.keys()
             assert not unsent or schema.get("additionalProperties") is False or schema.get("maxProperties") == 0
             assert valid(with_schema(schema), done.arguments) == ()
-        case BadArguments() | ToolIsLocked():
+        case BadArguments() | LockedToolRefusal():
             assert SECRET not in refusal_text(ended)
         case _:
             pytest.fail(f"{ended!r}")
@@ -301,17 +309,17 @@ def test_what_the_shown_schema_takes_the_servers_own_takes_with_what_is_put_in(
 ) -> None:
     """With values that fit by themselves, the schema that callers see says neither more nor less than the server's."""
     own = with_schema(schema)
-    shape = shaped(own, {name: pinned(value) for name, value in pins.items()}, frozenset())
-    if shape is None or not shape.is_sound or shape.gone & arguments.keys():
+    shape = override_tool(own, {name: pinned(value) for name, value in pins.items()}, frozenset())
+    if shape is None or not shape.is_applicable or shape.removed_names & arguments.keys():
         return
     alone = {name: dict(schema["properties"]).get(name, {}) for name in shape.pins}  # type: ignore[arg-type]
     if valid(with_schema({"properties": alone}), {name: pin.value for name, pin in shape.pins.items()}):
         return
-    whole = put_in(shape, arguments)
+    whole = fill_arguments(shape, arguments)
     assert (valid(shape.tool, arguments) == ()) == (valid(own, whole) == ())
 
 
 def test_the_text_of_an_override_shows_no_pin() -> None:
     row = saying(path=pinned(SECRET))
     assert SECRET not in repr(row)
-    assert SECRET not in str(appearance(READ, [row]))
+    assert SECRET not in str(merge_overrides(READ, [row]))

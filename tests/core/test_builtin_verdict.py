@@ -3,11 +3,11 @@
 import pytest
 from tests.core.boards import GITHUB, ME, NOW, board, tool
 
-from pegboard.core.builtin_verdict import builtin_verdict, closed_clause
-from pegboard.core.catalogue import Up
+from pegboard.core.builtin_verdict import builtin_verdict, describe_closed
+from pegboard.core.catalogue import ProviderUp
 from pegboard.core.code import PYTHON_ID
-from pegboard.core.passage import NarrowedAway, NotGranted
-from pegboard.core.resolve import Absent, Open, resolve
+from pegboard.core.passage import HiddenByGrants, HiddenByNarrowerView
+from pegboard.core.resolve import HiddenTool, OpenTool, resolve
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
@@ -21,24 +21,26 @@ def test_grants_of_a_toolset_leave_it_and_no_grant_at_all_takes_it_away() -> Non
     some = BOARD.deciding(grants={ME: frozenset({GITHUB.toolset})})
     none = BOARD.deciding(grants={ME: frozenset()})
     view = View(ME)
-    assert isinstance(builtin_verdict(PYTHON, Up(NOW), some.catalogue, some.policy, view), Open)
-    taken = builtin_verdict(PYTHON, Up(NOW), none.catalogue, none.policy, view)
-    assert isinstance(taken, Absent)
-    assert isinstance(taken.removed, NotGranted)
-    assert closed_clause(taken) == f"it is not in this view: {ME} may not use toolset builtin: it is granted nothing"
+    assert isinstance(builtin_verdict(PYTHON, ProviderUp(NOW), some.catalogue, some.policy, view), OpenTool)
+    taken = builtin_verdict(PYTHON, ProviderUp(NOW), none.catalogue, none.policy, view)
+    assert isinstance(taken, HiddenTool)
+    assert isinstance(taken.reason, HiddenByGrants)
+    assert describe_closed(taken) == f"it is not in this view: {ME} may not use toolset builtin: it is granted nothing"
 
 
 @pytest.mark.behaviour("builtins.disabled_everywhere")
 @pytest.mark.parametrize("entry", ["python_execution", "toolset:builtin", "*:python_*", "*"])
 def test_a_narrowing_that_names_it_takes_it_away_and_is_no_error(entry: str) -> None:
-    view = View().narrowed(Selection(disabled=(entry,)))
-    taken = builtin_verdict(PYTHON, Up(NOW), BOARD.catalogue, BOARD.policy, view)
-    assert isinstance(taken, Absent)
-    assert isinstance(taken.removed, NarrowedAway)
-    assert resolve(BOARD.catalogue, BOARD.policy, view).refused == ()
+    view = View().narrow(Selection(disabled=(entry,)))
+    taken = builtin_verdict(PYTHON, ProviderUp(NOW), BOARD.catalogue, BOARD.policy, view)
+    assert isinstance(taken, HiddenTool)
+    assert isinstance(taken.reason, HiddenByNarrowerView)
+    assert resolve(BOARD.catalogue, BOARD.policy, view).unknown_in_narrowing == ()
 
 
 def test_toolsets_do_not_choose_it_and_an_unknown_name_is_still_an_error() -> None:
-    view = View().narrowed(Selection(TheseToolsets(()), disabled=("python_exection",)))
-    assert isinstance(builtin_verdict(PYTHON, Up(NOW), BOARD.catalogue, BOARD.policy, view), Open)
-    assert [each.text for each in resolve(BOARD.catalogue, BOARD.policy, view).refused] == ["python_exection"]
+    view = View().narrow(Selection(TheseToolsets(()), disabled=("python_exection",)))
+    assert isinstance(builtin_verdict(PYTHON, ProviderUp(NOW), BOARD.catalogue, BOARD.policy, view), OpenTool)
+    assert [each.text for each in resolve(BOARD.catalogue, BOARD.policy, view).unknown_in_narrowing] == [
+        "python_exection"
+    ]

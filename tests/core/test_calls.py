@@ -6,9 +6,9 @@ from tests.core.boards import DOCS_FILES, GITHUB, MATH, ME, OFF, board, texts, t
 from tests.core.laws import call, fits
 
 from pegboard.core.call import (
-    Admitted,
+    AdmittedCall,
     BadArguments,
-    ToolIsLocked,
+    LockedToolRefusal,
     UnknownTool,
     admit,
     refusal_text,
@@ -31,17 +31,17 @@ def answer(*narrowings: Selection) -> Resolution:
 
 
 def test_an_open_tool_is_admitted_with_the_call_as_it_came() -> None:
-    assert admit(call("read"), answer(), fits) == Admitted(call("read"), BOARD.tools[READ])
+    assert admit(call("read"), answer(), fits) == AdmittedCall(call("read"), BOARD.tools[READ])
     asking = BOARD.deciding(overrides=(Override(GITHUB.toolset, READ, requires_confirmation=True),))
     resolution = resolve(asking.catalogue, asking.policy, View(ME))
-    assert admit(call("read"), resolution, fits) == Admitted(call("read"), BOARD.tools[READ], confirm=True)
+    assert admit(call("read"), resolution, fits) == AdmittedCall(call("read"), BOARD.tools[READ], confirm=True)
 
 
 def test_a_locked_tool_is_refused_before_its_arguments_are_looked_at() -> None:
     def never(tool: object, arguments: object) -> tuple[str, ...]:
         raise AssertionError("a locked tool's arguments were validated")
 
-    assert admit(call("write"), answer(), never) == ToolIsLocked(WRITE, SwitchedOff(WRITE, OFF))
+    assert admit(call("write"), answer(), never) == LockedToolRefusal(WRITE, SwitchedOff(WRITE, OFF))
 
 
 @pytest.mark.behaviour("admission.unknown_tool_names_near_matches")
@@ -70,7 +70,7 @@ def test_arguments_that_do_not_fit_are_refused_with_each_problem() -> None:
 
 def test_a_locked_tool_is_refused_in_the_words_of_its_status() -> None:
     refusal = admit(call("write"), answer(), fits)
-    assert isinstance(refusal, ToolIsLocked)
+    assert isinstance(refusal, LockedToolRefusal)
     assert refusal_text(refusal) == (
         "disabled_by_user: mcp:dev~github:write was switched off by me on 2026-01-02 (out of order). "
         "Ask the user to switch the tool on again: pegboard tools enable mcp:dev~github:write"
@@ -80,7 +80,7 @@ def test_a_locked_tool_is_refused_in_the_words_of_its_status() -> None:
 @given(texts)
 def test_any_name_is_answered(name: str) -> None:
     verdict = admit(call(name), answer(), fits)
-    if isinstance(verdict, Admitted):
+    if isinstance(verdict, AdmittedCall):
         assert name in ("read", "add", "secret_plan")
     else:
         assert refusal_text(verdict)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pegboard.core.cautions import MOST, cautions
+from pegboard.core.cautions import MAX_CAUTIONS, review_cautions
 from pegboard.core.tool import Json, JsonObject, ToolSpec
 
 SAFE = ToolSpec(
@@ -32,42 +32,42 @@ def taking(required: list[Json], **properties: Json) -> ToolSpec:
 @pytest.mark.behaviour("approvals.cautions")
 def test_what_a_tool_claims_of_itself_otherwise_than_before_is_told_in_words() -> None:
     now = replace(SAFE, annotations={"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True})
-    assert {*cautions(SAFE, now)} == {
+    assert {*review_cautions(SAFE, now)} == {
         NO_LONGER_READS,
         "It now says that it may delete or overwrite things.",
         "It now says that it reaches beyond what its server keeps, to other machines or people.",
     }
-    assert {*cautions(SAFE, replace(SAFE, annotations={}))} == {
+    assert {*review_cautions(SAFE, replace(SAFE, annotations={}))} == {
         NO_LONGER_READS,
         "It said that it deletes and overwrites nothing, and does not say so any more.",
         "It said that it stays within what its server keeps, and does not say so any more.",
     }
-    assert NO_LONGER_READS in cautions(SAFE, replace(SAFE, annotations=None))
-    assert cautions(SAFE, SAFE) == ()
+    assert NO_LONGER_READS in review_cautions(SAFE, replace(SAFE, annotations=None))
+    assert review_cautions(SAFE, SAFE) == ()
 
 
 @pytest.mark.behaviour("approvals.cautions")
 def test_what_callers_will_send_otherwise_than_before_is_told_in_words() -> None:
     now = taking(["a", "key"], key={"type": "string"}, command={"type": "string", "default": "rm -rf", "enum": ["rm"]})
-    assert {*cautions(SAFE, now)} == {
+    assert {*review_cautions(SAFE, now)} == {
         "Callers must send something new. Parameter 'a' is now required.",
         "Callers must send something new. Parameter 'key' was added and is required.",
         "Callers may send another value than before. Parameter 'command': default changed from 'ls' to 'rm -rf'.",
         'Callers may send another value than before. Parameter \'command\': enum changed from ["ls","pwd"] to ["rm"].',
     }
-    assert cautions(SAFE, taking([], other={"type": "string"})) == ()
+    assert review_cautions(SAFE, taking([], other={"type": "string"})) == ()
 
 
 @pytest.mark.behaviour("approvals.cautions")
 def test_a_new_tool_is_told_by_what_it_claims_and_by_what_it_does_not() -> None:
     unsaid = "It does not say whether it only reads; take it that it may change or delete things."
-    assert cautions(None, SAFE) == ()
-    assert cautions(None, replace(SAFE, annotations=None)) == (unsaid,)
-    assert cautions(None, replace(SAFE, annotations={"destructiveHint": True})) == (
+    assert review_cautions(None, SAFE) == ()
+    assert review_cautions(None, replace(SAFE, annotations=None)) == (unsaid,)
+    assert review_cautions(None, replace(SAFE, annotations={"destructiveHint": True})) == (
         "It says that it may delete or overwrite things.",
     )
 
 
 def test_of_a_flood_of_changes_the_first_are_told() -> None:
     many: JsonObject = {f"p{number}": {"type": "string"} for number in range(1_000)}
-    assert len(cautions(SAFE, taking([*many], **many))) == MOST
+    assert len(review_cautions(SAFE, taking([*many], **many))) == MAX_CAUTIONS

@@ -21,8 +21,8 @@ from pegboard.core.characters import (
     prose_pattern,
     strict_pattern,
 )
-from pegboard.core.said import plainly, shell_word
-from pegboard.core.scan.excerpt import UNSEEN
+from pegboard.core.said import quote_name, shell_word
+from pegboard.core.scan.excerpt import INVISIBLE
 
 LISTED = {code for first, last in HIDDEN for code in range(first, last + 1)}
 NAMED = (
@@ -57,7 +57,7 @@ def test_everything_that_draws_nothing_is_listed() -> None:
 def test_each_is_written_out_and_the_scanner_knows_the_same() -> None:
     for code in {*NAMED, *(code for first, last in (*HIDDEN, *ODD_SPACES) for code in (first, last))}:
         letter = chr(code)
-        for escaped in (escape_strictly(f"a{letter}b"), escape_name(f"a{letter}b"), plainly(f"a{letter}b")):
+        for escaped in (escape_strictly(f"a{letter}b"), escape_name(f"a{letter}b"), quote_name(f"a{letter}b")):
             assert escaped.isascii(), hex(code)
             assert "\\" in escaped, hex(code)
         assert json.loads(escape_json(f'"a{letter}b"'.replace("\x00", "\\u0000"))) == f"a{letter}b" or code < 0x20
@@ -66,7 +66,7 @@ def test_each_is_written_out_and_the_scanner_knows_the_same() -> None:
         if code in LISTED:
             assert escape_prose(f"a{letter}b") != f"a{letter}b", hex(code)
             assert first_hidden(f"a{letter}b") == f"U+{code:04X}"
-            assert (UNSEEN.search(letter) is not None) == (letter not in "\r\x85\u2028\u2029"), hex(code)
+            assert (INVISIBLE.search(letter) is not None) == (letter not in "\r\x85\u2028\u2029"), hex(code)
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ from datetime import timedelta
 import pytest
 from tests.core.boards import DEV_FILES, GITHUB, MATH, NOW, board, tool
 
-from pegboard.core.activity import Told, told
-from pegboard.core.choosing import ChooseTools, Target, chosen_tools
-from pegboard.core.commands import Command, Rejected, SetOverride, SetTrust, ThrowSwitch, apply
+from pegboard.core.activity import DecisionSummary, describe_command
+from pegboard.core.choosing import ChoiceTarget, SetToolsetChoice, tool_choices
+from pegboard.core.commands import Command, CommandRejection, SetOverride, SetSwitch, SetTrust, apply_command
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Policy
-from pegboard.core.resolve import Locked
+from pegboard.core.resolve import LockedTool
 from pegboard.core.server import InstalledBy, Trust
 
 YOU = PrincipalId("you")
@@ -26,18 +26,18 @@ EVERY, READS, DELETES = Pattern("*", "*"), Pattern("*", "read_*"), Pattern("*", 
 
 def did(policy: Policy, *commands: Command, at: timedelta = timedelta()) -> Policy:
     for command in commands:
-        after = apply(policy, command, YOU, AT + at)
+        after = apply_command(policy, command, YOU, AT + at)
         assert isinstance(after, Policy), after
         policy = after
     return policy
 
 
-def choose(includes: tuple[Target, ...] = (), excludes: tuple[Target, ...] = ()) -> ChooseTools:
-    return ChooseTools(DEV, includes, excludes)
+def choose(includes: tuple[ChoiceTarget, ...] = (), excludes: tuple[ChoiceTarget, ...] = ()) -> SetToolsetChoice:
+    return SetToolsetChoice(DEV, includes, excludes)
 
 
 def names(before: Policy, after: Policy) -> dict[str, tuple[bool, bool]]:
-    return {each.tool.id.name: (each.was, each.now) for each in chosen_tools(BOARD.catalogue, before, after, DEV)}
+    return {each.tool.id.name: (each.before, each.after) for each in tool_choices(BOARD.catalogue, before, after, DEV)}
 
 
 @pytest.mark.behaviour("toolsets.chosen_by_lists")
@@ -66,7 +66,7 @@ def test_a_choice_replaces_what_was_chosen_and_leaves_what_overrides_say_besides
     policy = did(BOARD.policy, *map(SetOverride, (worded, Override(DEV, DELETES, enabled=False), elsewhere)))
     after = did(policy, choose(excludes=(EVERY,)))
     by = InstalledBy(YOU, AT)
-    assert after.decided.overrides == (
+    assert after.decisions.overrides == (
         replace(worded, enabled=None),
         elsewhere,
         Override(DEV, EVERY, enabled=False, origins={"enabled": by}),
@@ -78,28 +78,28 @@ def test_what_was_said_before_keeps_its_author_and_the_same_lists_mean_the_same_
     one, two = Pattern("*", "read_*"), Pattern("*", "*_file")
     first = did(BOARD.policy, choose(includes=(one,), excludes=(two,)))
     again = did(did(first, choose(excludes=(two,))), choose(includes=(one,), excludes=(two,)), at=timedelta(hours=1))
-    assert [row.target for row in again.decided.overrides] == [row.target for row in first.decided.overrides]
-    assert again.decided.overrides[1] == first.decided.overrides[1]
+    assert [row.target for row in again.decisions.overrides] == [row.target for row in first.decisions.overrides]
+    assert again.decisions.overrides[1] == first.decisions.overrides[1]
     assert names(first, again)["read_file"] == (False, False)
 
 
 @pytest.mark.behaviour("toolsets.chosen_by_lists")
 def test_a_tool_that_is_named_by_id_follows_its_list_and_no_longer_its_switch() -> None:
     read = ToolId(GITHUB, "read_file")
-    policy = did(BOARD.policy, ThrowSwitch(read, False))
+    policy = did(BOARD.policy, SetSwitch(read, False))
     assert names(policy, did(policy, choose(includes=(EVERY,))))["read_file"] == (False, False)
     by_id = did(policy, choose(includes=(read,)))
     assert names(policy, by_id)["read_file"] == (False, True)
-    off = did(by_id, ThrowSwitch(read, False))
+    off = did(by_id, SetSwitch(read, False))
     assert names(by_id, off)["read_file"] == (True, False)
 
 
 @pytest.mark.behaviour("toolsets.chosen_by_lists")
 def test_what_waits_for_a_person_is_in_all_the_same() -> None:
-    unseen = replace(BOARD.policy, decided=replace(BOARD.policy.decided, approvals={}))
+    unseen = replace(BOARD.policy, decisions=replace(BOARD.policy.decisions, approvals={}))
     strict = did(unseen, SetTrust(GITHUB, Trust.STRICT))
-    told = [*chosen_tools(BOARD.catalogue, strict, did(strict, choose(excludes=(DELETES,))), DEV)]
-    assert [(each.now, isinstance(each.verdict, Locked) and each.verdict.status.value) for each in told] == [
+    told = [*tool_choices(BOARD.catalogue, strict, did(strict, choose(excludes=(DELETES,))), DEV)]
+    assert [(each.after, isinstance(each.verdict, LockedTool) and each.verdict.status.value) for each in told] == [
         (True, "pending_approval"),
         (True, "pending_approval"),
         (True, "pending_approval"),
@@ -116,11 +116,11 @@ def test_what_waits_for_a_person_is_in_all_the_same() -> None:
             choose((ToolId(replace(GITHUB, toolset=ToolsetId("docs")), "x"),)),
             "mcp:docs~github:x is not in toolset 'dev'. Choose it there.",
         ),
-        (ChooseTools(ToolsetId("nope"), (), ()), "There is no toolset 'nope'. See: pegboard toolset list"),
+        (SetToolsetChoice(ToolsetId("nope"), (), ()), "There is no toolset 'nope'. See: pegboard toolset list"),
     ],
 )
-def test_a_choice_that_contradicts_itself_is_refused(command: ChooseTools, why: str) -> None:
-    assert apply(BOARD.policy, command, YOU, AT) == Rejected(why)
+def test_a_choice_that_contradicts_itself_is_refused(command: SetToolsetChoice, why: str) -> None:
+    assert apply_command(BOARD.policy, command, YOU, AT) == CommandRejection(why)
 
 
 @pytest.mark.parametrize(
@@ -131,5 +131,5 @@ def test_a_choice_that_contradicts_itself_is_refused(command: ChooseTools, why: 
         (choose(), "includes and excludes nothing any more"),
     ],
 )
-def test_a_choice_is_told_in_the_activity(command: ChooseTools, said: str) -> None:
-    assert told(command) == Told("override", "dev", said)
+def test_a_choice_is_told_in_the_activity(command: SetToolsetChoice, said: str) -> None:
+    assert describe_command(command) == DecisionSummary("override", "dev", said)

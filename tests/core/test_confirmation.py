@@ -10,26 +10,26 @@ from hypothesis import strategies as st
 from tests.core.boards import ME, NOW, key, server, tool, toolset
 
 from pegboard.core.api_token import ApiToken
-from pegboard.core.commands import SetOverride, apply
+from pegboard.core.commands import SetOverride, apply_command
 from pegboard.core.confirmation import (
-    ByTicket,
     ConfirmationLevel,
     ConfirmationMode,
     ConfirmationSetting,
-    InClient,
-    Interactive,
+    ConfirmByTicket,
+    ConfirmInClient,
+    InteractiveMark,
     PrincipalConfirmation,
-    confirmation_route,
-    route_text,
+    choose_route,
+    describe_route,
 )
 from pegboard.core.entitling import MakeToken, RemovePrincipal, SetPrincipalConfirmation
-from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Decided, Declared, Policy
+from pegboard.core.policy import DeclaredSettings, Policy, PolicyDecisions
 from pegboard.core.principal import Principal
-from pegboard.core.rejected import Rejected
-from pegboard.core.scope import Scope
+from pegboard.core.rejected import CommandRejection
+from pegboard.core.scope import TokenScope
 from pegboard.core.server import DeclaredAt, InstalledBy
 
 GITHUB = key("dev~github")
@@ -48,9 +48,9 @@ def policy_of(
     board: ConfirmationMode | None, principal: ConfirmationMode | None, own: ConfirmationMode | None
 ) -> Policy:
     said = None if board is None else ConfirmationSetting(ConfirmationLevel.BOARD, "", board, AT)
-    rows = () if own is None else (Override(GITHUB.toolset, DELETE, confirmation=own, declared=True),)
+    rows = () if own is None else (Override(GITHUB.toolset, DELETE, confirmation=own, is_declared=True),)
     return Policy(
-        Declared(confirmation=said, overrides=rows, principals={ALICE: alice(interactive=True, mode=principal)})
+        DeclaredSettings(confirmation=said, overrides=rows, principals={ALICE: alice(interactive=True, mode=principal)})
     )
 
 
@@ -62,9 +62,9 @@ def test_a_ticket_on_any_level_wins_and_unset_is_no_value(
     route = policy_of(board, principal, own).confirmation_route(ALICE, DELETE)
     strict = [level for level, mode in zip(ConfirmationLevel, (board, principal, own), strict=True) if mode is TICKET]
     if not strict:
-        assert route == InClient(Interactive(ALICE, True))
+        assert route == ConfirmInClient(InteractiveMark(ALICE, True))
         return
-    assert isinstance(route, ByTicket)
+    assert isinstance(route, ConfirmByTicket)
     assert [each.level for each in route.reasons if isinstance(each, ConfirmationSetting)] == strict
 
 
@@ -80,27 +80,30 @@ def test_a_ticket_on_any_level_wins_and_unset_is_no_value(
 def test_a_client_counts_only_if_marked_and_no_setting_widens_that(
     marked: bool, settings: list[ConfirmationSetting]
 ) -> None:
-    route = confirmation_route(Interactive(ALICE, marked), settings)
-    assert isinstance(route, InClient) == (marked and all(each.mode is not TICKET for each in settings))
-    if isinstance(route, ByTicket):
+    route = choose_route(InteractiveMark(ALICE, marked), settings)
+    assert isinstance(route, ConfirmInClient) == (marked and all(each.mode is not TICKET for each in settings))
+    if isinstance(route, ConfirmByTicket):
         assert route.reasons
 
 
 @pytest.mark.behaviour("confirmation.interactive")
 def test_the_default_is_on_only_for_the_user_of_a_machine_that_asks_for_no_tokens() -> None:
     laptop = Policy()
-    with_tokens = Policy(Declared(principals={ALICE: alice()}))
-    made = ApiToken("1", ALICE, "n", "p", b"d", frozenset({Scope.CALL}), LOCAL, NOW)
-    watching = replace(made, scopes=frozenset({Scope.READ}))
+    with_tokens = Policy(DeclaredSettings(principals={ALICE: alice()}))
+    made = ApiToken("1", ALICE, "n", "p", b"d", frozenset({TokenScope.CALL}), LOCAL_PRINCIPAL, NOW)
+    watching = replace(made, scopes=frozenset({TokenScope.READ}))
     cases = {
         "laptop": laptop,
-        "a token that does not call": Policy(decided=Decided(tokens={"1": watching})),
+        "a token that does not call": Policy(decisions=PolicyDecisions(tokens={"1": watching})),
         "reached from elsewhere": replace(laptop, is_exposed=True),
-        "tokens were required before": replace(laptop, closed=True),
+        "tokens were required before": replace(laptop, tokens_stay_required=True),
         "declared tokens": with_tokens,
-        "tokens made at run time": Policy(decided=Decided(tokens={"1": made})),
+        "tokens made at run time": Policy(decisions=PolicyDecisions(tokens={"1": made})),
     }
-    found = {name: [policy.interactive(who).is_marked for who in (LOCAL, ALICE, BOB)] for name, policy in cases.items()}
+    found = {
+        name: [policy.interactive_mark(who).is_marked for who in (LOCAL_PRINCIPAL, ALICE, BOB)]
+        for name, policy in cases.items()
+    }
     assert found == {
         "laptop": [True, False, False],
         "a token that does not call": [True, False, False],
@@ -112,43 +115,45 @@ def test_the_default_is_on_only_for_the_user_of_a_machine_that_asks_for_no_token
 
 
 def after(policy: Policy, command: object, by: PrincipalId = ME) -> Policy:
-    applied = apply(policy, command, by, NOW)  # type: ignore[arg-type]
+    applied = apply_command(policy, command, by, NOW)  # type: ignore[arg-type]
     assert isinstance(applied, Policy), applied
     return applied
 
 
 @pytest.mark.behaviour("confirmation.interactive")
 def test_a_principal_is_marked_with_its_token_or_by_itself_and_forgotten_with_its_mark() -> None:
-    token = MakeToken("1", ALICE, "laptop", "pgb_", b"d", frozenset({Scope.CALL}))
+    token = MakeToken("1", ALICE, "laptop", "pgb_", b"d", frozenset({TokenScope.CALL}))
     policy = after(Policy(), replace(token, interactive=True))
-    assert policy.interactive(ALICE) == Interactive(ALICE, True)
+    assert policy.interactive_mark(ALICE) == InteractiveMark(ALICE, True)
     again = after(policy, replace(token, id="2"))
-    assert again.interactive(ALICE).is_marked, "a further token says nothing of it"
-    assert not after(policy, replace(token, id="2", interactive=False)).interactive(ALICE).is_marked
+    assert again.interactive_mark(ALICE).is_marked, "a further token says nothing of it"
+    assert not after(policy, replace(token, id="2", interactive=False)).interactive_mark(ALICE).is_marked
     strict = after(policy, SetPrincipalConfirmation(ALICE, True, TICKET))
-    assert isinstance(strict.confirmation_route(ALICE, DELETE), ByTicket)
-    assert after(strict, SetPrincipalConfirmation(ALICE)).decided.confirmations == {}
-    assert after(policy, RemovePrincipal(ALICE, reopen=True)).decided.confirmations == {}
+    assert isinstance(strict.confirmation_route(ALICE, DELETE), ConfirmByTicket)
+    assert after(strict, SetPrincipalConfirmation(ALICE)).decisions.confirmations == {}
+    assert after(policy, RemovePrincipal(ALICE, reopen=True)).decisions.confirmations == {}
 
 
 @pytest.mark.behaviour("confirmation.interactive")
 def test_of_a_declared_principal_only_the_files_word_counts() -> None:
     marked = {ALICE: PrincipalConfirmation(True, None)}
-    policy = Policy(Declared(principals={ALICE: alice()}), Decided(confirmations=marked))
-    assert not policy.interactive(ALICE).is_marked
-    refused = apply(policy, SetPrincipalConfirmation(ALICE, True), ME, NOW)
-    assert refused == Rejected("'alice' is declared at pegboard.yaml:7. Set interactive and confirmation there.")
+    policy = Policy(DeclaredSettings(principals={ALICE: alice()}), PolicyDecisions(confirmations=marked))
+    assert not policy.interactive_mark(ALICE).is_marked
+    refused = apply_command(policy, SetPrincipalConfirmation(ALICE, True), ME, NOW)
+    assert refused == CommandRejection(
+        "'alice' is declared at pegboard.yaml:7. Set interactive and confirmation there."
+    )
 
 
 @pytest.mark.behaviour("confirmation.modes")
 def test_a_ticket_that_the_file_sets_for_a_tool_is_undone_by_no_override_made_at_run_time() -> None:
-    wide = Override(GITHUB.toolset, Pattern("*", "*"), confirmation=TICKET, declared=True)
-    policy = Policy(Declared(overrides=(wide,), principals={ALICE: alice(interactive=True)}))
-    assert isinstance(policy.confirmation_route(ALICE, DELETE), ByTicket)
+    wide = Override(GITHUB.toolset, Pattern("*", "*"), confirmation=TICKET, is_declared=True)
+    policy = Policy(DeclaredSettings(overrides=(wide,), principals={ALICE: alice(interactive=True)}))
+    assert isinstance(policy.confirmation_route(ALICE, DELETE), ConfirmByTicket)
     other = Override(GITHUB.toolset, DELETE, renderer="code")
-    assert isinstance(after(_on_board(policy), SetOverride(other)).confirmation_route(ALICE, DELETE), ByTicket)
+    assert isinstance(after(_on_board(policy), SetOverride(other)).confirmation_route(ALICE, DELETE), ConfirmByTicket)
     own = Override(GITHUB.toolset, DELETE, confirmation=ConfirmationMode.IN_CLIENT)
-    assert isinstance(after(_on_board(policy), SetOverride(own)).confirmation_route(ALICE, DELETE), ByTicket)
+    assert isinstance(after(_on_board(policy), SetOverride(own)).confirmation_route(ALICE, DELETE), ConfirmByTicket)
 
 
 def _on_board(policy: Policy) -> Policy:
@@ -160,12 +165,12 @@ def _on_board(policy: Policy) -> Policy:
 def test_an_operator_reads_which_setting_decided_and_where_it_stands() -> None:
     board = policy_of(TICKET, TICKET, None)
     person = InstalledBy(ME, datetime(2026, 1, 2, tzinfo=UTC))
-    marked = Policy(decided=Decided(confirmations={ALICE: PrincipalConfirmation(True, None, person)}))
+    marked = Policy(decisions=PolicyDecisions(confirmations={ALICE: PrincipalConfirmation(True, None, person)}))
     texts = {
-        "default": route_text(Policy().confirmation_route(LOCAL, DELETE)),
-        "unmarked": route_text(Policy().confirmation_route(BOB, DELETE)),
-        "settings": route_text(board.confirmation_route(ALICE, DELETE)),
-        "marked": route_text(marked.confirmation_route(ALICE, DELETE)),
+        "default": describe_route(Policy().confirmation_route(LOCAL_PRINCIPAL, DELETE)),
+        "unmarked": describe_route(Policy().confirmation_route(BOB, DELETE)),
+        "settings": describe_route(board.confirmation_route(ALICE, DELETE)),
+        "marked": describe_route(marked.confirmation_route(ALICE, DELETE)),
     }
     assert texts == {
         "default": "in the client, where it can ask its user; otherwise by a ticket (local is interactive, the default "

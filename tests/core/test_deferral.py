@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import BUILTINS, EVERY_ID, GITHUB, ME, Board, board, boards, tool, views
 
-from pegboard.core.deferral import Materialised, Shown, shown, standing
+from pegboard.core.deferral import ConversationTools, MaterializedTools, always_shown_tools, conversation_tools
 from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.presentations.presenting import MATERIALISED, MOST_MATERIALISED
-from pegboard.core.resolve import Open, Resolution, resolve
+from pegboard.core.presentations.presenting import DEFAULT_MATERIALIZED, MAX_MATERIALIZED
+from pegboard.core.resolve import OpenTool, Resolution, resolve
 from pegboard.core.view import View
 
 found_ids = st.lists(st.sampled_from(EVERY_ID), max_size=12)
@@ -23,8 +23,8 @@ def id(name: str) -> ToolId:
 A, B, C, D, E = map(id, "abcde")
 
 
-def found(*searches: list[ToolId], most: int = MATERIALISED) -> Materialised:
-    kept = Materialised()
+def found(*searches: list[ToolId], most: int = DEFAULT_MATERIALIZED) -> MaterializedTools:
+    kept = MaterializedTools()
     for each in searches:
         kept = kept.with_found(each, most)
     return kept
@@ -118,16 +118,18 @@ def test_a_conversation_is_shown_exactly_the_open_ones_of_what_stands_and_what_i
     hung: Board, view: View, memory: list[ToolId], always: frozenset[ToolId]
 ) -> None:
     resolution = resolved(hung, view)
-    opened = [each.id for each in resolution.open()]
+    opened = [each.id for each in resolution.open_tools()]
     stands = [each for each in opened if isinstance(each.source, BuiltinKey) or each in always]
     later = [
         each
         for each in dict.fromkeys(memory)
         if each in opened and each not in stands and not isinstance(each.source, BuiltinKey)
     ]
-    told = shown(resolution, standing(resolution, always), Materialised().with_found(memory))
-    assert told == Shown((*stands, *later), len(stands) < len(opened))
-    assert all(isinstance(resolution.verdicts[each], Open) for each in told.tools)
+    told = conversation_tools(
+        resolution, always_shown_tools(resolution, always), MaterializedTools().with_found(memory)
+    )
+    assert told == ConversationTools((*stands, *later), len(stands) < len(opened))
+    assert all(isinstance(resolution.verdicts[each], OpenTool) for each in told.tools)
 
 
 @pytest.mark.behaviour("deferred.visible")
@@ -135,10 +137,10 @@ def test_a_conversation_is_shown_exactly_the_open_ones_of_what_stands_and_what_i
 def test_a_search_adds_to_the_end_of_the_list(
     hung: Board, view: View, before: list[ToolId], more: list[ToolId]
 ) -> None:
-    resolution, memory = resolved(hung, view), Materialised().with_found(before, MOST_MATERIALISED)
-    stands = standing(resolution, ())
-    former = shown(resolution, stands, memory).tools
-    latter = shown(resolution, stands, memory.with_found(more, MOST_MATERIALISED)).tools
+    resolution, memory = resolved(hung, view), MaterializedTools().with_found(before, MAX_MATERIALIZED)
+    stands = always_shown_tools(resolution, ())
+    former = conversation_tools(resolution, stands, memory).tools
+    latter = conversation_tools(resolution, stands, memory.with_found(more, MAX_MATERIALIZED)).tools
     assert latter[: len(former)] == former
 
 
@@ -146,6 +148,6 @@ def test_a_search_adds_to_the_end_of_the_list(
 def test_built_ins_are_shown_without_being_found_and_are_not_deferred() -> None:
     hung = board([tool(BUILTINS, "python_execution")])
     resolution = resolved(hung)
-    assert shown(resolution, standing(resolution, ()), Materialised()) == Shown(
+    assert conversation_tools(resolution, always_shown_tools(resolution, ()), MaterializedTools()) == ConversationTools(
         (ToolId(BUILTINS, "python_execution"),), False
     )

@@ -10,21 +10,21 @@ from tests.core.spec_changes import CHANGES, Changed
 from tests.support.collect_failures import each_case
 
 from pegboard.core.diff import (
-    AnnotationChanged,
-    Change,
-    Missing,
-    ParameterAdded,
-    ParameterRemoved,
-    RequiredChanged,
-    SchemaChanged,
-    TextChanged,
-    diff,
-    sentence,
+    AnnotationChange,
+    MissingMember,
+    ParameterAddition,
+    ParameterRemoval,
+    RequiredChange,
+    SchemaChange,
+    SpecChange,
+    TextChange,
+    describe_change,
+    diff_specs,
 )
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Json, JsonObject, ToolSpec
 
-MISSING = Missing()
+MISSING = MissingMember()
 LONG = "Reads a file of the project and returns its text, with the line numbers in front of each line."
 
 
@@ -33,9 +33,9 @@ def schema(properties: JsonObject, *required: str, **more: Json) -> JsonObject:
     return {"type": "object", "properties": properties, **({"required": names} if names else {}), **more}
 
 
-def changes(before: JsonObject, after: JsonObject) -> list[tuple[Change, str]]:
-    found = diff(ToolSpec("t", input_schema=before), ToolSpec("t", input_schema=after))
-    return [(change, sentence(change)) for change in found]
+def changes(before: JsonObject, after: JsonObject) -> list[tuple[SpecChange, str]]:
+    found = diff_specs(ToolSpec("t", input_schema=before), ToolSpec("t", input_schema=after))
+    return [(change, describe_change(change)) for change in found]
 
 
 PATH: JsonObject = {"type": "string", "description": "Where."}
@@ -44,22 +44,22 @@ PATH: JsonObject = {"type": "string", "description": "Where."}
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (ToolSpec("a"), ToolSpec("b"), (TextChanged(("name",), "a", "b"), "The name changed from 'a' to 'b'.")),
+        (ToolSpec("a"), ToolSpec("b"), (TextChange(("name",), "a", "b"), "The name changed from 'a' to 'b'.")),
         (
             ToolSpec("t"),
             ToolSpec("t", title="Read"),
-            (TextChanged(("title",), None, "Read"), "The title was added: 'Read'."),
+            (TextChange(("title",), None, "Read"), "The title was added: 'Read'."),
         ),
         (
             ToolSpec("t", title="Read"),
             ToolSpec("t"),
-            (TextChanged(("title",), "Read", None), "The title was removed."),
+            (TextChange(("title",), "Read", None), "The title was removed."),
         ),
         (
             ToolSpec("t", description=LONG),
             ToolSpec("t", description=LONG.replace("front of each line", "front\u202eof it")),
             (
-                TextChanged(("description",), LONG, LONG.replace("front of each line", "front\u202eof it")),
+                TextChange(("description",), LONG, LONG.replace("front of each line", "front\u202eof it")),
                 "The description changed after 80 characters: ' of each line.' became '\\u202eof it.'.",
             ),
         ),
@@ -67,20 +67,20 @@ PATH: JsonObject = {"type": "string", "description": "Where."}
             ToolSpec("t", annotations={"readOnlyHint": True}),
             ToolSpec("t", annotations={"readOnlyHint": False}),
             (
-                AnnotationChanged(("annotations", "readOnlyHint"), True, False),
+                AnnotationChange(("annotations", "readOnlyHint"), True, False),
                 "Annotation 'readOnlyHint' changed from true to false.",
             ),
         ),
         (
             ToolSpec("t"),
             ToolSpec("t", annotations={}),
-            (AnnotationChanged(("annotations",), MISSING, {}), "The set of annotations was added: {}."),
+            (AnnotationChange(("annotations",), MISSING, {}), "The set of annotations was added: {}."),
         ),
         (
             ToolSpec("t"),
             ToolSpec("t", output_schema={"type": "object"}),
             (
-                SchemaChanged(("outputSchema",), "The output schema", "", MISSING, {"type": "object"}),
+                SchemaChange(("outputSchema",), "The output schema", "", MISSING, {"type": "object"}),
                 'The output schema was added: {"type":"object"}.',
             ),
         ),
@@ -88,7 +88,7 @@ PATH: JsonObject = {"type": "string", "description": "Where."}
             ToolSpec("t", output_schema=schema({"a": PATH})),
             ToolSpec("t", output_schema=schema({})),
             (
-                ParameterRemoved(("outputSchema", "properties", "a"), "Output field 'a'", PATH),
+                ParameterRemoval(("outputSchema", "properties", "a"), "Output field 'a'", PATH),
                 "Output field 'a' was removed.",
             ),
         ),
@@ -96,9 +96,9 @@ PATH: JsonObject = {"type": "string", "description": "Where."}
     ids=["name", "title added", "title removed", "description", "annotation", "annotations", "output", "output field"],
 )
 def test_a_change_outside_the_input_is_told_at_its_place(
-    before: ToolSpec, after: ToolSpec, expected: tuple[Change, str]
+    before: ToolSpec, after: ToolSpec, expected: tuple[SpecChange, str]
 ) -> None:
-    assert [(change, sentence(change)) for change in diff(before, after)] == [expected]
+    assert [(change, describe_change(change)) for change in diff_specs(before, after)] == [expected]
 
 
 def test_a_parameter_that_came_or_went_is_told_with_whether_it_is_required() -> None:
@@ -107,11 +107,11 @@ def test_a_parameter_that_came_or_went_is_told_with_whether_it_is_required() -> 
     at = ("inputSchema", "properties")
     assert changes(before, after) == [
         (
-            ParameterAdded((*at, "needed"), "Parameter 'needed'", PATH, True),
+            ParameterAddition((*at, "needed"), "Parameter 'needed'", PATH, True),
             "Parameter 'needed' was added and is required.",
         ),
-        (ParameterAdded((*at, "new"), "Parameter 'new'", PATH, False), "Parameter 'new' was added."),
-        (ParameterRemoved((*at, "old"), "Parameter 'old'", PATH), "Parameter 'old' was removed."),
+        (ParameterAddition((*at, "new"), "Parameter 'new'", PATH, False), "Parameter 'new' was added."),
+        (ParameterRemoval((*at, "old"), "Parameter 'old'", PATH), "Parameter 'old' was removed."),
     ]
 
 
@@ -119,8 +119,8 @@ def test_a_requirement_that_flips_is_told_of_the_parameter() -> None:
     both: JsonObject = {"a": PATH, "b": PATH}
     at = ("inputSchema", "properties")
     assert changes(schema(both, "a"), schema(both, "b")) == [
-        (RequiredChanged((*at, "a"), "Parameter 'a'", False), "Parameter 'a' is no longer required."),
-        (RequiredChanged((*at, "b"), "Parameter 'b'", True), "Parameter 'b' is now required."),
+        (RequiredChange((*at, "a"), "Parameter 'a'", False), "Parameter 'a' is no longer required."),
+        (RequiredChange((*at, "b"), "Parameter 'b'", True), "Parameter 'b' is now required."),
     ]
 
 
@@ -139,9 +139,9 @@ def test_a_change_deep_inside_names_the_parameter_and_the_keyword() -> None:
     at = ("inputSchema", "properties", "options", "items", "anyOf", 1, "properties", "mode")
     subject = "Parameter 'options[](anyOf 2).mode'"
     assert changes(nested({"type": "string"}), nested({"type": "integer", "minimum": 3})) == [
-        (SchemaChanged((*at, "minimum"), subject, "minimum", MISSING, 3), f"{subject}: minimum was added: 3."),
+        (SchemaChange((*at, "minimum"), subject, "minimum", MISSING, 3), f"{subject}: minimum was added: 3."),
         (
-            SchemaChanged((*at, "type"), subject, "type", "string", "integer"),
+            SchemaChange((*at, "type"), subject, "type", "string", "integer"),
             f"{subject}: type changed from 'string' to 'integer'.",
         ),
     ]
@@ -152,9 +152,9 @@ def test_a_definition_is_told_by_its_name() -> None:
     after: JsonObject = {"$defs": {"Mode": {"enum": ["r", "w"]}}, "properties": {"m": {"$ref": "#/$defs/Mode"}}}
     at = ("inputSchema", "$defs")
     assert changes(before, after) == [
-        (SchemaChanged((*at, "Gone"), "Definition 'Gone'", "", {}, MISSING), "Definition 'Gone' was removed."),
+        (SchemaChange((*at, "Gone"), "Definition 'Gone'", "", {}, MISSING), "Definition 'Gone' was removed."),
         (
-            SchemaChanged((*at, "Mode", "enum"), "Definition 'Mode'", "enum", ["r"], ["r", "w"]),
+            SchemaChange((*at, "Mode", "enum"), "Definition 'Mode'", "enum", ["r"], ["r", "w"]),
             """Definition 'Mode': enum changed from ["r"] to ["r","w"].""",
         ),
     ]
@@ -218,7 +218,7 @@ def test_what_no_careful_server_sends_is_told_all_the_same(
 @each_case("variant", range(8))
 def test_every_way_in_which_a_tool_can_change_is_told(change: Changed, variant: int) -> None:
     before = spec(ToolId(GITHUB, "read"), variant)
-    assert diff(before, change.do(before)) != ()
+    assert diff_specs(before, change.do(before)) != ()
 
 
 # Schemas that share most of what they say, so that the walk goes deep before it finds a difference.
@@ -256,8 +256,8 @@ def test_there_is_a_difference_exactly_when_the_fingerprints_differ(
     before, after = ToolSpec("t", input_schema=one), ToolSpec("t", input_schema=other)
     if out:
         before, after = replace(before, output_schema=one), replace(after, input_schema=one, output_schema=other)
-    assert diff(before, before) == ()
-    assert (diff(before, after) == ()) is (before.fingerprint == after.fingerprint)
+    assert diff_specs(before, before) == ()
+    assert (diff_specs(before, after) == ()) is (before.fingerprint == after.fingerprint)
 
 
 @given(
@@ -265,29 +265,29 @@ def test_there_is_a_difference_exactly_when_the_fingerprints_differ(
     st.builds(ToolSpec, texts, st.none() | texts, texts, annotations=st.none() | json_objects),
 )
 def test_the_same_holds_for_what_is_not_a_schema(before: ToolSpec, after: ToolSpec) -> None:
-    assert (diff(before, after) == ()) is (before.fingerprint == after.fingerprint)
+    assert (diff_specs(before, after) == ()) is (before.fingerprint == after.fingerprint)
 
 
 @given(schema_objects, schema_objects)
 def test_every_change_is_told_in_one_printable_line_at_a_path_that_leads_there(
     one: JsonObject, other: JsonObject
 ) -> None:
-    found = diff(ToolSpec("t", input_schema=one), ToolSpec("t", input_schema=other))
+    found = diff_specs(ToolSpec("t", input_schema=one), ToolSpec("t", input_schema=other))
     assume(found)
     for change in found:
-        said = sentence(change)
+        said = describe_change(change)
         assert said.isprintable()
         assert said.endswith(".")
         assert len(said) < 400
-        if isinstance(change, SchemaChanged | ParameterAdded):
+        if isinstance(change, SchemaChange | ParameterAddition):
             value: object = {"inputSchema": other}
             for key in change.path:
                 if not isinstance(value, dict | list) or (isinstance(value, dict) and key not in value):
-                    assert isinstance(change, SchemaChanged)
+                    assert isinstance(change, SchemaChange)
                     assert change.after == MISSING
                     break
                 if isinstance(value, list) and isinstance(key, int) and key >= len(value):
-                    assert isinstance(change, SchemaChanged)
+                    assert isinstance(change, SchemaChange)
                     assert change.after == MISSING
                     break
                 value = value[key]  # type: ignore[index]  # a key of a dict or a place in a list
@@ -301,15 +301,15 @@ def deep(depth: int, bottom: Json) -> JsonObject:
 
 
 def test_a_schema_deeper_than_the_interpreter_recurses_is_compared_too() -> None:
-    (change,) = diff(ToolSpec("t", input_schema=deep(5000, 1)), ToolSpec("t", input_schema=deep(5000, 2)))
-    assert isinstance(change, SchemaChanged)
+    (change,) = diff_specs(ToolSpec("t", input_schema=deep(5000, 1)), ToolSpec("t", input_schema=deep(5000, 2)))
+    assert isinstance(change, SchemaChange)
     assert (len(change.path), change.before, change.after) == (2 * 5000 + 2, 1, 2)
-    assert len(sentence(change)) < 200
+    assert len(describe_change(change)) < 200
 
 
 def test_changes_come_in_the_order_in_which_a_spec_reads() -> None:
     before = ToolSpec("t", "T", "D", schema({"a": {}}), schema({"a": {}}), {"x": 1})
     after = ToolSpec("u", "U", "E", schema({"b": {}}), schema({"b": {}}), {"x": 2})
-    assert [change.path[0] for change in diff(before, after)] == [
+    assert [change.path[0] for change in diff_specs(before, after)] == [
         *("name", "title", "description", "inputSchema", "inputSchema", "outputSchema", "outputSchema", "annotations"),
     ]

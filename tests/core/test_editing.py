@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import GITHUB, ME, NOW, board, tool
 
-from pegboard.core.argument import Argument, held
-from pegboard.core.commands import Command, EditOverride, Rejected, ThrowSwitch, apply
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.commands import Command, CommandRejection, EditOverride, SetSwitch, apply_command
 from pegboard.core.confirmation import ConfirmationMode
-from pegboard.core.editing import Edit
+from pegboard.core.editing import OverrideEdit
 from pegboard.core.ids import BadId, PrincipalId, ToolId, ToolsetId
-from pegboard.core.override import FIELDS, Override, target
+from pegboard.core.override import OVERRIDE_FIELDS, Override, parse_target
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Policy, Switch
 from pegboard.core.server import DeclaredAt, InstalledBy
@@ -27,20 +27,20 @@ MINE, YOURS = InstalledBy(ME, NOW), InstalledBy(YOU, LATER)
 
 
 def after(policy: Policy, command: Command, *, by: PrincipalId = ME) -> Policy:
-    done = apply(policy, command, by, NOW if by == ME else LATER)
+    done = apply_command(policy, command, by, NOW if by == ME else LATER)
     assert isinstance(done, Policy), done
     return done
 
 
 def says(row: Override, *cleared: str) -> EditOverride:
-    return EditOverride(Edit(row, frozenset(cleared)))
+    return EditOverride(OverrideEdit(row, frozenset(cleared)))
 
 
 @pytest.mark.behaviour("overrides.whose_word", "overrides.field_by_field")
 def test_each_field_is_the_word_of_whoever_said_it_last() -> None:
     policy = after(BOARD.policy, says(replace(PLACE, renderer="code", name_override="Look")))
     policy = after(policy, says(replace(PLACE, name_override="See", enabled=False)), by=YOU)
-    assert policy.decided.overrides == (
+    assert policy.decisions.overrides == (
         Override(
             DEV,
             READ,
@@ -53,7 +53,7 @@ def test_each_field_is_the_word_of_whoever_said_it_last() -> None:
 
 
 @pytest.mark.behaviour("overrides.clearable")
-@pytest.mark.parametrize("cleared", [*FIELDS, "arguments.path"])
+@pytest.mark.parametrize("cleared", [*OVERRIDE_FIELDS, "arguments.path"])
 def test_a_field_is_cleared_alone_and_a_row_that_says_nothing_is_gone(cleared: str) -> None:
     whole = replace(
         PLACE,
@@ -64,63 +64,69 @@ def test_a_field_is_cleared_alone_and_a_row_that_says_nothing_is_gone(cleared: s
         requires_confirmation=False,
         confirmation=ConfirmationMode.TICKET,
         enabled=True,
-        arguments={"path": Argument(hide=True)},
+        arguments={"path": ArgumentOverride(hide=True)},
     )
     policy = after(BOARD.policy, says(whole))
-    (row,) = after(policy, says(PLACE, cleared)).decided.overrides
+    (row,) = after(policy, says(PLACE, cleared)).decisions.overrides
     field = cleared.split(".")[0]
-    assert row.says == tuple(name for name in FIELDS if name != field)
-    assert {name.split(".")[0] for name in row.origins} == {*row.says}
-    assert after(policy, says(PLACE, *FIELDS)).decided.overrides == ()
+    assert row.fields_set == tuple(name for name in OVERRIDE_FIELDS if name != field)
+    assert {name.split(".")[0] for name in row.origins} == {*row.fields_set}
+    assert after(policy, says(PLACE, *OVERRIDE_FIELDS)).decisions.overrides == ()
 
 
 @pytest.mark.behaviour("overrides.clearable")
 def test_one_argument_is_said_and_cleared_without_the_others() -> None:
-    policy = after(BOARD.policy, says(replace(PLACE, arguments={"a": Argument(hide=True), "b": Argument(hide=True)})))
-    policy = after(policy, says(replace(PLACE, arguments={"b": Argument(pin=held(1))})), by=YOU)
-    (row,) = after(policy, says(PLACE, "arguments.a")).decided.overrides
-    assert row == Override(DEV, READ, arguments={"b": Argument(pin=held(1))}, origins={"arguments.b": YOURS})
+    policy = after(
+        BOARD.policy,
+        says(replace(PLACE, arguments={"a": ArgumentOverride(hide=True), "b": ArgumentOverride(hide=True)})),
+    )
+    policy = after(policy, says(replace(PLACE, arguments={"b": ArgumentOverride(pin=freeze_json(1))})), by=YOU)
+    (row,) = after(policy, says(PLACE, "arguments.a")).decisions.overrides
+    assert row == Override(
+        DEV, READ, arguments={"b": ArgumentOverride(pin=freeze_json(1))}, origins={"arguments.b": YOURS}
+    )
 
 
 def test_clearing_what_nobody_said_is_refused_and_a_file_that_says_it_is_named() -> None:
-    declared = replace(PLACE, declared=True, renderer="code", origins={"renderer": DeclaredAt("pegboard.yaml", 7)})
-    done = apply(BOARD.declaring(overrides=(declared,)).policy, says(PLACE, "renderer"), ME, NOW)
-    assert done == Rejected(
+    declared = replace(PLACE, is_declared=True, renderer="code", origins={"renderer": DeclaredAt("pegboard.yaml", 7)})
+    done = apply_command(BOARD.declaring(overrides=(declared,)).policy, says(PLACE, "renderer"), ME, NOW)
+    assert done == CommandRejection(
         "No person's override of mcp:dev~github:read in 'dev' says renderer. "
         "It is declared at pegboard.yaml:7: edit the file."
     )
-    assert apply(BOARD.policy, says(PLACE, "renderer"), ME, NOW) == Rejected(
+    assert apply_command(BOARD.policy, says(PLACE, "renderer"), ME, NOW) == CommandRejection(
         "No person's override of mcp:dev~github:read in 'dev' says renderer. See: pegboard overrides list"
     )
 
 
 def test_an_edit_of_another_field_leaves_the_tools_switch_alone() -> None:
     off = BOARD.deciding(switches={READ: Switch(False, ME, NOW)}).policy
-    assert after(off, says(replace(PLACE, renderer="code"))).decided.switches == off.decided.switches
-    assert after(off, says(replace(PLACE, enabled=True))).decided.switches == {}
+    assert after(off, says(replace(PLACE, renderer="code"))).decisions.switches == off.decisions.switches
+    assert after(off, says(replace(PLACE, enabled=True))).decisions.switches == {}
 
 
 def test_a_switch_takes_the_word_of_the_override_of_the_same_tool() -> None:
     policy = after(BOARD.policy, says(replace(PLACE, enabled=False, renderer="code")))
-    (row,) = after(policy, ThrowSwitch(READ, True)).decided.overrides
+    (row,) = after(policy, SetSwitch(READ, True)).decisions.overrides
     assert row == Override(DEV, READ, renderer="code", origins={"renderer": MINE})
 
 
 def test_an_override_of_a_toolset_that_does_not_exist_is_refused() -> None:
-    done = apply(BOARD.policy, says(Override(ToolsetId("nope"), Pattern("*", "*"), renderer="code")), ME, NOW)
-    assert isinstance(done, Rejected)
+    done = apply_command(BOARD.policy, says(Override(ToolsetId("nope"), Pattern("*", "*"), renderer="code")), ME, NOW)
+    assert isinstance(done, CommandRejection)
 
 
 edits = st.lists(
     st.builds(
-        Edit,
+        OverrideEdit,
         st.builds(
             Override,
             st.just(DEV),
             st.sampled_from([READ, Pattern("*", "*")]),
             renderer=st.sampled_from([None, "a", "b"]),
             enabled=st.sampled_from([None, True, False]),
-            arguments=st.none() | st.dictionaries(st.sampled_from("xy"), st.just(Argument(hide=True)), min_size=1),
+            arguments=st.none()
+            | st.dictionaries(st.sampled_from("xy"), st.just(ArgumentOverride(hide=True)), min_size=1),
         ),
         st.frozensets(st.sampled_from(["renderer", "enabled", "arguments", "arguments.x"]), max_size=2),
     ),
@@ -130,25 +136,25 @@ edits = st.lists(
 
 @pytest.mark.behaviour("overrides.unset_is_not_false")
 @given(edits)
-def test_an_edit_changes_what_it_names_and_nothing_else(each: list[Edit]) -> None:
+def test_an_edit_changes_what_it_names_and_nothing_else(each: list[OverrideEdit]) -> None:
     policy = BOARD.policy
     for edit in each:
-        before = {(row.toolset, row.target): row for row in policy.decided.overrides}
-        done = apply(policy, EditOverride(edit), ME, NOW)
-        if isinstance(done, Rejected):
+        before = {(row.toolset, row.target): row for row in policy.decisions.overrides}
+        done = apply_command(policy, EditOverride(edit), ME, NOW)
+        if isinstance(done, CommandRejection):
             continue
-        now = {(row.toolset, row.target): row for row in done.decided.overrides}
-        place = edit.said.toolset, edit.said.target
+        now = {(row.toolset, row.target): row for row in done.decisions.overrides}
+        place = edit.changes.toolset, edit.changes.target
         assert {key: row for key, row in now.items() if key != place} == {
             key: row for key, row in before.items() if key != place
         }
         old, new = before.get(place, Override(*place)), now.get(place, Override(*place))
         for name in ("renderer", "enabled"):
-            said = getattr(edit.said, name)
-            kept = None if name in edit.cleared else getattr(old, name)
+            said = getattr(edit.changes, name)
+            kept = None if name in edit.cleared_fields else getattr(old, name)
             assert getattr(new, name) is (kept if said is None else said)
-        assert all(row.says for row in now.values())
-        assert {name.split(".")[0] for name in new.origins} == {*new.says}
+        assert all(row.fields_set for row in now.values())
+        assert {name.split(".")[0] for name in new.origins} == {*new.fields_set}
         policy = done
 
 
@@ -167,9 +173,9 @@ def test_an_edit_changes_what_it_names_and_nothing_else(each: list[Edit]) -> Non
     ],
 )
 def test_an_override_is_about_a_tool_by_its_id_or_about_what_a_pattern_fits(text: str, expected: object) -> None:
-    assert target(text, DEV) == expected
+    assert parse_target(text, DEV) == expected
 
 
 @pytest.mark.parametrize("text", ["", ":", "github:", "mcp:docs~github:read", "x" * 600])
 def test_what_names_no_tool_of_the_toolset_is_told(text: str) -> None:
-    assert isinstance(target(text, DEV), BadId)
+    assert isinstance(parse_target(text, DEV), BadId)

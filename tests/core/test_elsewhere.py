@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import FILE, GITHUB, TOOLSETS, Board, board, boards, tool
 
-from pegboard.core.elsewhere import MOST, Without, without
-from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
+from pegboard.core.elsewhere import MAX_CALLERS, CallerWithout, callers_without
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, ToolsetId
 from pegboard.core.policy import Policy
 from pegboard.core.principal import Principal
-from pegboard.core.resolve import Absent, resolve
+from pegboard.core.resolve import HiddenTool, resolve
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.view import View
 
@@ -29,31 +29,33 @@ def policy(**granted: list[str]) -> Policy:
 
 @pytest.mark.behaviour("explain.who_does_not_get_it")
 def test_who_sees_a_tool_open_is_told_who_does_not_get_it_and_why() -> None:
-    told = (Without(BOT, "bot may not use toolset dev: it is granted prod."),)
+    told = (CallerWithout(BOT, "bot may not use toolset dev: it is granted prod."),)
     asked = policy(bot=["prod"], ada=["dev"])
-    assert without(BOARD.catalogue, asked, View(LOCAL), READ) == told
-    assert without(BOARD.catalogue, asked, View(ADA), READ) == told
+    assert callers_without(BOARD.catalogue, asked, View(LOCAL_PRINCIPAL), READ) == told
+    assert callers_without(BOARD.catalogue, asked, View(ADA), READ) == told
 
 
 @pytest.mark.behaviour("explain.who_does_not_get_it")
 def test_whom_it_is_kept_from_is_told_of_nobody_else() -> None:
     asked = policy(bot=["prod"], eve=[])
-    assert without(BOARD.catalogue, asked, View(BOT), READ) == ()
+    assert callers_without(BOARD.catalogue, asked, View(BOT), READ) == ()
     chosen = replace(asked, declared=replace(asked.declared, selection=Selection(TheseToolsets(("prod",)))))
-    assert without(BOARD.catalogue, chosen, View(LOCAL), READ) == ()
+    assert callers_without(BOARD.catalogue, chosen, View(LOCAL_PRINCIPAL), READ) == ()
 
 
 def test_of_very_many_the_first_are_told() -> None:
-    asked = policy(**{f"p{number:03}": [] for number in range(MOST + 5)})
-    told = without(BOARD.catalogue, asked, View(LOCAL), READ)
-    assert [each.principal for each in told] == [f"p{number:03}" for number in range(MOST)]
+    asked = policy(**{f"p{number:03}": [] for number in range(MAX_CALLERS + 5)})
+    told = callers_without(BOARD.catalogue, asked, View(LOCAL_PRINCIPAL), READ)
+    assert [each.principal for each in told] == [f"p{number:03}" for number in range(MAX_CALLERS)]
 
 
 @given(boards(), st.frozensets(st.sampled_from(TOOLSETS)))
 def test_it_is_told_as_it_is_decided(made: Board, granted: frozenset[ToolsetId]) -> None:
     declared = replace(made.policy.declared, principals={BOT: Principal(BOT, FILE)}, grants={BOT: granted})
     asked = replace(made.policy, declared=declared)
-    mine, its = (resolve(made.catalogue, asked, View(who)).verdicts for who in (LOCAL, BOT))
+    mine, its = (resolve(made.catalogue, asked, View(who)).verdicts for who in (LOCAL_PRINCIPAL, BOT))
     for id in made.catalogue.tools:
-        is_without = not isinstance(mine[id], Absent) and isinstance(its[id], Absent)
-        assert [each.principal for each in without(made.catalogue, asked, View(LOCAL), id)] == [BOT] * is_without
+        is_without = not isinstance(mine[id], HiddenTool) and isinstance(its[id], HiddenTool)
+        assert [each.principal for each in callers_without(made.catalogue, asked, View(LOCAL_PRINCIPAL), id)] == [
+            BOT
+        ] * is_without

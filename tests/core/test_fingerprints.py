@@ -12,7 +12,7 @@ from tests.core.spec_changes import CHANGES, Changed
 from tests.support.collect_failures import each_case
 
 from pegboard.core.ids import ToolId
-from pegboard.core.tool import Hints, Json, JsonObject, Tool, ToolSpec, _dumps, _pieces, canonical
+from pegboard.core.tool import Json, JsonObject, Tool, ToolHints, ToolSpec, _canonical_pieces, _dumps, canonical_json
 
 
 @st.composite
@@ -94,7 +94,7 @@ def test_equal_fingerprints_mean_equal_text(one: ToolSpec, other: ToolSpec) -> N
 
 
 def test_lone_surrogates_crash_nothing() -> None:
-    assert canonical({"\udc00": "\ud800"}) == b'{"\xed\xb0\x80":"\xed\xa0\x80"}'
+    assert canonical_json({"\udc00": "\ud800"}) == b'{"\xed\xb0\x80":"\xed\xa0\x80"}'
 
 
 def nested(depth: int, kind: str) -> Json:
@@ -110,13 +110,13 @@ def test_a_schema_deeper_than_the_interpreter_recurses_has_a_fingerprint_too(kin
     assert ToolSpec("t", input_schema={"deep": deep}).fingerprint != ToolSpec("t", input_schema={"deep": 1}).fingerprint
     for shallow in (1, 2, 90):
         expected = json.dumps(nested(shallow, kind), sort_keys=True, separators=(",", ":")).encode()
-        assert canonical(nested(shallow, kind)) == expected
+        assert canonical_json(nested(shallow, kind)) == expected
 
 
 @given(json_values)
 def test_the_text_of_a_value_is_the_same_by_either_road(value: Json) -> None:
     """Deep values take a road of their own, tried here on shallow ones."""
-    assert "".join(_pieces(value)) == _dumps(value)
+    assert "".join(_canonical_pieces(value)) == _dumps(value)
 
 
 def test_a_mapping_that_is_no_dictionary_counts_as_an_object() -> None:
@@ -126,7 +126,7 @@ def test_a_mapping_that_is_no_dictionary_counts_as_an_object() -> None:
 
 def test_what_is_no_json_value_is_a_mistake_in_our_own_code_and_raises() -> None:
     with pytest.raises(TypeError, match="set is no JSON value"):
-        canonical({"x": {1, 2}})
+        canonical_json({"x": {1, 2}})
 
 
 def test_what_is_not_shown_to_a_model_is_not_in_it() -> None:
@@ -137,11 +137,13 @@ def test_what_is_not_shown_to_a_model_is_not_in_it() -> None:
 @pytest.mark.parametrize(
     ("annotations", "hints"),
     [
-        (None, Hints(read_only=False, destructive=True, idempotent=False, open_world=True)),
-        ({"readOnlyHint": True, "destructiveHint": False}, Hints(read_only=True, destructive=False)),
-        ({"idempotentHint": True, "openWorldHint": False}, Hints(idempotent=True, open_world=False)),
-        ({"readOnlyHint": "yes", "destructiveHint": None, "openWorldHint": 0}, Hints()),
+        (None, ToolHints(read_only=False, destructive=True, idempotent=False, open_world=True)),
+        ({"readOnlyHint": True, "destructiveHint": False}, ToolHints(read_only=True, destructive=False)),
+        ({"idempotentHint": True, "openWorldHint": False}, ToolHints(idempotent=True, open_world=False)),
+        ({"readOnlyHint": "yes", "destructiveHint": None, "openWorldHint": 0}, ToolHints()),
     ],
 )
-def test_hints_are_the_annotations_with_the_protocols_defaults(annotations: JsonObject | None, hints: Hints) -> None:
+def test_hints_are_the_annotations_with_the_protocols_defaults(
+    annotations: JsonObject | None, hints: ToolHints
+) -> None:
     assert ToolSpec("t", annotations=annotations).hints == hints

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.core.boards import EVERY_ID, texts
 
 from pegboard.core.ids import (
-    RESERVED,
+    RESERVED_TOOLSETS,
     BadId,
     BuiltinKey,
     LegacyToolId,
@@ -19,14 +19,14 @@ from pegboard.core.ids import (
     ToolsetId,
     ToolsetKey,
     is_id,
-    server_id,
-    server_key,
-    tool_id,
-    toolset_id,
+    parse_server_id,
+    parse_server_key,
+    parse_tool_id,
+    parse_toolset_id,
 )
 
 names_of_things = st.from_regex(r"[a-z0-9][a-z0-9_-]{0,63}", fullmatch=True)
-toolset_ids = names_of_things.filter(lambda id: id not in RESERVED).map(ToolsetId)
+toolset_ids = names_of_things.filter(lambda id: id not in RESERVED_TOOLSETS).map(ToolsetId)
 server_keys = st.builds(ServerKey, toolset_ids, names_of_things.map(ServerId))
 tool_names = texts.filter(bool)
 tool_ids = st.one_of(
@@ -50,19 +50,19 @@ tool_ids = st.one_of(
     ],
 )
 def test_each_form_of_a_tool_id_is_read_and_printed(text: str, id: ToolId | LegacyToolId) -> None:
-    assert (tool_id(text), str(id)) == (id, text)
+    assert (parse_tool_id(text), str(id)) == (id, text)
 
 
 @pytest.mark.behaviour("ids.shown_is_accepted")
 @given(tool_ids)
 def test_a_tool_id_that_is_printed_is_read_back_as_the_same_tool(id: ToolId) -> None:
-    assert tool_id(str(id)) == id
+    assert parse_tool_id(str(id)) == id
 
 
 @pytest.mark.behaviour("ids.server_key")
 @given(server_keys)
 def test_a_server_key_that_is_printed_is_read_back_as_the_same_server(key: ServerKey) -> None:
-    assert server_key(str(key)) == key
+    assert parse_server_key(str(key)) == key
 
 
 @given(texts)
@@ -80,7 +80,7 @@ def test_a_server_key_that_is_printed_is_read_back_as_the_same_server(key: Serve
 @example("mcp:A~b:c")
 @example("builtin:x\n")
 def test_any_text_is_an_id_that_prints_as_it_was_written_or_is_refused(text: str) -> None:
-    match tool_id(text):
+    match parse_tool_id(text):
         case BadId(refused, why):
             assert (refused, why.startswith(repr(text))) == (text, True)
         case id:
@@ -90,7 +90,7 @@ def test_any_text_is_an_id_that_prints_as_it_was_written_or_is_refused(text: str
 @pytest.mark.behaviour("ids.charset")
 @pytest.mark.parametrize("text", ["a", "0", "a-b_c9", "a" * 64])
 def test_an_id_is_of_lower_case_letters_digits_dash_and_underscore(text: str) -> None:
-    assert (is_id(text), toolset_id(text), server_id(text)) == (True, text, text)
+    assert (is_id(text), parse_toolset_id(text), parse_server_id(text)) == (True, text, text)
 
 
 @pytest.mark.behaviour("ids.charset")
@@ -119,35 +119,35 @@ def test_an_id_is_of_lower_case_letters_digits_dash_and_underscore(text: str) ->
 )
 def test_what_could_be_a_path_a_key_or_a_pattern_is_no_id(text: str) -> None:
     assert not is_id(text)
-    assert isinstance(toolset_id(text), BadId)
-    assert isinstance(server_id(text), BadId)
-    assert isinstance(server_key(f"{text}~ok"), BadId)
-    assert isinstance(server_key(f"ok~{text}"), BadId)
+    assert isinstance(parse_toolset_id(text), BadId)
+    assert isinstance(parse_server_id(text), BadId)
+    assert isinstance(parse_server_key(f"{text}~ok"), BadId)
+    assert isinstance(parse_server_key(f"ok~{text}"), BadId)
     # With a colon in it, the text is an id of its own and the rest the tool's name.
-    assert ":" in text or isinstance(tool_id(f"{text}:tool"), BadId)
+    assert ":" in text or isinstance(parse_tool_id(f"{text}:tool"), BadId)
 
 
-@pytest.mark.parametrize("text", sorted(RESERVED))
+@pytest.mark.parametrize("text", sorted(RESERVED_TOOLSETS))
 def test_a_toolset_cannot_be_called_what_means_something_else(text: str) -> None:
     """`mcp:x` would be read as half an MCP tool, `toolset:x` as a whole toolset, `all` as every one."""
-    refused = toolset_id(text)
+    refused = parse_toolset_id(text)
     assert isinstance(refused, BadId)
     assert refused.why == f"{text!r} cannot be a toolset id, because it means something else: choose another"
-    assert server_id(text) == text
+    assert parse_server_id(text) == text
 
 
 def test_a_refusal_says_what_was_wrong_and_how_to_write_it() -> None:
-    assert tool_id("mcp:github") == BadId(
+    assert parse_tool_id("mcp:github") == BadId(
         "mcp:github", "'mcp:github' is not a tool id: write it as mcp:toolset~server:tool"
     )
-    assert server_key("github") == BadId(
+    assert parse_server_key("github") == BadId(
         "github", "'github' is not a server key: write it as toolset~server, for example dev~github"
     )
 
 
 @pytest.mark.behaviour("ids.same_server_id_in_two_toolsets")
 def test_the_same_server_id_in_two_toolsets_is_two_servers() -> None:
-    one, other = server_key("dev~files"), server_key("docs~files")
+    one, other = parse_server_key("dev~files"), parse_server_key("docs~files")
     assert isinstance(one, ServerKey)
     assert isinstance(other, ServerKey)
     assert one != other

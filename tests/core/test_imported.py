@@ -24,19 +24,19 @@ from tests.core.imports import (
     server,
 )
 
-from pegboard.core.catalogue import Asleep, Listing, Up, catalogue
-from pegboard.core.commands import AddServer, Command, Rejected, RemoveServer, ThrowSwitch, apply
+from pegboard.core.catalogue import Listing, ProviderAsleep, ProviderUp, build_catalogue
+from pegboard.core.commands import AddServer, Command, CommandRejection, RemoveServer, SetSwitch, apply_command
 from pegboard.core.ids import ID_RULE, PrincipalId, ToolId, ToolsetId
 from pegboard.core.imported import InstallToolset, RemoveToolset
-from pegboard.core.misfit import misfits
+from pegboard.core.misfit import override_misfits
 from pegboard.core.override import Override
-from pegboard.core.own import Own
+from pegboard.core.own import OwnTools
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Decided, Declared, Policy, clashes
+from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, id_clashes
 from pegboard.core.principal import Principal
-from pegboard.core.resolve import Locked, Open, resolve
+from pegboard.core.resolve import LockedTool, OpenTool, resolve
 from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
-from pegboard.core.status import SwitchedOff, sentence
+from pegboard.core.status import SwitchedOff, explain_reason
 from pegboard.core.tool import Tool
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
@@ -46,28 +46,28 @@ YOU = PrincipalId("you")
 
 
 def done(before: Policy, command: Command, by: PrincipalId = ME) -> Policy:
-    after = apply(before, command, by, LATER)
+    after = apply_command(before, command, by, LATER)
     assert isinstance(after, Policy), after
     return after
 
 
 def refused(before: Policy, command: Command, by: PrincipalId = ME) -> str:
-    after = apply(before, command, by, LATER)
-    assert isinstance(after, Rejected), after
+    after = apply_command(before, command, by, LATER)
+    assert isinstance(after, CommandRejection), after
     return after.why
 
 
-def tools_of(decided: Decided) -> set[ToolId]:
+def tools_of(decided: PolicyDecisions) -> set[ToolId]:
     servers = decided.servers.values()
     return {
         ToolId(each.key, spec.name)
         for each in servers
-        if isinstance(each.connection, Own)
+        if isinstance(each.connection, OwnTools)
         for spec in each.connection.specs
     }
 
 
-def about(decided: Decided, toolset: ToolsetId) -> Mapping[str, object]:
+def about(decided: PolicyDecisions, toolset: ToolsetId) -> Mapping[str, object]:
     """Everything that is kept of one toolset, wherever it is kept."""
     return {
         "toolset": decided.toolsets.get(toolset),
@@ -75,7 +75,7 @@ def about(decided: Decided, toolset: ToolsetId) -> Mapping[str, object]:
         "switches": {k: v for k, v in decided.switches.items() if (k if isinstance(k, str) else k.toolset) == toolset},
         "approvals": {k: v for k, v in decided.approvals.items() if k.toolset == toolset},
         "consents": {k: v for k, v in decided.consents.items() if v.tool.toolset == toolset},
-        "baselined": {k: v for k, v in decided.baselined.items() if k.toolset == toolset},
+        "baselined": {k: v for k, v in decided.first_seen.items() if k.toolset == toolset},
         "trust": {k: v for k, v in decided.trust.items() if k.toolset == toolset},
         "overrides": [row for row in decided.overrides if row.toolset == toolset],
         "manifest": [row for row in decided.manifest_overrides if row.toolset == toolset],
@@ -85,24 +85,24 @@ def about(decided: Decided, toolset: ToolsetId) -> Mapping[str, object]:
 
 
 @given(installs(), decisions())
-def test_another_toolset_is_never_touched(install: InstallToolset, before: Decided) -> None:
+def test_another_toolset_is_never_touched(install: InstallToolset, before: PolicyDecisions) -> None:
     after = done(policy(before), install)
-    assert about(after.decided, OTHER.toolset) == about(before, OTHER.toolset)
+    assert about(after.decisions, OTHER.toolset) == about(before, OTHER.toolset)
     without = done(after, RemoveToolset(ID))
-    assert about(without.decided, OTHER.toolset) == about(before, OTHER.toolset)
+    assert about(without.decisions, OTHER.toolset) == about(before, OTHER.toolset)
 
 
 @pytest.mark.behaviour("toolsets.import_again_keeps_decisions")
 @given(installs(), installs(), decisions())
 def test_importing_again_keeps_what_people_decided_about_all_that_stays(
-    first: InstallToolset, again: InstallToolset, before: Decided
+    first: InstallToolset, again: InstallToolset, before: PolicyDecisions
 ) -> None:
-    there = done(policy(before), replace(first, approve=frozenset(), sound=None)).decided
+    there = done(policy(before), replace(first, approve=frozenset(), clean_tools=None)).decisions
     # What people decided about it while it was there.
     there = replace(there, approvals={**before.approvals, **there.approvals}, switches=before.switches)
     # Tools that it shows in another way wait for approval: see the tests of what an import tells.
     again = replace(again, overrides=first.overrides)
-    after = done(policy(there), replace(again, approve=frozenset(), sound=None)).decided
+    after = done(policy(there), replace(again, approve=frozenset(), clean_tools=None)).decisions
     stays = {server.key for server in again.servers}
     gone = {tool for tool in there.approvals.keys() | there.switches.keys() if isinstance(tool, ToolId)}
     gone = {tool for tool in gone if tool.source == KIT and tool not in tools_of(after)}
@@ -114,19 +114,19 @@ def test_importing_again_keeps_what_people_decided_about_all_that_stays(
     assert {what: switch for what, switch in after.switches.items() if not isinstance(what, ToolId)} == kept
     assert after.trust == {k: v for k, v in there.trust.items() if k in stays or k == OTHER}
     later = dict.fromkeys(stays - there.servers.keys(), LATER)
-    assert after.baselined == {k: v for k, v in there.baselined.items() if k in stays or k == OTHER} | later
+    assert after.first_seen == {k: v for k, v in there.first_seen.items() if k in stays or k == OTHER} | later
 
 
 @pytest.mark.behaviour("toolsets.import_leaves_no_ghosts")
 @given(installs(), installs(), decisions())
 def test_importing_leaves_no_ghosts_and_takes_over_what_the_manifest_says(
-    first: InstallToolset, again: InstallToolset, before: Decided
+    first: InstallToolset, again: InstallToolset, before: PolicyDecisions
 ) -> None:
-    after = done(done(policy(before), first), again).decided
+    after = done(done(policy(before), first), again).decisions
     mine = {k: v for k, v in after.servers.items() if k.toolset == ID}
     assert mine.keys() == {server.key for server in again.servers}
     assert {k: v.connection for k, v in mine.items()} == {s.key: s.connection for s in again.servers}
-    rows = tuple(replace(row, manifest=True) for row in again.overrides if row.says)
+    rows = tuple(replace(row, from_manifest=True) for row in again.overrides if row.fields_set)
     assert tuple(row for row in after.manifest_overrides if row.toolset == ID) == rows
     assert after.files == {ID: tuple(sorted(again.files, key=lambda file: file.path))}
     toolset = after.toolsets[ID]
@@ -137,50 +137,54 @@ def test_importing_leaves_no_ghosts_and_takes_over_what_the_manifest_says(
 
 
 @given(installs(), decisions())
-def test_importing_the_same_again_changes_nothing_but_the_version(install: InstallToolset, before: Decided) -> None:
+def test_importing_the_same_again_changes_nothing_but_the_version(
+    install: InstallToolset, before: PolicyDecisions
+) -> None:
     once = done(policy(before), install)
-    twice = apply(once, install, YOU, LATER + timedelta(days=1))
+    twice = apply_command(once, install, YOU, LATER + timedelta(days=1))
     assert isinstance(twice, Policy)
-    assert replace(twice.decided, version=once.version) == once.decided
+    assert replace(twice.decisions, version=once.version) == once.decisions
 
 
 @pytest.mark.behaviour("toolsets.import_leaves_no_ghosts")
 @given(installs(), decisions())
-def test_removing_a_toolset_takes_everything_of_it_along(install: InstallToolset, before: Decided) -> None:
-    after = done(done(policy(before), install), RemoveToolset(ID)).decided
-    assert about(after, ID) == about(Decided(), ID)
+def test_removing_a_toolset_takes_everything_of_it_along(install: InstallToolset, before: PolicyDecisions) -> None:
+    after = done(done(policy(before), install), RemoveToolset(ID)).decisions
+    assert about(after, ID) == about(PolicyDecisions(), ID)
 
 
 @pytest.mark.behaviour("law.agents_cannot_widen")
 @given(installs(), decisions())
-def test_nothing_of_what_a_caller_installs_is_open_or_runs(install: InstallToolset, before: Decided) -> None:
-    declared = Declared(principals={YOU: Principal(YOU, FILE)})
+def test_nothing_of_what_a_caller_installs_is_open_or_runs(install: InstallToolset, before: PolicyDecisions) -> None:
+    declared = DeclaredSettings(principals={YOU: Principal(YOU, FILE)})
     there = policy(before, declared)
-    after = apply(there, install, YOU, LATER)
+    after = apply_command(there, install, YOU, LATER)
     if install.approve or install.overrides:
-        assert isinstance(after, Rejected)
+        assert isinstance(after, CommandRejection)
         return
     assert isinstance(after, Policy)
     brought = [after.servers[server.key] for server in install.servers]
     assert all(server.quarantined and server.trust is not Trust.OPEN for server in brought)
     listed = [
         Listing(
-            server.key, Up(NOW), tuple(Tool(id, each) for id, each in install.specs.items() if id.source == server.key)
+            server.key,
+            ProviderUp(NOW),
+            tuple(Tool(id, each) for id, each in install.specs.items() if id.source == server.key),
         )
         for server in brought
     ]
-    verdicts = resolve(catalogue(listed), after, View(ME)).verdicts
-    assert not any(isinstance(verdict, Open) for verdict in verdicts.values())
-    again = apply(after, install, YOU, LATER)
-    assert isinstance(again, Rejected)
+    verdicts = resolve(build_catalogue(listed), after, View(ME)).verdicts
+    assert not any(isinstance(verdict, OpenTool) for verdict in verdicts.values())
+    again = apply_command(after, install, YOU, LATER)
+    assert isinstance(again, CommandRejection)
     assert "only the operator imports it again" in again.why
 
 
 def test_what_is_read_at_an_import_is_approved_and_nothing_else() -> None:
     first = done(policy(), installing(own("add", "sum")))
-    known = replace(first.decided, approvals={own_tool("add"): Approval(spec(own_tool("add"), 0), ME, NOW)})
+    known = replace(first.decisions, approvals={own_tool("add"): Approval(spec(own_tool("add"), 0), ME, NOW)})
     read = installing(own("add", "sum", "grep", variant=1), approve=frozenset({own_tool("add"), own_tool("grep")}))
-    after = done(policy(known), read, YOU).decided
+    after = done(policy(known), read, YOU).decisions
     assert after.approvals == {
         own_tool("add"): Approval(spec(own_tool("add"), 1), YOU, LATER),
         own_tool("grep"): Approval(spec(own_tool("grep"), 1), YOU, LATER),
@@ -191,7 +195,7 @@ def test_an_approval_that_holds_keeps_the_name_of_who_gave_it() -> None:
     add = own_tool("add")
     first = done(policy(), installing(own("add"), approve=frozenset({add})))
     again = done(first, installing(own("add"), version="2", approve=frozenset({add})), YOU)
-    assert again.decided.approvals == {add: Approval(spec(add, 0), ME, LATER)}
+    assert again.decisions.approvals == {add: Approval(spec(add, 0), ME, LATER)}
 
 
 def test_a_review_that_is_due_is_still_due_after_another_import() -> None:
@@ -212,10 +216,10 @@ def test_what_changed_tells_who_changed_it_and_the_rest_who_brought_it() -> None
 def test_a_persons_override_of_a_tool_that_is_gone_stays_and_is_told() -> None:
     first = done(policy(), installing(own("add", "sum")))
     mine = Override(ID, own_tool("sum"), name_override="Total")
-    first = replace(first, decided=replace(first.decided, overrides=(mine,)))
+    first = replace(first, decisions=replace(first.decisions, overrides=(mine,)))
     after = done(first, installing(own("add"), version="2"))
-    listing = Listing(KIT, Asleep(NOW), (Tool(own_tool("add"), spec(own_tool("add"), 0)),))
-    assert [(found.override, found.what) for found in misfits(catalogue([listing]), after)] == [
+    listing = Listing(KIT, ProviderAsleep(NOW), (Tool(own_tool("add"), spec(own_tool("add"), 0)),))
+    assert [(found.override, found.problem) for found in override_misfits(build_catalogue([listing]), after)] == [
         (mine, "kit lists no tool 'sum'.")
     ]
 
@@ -226,8 +230,8 @@ def test_a_persons_override_of_a_tool_that_is_gone_stays_and_is_told() -> None:
 def looked(*, manifest: Override, declared: Override | None = None, person: Override | None = None) -> Policy:
     base = done(policy(), installing(own("add"), overrides=(manifest,), approve=frozenset({own_tool("add")})))
     return Policy(
-        Declared(overrides=() if declared is None else (replace(declared, declared=True),)),
-        replace(base.decided, overrides=() if person is None else (person,)),
+        DeclaredSettings(overrides=() if declared is None else (replace(declared, is_declared=True),)),
+        replace(base.decisions, overrides=() if person is None else (person,)),
     )
 
 
@@ -251,7 +255,7 @@ def test_servers_of_imported_toolsets_are_confirmed_if_the_file_says_so_and_thei
     rows = (Override(ID, Pattern("*", "read_*"), requires_confirmation=False),)
     imported = done(policy(), installing(own("add"), server(FETCH), contained(), overrides=rows))
     by_hand = done(imported, AddServer(server(key("lone~lone")), Toolset(ToolsetId("lone"), PERSON)))
-    held = Policy(Declared(confirm_manifest_servers=at), by_hand.decided)
+    held = Policy(DeclaredSettings(confirm_manifest_servers=at), by_hand.decisions)
 
     def asks(held: Policy, tool: ToolId) -> bool | None:
         return held.overrides.for_tool(tool).requires_confirmation
@@ -260,21 +264,21 @@ def test_servers_of_imported_toolsets_are_confirmed_if_the_file_says_so_and_thei
     tools = (get, read, ToolId(BOX, "get"), own_tool("add"), lone)
     assert [asks(held, tool) for tool in tools] == [True, False, True, None, None]
     assert [asks(by_hand, tool) for tool in tools] == [None, False, None, None, None]
-    assert held.overrides.confirms(get)
+    assert held.overrides.requires_confirmation(get)
     assert held.overrides.for_tool(get).origin["requires_confirmation"].origin("requires_confirmation") == at
     # Nothing is told of a server that lists no tool.
-    assert [*misfits(catalogue([Listing(FETCH, Up(NOW), ())]), held)] == []
+    assert [*override_misfits(build_catalogue([Listing(FETCH, ProviderUp(NOW), ())]), held)] == []
     mine = Override(ID, Pattern("*", "*"), requires_confirmation=False)
-    assert asks(replace(held, decided=replace(held.decided, overrides=(mine,))), get) is False
+    assert asks(replace(held, decisions=replace(held.decisions, overrides=(mine,))), get) is False
     stated = Override(ID, Pattern(str(FETCH), "*"), requires_confirmation=False)
     silent = done(policy(), installing(own("add"), server(FETCH), overrides=(stated,)))
-    assert asks(Policy(held.declared, silent.decided), get) is False
+    assert asks(Policy(held.declared, silent.decisions), get) is False
 
 
-def verdict(held: Policy) -> Open | Locked:
-    listing = Listing(KIT, Up(NOW), (Tool(own_tool("add"), spec(own_tool("add"), 0)),))
-    found = resolve(catalogue([listing]), held, View(ME)).verdicts[own_tool("add")]
-    assert isinstance(found, Open | Locked)
+def verdict(held: Policy) -> OpenTool | LockedTool:
+    listing = Listing(KIT, ProviderUp(NOW), (Tool(own_tool("add"), spec(own_tool("add"), 0)),))
+    found = resolve(build_catalogue([listing]), held, View(ME)).verdicts[own_tool("add")]
+    assert isinstance(found, OpenTool | LockedTool)
     return found
 
 
@@ -283,14 +287,14 @@ def test_a_tool_that_its_manifest_hides_is_hidden_until_somebody_says_otherwise(
     hiding = Override(ID, add, enabled=False)
     hidden = looked(manifest=hiding)
     found = verdict(hidden)
-    assert isinstance(found, Locked)
-    assert (found.reason, found.more) == (SwitchedOff(add, None, by_manifest=True), ())
-    assert sentence(found.reason) == "kit:add is hidden by its toolset's override."
-    assert isinstance(verdict(looked(manifest=hiding, declared=Override(ID, add, enabled=True))), Open)
-    assert isinstance(verdict(looked(manifest=hiding, person=Override(ID, Pattern("*", "*"), enabled=True))), Open)
-    switched = done(hidden, ThrowSwitch(add, on=True))
-    assert isinstance(verdict(switched), Open)
-    assert isinstance(verdict(done(switched, ThrowSwitch(add, on=False))), Locked)
+    assert isinstance(found, LockedTool)
+    assert (found.reason, found.other_reasons) == (SwitchedOff(add, None, by_manifest=True), ())
+    assert explain_reason(found.reason) == "kit:add is hidden by its toolset's override."
+    assert isinstance(verdict(looked(manifest=hiding, declared=Override(ID, add, enabled=True))), OpenTool)
+    assert isinstance(verdict(looked(manifest=hiding, person=Override(ID, Pattern("*", "*"), enabled=True))), OpenTool)
+    switched = done(hidden, SetSwitch(add, enabled=True))
+    assert isinstance(verdict(switched), OpenTool)
+    assert isinstance(verdict(done(switched, SetSwitch(add, enabled=False))), LockedTool)
 
 
 def test_what_a_file_hides_no_manifest_and_no_person_opens() -> None:
@@ -301,13 +305,13 @@ def test_what_a_file_hides_no_manifest_and_no_person_opens() -> None:
         person=Override(ID, add, enabled=True),
     )
     found = verdict(held)
-    assert isinstance(found, Locked)
+    assert isinstance(found, LockedTool)
     assert found.status.value == "disabled_by_config"
 
 
 # --- what cannot be done ---------------------------------------------------------------------------------------------
 
-KIT_DECLARED = Declared(toolsets={ID: Toolset(ID, FILE)})
+KIT_DECLARED = DeclaredSettings(toolsets={ID: Toolset(ID, FILE)})
 
 
 @pytest.mark.parametrize(
@@ -361,7 +365,7 @@ def test_what_cannot_be_imported_or_removed_is_refused_with_a_reason(command: Co
 
 def test_a_command_of_a_container_that_is_not_there_is_refused() -> None:
     lost = own(commands=("grep",))
-    assert isinstance(lost.connection, Own)
+    assert isinstance(lost.connection, OwnTools)
     lost = replace(lost, connection=replace(lost.connection, containers={}))
     assert refused(policy(), installing(lost)) == (
         "Tool 'grep' of toolset 'kit' names container 'busybox', which is not there."
@@ -382,7 +386,7 @@ def test_a_declared_toolset_and_one_made_by_hand_keep_their_ids() -> None:
         "There is a toolset 'kit' already, installed by me, which was not imported: it holds kit~kit. "
         "Give the one that you import another id, or remove that one: pegboard toolset remove kit"
     )
-    assert done(by_hand, RemoveToolset(ID)).decided == Decided(version=2)
+    assert done(by_hand, RemoveToolset(ID)).decisions == PolicyDecisions(version=2)
 
 
 def test_a_server_is_neither_added_to_an_imported_toolset_nor_taken_out_of_it() -> None:
@@ -399,10 +403,10 @@ def test_a_server_is_neither_added_to_an_imported_toolset_nor_taken_out_of_it() 
 
 def test_switching_an_imported_toolset_off_closes_what_it_brings_itself() -> None:
     there = done(policy(), installing(own("add"), approve=frozenset({own_tool("add")})))
-    assert isinstance(verdict(there), Open)
-    off = replace(there, decided=replace(there.decided, switches={ID: OFF}))
+    assert isinstance(verdict(there), OpenTool)
+    off = replace(there, decisions=replace(there.decisions, switches={ID: OFF}))
     found = verdict(off)
-    assert isinstance(found, Locked)
+    assert isinstance(found, LockedTool)
     assert found.status.value == "server_disabled"
 
 
@@ -414,8 +418,8 @@ def test_a_server_of_an_imported_toolset_is_a_server() -> None:
 
 def test_an_imported_toolset_that_a_file_declares_as_well_is_one_clash_with_the_way_out() -> None:
     there = done(policy(), installing(own("add"), server(FETCH)))
-    declared = Declared(servers={FETCH: replace(server(FETCH), origin=FILE)}, toolsets={ID: Toolset(ID, FILE)})
-    assert [str(clash) for clash in clashes(declared, there.decided)] == [
+    declared = DeclaredSettings(servers={FETCH: replace(server(FETCH), origin=FILE)}, toolsets={ID: Toolset(ID, FILE)})
+    assert [str(clash) for clash in id_clashes(declared, there.decisions)] == [
         "'kit' is declared at pegboard.yaml:7 and also installed by me. "
         "Rename it in the file, or run: pegboard toolset remove kit"
     ]

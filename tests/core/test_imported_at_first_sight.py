@@ -7,7 +7,7 @@ from tests.core.boards import ME, key, spec
 from tests.core.imports import FETCH, ID, KIT, installing, own, own_tool, policy, server
 from tests.core.test_imported import LATER, YOU, done
 
-from pegboard.core.catalogue import Listing, Up
+from pegboard.core.catalogue import Listing, ProviderUp
 from pegboard.core.commands import TakeBaseline
 from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.imported import InstallToolset, RemoveToolset
@@ -20,21 +20,21 @@ from pegboard.core.tool import Tool, ToolSpec
 def test_what_looks_sound_is_approved_at_the_first_import_and_at_no_other() -> None:
     add, grep = own_tool("add"), own_tool("grep")
     first = done(policy(), installing(own("add", "grep"), sound=frozenset({add})))
-    assert first.decided.approvals == {add: Approval(spec(add, 0), ME, LATER, first_sight=True)}
-    assert first.decided.baselined == {KIT: LATER}
+    assert first.decisions.approvals == {add: Approval(spec(add, 0), ME, LATER, first_sight=True)}
+    assert first.decisions.first_seen == {KIT: LATER}
     changed = installing(own("add", "grep", variant=1), version="2", sound=frozenset({add, grep}))
-    assert done(first, changed, YOU).decided.approvals == first.decided.approvals
+    assert done(first, changed, YOU).decisions.approvals == first.decisions.approvals
 
 
 @pytest.mark.parametrize("trust", [Trust.OPEN, Trust.STRICT])
 def test_first_sight_approves_nothing_where_it_is_not_what_counts(trust: Trust) -> None:
     add = own_tool("add")
-    after = done(policy(), installing(replace(own("add"), trust=trust), sound=frozenset({add}))).decided
-    assert (after.approvals, after.baselined) == ({}, {})
+    after = done(policy(), installing(replace(own("add"), trust=trust), sound=frozenset({add}))).decisions
+    assert (after.approvals, after.first_seen) == ({}, {})
 
 
 def listing(key: ServerKey) -> Listing:
-    return Listing(key, Up(LATER), (Tool(ToolId(key, "find"), ToolSpec("find")),))
+    return Listing(key, ProviderUp(LATER), (Tool(ToolId(key, "find"), ToolSpec("find")),))
 
 
 @pytest.mark.behaviour("toolsets.what_comes_later_waits")
@@ -58,8 +58,8 @@ def test_tools_of_its_own_that_come_with_a_later_import_wait() -> None:
     later = done(
         done(policy(), installing(server(FETCH))), installing(server(FETCH), own("add"), sound=frozenset({add}))
     )
-    assert later.decided.approvals == {}
-    assert KIT in later.decided.baselined
+    assert later.decisions.approvals == {}
+    assert KIT in later.decisions.first_seen
 
 
 def test_a_toolset_that_was_removed_comes_for_the_first_time_again() -> None:

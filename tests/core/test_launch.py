@@ -21,24 +21,24 @@ from tests.core.boards import (
 )
 from tests.core.launching import launches
 
-from pegboard.core.catalogue import Starting
-from pegboard.core.explain import Step, explain
-from pegboard.core.ids import BadId, Source, ToolId
+from pegboard.core.catalogue import ProviderStart
+from pegboard.core.explain import DecisionStep, explain
+from pegboard.core.ids import BadId, SourceKey, ToolId
 from pegboard.core.launch import (
     NO_FILTER,
     Allowance,
-    Barred,
+    LaunchBlock,
     LaunchFilter,
     allowance,
-    launch_filter,
-    launch_pattern,
+    parse_launch_filter,
+    parse_launch_pattern,
 )
-from pegboard.core.launch_vain import named_in_vain
-from pegboard.core.offers import Beyond, openings, why_not
-from pegboard.core.passage import FilteredAway
+from pegboard.core.launch_vain import unmatched_launch_entries
+from pegboard.core.offers import ResourcesOutOfView, explain_not_visible, resource_visibility
+from pegboard.core.passage import HiddenByLaunchFilter
 from pegboard.core.pattern import Pattern
-from pegboard.core.removal import removal_remedy, removal_sentence
-from pegboard.core.resolve import Absent, Open, resolve
+from pegboard.core.removal import explain_hidden, hidden_remedy
+from pegboard.core.resolve import HiddenTool, OpenTool, resolve
 from pegboard.core.view import View
 
 READ, WRITE = ToolId(GITHUB, "read"), ToolId(DEV_FILES, "write")
@@ -67,8 +67,8 @@ def filtered(kind: str, allow: list[str] | None = None, deny: list[str] | None =
 def test_built_ins_pass_by_patterns_of_their_names(allow: list[str] | None, deny: list[str], passing: set[str]) -> None:
     launch = filtered("builtins", allow, deny)
     names = ("tool_search", "execute_sql", "search_schemas")
-    assert {name for name in names if launch.builtin_allowed(name)} == passing
-    assert launch.tool_allowed(READ)
+    assert {name for name in names if launch.allows_builtin(name)} == passing
+    assert launch.allows_tool(READ)
 
 
 @pytest.mark.behaviour("filter.server_allowed")
@@ -87,12 +87,12 @@ def test_built_ins_pass_by_patterns_of_their_names(allow: list[str] | None, deny
     ],
 )
 def test_servers_pass_by_toolset_by_server_or_by_both(
-    allow: list[str] | None, deny: list[str], passing: set[Source]
+    allow: list[str] | None, deny: list[str], passing: set[SourceKey]
 ) -> None:
     launch = filtered("servers", allow, deny)
-    assert {source for source in (GITHUB, DEV_FILES, DOCS_FILES, MATH) if launch.server_allowed(source)} == passing
-    assert all(launch.tool_allowed(ToolId(source, "x")) == launch.server_allowed(source) for source in (GITHUB, MATH))
-    assert launch.builtin_allowed("tool_search")
+    assert {source for source in (GITHUB, DEV_FILES, DOCS_FILES, MATH) if launch.allows_server(source)} == passing
+    assert all(launch.allows_tool(ToolId(source, "x")) == launch.allows_server(source) for source in (GITHUB, MATH))
+    assert launch.allows_builtin("tool_search")
 
 
 @pytest.mark.behaviour("filter.tool_allowed")
@@ -110,19 +110,19 @@ def test_servers_pass_by_toolset_by_server_or_by_both(
 )
 def test_tools_pass_by_scope_and_name(allow: list[str] | None, deny: list[str], passing: set[ToolId]) -> None:
     launch = filtered("tools", allow, deny)
-    assert {id for id in (READ, WRITE) if launch.tool_allowed(id)} == passing
+    assert {id for id in (READ, WRITE) if launch.allows_tool(id)} == passing
 
 
 @pytest.mark.behaviour("filter.tool_allowed")
 def test_a_tool_must_pass_what_is_said_of_servers_and_what_is_said_of_tools() -> None:
     both = LaunchFilter(servers=filtered("servers", ["github"]).servers, tools=filtered("tools", ["*:write"]).tools)
-    assert [both.tool_allowed(id) for id in (READ, WRITE, ToolId(GITHUB, "write"))] == [False, False, True]
-    assert both.bars(WRITE) == Barred("servers", None)
-    assert both.bars(READ) == Barred("tools", None)
+    assert [both.allows_tool(id) for id in (READ, WRITE, ToolId(GITHUB, "write"))] == [False, False, True]
+    assert both.find_block(WRITE) == LaunchBlock("servers", None)
+    assert both.find_block(READ) == LaunchBlock("tools", None)
 
 
 def test_why_something_does_not_pass_names_the_pattern() -> None:
-    told = [filtered("tools", None, ["*:w*"]).bars(WRITE), filtered("servers", [], []).bars(WRITE)]
+    told = [filtered("tools", None, ["*:w*"]).find_block(WRITE), filtered("servers", [], []).find_block(WRITE)]
     assert [*map(str, told)] == [
         "the launch filter denies it: '*:w*' under deny_tools",
         "the launch filter allows others: nothing under allow_servers fits it",
@@ -134,7 +134,7 @@ def test_why_something_does_not_pass_names_the_pattern() -> None:
     [("builtins", ""), ("builtins", "a:b"), ("servers", ""), ("servers", "a:b"), ("tools", ""), ("tools", ":x")],
 )
 def test_what_is_no_pattern_is_told(kind: str, text: str) -> None:
-    read = launch_pattern(kind, text)
+    read = parse_launch_pattern(kind, text)
     assert isinstance(read, BadId)
     assert repr(text) in read.why
     assert allowance(kind, ["fine", text]) == read
@@ -142,13 +142,13 @@ def test_what_is_no_pattern_is_told(kind: str, text: str) -> None:
 
 
 def test_a_pattern_longer_than_any_id_is_refused() -> None:
-    assert isinstance(launch_pattern("builtins", "x" * 600), BadId)
+    assert isinstance(parse_launch_pattern("builtins", "x" * 600), BadId)
 
 
 def test_no_filter_limits_nothing_and_leaves_a_view_as_it_is() -> None:
-    assert not NO_FILTER.limits
-    assert View(ME).filtered(NO_FILTER) == View(ME)
-    view = View(ME).filtered(filtered("tools", []))
+    assert not NO_FILTER.is_limited
+    assert View(ME).with_filter(NO_FILTER) == View(ME)
+    view = View(ME).with_filter(filtered("tools", []))
     assert view != View(ME)
     assert pickle.loads(pickle.dumps(view)) == view
 
@@ -159,55 +159,55 @@ def test_a_filter_only_takes_away_and_the_resolver_says_what_it_says(
     board: Board, view: View, launch: LaunchFilter
 ) -> None:
     wide = resolve(board.catalogue, board.policy, view)
-    narrow = resolve(board.catalogue, board.policy, view.filtered(launch))
-    assert laws.opened(narrow) == {id for id in laws.opened(wide) if launch.tool_allowed(id)}
+    narrow = resolve(board.catalogue, board.policy, view.with_filter(launch))
+    assert laws.opened(narrow) == {id for id in laws.opened(wide) if launch.allows_tool(id)}
     assert narrow.names.keys() <= wide.names.keys()
     for id, verdict in narrow.verdicts.items():
-        if launch.tool_allowed(id) or isinstance(wide.verdicts[id], Absent):
+        if launch.allows_tool(id) or isinstance(wide.verdicts[id], HiddenTool):
             assert type(verdict) is type(wide.verdicts[id])
         else:
-            barred = launch.bars(id)
+            barred = launch.find_block(id)
             assert barred is not None
-            assert verdict == Absent(board.tools[id], FilteredAway(barred))
+            assert verdict == HiddenTool(board.tools[id], HiddenByLaunchFilter(barred))
 
 
 @pytest.mark.behaviour("filter.only_narrows")
 @given(boards(), views, launches, launches)
 def test_filters_commute(board: Board, view: View, one: LaunchFilter, other: LaunchFilter) -> None:
-    there = resolve(board.catalogue, board.policy, view.filtered(one).filtered(other))
-    back = resolve(board.catalogue, board.policy, view.filtered(other).filtered(one))
+    there = resolve(board.catalogue, board.policy, view.with_filter(one).with_filter(other))
+    back = resolve(board.catalogue, board.policy, view.with_filter(other).with_filter(one))
     assert laws.opened(there) == laws.opened(back)
     assert there.names == back.names
 
 
 def test_an_operator_is_told_which_step_filtered_a_tool_away() -> None:
     made = board([tool(GITHUB, "read"), tool(DEV_FILES, "write"), tool(BUILTINS, "x")])
-    view = View(ME).filtered(filtered("tools", None, ["*:write"]))
+    view = View(ME).with_filter(filtered("tools", None, ["*:write"]))
     trail = explain(made.catalogue, made.policy, view, WRITE)
     assert trail is not None
-    assert trail.steps[2] == Step(
+    assert trail.steps[2] == DecisionStep(
         "Does the launch filter let it?", False, "the launch filter denies it: '*:write' under deny_tools"
     )
-    assert isinstance(trail.verdict, Absent)
-    removed = trail.verdict.removed
-    assert removal_sentence(removed) == "It is filtered away: the launch filter denies it: '*:write' under deny_tools."
-    assert removal_remedy(removed, WRITE) == (
+    assert isinstance(trail.verdict, HiddenTool)
+    removed = trail.verdict.reason
+    assert explain_hidden(removed) == "It is filtered away: the launch filter denies it: '*:write' under deny_tools."
+    assert hidden_remedy(removed, WRITE) == (
         "Change deny_tools of the filter: in pegboard.yaml under prompts, or by its flag."
     )
     other = explain(made.catalogue, made.policy, view, READ)
     assert other is not None
-    assert isinstance(other.verdict, Open)
-    assert Step("Does the launch filter let it?", True, "yes") in other.steps
+    assert isinstance(other.verdict, OpenTool)
+    assert DecisionStep("Does the launch filter let it?", True, "yes") in other.steps
 
 
 def test_what_a_filtered_server_offers_beside_tools_is_beyond_the_view() -> None:
     made = board([tool(GITHUB, "read"), tool(DEV_FILES, "write")])
-    view = View(ME).filtered(LaunchFilter(servers=Allowance((Pattern("github", "*"),))))
-    found = openings(made.catalogue, made.policy, view)
-    barred = Barred("servers", None)
-    assert found[DEV_FILES] == Beyond(FilteredAway(barred))
-    assert why_not(DEV_FILES, found[DEV_FILES]) == f"dev~files is filtered away: {barred}."
-    assert not isinstance(found[GITHUB], Beyond)
+    view = View(ME).with_filter(LaunchFilter(servers=Allowance((Pattern("github", "*"),))))
+    found = resource_visibility(made.catalogue, made.policy, view)
+    barred = LaunchBlock("servers", None)
+    assert found[DEV_FILES] == ResourcesOutOfView(HiddenByLaunchFilter(barred))
+    assert explain_not_visible(DEV_FILES, found[DEV_FILES]) == f"dev~files is filtered away: {barred}."
+    assert not isinstance(found[GITHUB], ResourcesOutOfView)
 
 
 @pytest.mark.behaviour("filter.vain_names_are_told")
@@ -236,14 +236,14 @@ def test_what_a_filtered_server_offers_beside_tools_is_beyond_the_view() -> None
 )
 def test_what_a_filter_names_in_vain_is_told_with_what_is_near(said: dict[str, list[str]], told: list[str]) -> None:
     made = board([tool(GITHUB, "read"), tool(DEV_FILES, "write")])
-    launch = launch_filter(said)
+    launch = parse_launch_filter(said)
     assert isinstance(launch, LaunchFilter)
-    assert [*map(str, named_in_vain(launch, made.catalogue, made.policy))] == told
+    assert [*map(str, unmatched_launch_entries(launch, made.catalogue, made.policy))] == told
 
 
 @pytest.mark.behaviour("filter.vain_names_are_told")
 def test_a_tool_of_a_server_that_has_not_told_its_tools_is_not_thought_misspelt() -> None:
-    made = board([tool(GITHUB, "read")], sources=[DEV_FILES]).with_health(DEV_FILES, Starting(1, NOW))
-    launch = launch_filter({"deny_tools": ["files:anything", "github:reed"]})
+    made = board([tool(GITHUB, "read")], sources=[DEV_FILES]).with_health(DEV_FILES, ProviderStart(1, NOW))
+    launch = parse_launch_filter({"deny_tools": ["files:anything", "github:reed"]})
     assert isinstance(launch, LaunchFilter)
-    assert [vain.text for vain in named_in_vain(launch, made.catalogue, made.policy)] == ["reed"]
+    assert [vain.text for vain in unmatched_launch_entries(launch, made.catalogue, made.policy)] == ["reed"]

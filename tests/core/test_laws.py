@@ -26,12 +26,12 @@ from tests.core.boards import (
 )
 from tests.core.spec_changes import CHANGES, Changed
 
-from pegboard.core.call import Call
+from pegboard.core.call import ToolCall
 from pegboard.core.ids import ToolId
 from pegboard.core.launch import Allowance, LaunchFilter
-from pegboard.core.resolve import judge, verdict_on
+from pegboard.core.resolve import judge_listing, judge_tool
 from pegboard.core.rules import RULES, Rule
-from pegboard.core.selection import Selection, Toolsets
+from pegboard.core.selection import Selection, ToolsetChoice
 from pegboard.core.view import View
 
 CORE = laws.Core()
@@ -69,8 +69,8 @@ def test_the_order_of_rules_changes_no_verdict_and_none_unlocks(board: Board, or
 @given(boards())
 def test_judging_a_whole_listing_is_judging_each_of_its_tools(board: Board) -> None:
     for listing in board.catalogue.listings.values():
-        assert judge(listing, board.policy) == {
-            tool.id: verdict_on(tool, listing.health, board.policy) for tool in listing.tools
+        assert judge_listing(listing, board.policy) == {
+            tool.id: judge_tool(tool, listing.health, board.policy) for tool in listing.tools
         }
 
 
@@ -108,8 +108,8 @@ def test_what_an_agent_sends_has_no_field_that_could_widen() -> None:
     assert [field.name for field in fields(LaunchFilter)] == ["builtins", "servers", "tools"]
     assert [field.name for field in fields(Allowance)] == ["allow", "deny"]
     assert [field.name for field in fields(Selection)] == ["toolsets", "enabled", "disabled"]
-    assert [[field.name for field in fields(kind)] for kind in Toolsets.__args__] == [[], ["names"]]
-    assert [field.name for field in fields(Call)] == [
+    assert [[field.name for field in fields(kind)] for kind in ToolsetChoice.__args__] == [[], ["names"]]
+    assert [field.name for field in fields(ToolCall)] == [
         *("id", "name", "arguments", "principal", "at", "raw", "client", "parent", "beside", "headers"),
         *("presentation", "kept_as", "made_by"),
     ]

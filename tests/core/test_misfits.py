@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pytest
 from tests.core.boards import GITHUB, NOW, Board, board, key, tool
 
-from pegboard.core.argument import Argument, held
-from pegboard.core.catalogue import Down
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.catalogue import ProviderDown
 from pegboard.core.code import PYTHON_ID
 from pegboard.core.ids import BUILTIN, BuiltinKey, ToolId, ToolsetId
-from pegboard.core.misfit import Misfit, misfits
+from pegboard.core.misfit import OverrideMisfit, override_misfits
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 
@@ -18,16 +18,16 @@ READ = ToolId(GITHUB, "read")
 BOARD = board([tool(GITHUB, "read"), tool(GITHUB, "write")])
 
 
-def found(of: Board, *rows: Override) -> Sequence[Misfit]:
+def found(of: Board, *rows: Override) -> Sequence[OverrideMisfit]:
     made = of.deciding(overrides=rows)
-    return tuple(misfits(made.catalogue, made.policy))
+    return tuple(override_misfits(made.catalogue, made.policy))
 
 
 @pytest.mark.behaviour("overrides.misfit_is_shown")
 def test_an_override_of_a_tool_that_its_server_does_not_list_is_told_with_what_is_near() -> None:
     row = Override(DEV, ToolId(GITHUB, "raed"), renderer="code")
     assert found(BOARD, row) == (
-        Misfit(row, "dev~github lists no tool 'raed'. Did you mean 'read'?", ToolId(GITHUB, "raed")),
+        OverrideMisfit(row, "dev~github lists no tool 'raed'. Did you mean 'read'?", ToolId(GITHUB, "raed")),
     )
 
 
@@ -37,12 +37,12 @@ def test_an_override_of_a_tool_that_its_server_does_not_list_is_told_with_what_i
 def test_an_override_of_a_built_in_tool_fits_it_on_the_board_or_not(of: Board, target: ToolId | Pattern) -> None:
     assert found(of, Override(BUILTIN, target, enabled=False)) == ()
     wrong = Override(BUILTIN, Pattern("*", "python_exe"), enabled=False)
-    assert [misfit.what for misfit in found(of, wrong)] == ["no tool of toolset 'builtin' fits '*:python_exe'."]
+    assert [misfit.problem for misfit in found(of, wrong)] == ["no tool of toolset 'builtin' fits '*:python_exe'."]
 
 
 @pytest.mark.behaviour("overrides.misfit_is_shown")
 def test_of_a_server_that_is_down_nothing_is_said() -> None:
-    down = BOARD.with_health(GITHUB, Down(NOW, "gone"))
+    down = BOARD.with_health(GITHUB, ProviderDown(NOW, "gone"))
     rows = (Override(DEV, ToolId(GITHUB, "raed"), renderer="code"), Override(DEV, Pattern("*", "x"), renderer="code"))
     assert found(down, *rows) == ()
 
@@ -61,15 +61,23 @@ def test_of_a_server_that_is_down_nothing_is_said() -> None:
         (Override(DEV, READ, renderer="nope"), "there is no renderer 'nope'.", READ),
         (Override(DEV, READ, renderer_config={}), "no override names a renderer", READ),
         (Override(DEV, READ, renderer="json", renderer_config={"x": 1}), "It takes: value.", READ),
-        (Override(DEV, READ, arguments={"x": Argument(pin=held(1))}), "Until it is corrected, nobody can call", READ),
         (
-            Override(DEV, Pattern("*", "read"), arguments={"x": Argument(pin=held(1))}),
+            Override(DEV, READ, arguments={"x": ArgumentOverride(pin=freeze_json(1))}),
             "Until it is corrected, nobody can call",
             READ,
         ),
-        (Override(DEV, READ, arguments={"x": Argument(default=held(1))}), "the tool takes no such argument.", READ),
         (
-            Override(DEV, Pattern("*", "*"), arguments={"x": Argument(pin=held(1))}),
+            Override(DEV, Pattern("*", "read"), arguments={"x": ArgumentOverride(pin=freeze_json(1))}),
+            "Until it is corrected, nobody can call",
+            READ,
+        ),
+        (
+            Override(DEV, READ, arguments={"x": ArgumentOverride(default=freeze_json(1))}),
+            "the tool takes no such argument.",
+            READ,
+        ),
+        (
+            Override(DEV, Pattern("*", "*"), arguments={"x": ArgumentOverride(pin=freeze_json(1))}),
             "none of the tools that '*:*' fits takes an argument 'x'.",
             None,
         ),
@@ -78,7 +86,7 @@ def test_of_a_server_that_is_down_nothing_is_said() -> None:
 def test_what_does_not_fit_is_told_with_its_override_and_tool(row: Override, what: str, tool: ToolId | None) -> None:
     (misfit,) = found(BOARD, row)
     assert (misfit.override, misfit.tool) == (row, tool)
-    assert what in misfit.what
+    assert what in misfit.problem
 
 
 def test_a_configuration_is_held_against_the_renderer_that_another_override_names() -> None:

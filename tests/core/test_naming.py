@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.core.boards import BUILTINS, DEV_FILES, DOCS_FILES, GITHUB, MATH, SOURCES, key, texts
 
 from pegboard.core.ids import ToolId, WireName
-from pegboard.core.naming import hashed_name, is_hashed, long_names, wire_names
+from pegboard.core.naming import assign_wire_names, hashed_name, is_hashed, long_names
 
 LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 hostile_names = st.one_of(
@@ -20,7 +20,7 @@ hostile_ids = st.builds(ToolId, st.sampled_from(SOURCES), hostile_names)
 
 
 def names(*ids: ToolId) -> dict[str, str]:
-    return {str(id): name for id, name in wire_names(ids, {}).items()}
+    return {str(id): name for id, name in assign_wire_names(ids, {}).items()}
 
 
 @pytest.mark.behaviour("naming.own_name_when_unique")
@@ -79,7 +79,7 @@ def test_a_server_that_works_out_the_hash_of_another_tools_name_does_not_get_tha
     victim = ToolId(GITHUB, "v" * 70)
     hashed = hashed_name(victim)
     thief = ToolId(DOCS_FILES, hashed)
-    given = wire_names([thief, victim], {})
+    given = assign_wire_names([thief, victim], {})
     assert given[victim] == hashed
     assert given[thief] != hashed
     assert LEGAL.fullmatch(given[thief])
@@ -88,34 +88,34 @@ def test_a_server_that_works_out_the_hash_of_another_tools_name_does_not_get_tha
 @pytest.mark.behaviour("naming.never_moves")
 def test_a_name_that_was_another_tools_is_not_given_again() -> None:
     was, newcomer = ToolId(GITHUB, "read"), ToolId(DOCS_FILES, "read")
-    held = {name: id for id, name in wire_names([was], {}).items()}
-    assert wire_names([newcomer], held) == {newcomer: "docs__read"}
-    assert wire_names([was, newcomer], held) == {was: "dev__read", newcomer: "docs__read"}
-    assert wire_names([was], held) == {was: "read"}
+    held = {name: id for id, name in assign_wire_names([was], {}).items()}
+    assert assign_wire_names([newcomer], held) == {newcomer: "docs__read"}
+    assert assign_wire_names([was, newcomer], held) == {was: "dev__read", newcomer: "docs__read"}
+    assert assign_wire_names([was], held) == {was: "read"}
 
 
 def test_a_held_hashed_name_is_not_given_to_another_tool() -> None:
     long = ToolId(GITHUB, "v" * 70)
     hashed = WireName(hashed_name(long))
-    assert wire_names([long], {hashed: ToolId(MATH, "other")})[long] != hashed
+    assert assign_wire_names([long], {hashed: ToolId(MATH, "other")})[long] != hashed
 
 
 @pytest.mark.behaviour("naming.legal", "naming.unique", "naming.same_view_same_names")
 @given(st.lists(hostile_ids, unique=True, max_size=10))
 def test_names_are_legal_unique_and_the_same_in_any_order(ids: list[ToolId]) -> None:
-    given = wire_names(ids, {})
+    given = assign_wire_names(ids, {})
     assert [*given] == ids
     assert all(LEGAL.fullmatch(name) for name in given.values())
     assert len({*given.values()}) == len(ids)
     shuffled = sorted(ids, key=lambda id: hash((id, 1)))
-    assert wire_names(shuffled, {}) == given
+    assert assign_wire_names(shuffled, {}) == given
 
 
 @pytest.mark.behaviour("naming.never_moves")
 @given(st.lists(hostile_ids, unique=True, max_size=8), st.lists(hostile_ids, unique=True, max_size=8))
 def test_whatever_comes_and_goes_a_name_keeps_its_owner_or_has_none(before: list[ToolId], after: list[ToolId]) -> None:
-    held = {name: id for id, name in wire_names(before, {}).items()}
-    for id, name in wire_names(after, held).items():
+    held = {name: id for id, name in assign_wire_names(before, {}).items()}
+    for id, name in assign_wire_names(after, held).items():
         assert held.get(name, id) == id
 
 
@@ -128,10 +128,10 @@ def test_whatever_comes_and_goes_a_name_keeps_its_owner_or_has_none(before: list
 def test_locked_tools_get_what_open_ones_and_held_names_leave(
     ids: list[ToolId], locked: set[ToolId], before: list[ToolId]
 ) -> None:
-    held = {name: id for id, name in wire_names(before, {}).items()}
-    named = wire_names([*ids, *(id for id in locked if id not in ids)], held, locked=locked)
+    held = {name: id for id, name in assign_wire_names(before, {}).items()}
+    named = assign_wire_names([*ids, *(id for id in locked if id not in ids)], held, locked=locked)
     unlocked = [id for id in ids if id not in locked]
-    assert {id: named[id] for id in unlocked} == wire_names(unlocked, held)
+    assert {id: named[id] for id in unlocked} == assign_wire_names(unlocked, held)
     assert all(LEGAL.fullmatch(name) for name in named.values())
     assert len({*named.values()}) == len(named)
     assert all(held.get(name, id) == id for id, name in named.items())
@@ -140,7 +140,7 @@ def test_locked_tools_get_what_open_ones_and_held_names_leave(
 @pytest.mark.behaviour("naming.locked_tools_rename_nothing")
 def test_what_two_open_tools_want_and_none_gets_is_not_given_to_a_locked_one() -> None:
     one, two, locked = ToolId(GITHUB, "read"), ToolId(DOCS_FILES, "read"), ToolId(MATH, "read")
-    assert wire_names([locked, one, two], {}, locked={locked}) == {
+    assert assign_wire_names([locked, one, two], {}, locked={locked}) == {
         locked: "math__read",
         one: "dev__read",
         two: "docs__read",
@@ -149,10 +149,10 @@ def test_what_two_open_tools_want_and_none_gets_is_not_given_to_a_locked_one() -
 
 @given(hostile_ids)
 def test_a_tool_alone_is_seen_by_its_own_name_or_one_of_its_longer_ones(id: ToolId) -> None:
-    name = wire_names([id], {})[id]
+    name = assign_wire_names([id], {})[id]
     assert name in (id.name, *long_names(id), hashed_name(id))
     assert is_hashed(hashed_name(id))
 
 
 def test_the_name_of_a_lone_surrogate_does_not_crash() -> None:
-    assert LEGAL.fullmatch(wire_names([ToolId(GITHUB, "\ud800" * 80)], {})[ToolId(GITHUB, "\ud800" * 80)])
+    assert LEGAL.fullmatch(assign_wire_names([ToolId(GITHUB, "\ud800" * 80)], {})[ToolId(GITHUB, "\ud800" * 80)])

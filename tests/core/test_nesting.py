@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.core import nesting
-from pegboard.core.nesting import deeper_than, more_values_than, values_in
+from pegboard.core.nesting import count_values, has_more_values_than, is_deeper_than
 from pegboard.core.tool import Json
 
 VALUES: st.SearchStrategy[Json] = st.recursive(
@@ -26,31 +26,31 @@ def depth_of(value: object) -> int:
 @given(VALUES, st.integers(0, 8), st.integers(1, 40))
 def test_the_depth_is_exact_however_the_text_is_cut(value: Json, levels: int, piece: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nesting, "_PIECE", piece)
+        patch.setattr(nesting, "_PIECE_BYTES", piece)
         for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
-            assert deeper_than(levels, text.encode("utf-8", "surrogatepass")) == (depth_of(value) > levels)
+            assert is_deeper_than(levels, text.encode("utf-8", "surrogatepass")) == (depth_of(value) > levels)
 
 
 @pytest.mark.parametrize("count", [199, 200, 201, 100_000])
 def test_many_brackets_on_one_another_are_counted(count: int) -> None:
-    assert deeper_than(200, b"[" * count + b"]" * count) == (count > 200)
-    assert deeper_than(200, b"[" + b'{"a":[]},' * 90_000 + b"[" * (count - 1) + b"]" * (count - 1) + b"]") == (
+    assert is_deeper_than(200, b"[" * count + b"]" * count) == (count > 200)
+    assert is_deeper_than(200, b"[" + b'{"a":[]},' * 90_000 + b"[" * (count - 1) + b"]" * (count - 1) + b"]") == (
         count > 200
     )
 
 
 def test_a_text_that_ends_within_a_string_ends_the_count() -> None:
-    assert deeper_than(2, b'[[["')
-    assert not deeper_than(2, b'[["[[[')
+    assert is_deeper_than(2, b'[[["')
+    assert not is_deeper_than(2, b'[["[[[')
 
 
 def test_brackets_within_texts_do_not_count() -> None:
     for depth in (199, 200, 201):
         nested = b'{"a":[' * (depth // 2) + b"[" * (depth % 2) + b"]" * (depth % 2) + b"]}" * (depth // 2)
-        assert deeper_than(200, nested) == (depth > 200)
-        assert deeper_than(200, b'["]","\\"]",' + nested + b"]") == (depth + 1 > 200)
-    assert not deeper_than(200, json.dumps(["[" * 500 + '"' + "{" * 500] * 300).encode())
-    assert not deeper_than(200, json.dumps([[{"a": []}]] * 50_000).encode())
+        assert is_deeper_than(200, nested) == (depth > 200)
+        assert is_deeper_than(200, b'["]","\\"]",' + nested + b"]") == (depth + 1 > 200)
+    assert not is_deeper_than(200, json.dumps(["[" * 500 + '"' + "{" * 500] * 300).encode())
+    assert not is_deeper_than(200, json.dumps([[{"a": []}]] * 50_000).encode())
 
 
 def _values(value: object) -> int:
@@ -66,27 +66,27 @@ def _values(value: object) -> int:
 @given(VALUES, st.integers(0, 60), st.sampled_from([1, 3, 64]))
 def test_values_are_counted_as_by_hand(value: Json, most: int, piece: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nesting, "_PIECE", piece)
+        patch.setattr(nesting, "_PIECE_BYTES", piece)
         for text in (json.dumps(value), json.dumps(value, indent=1, ensure_ascii=False)):
-            assert more_values_than(most, text.encode()) is (_values(value) > most)
+            assert has_more_values_than(most, text.encode()) is (_values(value) > most)
 
 
 @pytest.mark.behaviour("speed.values_are_bounded")
 def test_a_long_text_is_one_value_whatever_stands_in_it() -> None:
-    assert not more_values_than(10, json.dumps({"csv": '1,2,[3],{"4"},\\' * 100_000}).encode())
-    assert more_values_than(100_000, b"[" + b"[1]," * 50_000 + b"1]")
-    assert not more_values_than(100_002, b"[" + b"[1]," * 50_000 + b"1]")
+    assert not has_more_values_than(10, json.dumps({"csv": '1,2,[3],{"4"},\\' * 100_000}).encode())
+    assert has_more_values_than(100_000, b"[" + b"[1]," * 50_000 + b"1]")
+    assert not has_more_values_than(100_002, b"[" + b"[1]," * 50_000 + b"1]")
 
 
 def test_a_string_full_of_quotes_takes_no_longer_than_another() -> None:
     """Tried from each quote anew, these would take minutes."""
     text = json.dumps(['"[{,' * 30_000] * 50).encode()
-    assert not deeper_than(1, text)
-    assert not more_values_than(51, text)
-    assert more_values_than(50, text)
+    assert not is_deeper_than(1, text)
+    assert not has_more_values_than(51, text)
+    assert has_more_values_than(50, text)
 
 
 def test_values_are_counted_no_further_than_asked() -> None:
     values: list[Json] = [None, "a,b", [], {}, [1, [2]], {"a": {"b": [3]}}]
-    assert [values_in(value, 100) for value in values] == [1, 1, 1, 1, 4, 4]
-    assert values_in([[{}] * 50] * 50, 100) > 100
+    assert [count_values(value, 100) for value in values] == [1, 1, 1, 1, 4, 4]
+    assert count_values([[{}] * 50] * 50, 100) > 100

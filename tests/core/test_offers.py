@@ -24,17 +24,26 @@ from tests.core.boards import (
     views,
 )
 
-from pegboard.core.ask import Ask, Directed, Method, NotOffered, directed, source_of
-from pegboard.core.catalogue import Catalogue, Down
+from pegboard.core.ask import NotVisible, ResourceMethod, ResourceRequest, RoutedRequest, route_request, source_for_uri
+from pegboard.core.catalogue import Catalogue, ProviderDown
 from pegboard.core.ids import ToolsetId, WireName
-from pegboard.core.offer import Offers, Prompt, Resource, Template, same_offers
-from pegboard.core.offers import Beyond, Given, Offered, Unreviewed, Withheld, offered, openings, why_not
-from pegboard.core.passage import NarrowedAway
+from pegboard.core.offer import PromptEntry, ProviderResources, ResourceEntry, ResourceTemplate, is_same_resources
+from pegboard.core.offers import (
+    ResourcesOutOfView,
+    ResourcesVisible,
+    ResourcesWithheld,
+    ResourceView,
+    UnreviewedServer,
+    explain_not_visible,
+    resolve_resources,
+    resource_visibility,
+)
+from pegboard.core.passage import HiddenByNarrowerView
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Denial
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import Trust
-from pegboard.core.status import OwnerOff, Quarantined, Unavailable
+from pegboard.core.status import OwnerOff, ProviderUnavailable, ServerInQuarantine
 from pegboard.core.tool import Json
 from pegboard.core.view import View
 
@@ -44,10 +53,10 @@ def stocked(made: Board) -> Board:
     listings = {
         source: replace(
             listing,
-            offers=Offers(
-                (Prompt("summary"), Prompt(f"of {source}")),
-                (Resource("shared://one"), Resource(f"own://{source}")),
-                (Template(f"own://{source}/{{id}}"),),
+            resources=ProviderResources(
+                (PromptEntry("summary"), PromptEntry(f"of {source}")),
+                (ResourceEntry("shared://one"), ResourceEntry(f"own://{source}")),
+                (ResourceTemplate(f"own://{source}/{{id}}"),),
             ),
         )
         for source, listing in made.catalogue.listings.items()
@@ -59,15 +68,15 @@ def open_board(trust: Trust = Trust.OPEN) -> Board:
     return stocked(board([tool(key, "read") for key in SERVERS], trust=trust))
 
 
-def of(made: Board, view: View | None = None) -> Offered:
-    return offered(made.catalogue, made.policy, view or View())
+def of(made: Board, view: View | None = None) -> ResourceView:
+    return resolve_resources(made.catalogue, made.policy, view or View())
 
 
 def prefix(template: str, uri: str) -> bool:
     return uri.startswith(template.partition("{")[0])
 
 
-def everything(found: Offered) -> set[tuple[str, str]]:
+def everything(found: ResourceView) -> set[tuple[str, str]]:
     return {
         *((str(source), prompt.name) for source, prompt in found.prompts.values()),
         *((str(source), resource.uri) for source, resource in found.resources.values() if "own" in resource.uri),
@@ -79,15 +88,15 @@ def everything(found: Offered) -> set[tuple[str, str]]:
 @given(boards(), views, selections())
 def test_a_narrowing_gives_nothing_that_was_not_given_before(made: Board, view: View, more: Selection) -> None:
     made = stocked(made)
-    assert everything(of(made, view.narrowed(more))) <= everything(of(made, view))
+    assert everything(of(made, view.narrow(more))) <= everything(of(made, view))
 
 
 @pytest.mark.behaviour("offers.same_policy")
 @given(boards(), selections(), selections())
 def test_narrowings_commute(made: Board, one: Selection, other: Selection) -> None:
     made = stocked(made)
-    assert everything(of(made, View().narrowed(one).narrowed(other))) == everything(
-        of(made, View().narrowed(other).narrowed(one))
+    assert everything(of(made, View().narrow(one).narrow(other))) == everything(
+        of(made, View().narrow(other).narrow(one))
     )
 
 
@@ -95,28 +104,32 @@ def test_narrowings_commute(made: Board, one: Selection, other: Selection) -> No
 @given(boards(), views)
 def test_only_sources_that_are_given_appear_and_in_one_order(made: Board, view: View) -> None:
     made = stocked(made)
-    opened = openings(made.catalogue, made.policy, view)
+    opened = resource_visibility(made.catalogue, made.policy, view)
     found = of(made, view)
     sources = [source for source, _ in (*found.prompts.values(), *found.resources.values(), *found.templates.values())]
-    assert all(isinstance(opened[source], Given) for source in sources)
+    assert all(isinstance(opened[source], ResourcesVisible) for source in sources)
     turned = Catalogue(dict(made.catalogue.listings))
-    assert list(offered(turned, made.policy, view).prompts) == list(found.prompts)
+    assert list(resolve_resources(turned, made.policy, view).prompts) == list(found.prompts)
 
 
 @pytest.mark.behaviour("offers.same_policy", "offers.strict_withholds")
 def test_what_locks_a_server_withholds_what_it_offers_and_says_why() -> None:
     made = open_board()
-    assert set(openings(made.catalogue, made.policy, View()).values()) == {Given()}
+    assert set(resource_visibility(made.catalogue, made.policy, View()).values()) == {ResourcesVisible()}
     off = made.deciding(switches={GITHUB: OFF})
-    assert openings(off.catalogue, off.policy, View())[GITHUB] == Withheld(OwnerOff(GITHUB, OFF))
+    assert resource_visibility(off.catalogue, off.policy, View())[GITHUB] == ResourcesWithheld(OwnerOff(GITHUB, OFF))
     quarantined = made.with_server(server(GITHUB, trust=Trust.OPEN, quarantined=True))
-    assert openings(quarantined.catalogue, quarantined.policy, View())[GITHUB] == Withheld(Quarantined(GITHUB))
-    down = made.with_health(GITHUB, Down(NOW, "it fell"))
-    assert openings(down.catalogue, down.policy, View())[GITHUB] == Withheld(Unavailable(GITHUB, Down(NOW, "it fell")))
+    assert resource_visibility(quarantined.catalogue, quarantined.policy, View())[GITHUB] == ResourcesWithheld(
+        ServerInQuarantine(GITHUB)
+    )
+    down = made.with_health(GITHUB, ProviderDown(NOW, "it fell"))
+    assert resource_visibility(down.catalogue, down.policy, View())[GITHUB] == ResourcesWithheld(
+        ProviderUnavailable(GITHUB, ProviderDown(NOW, "it fell"))
+    )
     strict = made.deciding(trust={GITHUB: Trust.STRICT})
-    withheld = openings(strict.catalogue, strict.policy, View())[GITHUB]
-    assert withheld == Withheld(Unreviewed(GITHUB))
-    assert why_not(GITHUB, withheld) == (
+    withheld = resource_visibility(strict.catalogue, strict.policy, View())[GITHUB]
+    assert withheld == ResourcesWithheld(UnreviewedServer(GITHUB))
+    assert explain_not_visible(GITHUB, withheld) == (
         "The prompts and resources of dev~github are withheld: its trust is strict, and nobody reviews them one by "
         "one. Set its trust to baseline or open to have them."
     )
@@ -141,10 +154,10 @@ def test_what_locks_a_server_withholds_what_it_offers_and_says_why() -> None:
 )
 def test_a_narrowing_chooses_whole_sources(narrowing: Selection, sources: set[object]) -> None:
     made = open_board()
-    opened = openings(made.catalogue, made.policy, View().narrowed(narrowing))
-    assert {source for source, opening in opened.items() if isinstance(opening, Given)} == sources
-    rest = [opening for opening in opened.values() if not isinstance(opening, Given)]
-    assert rest == [Beyond(NarrowedAway(narrowing))] * (3 - len(sources))
+    opened = resource_visibility(made.catalogue, made.policy, View().narrow(narrowing))
+    assert {source for source, opening in opened.items() if isinstance(opening, ResourcesVisible)} == sources
+    rest = [opening for opening in opened.values() if not isinstance(opening, ResourcesVisible)]
+    assert rest == [ResourcesOutOfView(HiddenByNarrowerView(narrowing))] * (3 - len(sources))
 
 
 @pytest.mark.behaviour("offers.same_policy")
@@ -155,8 +168,8 @@ def test_a_deny_pattern_fits_prompts_by_name_and_resources_by_uri() -> None:
     found = of(made)
     assert [prompt.name for _, prompt in found.prompts.values() if prompt.name == "summary"] == []
     assert "own://dev~github" not in found.resources
-    assert source_of("own://dev~github/7", found, made.policy, prefix) is None
-    assert source_of("own://dev~files/7", found, made.policy, prefix) == DEV_FILES
+    assert source_for_uri("own://dev~github/7", found, made.policy, prefix) is None
+    assert source_for_uri("own://dev~files/7", found, made.policy, prefix) == DEV_FILES
 
 
 @pytest.mark.behaviour("offers.prompts", "offers.doubles")
@@ -168,8 +181,8 @@ def test_prompts_of_one_name_are_told_apart_and_a_lock_renames_none() -> None:
         "dev__github__summary",
         "docs__summary",
     ]
-    assert found.prompts[WireName("of dev~github")] == (GITHUB, Prompt("of dev~github"))
-    assert found.doubles == {"shared://one": (DEV_FILES, GITHUB, DOCS_FILES)}
+    assert found.prompts[WireName("of dev~github")] == (GITHUB, PromptEntry("of dev~github"))
+    assert found.duplicates == {"shared://one": (DEV_FILES, GITHUB, DOCS_FILES)}
     off = made.deciding(switches={DEV_FILES: OFF})
     assert list(of(off).prompts) == [name for name, (source, _) in found.prompts.items() if source != DEV_FILES]
     assert of(off).resources["shared://one"][0] == GITHUB
@@ -180,27 +193,33 @@ def test_a_question_goes_to_its_source_in_its_sources_words() -> None:
     made = open_board()
     found = of(made)
 
-    def asked(method: Method, **params: object) -> Directed | NotOffered:
-        return directed(Ask(method, params), found, made.policy, prefix)  # type: ignore[arg-type]  # JSON of the test
+    def asked(method: ResourceMethod, **params: object) -> RoutedRequest | NotVisible:
+        return route_request(ResourceRequest(method, params), found, made.policy, prefix)  # type: ignore[arg-type]  # JSON of the test
 
-    assert asked(Method.READ, uri="own://dev~github") == Directed(GITHUB, Method.READ, {"uri": "own://dev~github"})
-    assert asked(Method.READ, uri="own://docs~files/9", x=1) == Directed(
-        DOCS_FILES, Method.READ, {"uri": "own://docs~files/9", "x": 1}
+    assert asked(ResourceMethod.READ, uri="own://dev~github") == RoutedRequest(
+        GITHUB, ResourceMethod.READ, {"uri": "own://dev~github"}
     )
-    assert asked(Method.GET, name="docs__summary") == Directed(DOCS_FILES, Method.GET, {"name": "summary"})
-    assert asked(Method.COMPLETE, ref={"type": "ref/prompt", "name": "docs__summary"}) == Directed(
-        DOCS_FILES, Method.COMPLETE, {"ref": {"type": "ref/prompt", "name": "summary"}}
+    assert asked(ResourceMethod.READ, uri="own://docs~files/9", x=1) == RoutedRequest(
+        DOCS_FILES, ResourceMethod.READ, {"uri": "own://docs~files/9", "x": 1}
+    )
+    assert asked(ResourceMethod.GET, name="docs__summary") == RoutedRequest(
+        DOCS_FILES, ResourceMethod.GET, {"name": "summary"}
+    )
+    assert asked(ResourceMethod.COMPLETE, ref={"type": "ref/prompt", "name": "docs__summary"}) == RoutedRequest(
+        DOCS_FILES, ResourceMethod.COMPLETE, {"ref": {"type": "ref/prompt", "name": "summary"}}
     )
     template: Json = {"type": "ref/resource", "uri": "own://dev~github/{id}"}
-    assert asked(Method.COMPLETE, ref=template) == Directed(GITHUB, Method.COMPLETE, {"ref": template})
+    assert asked(ResourceMethod.COMPLETE, ref=template) == RoutedRequest(
+        GITHUB, ResourceMethod.COMPLETE, {"ref": template}
+    )
     for method, params, key in (
-        (Method.READ, {"uri": "nowhere://"}, "nowhere://"),
-        (Method.READ, {}, ""),
-        (Method.GET, {"name": "summary"}, "summary"),
-        (Method.COMPLETE, {"ref": 7}, ""),
-        (Method.COMPLETE, {"ref": {"type": "ref/prompt", "name": "x"}}, "x"),
+        (ResourceMethod.READ, {"uri": "nowhere://"}, "nowhere://"),
+        (ResourceMethod.READ, {}, ""),
+        (ResourceMethod.GET, {"name": "summary"}, "summary"),
+        (ResourceMethod.COMPLETE, {"ref": 7}, ""),
+        (ResourceMethod.COMPLETE, {"ref": {"type": "ref/prompt", "name": "x"}}, "x"),
     ):
-        assert directed(Ask(method, dict(params)), found, made.policy, prefix) == NotOffered(key)  # type: ignore[arg-type]
+        assert route_request(ResourceRequest(method, dict(params)), found, made.policy, prefix) == NotVisible(key)  # type: ignore[arg-type]
 
 
 @pytest.mark.behaviour("offers.same_policy")
@@ -212,10 +231,10 @@ def test_a_principal_gets_what_its_toolsets_offer() -> None:
 
 @given(st.sampled_from([1, 1.0, True, "1", None]), st.sampled_from([1, 1.0, True, "1", None]))
 def test_offers_are_the_same_when_their_texts_are(one: object, other: object) -> None:
-    def holding(value: object) -> Offers:
-        return Offers((Prompt("p", {"x": value}),))  # type: ignore[dict-item]  # JSON of the test
+    def holding(value: object) -> ProviderResources:
+        return ProviderResources((PromptEntry("p", {"x": value}),))  # type: ignore[dict-item]  # JSON of the test
 
-    assert same_offers(holding(one), holding(other)) == (repr(one) == repr(other))
+    assert is_same_resources(holding(one), holding(other)) == (repr(one) == repr(other))
 
 
 @pytest.mark.behaviour("offers.same_policy")
@@ -235,11 +254,13 @@ def test_offers_are_the_same_when_their_texts_are(one: object, other: object) ->
 )
 def test_no_way_of_writing_a_uri_leads_past_a_denial(uri: str) -> None:
     made = open_board()
-    listing = replace(made.catalogue.listings[GITHUB], offers=Offers((), (), (Template("file:///{+path}"),)))
+    listing = replace(
+        made.catalogue.listings[GITHUB], resources=ProviderResources((), (), (ResourceTemplate("file:///{+path}"),))
+    )
     made = replace(made, catalogue=Catalogue({GITHUB: listing}))
-    given = offered(made.catalogue, made.policy, View())
+    given = resolve_resources(made.catalogue, made.policy, View())
     secret = (Denial(Pattern("github", "file:///secret/*"), FILE),)
     denying = replace(made.policy, declared=replace(made.policy.declared, denials=secret))
-    assert source_of(uri, given, made.policy, lambda *_: True) == GITHUB
-    assert source_of(uri, given, denying, lambda *_: True) is None
-    assert source_of("file:///pub/k", given, denying, lambda *_: True) == GITHUB
+    assert source_for_uri(uri, given, made.policy, lambda *_: True) == GITHUB
+    assert source_for_uri(uri, given, denying, lambda *_: True) is None
+    assert source_for_uri("file:///pub/k", given, denying, lambda *_: True) == GITHUB

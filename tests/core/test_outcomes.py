@@ -3,11 +3,11 @@
 import pytest
 from tests.core.boards import GITHUB, MATH
 
-from pegboard.core.activity import OUTCOMES, Told, told, told_by_owner
-from pegboard.core.commands import Approve, ApproveSeveral, ThrowSwitch
+from pegboard.core.activity import OUTCOMES, DecisionSummary, describe_by_owner, describe_command
+from pegboard.core.commands import ApproveTool, ApproveTools, SetSwitch
 from pegboard.core.ids import ToolId
 from pegboard.core.outcomes import outcome_state
-from pegboard.core.settling import ThrowSeveral
+from pegboard.core.settling import SetToolSwitches
 from pegboard.core.tool import ToolSpec
 
 READ, WRITE, ADD = ToolId(GITHUB, "read"), ToolId(GITHUB, "write"), ToolId(MATH, "add")
@@ -47,11 +47,11 @@ def test_every_outcome_has_one_of_the_states_of_the_wall() -> None:
 
 @pytest.mark.behaviour("audit.several_by_owner")
 def test_what_is_decided_of_tools_of_several_servers_is_told_of_each_server() -> None:
-    assert told_by_owner(ThrowSeveral((READ, ADD, WRITE), on=False, note="noisy")) == (
-        Told("switch", "dev~github", f"2 tools switched off: noisy ({READ}, {WRITE})"),
-        Told("switch", "math", f"1 tool switched off: noisy ({ADD})"),
+    assert describe_by_owner(SetToolSwitches((READ, ADD, WRITE), enabled=False, note="noisy")) == (
+        DecisionSummary("switch", "dev~github", f"2 tools switched off: noisy ({READ}, {WRITE})"),
+        DecisionSummary("switch", "math", f"1 tool switched off: noisy ({ADD})"),
     )
-    both = ApproveSeveral(tuple(Approve(tool, SPEC, SPEC.fingerprint) for tool in (ADD, READ)))
-    assert [each.about for each in told_by_owner(both)] == ["math", "dev~github"]
-    one = ThrowSwitch(READ, on=True)
-    assert told_by_owner(one) == (told(one),)
+    both = ApproveTools(tuple(ApproveTool(tool, SPEC, SPEC.fingerprint) for tool in (ADD, READ)))
+    assert [each.about for each in describe_by_owner(both)] == ["math", "dev~github"]
+    one = SetSwitch(READ, enabled=True)
+    assert describe_by_owner(one) == (describe_command(one),)

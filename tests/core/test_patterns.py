@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.core.boards import DEV_FILES, DOCS_FILES, EVERY_ID, GITHUB, MATH, texts
 
-from pegboard.core.ids import BadId, BuiltinKey, Source, ToolId
-from pegboard.core.pattern import MAX_LENGTH, Pattern, Patterns, fits, is_pattern, pattern
+from pegboard.core.ids import BadId, BuiltinKey, SourceKey, ToolId
+from pegboard.core.pattern import MAX_PATTERN_CHARS, Pattern, PatternSet, is_pattern, matches_glob, parse_pattern
 
 globs = st.lists(
     st.sampled_from(["*", "?", "[", "]", "!", "-", "a", "b", "ab", "^", "\\", "\n", "[a-c]", "[!a]"]), max_size=8
@@ -22,9 +22,9 @@ PATTERNS = st.builds(
 
 
 def matched(text: str) -> list[str]:
-    parsed = pattern(text)
+    parsed = parse_pattern(text)
     assert isinstance(parsed, Pattern)
-    sources: tuple[Source, ...] = (GITHUB, DEV_FILES, DOCS_FILES, MATH, BuiltinKey())
+    sources: tuple[SourceKey, ...] = (GITHUB, DEV_FILES, DOCS_FILES, MATH, BuiltinKey())
     return [str(id) for s in sources for id in (ToolId(s, "read_file"), ToolId(s, "write")) if parsed.matches(id)]
 
 
@@ -66,13 +66,13 @@ def test_a_pattern_fits_whole_names_in_its_scope_and_nothing_else(text: str, too
 
 @pytest.mark.parametrize("text", [":", ":x", "x:", "mcp:", "mcp::x", "mcp:x:"])
 def test_half_a_pattern_is_refused(text: str) -> None:
-    refused = pattern(text)
+    refused = parse_pattern(text)
     assert refused == BadId(text, f"{text!r} is not a pattern: write scope:name, for example github:* or *:read_*")
 
 
 def test_a_pattern_longer_than_any_id_is_refused_before_it_costs_anything() -> None:
-    refused = pattern("[" * 1_000_000)
-    assert refused == BadId("[" * MAX_LENGTH, "a pattern of 1000000 characters is too long: use at most 512")
+    refused = parse_pattern("[" * 1_000_000)
+    assert refused == BadId("[" * MAX_PATTERN_CHARS, "a pattern of 1000000 characters is too long: use at most 512")
 
 
 @given(GLOBS, st.text("ab[]!-^\\\n", max_size=6))
@@ -87,26 +87,26 @@ def test_a_pattern_longer_than_any_id_is_refused_before_it_costs_anything() -> N
 @example("[--a]", "-")
 @example("[^a]", "^")
 def test_a_glob_means_what_the_shell_means_by_it(glob: str, text: str) -> None:
-    assert fits(glob, text) == fnmatch.fnmatchcase(text, glob)
+    assert matches_glob(glob, text) == fnmatch.fnmatchcase(text, glob)
 
 
 @given(GLOBS | texts)
 def test_what_is_no_pattern_fits_itself_alone(text: str) -> None:
     if not is_pattern(text):
-        assert fits(text, text)
-        assert not fits(text, text + "a")
+        assert matches_glob(text, text)
+        assert not matches_glob(text, text + "a")
         assert fnmatch.fnmatchcase(text, text)
 
 
 def test_a_glob_of_many_stars_takes_no_longer_than_its_length() -> None:
-    assert not fits("*a" * 200 + "b", "a" * 5000)
+    assert not matches_glob("*a" * 200 + "b", "a" * 5000)
 
 
 @given(st.lists(PATTERNS, max_size=8))
 def test_many_patterns_at_once_fit_what_each_of_them_fits(each: list[Pattern]) -> None:
-    many = Patterns(tuple(each))
+    many = PatternSet(tuple(each))
     for id in EVERY_ID:
-        assert many.fitting(id) == tuple(place for place, one in enumerate(each) if one.matches(id))
+        assert many.matching_indexes(id) == tuple(place for place, one in enumerate(each) if one.matches(id))
 
 
 @pytest.mark.behaviour("overrides.exact_scope_before_exact_name", "overrides.more_literals_win")

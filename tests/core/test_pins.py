@@ -13,13 +13,13 @@ from tests.core.pinning import DEV, READ, overridden, pinned, saying, seen, sent
 from tests.support.collect_failures import each_case
 from tests.support.sentences import unfit_arguments
 
-from pegboard.core.argument import Argument, alike
-from pegboard.core.call import Admitted, admit
-from pegboard.core.effects import HIDDEN, NOT_SENT, SENT, effects
+from pegboard.core.argument import ArgumentOverride, normalize_name
+from pegboard.core.call import AdmittedCall, admit
+from pegboard.core.effects import HIDDEN_FROM_CALLERS, NOT_SENT_TO_SERVER, SENT_TO_SERVER, override_effects
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.resolve import Locked, resolve
+from pegboard.core.resolve import LockedTool, resolve
 from pegboard.core.tool import Json, JsonObject
 from pegboard.core.view import View
 
@@ -33,7 +33,7 @@ def test_a_patterns_pin_is_sent_to_a_tool_that_stopped_naming_the_argument_but_l
     of = overridden(ROOMY, saying(EVERY, tenant=pinned("ours")))
     assert sent(of, dir="/a") == {"dir": "/a", "tenant": "ours"}
     assert sent(of, tenant="theirs") == unfit_arguments(READ, "tenant: there is no such argument; leave it out")
-    assert effects(of.tools[READ], of.policy)["arguments.tenant.pin"] == SENT
+    assert override_effects(of.tools[READ], of.policy)["arguments.tenant.pin"] == SENT_TO_SERVER
 
 
 @pytest.mark.behaviour("overrides.pin_does_not_evaporate")
@@ -52,17 +52,17 @@ def test_a_patterns_pin_is_not_sent_to_a_tool_that_takes_nothing_else(schema: Js
     of = overridden(schema, saying(EVERY, tenant=pinned("ours")))
     assert sent(of) == {}
     assert "tenant: there is no such argument; leave it out" in str(sent(of, tenant="theirs"))
-    assert effects(of.tools[READ], of.policy)["arguments.tenant.pin"] == NOT_SENT
+    assert override_effects(of.tools[READ], of.policy)["arguments.tenant.pin"] == NOT_SENT_TO_SERVER
 
 
 @pytest.mark.behaviour("overrides.pin_cannot_be_sent")
 def test_what_a_pattern_hides_cannot_be_sent_to_a_tool_that_does_not_name_it() -> None:
-    of = overridden(ROOMY, saying(EVERY, tenant=Argument(hide=True)))
+    of = overridden(ROOMY, saying(EVERY, tenant=ArgumentOverride(hide=True)))
     assert "tenant: there is no such argument" in str(sent(of, tenant="theirs"))
-    assert effects(of.tools[READ], of.policy)["arguments.tenant.hide"] == HIDDEN
+    assert override_effects(of.tools[READ], of.policy)["arguments.tenant.hide"] == HIDDEN_FROM_CALLERS
     resolution = resolve(of.catalogue, of.policy, View(ME))
     ended = admit(replace(call("read"), arguments={"dir": "/a"}, raw=b'{"dir": "/a"}'), resolution, valid)
-    assert isinstance(ended, Admitted)
+    assert isinstance(ended, AdmittedCall)
     assert ended.call.raw == b'{"dir": "/a"}'
 
 
@@ -83,13 +83,13 @@ def test_an_argument_of_the_tools_own_that_is_written_like_a_pinned_one_may_be_s
 @pytest.mark.behaviour("overrides.unfit_is_closed")
 def test_a_patterns_pin_closes_a_tool_whose_further_arguments_only_a_pattern_of_names_tells() -> None:
     schema: JsonObject = {**SHUT, "patternProperties": {"^t": {"type": "string"}}}
-    assert isinstance(verdict(overridden(schema, saying(EVERY, tenant=pinned("ours")))), Locked)
+    assert isinstance(verdict(overridden(schema, saying(EVERY, tenant=pinned("ours")))), LockedTool)
 
 
 @pytest.mark.behaviour("overrides.unfit_is_closed")
 def test_what_a_tool_requires_without_describing_it_cannot_be_hidden_by_a_pattern() -> None:
     schema: JsonObject = {"required": ["tenant"]}
-    assert isinstance(verdict(overridden(schema, saying(EVERY, tenant=Argument(hide=True)))), Locked)
+    assert isinstance(verdict(overridden(schema, saying(EVERY, tenant=ArgumentOverride(hide=True)))), LockedTool)
     of = overridden(schema, saying(EVERY, tenant=pinned("ours")))
     assert (sent(of), "required" in seen(of)) == ({"tenant": "ours"}, False)
 
@@ -124,7 +124,9 @@ parts = st.recursive(
     ),
     max_leaves=4,
 )
-fixed = st.dictionaries(any_case, st.just(Argument(hide=True)) | st.just(pinned("ours-only")), min_size=1, max_size=3)
+fixed = st.dictionaries(
+    any_case, st.just(ArgumentOverride(hide=True)) | st.just(pinned("ours-only")), min_size=1, max_size=3
+)
 
 
 @pytest.mark.behaviour("overrides.pin_cannot_be_sent", "overrides.pin_does_not_evaporate")
@@ -134,7 +136,7 @@ fixed = st.dictionaries(any_case, st.just(Argument(hide=True)) | st.just(pinned(
 def test_whatever_a_schema_says_the_server_gets_the_pinned_value_or_nothing_and_never_the_callers(
     schema: JsonObject,
     shared: JsonObject,
-    said: Mapping[str, Argument],
+    said: Mapping[str, ArgumentOverride],
     target: ToolId | Pattern,
     arguments: JsonObject,
     checked: bool,
@@ -143,7 +145,7 @@ def test_whatever_a_schema_says_the_server_gets_the_pinned_value_or_nothing_and_
     of = overridden({**schema, "$defs": {"shared": shared}}, Override(DEV, target, arguments=said))
     resolution = resolve(of.catalogue, of.policy, View(ME))
     ended = admit(replace(call("read"), arguments=arguments), resolution, valid if checked else lambda *_: ())
-    if not isinstance(ended, Admitted):
+    if not isinstance(ended, AdmittedCall):
         return
     got = ended.call.arguments
     declared = {name for part in (schema, shared) for name in _declared(part)}
@@ -151,7 +153,7 @@ def test_whatever_a_schema_says_the_server_gets_the_pinned_value_or_nothing_and_
         if (argument := said.get(name)) is not None:
             assert argument.pin is not None
             assert value == argument.pin.value
-        elif alike(name) in {alike(other) for other in said}:
+        elif normalize_name(name) in {normalize_name(other) for other in said}:
             assert name in declared
     assert {name: value for name, value in got.items() if name not in said} == arguments
 

@@ -23,33 +23,33 @@ from tests.core.boards import (
 )
 from tests.core.laws import call, fits
 
-from pegboard.core.call import ToolIsLocked, admit, refusal_text
-from pegboard.core.catalogue import Down, Health, NeedsSignIn, Off, Starting, Up
+from pegboard.core.call import LockedToolRefusal, admit, refusal_text
+from pegboard.core.catalogue import Health, ProviderDown, ProviderNeedsSignIn, ProviderOff, ProviderStart, ProviderUp
 from pegboard.core.ids import ToolId, ToolsetKey
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Decided, Denial, Policy, Switch
-from pegboard.core.resolve import Locked, Open, Resolution, resolve, verdict_on
+from pegboard.core.policy import Denial, Policy, PolicyDecisions, Switch
+from pegboard.core.resolve import LockedTool, OpenTool, Resolution, judge_tool, resolve
 from pegboard.core.rules import Rule
 from pegboard.core.server import DeclaredAt, OnlyTools, Trust
 from pegboard.core.status import (
     REMEDIES,
     ChangedSinceApproval,
-    DeniedByLimit,
     DeniedByOverride,
     DeniedByPattern,
-    NeverApproved,
-    OverrideUnfit,
+    DeniedByToolFilter,
+    LockReason,
+    LockStatus,
+    NoApproval,
     OwnerOff,
-    Quarantined,
-    Reason,
-    Status,
+    ProviderUnavailable,
+    ServerInQuarantine,
     SwitchedOff,
-    Unavailable,
-    Undetermined,
-    remedy,
-    sentence,
-    status,
+    UndeterminedState,
+    UnusableOverride,
+    explain_reason,
+    remedy_for,
+    status_of,
 )
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.toolset import Toolset
@@ -73,14 +73,14 @@ def resolution(board: Board) -> Resolution:
     return resolve(board.catalogue, board.policy, View(ME))
 
 
-def locked(board: Board, id: ToolId = READ) -> Locked:
+def locked(board: Board, id: ToolId = READ) -> LockedTool:
     verdict = resolution(board).verdicts[id]
-    assert isinstance(verdict, Locked)
+    assert isinstance(verdict, LockedTool)
     return verdict
 
 
 def test_the_statuses_stand_in_the_order_of_the_seed() -> None:
-    assert [each.value for each in Status] == PRECEDENCE
+    assert [each.value for each in LockStatus] == PRECEDENCE
 
 
 @pytest.mark.behaviour(
@@ -97,7 +97,7 @@ def test_the_statuses_stand_in_the_order_of_the_seed() -> None:
 def test_one_thing_wrong_locks_the_tool_for_exactly_that_reason(damage: Damage) -> None:
     # A server that no policy names has no switches, limits or approvals of its own that could be told as well.
     verdict = locked(damage.do(OPEN_BOARD, READ))
-    assert (verdict.status.value, verdict.more) == (damage.status, ())
+    assert (verdict.status.value, verdict.other_reasons) == (damage.status, ())
 
 
 @pytest.mark.behaviour("toolsets.own_tools_are_judged_alike")
@@ -105,26 +105,26 @@ def test_one_thing_wrong_locks_the_tool_for_exactly_that_reason(damage: Damage) 
 def test_a_tool_that_a_toolset_brings_itself_is_locked_by_the_same_rules(damage: Damage) -> None:
     add = ToolId(MATH, "add")
     verdict = locked(damage.do(OPEN_BOARD, add), add)
-    assert (verdict.status.value, verdict.more) == (damage.status, ())
+    assert (verdict.status.value, verdict.other_reasons) == (damage.status, ())
 
 
-REASONS: Sequence[Reason] = (
+REASONS: Sequence[LockReason] = (
     OwnerOff(GITHUB, OFF),
-    Quarantined(GITHUB),
+    ServerInQuarantine(GITHUB),
     DeniedByPattern(READ, Pattern("*", "read"), FILE),
     SwitchedOff(READ, OFF),
-    NeverApproved(READ),
-    Unavailable(GITHUB, Off()),
-    Undetermined(READ, "the store is away"),
+    NoApproval(READ),
+    ProviderUnavailable(GITHUB, ProviderOff()),
+    UndeterminedState(READ, "the store is away"),
 )
 
 
-def subsets(reasons: Sequence[Reason]) -> list[tuple[Reason, ...]]:
+def subsets(reasons: Sequence[LockReason]) -> list[tuple[LockReason, ...]]:
     return [*chain.from_iterable(combinations(reasons, size) for size in range(1, len(reasons) + 1))]
 
 
-def saying(reason: Reason) -> Rule:
-    def rule(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+def saying(reason: LockReason) -> Rule:
+    def rule(tool: Tool, health: Health | None, policy: Policy) -> LockReason | None:
         return reason
 
     return rule
@@ -142,12 +142,12 @@ def test_of_any_set_of_reasons_the_first_is_told_and_the_others_follow_in_order(
     spoken = Tool(READ, SPEC)
     for told in subsets(REASONS):
         for rules in (told, told[::-1], (*told[1:], told[0])):
-            verdict = verdict_on(spoken, Up(NOW), Policy(), tuple(saying(reason) for reason in rules))
-            assert verdict == Locked(spoken, told[0], told[1:])
+            verdict = judge_tool(spoken, ProviderUp(NOW), Policy(), tuple(saying(reason) for reason in rules))
+            assert verdict == LockedTool(spoken, told[0], told[1:])
 
 
 def test_without_a_reason_the_tool_is_open() -> None:
-    assert verdict_on(Tool(READ, SPEC), Up(NOW), Policy(), ()) == Open(Tool(READ, SPEC))
+    assert judge_tool(Tool(READ, SPEC), ProviderUp(NOW), Policy(), ()) == OpenTool(Tool(READ, SPEC))
 
 
 # One real state a status; the last is told by a provider of which nothing is known.
@@ -171,16 +171,18 @@ def test_of_any_set_of_states_the_first_is_told_and_the_others_follow_in_order()
             for _, name in states:
                 damaged = DAMAGE[name].do(damaged, READ)
             verdict = locked(damaged)
-            assert [status(r).value for r in (verdict.reason, *verdict.more)] == [told for told, _ in states]
+            assert [status_of(r).value for r in (verdict.reason, *verdict.other_reasons)] == [
+                told for told, _ in states
+            ]
 
 
 @pytest.mark.behaviour("locked.unknown_fails_closed")
 @pytest.mark.parametrize("name", [name for told, name in STATES.items() if told != "server_unavailable"])
 def test_what_is_known_is_told_before_that_nothing_is_known_of_the_provider(name: str) -> None:
     damaged = DAMAGE[name].do(OPEN_BOARD, READ)
-    verdict = verdict_on(damaged.tools[READ], None, damaged.policy)
-    assert isinstance(verdict, Locked)
-    assert (verdict.status.value, [status(r).value for r in verdict.more]) == (
+    verdict = judge_tool(damaged.tools[READ], None, damaged.policy)
+    assert isinstance(verdict, LockedTool)
+    assert (verdict.status.value, [status_of(r).value for r in verdict.other_reasons]) == (
         DAMAGE[name].status,
         ["disabled_unknown"],
     )
@@ -189,12 +191,15 @@ def test_what_is_known_is_told_before_that_nothing_is_known_of_the_provider(name
 def test_a_server_down_that_no_policy_names_is_unavailable_first_and_unknown_second() -> None:
     damaged = DAMAGE["nobody's"].do(DAMAGE["down"].do(OPEN_BOARD, READ), READ)
     verdict = locked(damaged)
-    assert [status(r).value for r in (verdict.reason, *verdict.more)] == ["server_unavailable", "disabled_unknown"]
+    assert [status_of(r).value for r in (verdict.reason, *verdict.other_reasons)] == [
+        "server_unavailable",
+        "disabled_unknown",
+    ]
 
 
 def test_a_toolset_that_no_policy_names_locks_its_own_tools_too() -> None:
     orphan = OPEN_BOARD.declaring(toolsets={})
-    assert locked(orphan, ToolId(MATH, "add")).reason == Undetermined(
+    assert locked(orphan, ToolId(MATH, "add")).reason == UndeterminedState(
         ToolId(MATH, "add"), "no toolset 'math' is declared or installed"
     )
 
@@ -219,23 +224,23 @@ def test_nothing_a_person_switches_or_overrides_opens_what_the_operator_denied(n
             trust={GITHUB: Trust.OPEN},
         )
     )
-    assert locked(opened).status is Status.DISABLED_BY_CONFIG
+    assert locked(opened).status is LockStatus.DISABLED_BY_CONFIG
 
 
 @pytest.mark.behaviour("toolsets.switch_covers_all_tools", "toolsets.switch_remembers_states")
 def test_switching_a_toolset_off_and_on_leaves_each_server_and_tool_as_it_was() -> None:
     before = OPEN_BOARD.deciding(switches={READ: OFF, DEV_FILES: OFF})
-    off = before.deciding(switches={**before.policy.decided.switches, GITHUB.toolset: OFF})
-    on = off.deciding(switches={**off.policy.decided.switches, GITHUB.toolset: Switch(True, ME, NOW)})
+    off = before.deciding(switches={**before.policy.decisions.switches, GITHUB.toolset: OFF})
+    on = off.deciding(switches={**off.policy.decisions.switches, GITHUB.toolset: Switch(True, ME, NOW)})
     dev = [id for id in OPEN_BOARD.tools if id.toolset == GITHUB.toolset]
-    assert {locked(off, id).status for id in dev} == {Status.SERVER_DISABLED}
+    assert {locked(off, id).status for id in dev} == {LockStatus.SERVER_DISABLED}
     assert resolution(on).verdicts == resolution(before).verdicts
 
 
 def test_a_switch_thrown_on_opens_what_was_declared_off() -> None:
     declared_off = DAMAGE["server declared off"].do(OPEN_BOARD, READ)
     on = declared_off.deciding(switches={GITHUB: Switch(True, ME, NOW)})
-    assert resolution(on).verdicts[READ] == Open(OPEN_BOARD.tools[READ])
+    assert resolution(on).verdicts[READ] == OpenTool(OPEN_BOARD.tools[READ])
 
 
 @pytest.mark.behaviour("toolsets.user_mcp_only_routes_the_ui")
@@ -251,16 +256,18 @@ def test_the_mark_of_a_standalone_server_changes_no_verdict_and_no_name() -> Non
 @pytest.mark.behaviour("toolsets.decisions_cover_both_sources")
 def test_switches_and_approvals_work_alike_for_declared_and_installed_servers() -> None:
     installed = Policy(
-        decided=Decided(
+        decisions=PolicyDecisions(
             servers={GITHUB: server(GITHUB, origin=PERSON, trust=Trust.STRICT)},
             toolsets={GITHUB.toolset: Toolset(GITHUB.toolset, PERSON)},
         )
     )
     for policy in (installed, OPEN_BOARD.deciding(approvals={}).policy):
         spoken = OPEN_BOARD.tools[READ]
-        assert verdict_on(spoken, Up(NOW), policy) == Locked(spoken, NeverApproved(READ))
-        off = replace(policy, decided=replace(policy.decided, switches={GITHUB: OFF}))
-        assert verdict_on(spoken, Up(NOW), off) == Locked(spoken, OwnerOff(GITHUB, OFF), (NeverApproved(READ),))
+        assert judge_tool(spoken, ProviderUp(NOW), policy) == LockedTool(spoken, NoApproval(READ))
+        off = replace(policy, decisions=replace(policy.decisions, switches={GITHUB: OFF}))
+        assert judge_tool(spoken, ProviderUp(NOW), off) == LockedTool(
+            spoken, OwnerOff(GITHUB, OFF), (NoApproval(READ),)
+        )
 
 
 @pytest.mark.behaviour("config.enabled_tools_lock_the_rest")
@@ -270,8 +277,8 @@ def test_switches_and_approvals_work_alike_for_declared_and_installed_servers() 
 )
 def test_enabled_tools_are_names_or_patterns_of_that_server(names: tuple[str, ...], opens: bool) -> None:
     limited = OPEN_BOARD.with_server(replace(OPEN_BOARD.policy.servers[GITHUB], limit=OnlyTools(names)))
-    assert isinstance(resolution(limited).verdicts[READ], Open) is opens
-    assert isinstance(resolution(limited).verdicts[ToolId(DEV_FILES, "read")], Open)
+    assert isinstance(resolution(limited).verdicts[READ], OpenTool) is opens
+    assert isinstance(resolution(limited).verdicts[ToolId(DEV_FILES, "read")], OpenTool)
 
 
 @pytest.mark.behaviour("config.deny_patterns")
@@ -289,13 +296,13 @@ def test_the_first_deny_pattern_that_fits_is_the_one_that_is_named() -> None:
 
 # --- what is said ----------------------------------------------------------------------------------------------------
 
-SENTENCES: Sequence[tuple[Reason, str]] = (
+SENTENCES: Sequence[tuple[LockReason, str]] = (
     (OwnerOff(GITHUB, OFF), "Server dev~github is off: switched off by me on 2026-01-02 (out of order)."),
     (OwnerOff(GITHUB.toolset, FILE), "Toolset dev is off: enabled is false at pegboard.yaml:7."),
     (OwnerOff(GITHUB, PERSON), "Server dev~github is off: installed switched off by me."),
-    (Quarantined(GITHUB), "Server dev~github is in quarantine until a person has reviewed it."),
+    (ServerInQuarantine(GITHUB), "Server dev~github is in quarantine until a person has reviewed it."),
     (
-        DeniedByLimit(READ, "not among the enabled_tools", FILE),
+        DeniedByToolFilter(READ, "not among the enabled_tools", FILE),
         "mcp:dev~github:read is denied by the operator: not among the enabled_tools of its server (pegboard.yaml:7).",
     ),
     (
@@ -311,27 +318,27 @@ SENTENCES: Sequence[tuple[Reason, str]] = (
         "mcp:dev~github:read is denied by the operator: a declared override sets enabled to false (pegboard.yaml:7).",
     ),
     (
-        OverrideUnfit(READ, operators=True),
+        UnusableOverride(READ, is_operators=True),
         "mcp:dev~github:read is closed: an override of its arguments cannot be applied to it.",
     ),
     (SwitchedOff(READ, replace(OFF, note="")), "mcp:dev~github:read was switched off by me on 2026-01-02."),
     (SwitchedOff(READ, None), "mcp:dev~github:read is hidden by a person's override."),
-    (NeverApproved(READ), "mcp:dev~github:read is waiting for a person's approval."),
+    (NoApproval(READ), "mcp:dev~github:read is waiting for a person's approval."),
     (ChangedSinceApproval(READ, SPEC, SPEC), "mcp:dev~github:read changed since it was approved."),
-    (Unavailable(GITHUB, Starting(2, NOW)), "dev~github is starting (attempt 2)."),
-    (Unavailable(GITHUB, Down(NOW, "exited with code 1.")), "dev~github is down: exited with code 1."),
-    (Unavailable(GITHUB, NeedsSignIn(NOW)), "dev~github needs a person to sign in."),
-    (Unavailable(ToolsetKey(GITHUB.toolset), Off()), "Toolset dev is not running."),
+    (ProviderUnavailable(GITHUB, ProviderStart(2, NOW)), "dev~github is starting (attempt 2)."),
+    (ProviderUnavailable(GITHUB, ProviderDown(NOW, "exited with code 1.")), "dev~github is down: exited with code 1."),
+    (ProviderUnavailable(GITHUB, ProviderNeedsSignIn(NOW)), "dev~github needs a person to sign in."),
+    (ProviderUnavailable(ToolsetKey(GITHUB.toolset), ProviderOff()), "Toolset dev is not running."),
     (
-        Undetermined(READ, "the store is away"),
+        UndeterminedState(READ, "the store is away"),
         "The state of mcp:dev~github:read could not be determined: the store is away.",
     ),
 )
 
 
 @pytest.mark.parametrize(("reason", "said"), SENTENCES, ids=[type(reason).__name__ for reason, _ in SENTENCES])
-def test_each_reason_says_what_is_wrong_and_who_or_what_made_it_so(reason: Reason, said: str) -> None:
-    assert sentence(reason) == said
+def test_each_reason_says_what_is_wrong_and_who_or_what_made_it_so(reason: LockReason, said: str) -> None:
+    assert explain_reason(reason) == said
 
 
 @pytest.mark.behaviour(
@@ -344,25 +351,25 @@ def test_each_reason_says_what_is_wrong_and_who_or_what_made_it_so(reason: Reaso
     "locked.remedy.disabled_unknown",
 )
 def test_each_status_has_one_remedy_for_the_one_who_can_mend_it() -> None:
-    assert REMEDIES.keys() == {*Status}
+    assert REMEDIES.keys() == {*LockStatus}
     words = {
-        Status.SERVER_DISABLED: "enable the server first",
-        Status.SERVER_QUARANTINED: "review the server",
-        Status.DISABLED_BY_CONFIG: "operator policy",
-        Status.DISABLED_BY_USER: "switch the tool on again",
-        Status.PENDING_APPROVAL: "approve",
-        Status.SERVER_UNAVAILABLE: "sign-in",
-        Status.DISABLED_UNKNOWN: "log",
+        LockStatus.SERVER_DISABLED: "enable the server first",
+        LockStatus.SERVER_QUARANTINED: "review the server",
+        LockStatus.DISABLED_BY_CONFIG: "operator policy",
+        LockStatus.DISABLED_BY_USER: "switch the tool on again",
+        LockStatus.PENDING_APPROVAL: "approve",
+        LockStatus.SERVER_UNAVAILABLE: "sign-in",
+        LockStatus.DISABLED_UNKNOWN: "log",
     }
-    assert {each for each in Status if words[each] not in REMEDIES[each]} == set()
+    assert {each for each in LockStatus if words[each] not in REMEDIES[each]} == set()
     # What only the operator can change is not offered to a user as a switch.
-    assert "user" not in REMEDIES[Status.DISABLED_BY_CONFIG]
+    assert "user" not in REMEDIES[LockStatus.DISABLED_BY_CONFIG]
 
 
 @pytest.mark.behaviour("mcp.in.sign_in")
 def test_the_remedy_of_a_missing_sign_in_is_the_command() -> None:
-    reason = Unavailable(GITHUB, NeedsSignIn(NOW))
-    assert remedy(reason) == "Ask the user to sign in: pegboard servers sign-in dev~github"
+    reason = ProviderUnavailable(GITHUB, ProviderNeedsSignIn(NOW))
+    assert remedy_for(reason) == "Ask the user to sign in: pegboard servers sign-in dev~github"
 
 
 @pytest.mark.behaviour("locked.call_is_refused_with_the_same_words")
@@ -370,5 +377,5 @@ def test_the_remedy_of_a_missing_sign_in_is_the_command() -> None:
 def test_a_call_to_a_locked_tool_is_refused_with_its_status_sentence_and_remedy(damage: Damage) -> None:
     answer = resolution(damage.do(OPEN_BOARD, READ))
     refusal = admit(call(answer.names[READ]), answer, fits)
-    assert isinstance(refusal, ToolIsLocked)
-    assert refusal_text(refusal) == f"{damage.status}: {sentence(refusal.reason)} {remedy(refusal.reason)}"
+    assert isinstance(refusal, LockedToolRefusal)
+    assert refusal_text(refusal) == f"{damage.status}: {explain_reason(refusal.reason)} {remedy_for(refusal.reason)}"

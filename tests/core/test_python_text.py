@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pegboard.core.python_text import literal_value, parse_module
-from pegboard.prompts.alone import alone
+from pegboard.prompts.alone import parse_lone_call
 from pegboard.prompts.shapes import ToolShape
-from pegboard.providers.builtin.sandbox.last_line import named
-from pegboard.providers.builtin.sandbox.prelude import Framed
-from pegboard.providers.builtin.sandbox.readable import readable
+from pegboard.providers.builtin.sandbox.last_line import name_last_line
+from pegboard.providers.builtin.sandbox.prelude import WorkerProgram
+from pegboard.providers.builtin.sandbox.readable import parse_program
 
 SHOUTING = "1if 1else 1\n" * 5_000
 SEARCH = ToolShape("tool_search", "", {"type": "object"})
@@ -24,9 +24,9 @@ def test_no_warning_of_an_agents_program_is_shown() -> None:
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
         assert len(parse_module(SHOUTING).body) == 5_000
-        assert readable(SHOUTING, ()) is not None
-        assert named(Framed(SHOUTING[:6_000], ())) is not None
-        assert alone("tool_search(limit=1if 1else 1)", [SEARCH]) is None
+        assert parse_program(SHOUTING, ()) is not None
+        assert name_last_line(WorkerProgram(SHOUTING[:6_000], ())) is not None
+        assert parse_lone_call("tool_search(limit=1if 1else 1)", [SEARCH]) is None
         assert literal_value(r'["\d"]') == [r"\d"]
     assert [str(each.message) for each in shown] == []
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.core.question import ELICITATION, ROOTS, SAMPLING, unaskable
+from pegboard.core.question import ELICITATION, ROOTS, SAMPLING, refuse_question
 from pegboard.core.tool import Json
 
 
@@ -21,7 +21,7 @@ from pegboard.core.tool import Json
     ],
 )
 def test_a_client_may_be_asked_what_it_declared(can: dict[str, Json], method: str, params: dict[str, Json]) -> None:
-    assert unaskable(can, method, params) is None
+    assert refuse_question(can, method, params) is None
 
 
 @pytest.mark.behaviour("mcp.in.asks_only_what_the_client_knows")
@@ -44,13 +44,13 @@ def test_a_client_may_be_asked_what_it_declared(can: dict[str, Json], method: st
 def test_a_client_is_not_asked_what_it_did_not_declare(
     can: dict[str, Json], method: str, params: dict[str, Json], code: int, word: str
 ) -> None:
-    found = unaskable(can, method, params)
+    found = refuse_question(can, method, params)
     assert found is not None
     assert found.code == code
     assert word in found.why
 
 
 def test_a_long_method_is_cut_in_the_refusal() -> None:
-    found = unaskable({}, "x" * 10_000, {})
+    found = refuse_question({}, "x" * 10_000, {})
     assert found is not None
     assert len(found.why) < 200

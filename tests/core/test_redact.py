@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.core.redact import WHOLE, Bounds, Redaction, is_cut, is_secret, safe_text
+from pegboard.core.redact import NO_DISPLAY_LIMITS, DisplayLimits, Redaction, is_cut, is_secret, redact_line
 from pegboard.core.tool import Json
 
 USUAL = Redaction()
@@ -26,7 +26,7 @@ USUAL = Redaction()
     ],
 )  # fmt: skip
 def test_what_has_the_name_of_a_secret_is_hidden(key: str) -> None:
-    assert USUAL.shown({key: "hunter2"}) == {key: "[hidden: 7 characters]"}
+    assert USUAL.redact({key: "hunter2"}) == {key: "[hidden: 7 characters]"}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_an_ordinary_name_hides_nothing(key: str) -> None:
 
 
 def test_how_many_tokens_there_may_be_is_no_secret() -> None:
-    assert USUAL.shown({"max_tokens": 4096, "token": "abc", "use_token": True, "password": None, "otp": 123456}) == {
+    assert USUAL.redact({"max_tokens": 4096, "token": "abc", "use_token": True, "password": None, "otp": 123456}) == {
         "max_tokens": 4096,
         "token": "[hidden: 3 characters]",
         "use_token": True,
@@ -70,7 +70,7 @@ def test_secrets_are_found_at_any_depth_and_as_pairs_of_name_and_value() -> None
         "request": {"headers": [{"name": "Authorization", "value": "abc"}, {"name": "Accept", "value": "text/html"}]},
         "auth": {"user": "ann", "pass": "x"},
     }
-    assert USUAL.shown(given) == {
+    assert USUAL.redact(given) == {
         "request": {
             "headers": [
                 {"name": "Authorization", "value": "[hidden: 3 characters]"},
@@ -113,14 +113,14 @@ def test_secrets_are_found_at_any_depth_and_as_pairs_of_name_and_value() -> None
     ],
 )
 def test_what_has_the_form_of_a_secret_is_hidden_in_any_text(text: str, shown: str) -> None:
-    assert safe_text(text) == shown
+    assert redact_line(text) == shown
 
 
 @pytest.mark.behaviour("redaction.own_patterns")
 def test_the_operators_own_patterns_hide_by_key_and_with_a_dot_by_path() -> None:
     own = Redaction(("iban*", "patient.name"))
     given: Json = {"IBAN_from": "DE1", "name": "a list", "patient": {"name": "Ann", "ward": 3}}
-    assert own.shown(given) == {
+    assert own.redact(given) == {
         "IBAN_from": "[hidden: 3 characters]",
         "name": "a list",
         "patient": {"name": "[hidden: 3 characters]", "ward": 3},
@@ -129,14 +129,14 @@ def test_the_operators_own_patterns_hide_by_key_and_with_a_dot_by_path() -> None
 
 @pytest.mark.behaviour("redaction.bounded")
 def test_long_texts_many_members_and_deep_values_are_cut_and_say_so() -> None:
-    small = Bounds(text=6, whole=1000, members=2, levels=2)
+    small = DisplayLimits(text=6, total=1000, members=2, levels=2)
     given: Json = {"a": "abcdefghij", "b": 1, "c": [1, 2, 3, 4]}
-    assert USUAL.shown(given, small) == {
+    assert USUAL.redact(given, small) == {
         "a": "abcd… 4 characters not shown …ij",
         "…": "… 1 member not shown …",
         "c": [1, "… 2 members not shown …", 4],
     }
-    assert USUAL.shown({"a": {"b": {"c": 1}}}, small) == {"a": {"b": "…"}}
+    assert USUAL.redact({"a": {"b": {"c": 1}}}, small) == {"a": {"b": "…"}}
 
 
 @pytest.mark.behaviour("redaction.both_ends")
@@ -149,17 +149,17 @@ def test_what_stands_at_the_end_of_a_long_call_is_seen_and_that_something_is_mis
         {"files": ["x" * 1_000] * 30, "last": " && rm -rf /"},
     ]
     for call in calls:
-        shown = USUAL.shown(call)
+        shown = USUAL.redact(call)
         assert (" && rm -rf /" in json.dumps(shown), is_cut(shown)) == (True, True)
-        assert USUAL.shown(call, WHOLE) == call
-    assert not is_cut(USUAL.shown({"command": "ls", "steps": [1, {"a": "…and so on"}]}))
+        assert USUAL.redact(call, NO_DISPLAY_LIMITS) == call
+    assert not is_cut(USUAL.redact({"command": "ls", "steps": [1, {"a": "…and so on"}]}))
 
 
 def test_two_members_that_look_the_same_once_they_are_cut_are_both_shown() -> None:
     keys = [f"{'a' * 150}{middle}{'a' * 150}" for middle in "12"]
     told = f"{'a' * 67}… 201 characters not shown …{'a' * 33}"
     given: Json = {keys[0]: 1, keys[1]: 2, "…": 3}
-    assert USUAL.shown(given) == {told: 1, f"{told} (2)": 2, "…": 3}
+    assert USUAL.redact(given) == {told: 1, f"{told} (2)": 2, "…": 3}
 
 
 @pytest.mark.behaviour("redaction.payloads_seen")
@@ -183,7 +183,7 @@ def test_two_members_that_look_the_same_once_they_are_cut_are_both_shown() -> No
     ],
 )
 def test_no_command_is_hidden_behind_the_form_of_a_secret(text: str, shown: str) -> None:
-    assert safe_text(text, 1_000) == shown
+    assert redact_line(text, 1_000) == shown
 
 
 @pytest.mark.behaviour("redaction.by_form")
@@ -192,22 +192,22 @@ def test_no_command_is_hidden_behind_the_form_of_a_secret(text: str, shown: str)
 def test_a_private_key_is_hidden_whole_however_its_lines_end(newline: str, head: str) -> None:
     lines = ["-----BEGIN RSA PRIVATE KEY-----", *([head] if head else []), *(["aB3+/x" * 10] * 25), "Qw==", ""]
     key = newline.join(lines) + "-----END RSA PRIVATE KEY-----"
-    assert safe_text(f"a {key} b") == f"a [hidden: {len(key):,} characters] b"
+    assert redact_line(f"a {key} b") == f"a [hidden: {len(key):,} characters] b"
 
 
 @pytest.mark.behaviour("redaction.bounded")
 def test_a_value_of_any_size_takes_no_more_room_than_it_is_given() -> None:
     given: Json = {f"key-{number}": "x" * 10_000 for number in range(10_000)}
-    assert len(USUAL.text(given)) < 12_000
+    assert len(USUAL.redact_to_text(given)) < 12_000
 
 
 def test_what_would_move_a_cursor_or_hide_text_is_written_out() -> None:
-    assert safe_text("a\x1b[2Jb\u202ec\ud800d\ne") == "a\\x1b[2Jb\\u202ec\\ud800d\ne"
-    assert USUAL.text({"a\x1bb": "c\u202ed\U000e0041"}) == '{"a\\u001bb": "c\\u202ed\\udb40\\udc41"}'
+    assert redact_line("a\x1b[2Jb\u202ec\ud800d\ne") == "a\\x1b[2Jb\\u202ec\\ud800d\ne"
+    assert USUAL.redact_to_text({"a\x1bb": "c\u202ed\U000e0041"}) == '{"a\\u001bb": "c\\u202ed\\udb40\\udc41"}'
 
 
 def test_numbers_that_json_cannot_hold_are_told_in_words() -> None:
-    assert USUAL.shown([float("nan"), float("inf"), 10**5000]) == [
+    assert USUAL.redact([float("nan"), float("inf"), 10**5000]) == [
         "nan",
         "inf",
         "… 16,610 bits not shown …",
@@ -218,7 +218,7 @@ def test_a_value_nested_ten_thousand_levels_deep_is_shown_as_far_as_is_fit() -> 
     deep: Json = "x"
     for _ in range(10_000):
         deep = [deep]
-    assert USUAL.text(deep) == '[[[[[[[["…"]]]]]]]]'
+    assert USUAL.redact_to_text(deep) == '[[[[[[[["…"]]]]]]]]'
 
 
 @settings(max_examples=200)
@@ -230,11 +230,11 @@ def test_a_value_nested_ten_thousand_levels_deep_is_shown_as_far_as_is_fit() -> 
     )
 )
 def test_whatever_is_shown_is_json_that_every_peer_reads(value: Json) -> None:
-    text = USUAL.text(value)
+    text = USUAL.redact_to_text(value)
     text.encode()
     json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
 @given(st.text(min_size=6).filter(lambda text: bool(text.strip())))
 def test_the_value_under_a_secret_name_is_never_in_the_text(secret: str) -> None:
-    assert USUAL.shown({"a": [{"password": secret}]}) == {"a": [{"password": f"[hidden: {len(secret)} characters]"}]}
+    assert USUAL.redact({"a": [{"password": secret}]}) == {"a": [{"password": f"[hidden: {len(secret)} characters]"}]}

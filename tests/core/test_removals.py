@@ -10,25 +10,25 @@ from tests.core.launching import launches
 from pegboard.core.api_token import ApiToken
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.launch import LaunchFilter
-from pegboard.core.passage import NotGranted, NotSelected
-from pegboard.core.policy import Limit, Sayer
-from pegboard.core.remaining import remaining
-from pegboard.core.removal import removal_remedy, removal_sentence
-from pegboard.core.resolve import Absent, Locked, passage, resolve
-from pegboard.core.scope import Scope
-from pegboard.core.selection import Everything, Selection, TheseToolsets
+from pegboard.core.passage import HiddenByGrants, HiddenBySelection
+from pegboard.core.policy import GrantSource, PrincipalGrants
+from pegboard.core.remaining import remaining_reasons
+from pegboard.core.removal import explain_hidden, hidden_remedy
+from pegboard.core.resolve import HiddenTool, LockedTool, build_visibility_filter, resolve
+from pegboard.core.scope import TokenScope
+from pegboard.core.selection import AllToolsets, Selection, TheseToolsets
 from pegboard.core.view import View
 
 READ = ToolId(GITHUB, "read")
 BOARD = board([tool(GITHUB, "read")])
 BOT, DEV, PROD = PrincipalId("bot"), ToolsetId("dev"), ToolsetId("prod")
-TOKEN = ApiToken("1", BOT, "for tests", "pb_", b"", frozenset({Scope.CALL}), ME, NOW)
+TOKEN = ApiToken("1", BOT, "for tests", "pb_", b"", frozenset({TokenScope.CALL}), ME, NOW)
 
 
 def words(made: Board, view: View) -> tuple[str, str]:
     verdict = resolve(made.catalogue, made.policy, view).verdicts[READ]
-    assert isinstance(verdict, Absent)
-    return removal_sentence(verdict.removed), removal_remedy(verdict.removed, READ)
+    assert isinstance(verdict, HiddenTool)
+    return explain_hidden(verdict.reason), hidden_remedy(verdict.reason, READ)
 
 
 def test_of_many_toolsets_that_a_caller_is_granted_the_number_is_told() -> None:
@@ -45,8 +45,8 @@ def test_what_people_granted_is_granted_anew_by_the_command_and_what_the_file_gr
     sentence = "bot may not use toolset dev: it is granted prod."
     said = replace(BOARD.policy.declared, grants={BOT: frozenset({PROD})}, granted_at={BOT: FILE})
     declared = replace(BOARD, policy=replace(BOARD.policy, declared=said))
-    decided = replace(declared.policy.decided, tokens={"1": TOKEN})
-    of_token = replace(declared, policy=replace(declared.policy, decided=decided))
+    decided = replace(declared.policy.decisions, tokens={"1": TOKEN})
+    of_token = replace(declared, policy=replace(declared.policy, decisions=decided))
     for made in (declared, of_token):
         assert words(made, View(BOT)) == (
             sentence,
@@ -72,8 +72,8 @@ def test_what_people_granted_is_granted_anew_by_the_command_and_what_the_file_gr
     ],
 )
 def test_a_name_stands_in_the_command_as_a_shell_reads_it(name: str, command: str) -> None:
-    limit = Limit(PrincipalId(name), frozenset(), Sayer.STORE)
-    assert removal_remedy(NotGranted(limit, DEV), READ).partition("by: ")[2] == command
+    limit = PrincipalGrants(PrincipalId(name), frozenset(), GrantSource.STORE)
+    assert hidden_remedy(HiddenByGrants(limit, DEV), READ).partition("by: ")[2] == command
 
 
 @pytest.mark.behaviour("absent.remedy_is_where_it_was_said")
@@ -85,7 +85,7 @@ def test_a_name_stands_in_the_command_as_a_shell_reads_it(name: str, command: st
             "add dev to toolsets under selection (now toolsets docs)",
         ),
         (
-            Selection(Everything(), (), ("*:r*", "write", "toolset:dev")),
+            Selection(AllToolsets(), (), ("*:r*", "write", "toolset:dev")),
             "take '*:r*', 'toolset:dev' out of disabled_tools under selection (now toolsets all, minus *:r*, write, "
             "toolset:dev)",
         ),
@@ -97,13 +97,13 @@ def test_a_name_stands_in_the_command_as_a_shell_reads_it(name: str, command: st
     ],
 )
 def test_a_selection_is_told_with_every_edit_that_it_takes(selection: Selection, edit: str) -> None:
-    told = removal_remedy(NotSelected(selection, FILE), READ)
+    told = hidden_remedy(HiddenBySelection(selection, FILE), READ)
     assert told == f"This is operator policy: in pegboard.yaml:7, {edit}."
 
 
 def test_a_tool_of_docspace_may_be_left_out_where_docspace_is_set_up() -> None:
     id = ToolId(ToolsetKey(ToolsetId("files")), "delete_file")
-    assert removal_remedy(NotSelected(Selection(disabled=("files:delete_file",))), id) == (
+    assert hidden_remedy(HiddenBySelection(Selection(disabled=("files:delete_file",))), id) == (
         "This is operator policy: in pegboard.yaml, choose files:delete_file where DocSpace is set up, and take it out "
         "of disabled_tools under selection too."
     )
@@ -116,10 +116,12 @@ def test_a_tool_of_docspace_may_be_left_out_where_docspace_is_set_up() -> None:
 def test_all_that_would_remain_after_the_first_act_is_told_in_the_order_in_which_it_would_show() -> None:
     locked = BOARD.deciding(approvals={}, switches={READ: OFF}, grants={ME: frozenset({PROD})})
     locked = locked.declaring(selection=Selection(disabled=("read",)))
-    view = View(ME).narrowed(Selection(TheseToolsets(("prod",))))
+    view = View(ME).narrow(Selection(TheseToolsets(("prod",))))
     verdict = resolve(locked.catalogue, locked.policy, view).verdicts[READ]
-    assert verdict == Absent(BOARD.tools[READ], NotSelected(Selection(disabled=("read",))))
-    assert remaining(verdict, passage(locked.catalogue, locked.policy, view), locked.catalogue) == (
+    assert verdict == HiddenTool(BOARD.tools[READ], HiddenBySelection(Selection(disabled=("read",))))
+    assert remaining_reasons(
+        verdict, build_visibility_filter(locked.catalogue, locked.policy, view), locked.catalogue
+    ) == (
         "me may not use toolset dev: it is granted prod.",
         "The request's own narrowing leaves it out: toolsets prod.",
         "mcp:dev~github:read was switched off by me on 2026-01-02 (out of order).",
@@ -132,10 +134,10 @@ def test_all_that_would_remain_after_the_first_act_is_told_in_the_order_in_which
 def test_the_first_of_all_steps_that_leave_a_tool_out_is_why_it_is_absent(
     board: Board, view: View, launch: LaunchFilter
 ) -> None:
-    seen = view.filtered(launch)
-    way = passage(board.catalogue, board.policy, seen)
+    seen = view.with_filter(launch)
+    way = build_visibility_filter(board.catalogue, board.policy, seen)
     for id, verdict in resolve(board.catalogue, board.policy, seen).verdicts.items():
-        removals = way.removals(id)
-        assert removals[:1] == ((verdict.removed,) if isinstance(verdict, Absent) else ())
-        if isinstance(verdict, Locked):
-            assert len(remaining(verdict, way, board.catalogue)) == len(verdict.more)
+        removals = way.hidden_reasons(id)
+        assert removals[:1] == ((verdict.reason,) if isinstance(verdict, HiddenTool) else ())
+        if isinstance(verdict, LockedTool):
+            assert len(remaining_reasons(verdict, way, board.catalogue)) == len(verdict.other_reasons)

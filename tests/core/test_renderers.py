@@ -8,22 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.core.renderers import (
-    CATALOGUE,
     DEFAULT_RENDERER,
-    NAMES,
-    ROOTS,
-    Around,
-    Rendered,
+    REFERENCE_ROOTS,
+    RENDERER_NAMES,
+    RENDERERS,
+    RenderContext,
+    RenderedCall,
     Renderer,
     config_problems,
-    rendered,
-    renderer,
+    find_renderer,
+    render_call,
     renderer_problem,
-    returned,
+    return_value,
 )
 from pegboard.core.tool import Json, JsonObject
 
-CALL = Around(
+CALL = RenderContext(
     {"path": "a.py", "lines": [1, 2, {"deep": True}], "odd name": "x"},
     {"text": "print()", "rows": [["a", 1], ["b", 2]], "none": None},
     chat_id="chat-7",
@@ -32,8 +32,8 @@ CALL = Around(
 )
 
 
-def config(name: str, said: JsonObject, around: Around = CALL) -> Json:
-    shown = rendered(name, said, around)
+def config(name: str, said: JsonObject, around: RenderContext = CALL) -> Json:
+    shown = render_call(name, said, around)
     assert shown is not None
     return dict(shown.config)
 
@@ -43,9 +43,9 @@ def test_the_catalogue_has_every_renderer_once() -> None:
     assert (
         *("code", "document", "html", "frame", "editor", "terminal", "file-diff", "patch-diff", "web-search"),
         *("todo-list", "task", "file-read", "key-value", "table", "image", "json"),
-    ) == NAMES
-    assert renderer("markdown") is renderer("document")
-    assert [each.name for each in CATALOGUE if each.standalone] == ["todo-list", "task"]
+    ) == RENDERER_NAMES
+    assert find_renderer("markdown") is find_renderer("document")
+    assert [each.name for each in RENDERERS if each.standalone] == ["todo-list", "task"]
 
 
 @pytest.mark.behaviour("overrides.renderer_checked")
@@ -53,10 +53,10 @@ def test_a_renderer_that_does_not_exist_is_told_with_those_that_do() -> None:
     assert renderer_problem("code") is None
     assert renderer_problem("markdwn") == (
         "there is no renderer 'markdwn'. Did you mean 'markdown'? There are: "
-        + ", ".join((*NAMES, "markdown", DEFAULT_RENDERER))
+        + ", ".join((*RENDERER_NAMES, "markdown", DEFAULT_RENDERER))
         + "."
     )
-    assert rendered("nope", {}, CALL) is None
+    assert render_call("nope", {}, CALL) is None
 
 
 PROBLEMS: list[tuple[str, JsonObject, list[tuple[str, str]]]] = [
@@ -116,11 +116,11 @@ def test_a_configuration_that_does_not_fit_is_told_by_its_key(
     assert all(what in told for (_, told), (_, what) in zip(found, expected, strict=True))
 
 
-@pytest.mark.parametrize("known", CATALOGUE, ids=NAMES)
+@pytest.mark.parametrize("known", RENDERERS, ids=RENDERER_NAMES)
 def test_the_schema_of_a_configuration_says_what_the_check_says(known: Renderer) -> None:
-    assert renderer(known.name) is known
+    assert find_renderer(known.name) is known
     validator = jsonschema_rs.Draft202012Validator(known.schema())
-    usual: JsonObject = {key.name: key.usual for key in known.keys if key.usual is not None}
+    usual: JsonObject = {key.name: key.default for key in known.keys if key.default is not None}
     good: list[JsonObject] = [{}, usual, {key.name: "$return" for key in known.keys}]
     for said in good:
         assert (validator.is_valid(said), config_problems(known.name, said)) == (True, ())
@@ -157,36 +157,38 @@ def test_references_within_a_text_become_words() -> None:
 
 @pytest.mark.behaviour("overrides.rendered_missing")
 def test_what_the_call_does_not_have_is_left_out_and_told() -> None:
-    shown = rendered("code", {"file": "$args.nope", "content": "<$return.rows[9]>", "language": "python"}, CALL)
-    assert shown == Rendered(
+    shown = render_call("code", {"file": "$args.nope", "content": "<$return.rows[9]>", "language": "python"}, CALL)
+    assert shown == RenderedCall(
         "code",
         {"content": "<>", "language": "python", "editable": False},
-        missing=("$args.nope", "$return.rows[9]"),
+        missing_references=("$args.nope", "$return.rows[9]"),
     )
 
 
 def test_what_is_not_configured_comes_from_the_call_where_it_usually_stands() -> None:
-    call = Around({"command": "ls", "cwd": "/srv"}, "a\nb")
+    call = RenderContext({"command": "ls", "cwd": "/srv"}, "a\nb")
     assert config("terminal", {}, call) == {"command": "ls", "output": "a\nb", "cwd": "/srv"}
     picture: Json = [{"type": "image", "data": "aGk=", "mimeType": "image/png"}]
-    assert config("image", {}, Around({}, picture)) == {"data": "aGk=", "mime_type": "image/png"}
+    assert config("image", {}, RenderContext({}, picture)) == {"data": "aGk=", "mime_type": "image/png"}
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "//h", 7, ["http://h"]])
 def test_a_server_cannot_choose_an_address_that_is_no_page(url: Json) -> None:
-    assert rendered("frame", {"url": "$return"}, Around({}, url)) == Rendered("frame", {}, missing=("$return",))
+    assert render_call("frame", {"url": "$return"}, RenderContext({}, url)) == RenderedCall(
+        "frame", {}, missing_references=("$return",)
+    )
 
 
 def test_a_server_cannot_choose_a_file_outside_the_toolset() -> None:
-    shown = rendered("html", {"artifact": "$return", "content": "", "data": 1}, Around({}, "../x"))
+    shown = render_call("html", {"artifact": "$return", "content": "", "data": 1}, RenderContext({}, "../x"))
     why = {"artifact": "it must be a path inside the toolset, without .."}
-    assert shown == Rendered("html", {"content": "", "data": 1}, refused=why)
+    assert shown == RenderedCall("html", {"content": "", "data": 1}, refused_keys=why)
 
 
 @pytest.mark.behaviour("overrides.html_artifact")
 def test_a_page_from_a_file_stands_in_place_of_content() -> None:
     quiz: Json = {"title": "Rivers", "questions": []}
-    call = Around({}, quiz)
+    call = RenderContext({}, quiz)
     assert config("html", {"artifact": "artifacts/quiz.html", "data": {"quiz": "$return"}}, call) == {
         "artifact": "artifacts/quiz.html",
         "data": {"quiz": quiz},
@@ -195,9 +197,9 @@ def test_a_page_from_a_file_stands_in_place_of_content() -> None:
 
 
 def test_a_page_that_is_refused_is_not_replaced_by_the_result() -> None:
-    shown = rendered("html", {"artifact": "$args.page"}, Around({"page": "../x.html"}, "<p>a result</p>"))
+    shown = render_call("html", {"artifact": "$args.page"}, RenderContext({"page": "../x.html"}, "<p>a result</p>"))
     why = {"artifact": "it must be a path inside the toolset, without .."}
-    assert shown == Rendered("html", {"data": "<p>a result</p>"}, refused=why)
+    assert shown == RenderedCall("html", {"data": "<p>a result</p>"}, refused_keys=why)
 
 
 @pytest.mark.behaviour("overrides.rendered_path_stays_inside")
@@ -207,27 +209,29 @@ def test_a_page_that_is_refused_is_not_replaced_by_the_result() -> None:
     ["../../etc/passwd", "/etc/passwd", "a/../../b", "..\\x", "C:\\x", "~/.ssh/id_rsa", "/desk/../etc", "/desktop/a"],
 )
 def test_a_caller_cannot_choose_a_file_outside_the_workspace(name: str, path: str) -> None:
-    shown = rendered(name, {}, Around({"path": path}, "text", workspace="/desk"))
+    shown = render_call(name, {}, RenderContext({"path": path}, "text", workspace="/desk"))
     assert shown is not None
     assert "path" not in shown.config
-    assert shown.refused == {"path": "it must be a path inside the workspace, without .."}
+    assert shown.refused_keys == {"path": "it must be a path inside the workspace, without .."}
 
 
 @pytest.mark.behaviour("overrides.rendered_path_stays_inside")
 @pytest.mark.parametrize("path", ["a.py", "src/a b.py", "/desk/src/a.py"])
 def test_a_file_of_the_workspace_is_shown_by_its_path(path: str) -> None:
-    shown = rendered("editor", {}, Around({"path": path}, workspace="/desk/"))
-    assert shown == Rendered("editor", {"path": path, "editable": False})
+    shown = render_call("editor", {}, RenderContext({"path": path}, workspace="/desk/"))
+    assert shown == RenderedCall("editor", {"path": path, "editable": False})
 
 
 @pytest.mark.behaviour("overrides.rendered_missing")
 def test_what_usually_stands_there_is_told_where_the_call_lacks_it_and_nothing_else_stands_for_it() -> None:
-    assert rendered("frame", {}, Around({})) == Rendered("frame", {}, missing=("$return.url",))
-    assert rendered("frame", {"port": 80}, Around({})) == Rendered("frame", {"port": 80})
-    assert rendered("image", {}, Around({})) == Rendered(
-        "image", {}, missing=("$return[0].data", "$return[0].mimeType")
+    assert render_call("frame", {}, RenderContext({})) == RenderedCall("frame", {}, missing_references=("$return.url",))
+    assert render_call("frame", {"port": 80}, RenderContext({})) == RenderedCall("frame", {"port": 80})
+    assert render_call("image", {}, RenderContext({})) == RenderedCall(
+        "image", {}, missing_references=("$return[0].data", "$return[0].mimeType")
     )
-    assert rendered("image", {"url": "https://h/p"}, Around({})) == Rendered("image", {"url": "https://h/p"})
+    assert render_call("image", {"url": "https://h/p"}, RenderContext({})) == RenderedCall(
+        "image", {"url": "https://h/p"}
+    )
 
 
 @pytest.mark.parametrize(
@@ -244,17 +248,17 @@ def test_what_usually_stands_there_is_told_where_the_call_lacks_it_and_nothing_e
 def test_what_a_tool_returned_is_its_structured_content_else_its_text_else_its_parts(
     result: JsonObject, expected: Json
 ) -> None:
-    assert returned(result) == expected
+    assert return_value(result) == expected
 
 
 def test_a_path_leads_into_a_text_that_is_json() -> None:
-    call = Around({}, '{"items": [{"title": "x"}]}')
+    call = RenderContext({}, '{"items": [{"title": "x"}]}')
     assert config("code", {"content": "$return.items[0].title"}, call) == {"content": "x", "editable": False}
     assert config("table", {}, call) == {"rows": {"items": [{"title": "x"}]}}
 
 
 def test_texts_have_a_bound_and_what_was_cut_is_told() -> None:
-    shown = rendered("code", {"content": "$return " * 3000}, Around({}, "x" * 10_000))
+    shown = render_call("code", {"content": "$return " * 3000}, RenderContext({}, "x" * 10_000))
     assert shown is not None
     assert shown.is_cut
     assert len(str(shown.config["content"])) <= 1_000_000
@@ -265,12 +269,12 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
 )
 steps = st.sampled_from([".a", "[0]", "[-1]", '["b"]', "['']", ".", "[", "[9999999999]", ".__class__", "[0", "..a"])
-texts = st.lists(st.sampled_from([f"${root}" for root in ROOTS]) | steps | st.text(max_size=5)).map("".join)
+texts = st.lists(st.sampled_from([f"${root}" for root in REFERENCE_ROOTS]) | steps | st.text(max_size=5)).map("".join)
 
 
 @pytest.mark.behaviour("overrides.rendered_missing")
 @given(
-    st.sampled_from(NAMES),
+    st.sampled_from(RENDERER_NAMES),
     st.dictionaries(st.text() | st.just("content"), texts | json_values),
     json_values,
     json_values,
@@ -278,10 +282,10 @@ texts = st.lists(st.sampled_from([f"${root}" for root in ROOTS]) | steps | st.te
 def test_whatever_a_configuration_and_a_call_hold_nothing_is_raised(
     name: str, said: JsonObject, argument: Json, result: Json
 ) -> None:
-    shown = rendered(name, said, Around({"a": argument}, result))
+    shown = render_call(name, said, RenderContext({"a": argument}, result))
     config_problems(name, said)
     assert shown is not None
-    known = renderer(name)
+    known = find_renderer(name)
     assert known is not None
     assert {*shown.config} <= {key.name for key in known.keys}
     json.dumps(dict(shown.config))

@@ -22,13 +22,13 @@ from tests.core.boards import (
 )
 from tests.core.found import DAMAGE, ask, everything, locked, made, names, plain
 
-from pegboard.core.catalogue import Catalogue, Down, NeedsSignIn
+from pegboard.core.catalogue import Catalogue, ProviderDown, ProviderNeedsSignIn
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
-from pegboard.core.resolve import Locked, Open, resolve
-from pegboard.core.retrieval import MOST_LOCKED, Detail, Retrieval, retrieved
-from pegboard.core.status import REMEDIES, Status, general_remedy
-from pegboard.core.told import told
+from pegboard.core.resolve import LockedTool, OpenTool, resolve
+from pegboard.core.retrieval import MAX_LOCKED_RESULTS, AnswerDetail, ToolSearchQuery, search_tools
+from pegboard.core.status import REMEDIES, LockStatus, general_remedy
+from pegboard.core.told import agent_visible_spec
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
 
@@ -51,7 +51,7 @@ def test_an_answer_holds_what_is_needed_to_call_what_was_found() -> None:
         ],
         "ranker": "lexical",
     }
-    assert ask(board([tool]), "issue", detail=Detail.FULL) == {
+    assert ask(board([tool]), "issue", detail=AnswerDetail.FULL) == {
         "tools": [
             {
                 "name": "issue",
@@ -73,7 +73,7 @@ def test_the_words_that_people_gave_a_tool_stand_before_its_own() -> None:
     assert ask(hung, "issue_a")["tools"] == [
         {"name": "issue_a", "server": "dev~github", "signature": "()", "description": "Report a fault."}
     ]
-    assert ask(hung, "issue_a", detail=Detail.FULL)["tools"] == [
+    assert ask(hung, "issue_a", detail=AnswerDetail.FULL)["tools"] == [
         {
             "name": "issue_a",
             "server": "dev~github",
@@ -99,8 +99,8 @@ def test_locked_tools_come_after_the_callable_ones_with_one_remedy_for_each_stat
         {"name": "issue_c", "server": "dev~github", "description": "", "status": "pending_approval"},
     ]
     assert answer["remediation"] == {
-        "disabled_by_user": REMEDIES[Status.DISABLED_BY_USER],
-        "pending_approval": REMEDIES[Status.PENDING_APPROVAL],
+        "disabled_by_user": REMEDIES[LockStatus.DISABLED_BY_USER],
+        "pending_approval": REMEDIES[LockStatus.PENDING_APPROVAL],
     }
 
 
@@ -148,7 +148,7 @@ def test_the_limit_counts_callable_tools_after_filtering() -> None:
 
 
 @pytest.mark.behaviour("locked.entries_capped")
-@pytest.mark.parametrize(("limit", "shown"), [(1, 1), (3, 3), (10, 10), (100, MOST_LOCKED)])
+@pytest.mark.parametrize(("limit", "shown"), [(1, 1), (3, 3), (10, 10), (100, MAX_LOCKED_RESULTS)])
 def test_at_most_ten_locked_tools_are_listed_and_no_more_than_the_limit(limit: int, shown: int) -> None:
     tools = [made(f"issue_{number:02}") for number in range(25)]
     hung = board(tools).deciding(switches={tool.id: OFF for tool in tools})
@@ -167,18 +167,18 @@ def test_the_remediation_holds_just_the_statuses_that_are_listed() -> None:
 def test_where_one_status_has_several_remedies_all_of_them_are_told() -> None:
     other = Tool(ToolId(DEV_FILES, "issue_f"), ToolSpec("issue_f"))
     hung = board([made("issue_a"), other]).deciding(switches={GITHUB: OFF})
-    hung = hung.deciding(switches={**hung.policy.decided.switches, DEV_FILES: OFF})
+    hung = hung.deciding(switches={**hung.policy.decisions.switches, DEV_FILES: OFF})
     both = ask(hung, "issue", include_disabled=True)["remediation"]
-    assert both == {"server_disabled": REMEDIES[Status.SERVER_DISABLED]}
-    signed_out = board([made("issue_a"), other]).with_health(GITHUB, NeedsSignIn(NOW))
-    signed_out = signed_out.with_health(DEV_FILES, NeedsSignIn(NOW))
+    assert both == {"server_disabled": REMEDIES[LockStatus.SERVER_DISABLED]}
+    signed_out = board([made("issue_a"), other]).with_health(GITHUB, ProviderNeedsSignIn(NOW))
+    signed_out = signed_out.with_health(DEV_FILES, ProviderNeedsSignIn(NOW))
     told = ask(signed_out, "issue", include_disabled=True)["remediation"]["server_unavailable"]
     assert told == "Ask the user to sign in: pegboard servers sign-in SERVER"
-    mixed = board([made("issue_a"), other]).with_health(GITHUB, NeedsSignIn(NOW))
-    told = ask(mixed.with_health(DEV_FILES, Down(NOW, "")), "issue", include_disabled=True)["remediation"]
+    mixed = board([made("issue_a"), other]).with_health(GITHUB, ProviderNeedsSignIn(NOW))
+    told = ask(mixed.with_health(DEV_FILES, ProviderDown(NOW, "")), "issue", include_disabled=True)["remediation"]
     assert {*told["server_unavailable"].splitlines()} == {
         "Ask the user to sign in: pegboard servers sign-in SERVER",
-        REMEDIES[Status.SERVER_UNAVAILABLE],
+        REMEDIES[LockStatus.SERVER_UNAVAILABLE],
     }
 
 
@@ -217,7 +217,7 @@ def test_a_schema_that_no_client_could_read_is_shown_as_any_object() -> None:
     for _ in range(2_000):
         deep = {"type": "array", "items": deep}
     tool = Tool(ToolId(GITHUB, "issue"), ToolSpec("issue", input_schema=deep))
-    assert ask(board([tool]), "issue", detail=Detail.FULL)["tools"][0]["inputSchema"] == {"type": "object"}
+    assert ask(board([tool]), "issue", detail=AnswerDetail.FULL)["tools"][0]["inputSchema"] == {"type": "object"}
     assert ask(board([tool]), "issue")["tools"][0]["signature"] == "()"
 
 
@@ -230,18 +230,18 @@ def text(answer: dict[str, Any]) -> str:
 def test_without_the_flag_an_answer_is_what_it_would_be_without_locked_tools(
     hung: Board, view: View, limit: int, filtered: bool
 ) -> None:
-    asked = Retrieval("anything", limit, read_only_only=filtered)
+    asked = ToolSearchQuery("anything", limit, read_only_only=filtered)
     resolution = resolve(hung.catalogue, hung.policy, view)
-    opened = {tool.id for tool in resolution.open()}
+    opened = {tool.id for tool in resolution.open_tools()}
     listings = {
         source: replace(listing, tools=tuple(tool for tool in listing.tools if tool.id in opened))
         for source, listing in hung.catalogue.listings.items()
     }
     bare = resolve(Catalogue(listings), hung.policy, view)
     # A denial that named what is left out names no tool then, and locks another that it may mean (ADR 16).
-    assume({tool.id for tool in bare.open()} == opened)
-    with_locks = retrieved(asked, resolution, hung.policy, everything)
-    without = retrieved(asked, bare, hung.policy, everything)
+    assume({tool.id for tool in bare.open_tools()} == opened)
+    with_locks = search_tools(asked, resolution, hung.policy, everything)
+    without = search_tools(asked, bare, hung.policy, everything)
     with_locks.pop("notice", None)
     assert text(with_locks) == text(without)
 
@@ -253,10 +253,10 @@ def test_no_answer_holds_a_word_of_what_is_withheld(hung: Board, view: View) -> 
     withheld = {
         id
         for id, verdict in resolution.verdicts.items()
-        if isinstance(verdict, Locked) and told(verdict.tool, hung.policy) is None
+        if isinstance(verdict, LockedTool) and agent_visible_spec(verdict.tool, hung.policy) is None
     }
-    answer = retrieved(
-        Retrieval("anything", 100, include_disabled=True),
+    answer = search_tools(
+        ToolSearchQuery("anything", 100, include_disabled=True),
         resolution,
         hung.policy,
         lambda _, among: plain(sorted(withheld & {*among})),
@@ -268,10 +268,12 @@ def test_no_answer_holds_a_word_of_what_is_withheld(hung: Board, view: View) -> 
 @given(boards(), views)
 def test_every_tool_of_the_view_is_found_as_what_it_is(hung: Board, view: View) -> None:
     resolution = resolve(hung.catalogue, hung.policy, view)
-    answer: Any = retrieved(Retrieval("x", 100, include_disabled=True), resolution, hung.policy, everything)
-    assert {entry["name"] for entry in answer["tools"]} == {resolution.names[tool.id] for tool in resolution.open()}
+    answer: Any = search_tools(ToolSearchQuery("x", 100, include_disabled=True), resolution, hung.policy, everything)
+    assert {entry["name"] for entry in answer["tools"]} == {
+        resolution.names[tool.id] for tool in resolution.open_tools()
+    }
     shown = {entry["name"]: entry["status"] for entry in answer.get("disabled", [])}
-    verdicts = {resolution.names[v.tool.id]: v for v in resolution.locked()}
+    verdicts = {resolution.names[v.tool.id]: v for v in resolution.locked_tools()}
     assert shown == {name: verdict.status.value for name, verdict in verdicts.items()}
     for name in shown:
         assert general_remedy(verdicts[name].reason) in answer["remediation"][shown[name]].splitlines()
@@ -280,9 +282,9 @@ def test_every_tool_of_the_view_is_found_as_what_it_is(hung: Board, view: View) 
 @given(boards(), views)
 def test_what_may_be_read_of_a_tool_is_what_somebody_accepted(hung: Board, view: View) -> None:
     for verdict in resolve(hung.catalogue, hung.policy, view).verdicts.values():
-        spec = told(verdict.tool, hung.policy)
-        if isinstance(verdict, Open):
+        spec = agent_visible_spec(verdict.tool, hung.policy)
+        if isinstance(verdict, OpenTool):
             assert spec is verdict.tool.spec
-        approval = hung.policy.decided.approvals.get(verdict.tool.id)
+        approval = hung.policy.decisions.approvals.get(verdict.tool.id)
         accepted = [verdict.tool.spec, *([] if approval is None else [approval.spec])]
         assert spec is None or any(spec is each for each in accepted)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.core.scan import Finding, Kind, Severity, scan
+from pegboard.core.scan import ScanFinding, ScanFindingKind, Severity, scan_tool
 from pegboard.core.tool import Json, JsonObject, ToolSpec
 
 HARD, SOFT = Severity.HARD, Severity.SOFT
@@ -11,7 +11,11 @@ DESTROYS: JsonObject = {"destructiveHint": True}
 
 
 def contradictions(spec: ToolSpec) -> list[tuple[Severity, str]]:
-    return [(each.severity, ".".join(map(str, each.path))) for each in scan(spec) if each.kind is Kind.CONTRADICTION]
+    return [
+        (each.severity, ".".join(map(str, each.path)))
+        for each in scan_tool(spec)
+        if each.kind is ScanFindingKind.CONTRADICTION
+    ]
 
 
 @pytest.mark.parametrize(
@@ -121,11 +125,17 @@ def test_a_description_that_does_not_fit_the_schema_is_a_soft_finding(
 
 
 def test_a_contradiction_says_what_does_not_go_together() -> None:
-    assert scan(ToolSpec("drop_table", "Show table", annotations={"title": "List tables"})) == (
-        Finding(HARD, Kind.CONTRADICTION, ("title",), "The title says 'show', but the name says 'drop'.", "Show table"),
-        Finding(
+    assert scan_tool(ToolSpec("drop_table", "Show table", annotations={"title": "List tables"})) == (
+        ScanFinding(
             HARD,
-            Kind.CONTRADICTION,
+            ScanFindingKind.CONTRADICTION,
+            ("title",),
+            "The title says 'show', but the name says 'drop'.",
+            "Show table",
+        ),
+        ScanFinding(
+            HARD,
+            ScanFindingKind.CONTRADICTION,
             ("annotations", "title"),
             "The value at 'annotations.title' says 'list', but the name says 'drop'.",
             "List tables",

@@ -7,7 +7,7 @@ from tests.corpus.figures import HONEST, POISONED, results, tables
 from tests.corpus.measure import CORPUS, Figures, figures, main, samples
 from tests.docs.pages import page
 
-from pegboard.core.scan import Kind, Severity
+from pegboard.core.scan import ScanFindingKind, Severity
 
 
 @pytest.mark.behaviour("scanner.published_figures")
@@ -35,10 +35,10 @@ def test_nine_of_ten_poisoned_tools_in_the_usual_wording_are_marked() -> None:
 def test_the_fresh_set_is_large_and_mostly_orders_in_several_languages() -> None:
     """So that what the page tells of it means something."""
     fresh = samples(CORPUS / "poisoned_fresh.jsonl")
-    orders = [each for each in fresh if each.kind is Kind.INSTRUCTION]
+    orders = [each for each in fresh if each.kind is ScanFindingKind.INSTRUCTION]
     assert len(fresh) >= 60
     assert len(orders) >= 25
-    assert {each.kind for each in fresh} == {*Kind}
+    assert {each.kind for each in fresh} == {*ScanFindingKind}
     assert sum(not each.spec.description.isascii() for each in orders) >= 5
 
 
@@ -54,7 +54,7 @@ def test_the_corpus_has_what_it_promises() -> None:
     honest = [each for name in HONEST for each in samples(CORPUS / f"{name}.jsonl")]
     assert len(poisoned) >= 200
     assert min(Counter(each.kind for each in poisoned).values()) >= 20
-    assert {each.kind for each in poisoned} == {*Kind}
+    assert {each.kind for each in poisoned} == {*ScanFindingKind}
     assert len(honest) >= 400
     assert {each.kind for each in honest} == {None}
     everything = [*poisoned, *honest]

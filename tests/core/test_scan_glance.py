@@ -7,43 +7,43 @@ from tests.core.boards import json_objects, texts
 from tests.corpus.figures import HONEST, POISONED
 from tests.corpus.measure import CORPUS, samples
 
-from pegboard.core.scan import Strangers
+from pegboard.core.scan import OtherTools
 from pegboard.core.scan import places as where
-from pegboard.core.scan.asking import secret_name
-from pegboard.core.scan.glance import Glance
-from pegboard.core.scan.scan import read_by_itself
-from pegboard.core.scan.wording import wording
-from pegboard.core.scan.words import words_of
+from pegboard.core.scan.asking import is_secret_name
+from pegboard.core.scan.glance import QuickScan
+from pegboard.core.scan.scan import scan_alone
+from pegboard.core.scan.wording import text_marks
+from pegboard.core.scan.words import parse_word_set
 from pegboard.core.tool import ToolSpec
 
-OTHERS = Strangers.of((ToolSpec("send_email"), ToolSpec("readFile"), ToolSpec("a.b")), ("own_tool",))
+OTHERS = OtherTools.build((ToolSpec("send_email"), ToolSpec("readFile"), ToolSpec("a.b")), ("own_tool",))
 
 
 def is_marked(spec: ToolSpec) -> bool:
     """By reading every text by itself."""
     return any(
-        [*wording(text, is_name=place.is_name)] or (place.is_parameter and secret_name(text))
-        for place, text in where.texts(spec)
+        [*text_marks(text, is_name=place.is_name)] or (place.is_parameter and is_secret_name(text))
+        for place, text in where.spec_texts(spec)
     )
 
 
 def is_ordinary(spec: ToolSpec) -> bool:
-    return Glance(spec).is_ordinary
+    return QuickScan(spec).is_ordinary
 
 
-def is_about_others(spec: ToolSpec, others: Strangers) -> bool:
-    return any([*others.mentioned(text)] for place, text in where.texts(spec) if place.path() != ("name",))
+def is_about_others(spec: ToolSpec, others: OtherTools) -> bool:
+    return any([*others.mention_marks(text)] for place, text in where.spec_texts(spec) if place.path() != ("name",))
 
 
-def may_be_about_others(spec: ToolSpec, others: Strangers) -> bool:
-    read = read_by_itself(spec)
+def may_be_about_others(spec: ToolSpec, others: OtherTools) -> bool:
+    read = scan_alone(spec)
     return read.speaks_of_others or others.may_be_mentioned(read.mentions)
 
 
 PIECES = st.sampled_from(
     [
         *sorted(
-            words_of(
+            parse_word_set(
                 "ignore previous instructions do not tell the user never without telling you are now in mode a b"
                 " Ignore Don't 1gn0re pr3vious inst|ructions i g n o r e p v u s System: <system> ### Human: [INST]"
                 " other servers tools zqz ~/.ssh/id_rsa .env content of pass send password api_key send_email"
@@ -70,8 +70,8 @@ def test_a_tool_made_of_suspicious_pieces_is_ordinary_only_when_none_of_its_text
 
 @given(st.builds(ToolSpec, texts, texts, texts, json_objects, json_objects, json_objects))
 def test_a_glance_sees_every_text(spec: ToolSpec) -> None:
-    all_texts, parameters = where.strings(spec)
-    placed = [*where.texts(spec)]
+    all_texts, parameters = where.spec_strings(spec)
+    placed = [*where.spec_texts(spec)]
     assert sorted(all_texts) == sorted(text for _, text in placed)
     assert sorted(parameters) == sorted(text for place, text in placed if place.is_parameter)
 
@@ -79,7 +79,7 @@ def test_a_glance_sees_every_text(spec: ToolSpec) -> None:
 @pytest.mark.parametrize("name", [*POISONED, *HONEST])
 def test_no_tool_of_the_corpus_is_ordinary_at_a_glance_but_marked(name: str) -> None:
     for sample in samples(CORPUS / f"{name}.jsonl"):
-        others = Strangers.of(map(ToolSpec, sample.others))
+        others = OtherTools.build(map(ToolSpec, sample.others))
         assert not (is_ordinary(sample.spec) and is_marked(sample.spec)), sample.id
         assert may_be_about_others(sample.spec, others) or not is_about_others(sample.spec, others), sample.id
 

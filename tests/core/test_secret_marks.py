@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from pegboard.core.redact import BOUNDS, WHOLE, Redaction, is_cut
+from pegboard.core.redact import DEFAULT_DISPLAY_LIMITS, NO_DISPLAY_LIMITS, Redaction, is_cut
 from pegboard.core.secret_marks import ArgumentDisplay, DisplayedArguments, describe_masking, exact_numbers, mask
-from pegboard.core.ticket import DISPLAYED
+from pegboard.core.ticket import DISPLAY_LIMITS
 from pegboard.core.tool import Json, JsonObject
 
 KEY = b"k" * 32
@@ -16,7 +16,7 @@ MASKED = str(mask(SECRET, KEY))
 
 
 def display(schema: JsonObject, arguments: JsonObject, *patterns: str) -> DisplayedArguments:
-    return ArgumentDisplay(Redaction(patterns), KEY).display(schema, arguments, WHOLE)
+    return ArgumentDisplay(Redaction(patterns), KEY).display(schema, arguments, NO_DISPLAY_LIMITS)
 
 
 def with_properties(**properties: Json) -> JsonObject:
@@ -76,7 +76,7 @@ def test_what_the_schema_marks_is_masked_with_its_length_and_a_digest(
     schema: JsonObject, arguments: JsonObject, pointer: str
 ) -> None:
     displayed = display(schema, arguments)
-    assert displayed.masked == (pointer,)
+    assert displayed.masked_paths == (pointer,)
     assert SECRET not in json.dumps(displayed.arguments)
     assert json.loads(json.dumps(displayed.arguments).replace(MASKED, SECRET)) == arguments
 
@@ -122,7 +122,7 @@ def test_a_redact_setting_masks_properties_that_the_schema_declares_and_no_other
         "IBAN": "undeclared",
     }
     displayed = display(schema, arguments, "iban", "patient.name", "env.*")
-    assert displayed.masked == ("/iban", "/patient/name")
+    assert displayed.masked_paths == ("/iban", "/patient/name")
     assert displayed.arguments == {
         **arguments,
         "iban": str(mask("DE02", KEY)),
@@ -142,7 +142,7 @@ def test_a_mask_tells_the_length_and_equal_values_apart_from_others_without_tell
 def test_a_mask_is_never_cut_and_a_gap_says_how_much_it_is() -> None:
     schema = with_properties(text={}, word=PASSWORD)
     arguments: JsonObject = {**{f"text{at}": "x" * 10_000 for at in range(20)}, "word": SECRET}
-    shown = ArgumentDisplay(Redaction(), KEY).display(schema, arguments, BOUNDS).arguments
+    shown = ArgumentDisplay(Redaction(), KEY).display(schema, arguments, DEFAULT_DISPLAY_LIMITS).arguments
     assert shown["word"] == MASKED
     assert is_cut(shown)
     assert "characters not shown" in str(shown)
@@ -204,7 +204,7 @@ def test_numbers_that_a_browser_rounds_or_writes_otherwise_are_named_by_their_po
 @pytest.mark.behaviour("confirmation.nothing_masked_by_looks")
 def test_a_long_whole_number_is_shown_in_its_digits_or_says_that_some_are_missing() -> None:
     assert display({}, {"n": 10**300 + 7}).arguments == {"n": 10**300 + 7}
-    shown = ArgumentDisplay(Redaction(()), KEY).display({}, {"n": 10**3000 + 7}, DISPLAYED).arguments
+    shown = ArgumentDisplay(Redaction(()), KEY).display({}, {"n": 10**3000 + 7}, DISPLAY_LIMITS).arguments
     assert is_cut(shown)
     assert str(shown["n"]).startswith("1000")
     assert is_cut(display({}, {"n": 1 << 100_000}).arguments), "Python writes no digits of such a number"

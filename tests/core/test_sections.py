@@ -9,8 +9,16 @@ from tests.core.boards import GITHUB, json_objects, spec, texts
 from tests.core.spec_changes import CHANGES, Changed
 
 from pegboard.core.ids import ToolId
-from pegboard.core.rewording import How, Piece
-from pegboard.core.sections import LONGEST_VALUE, MOST_CHANGES, Alteration, Altered, Section, path_text, sections
+from pegboard.core.rewording import DiffPiece, PieceKind
+from pegboard.core.sections import (
+    MAX_CHANGES,
+    MAX_VALUE_CHARS,
+    SpecChangeKind,
+    SpecDifference,
+    SpecSection,
+    format_path,
+    spec_sections,
+)
 from pegboard.core.tool import Json, JsonObject, ToolSpec
 
 NOTE = ToolSpec(
@@ -35,9 +43,16 @@ def with_schema(**changes: Json) -> ToolSpec:
 @pytest.mark.behaviour("approvals.difference_reviewed")
 def test_a_description_and_a_title_are_told_by_words() -> None:
     after = replace(NOTE, title="Read it", description="Reads a note twice.")
-    assert sections(NOTE, after) == (
-        Section("title", (Piece(How.KEPT, "Read"), Piece(How.ADDED, " it"))),
-        Section("description", (Piece(How.KEPT, "Reads a note"), Piece(How.ADDED, " twice"), Piece(How.KEPT, "."))),
+    assert spec_sections(NOTE, after) == (
+        SpecSection("title", (DiffPiece(PieceKind.KEPT, "Read"), DiffPiece(PieceKind.ADDED, " it"))),
+        SpecSection(
+            "description",
+            (
+                DiffPiece(PieceKind.KEPT, "Reads a note"),
+                DiffPiece(PieceKind.ADDED, " twice"),
+                DiffPiece(PieceKind.KEPT, "."),
+            ),
+        ),
     )
 
 
@@ -47,17 +62,21 @@ def test_a_schema_is_told_by_path_with_the_old_and_the_new_value() -> None:
         "path": {"type": "integer", "description": "Where it is."},
         "context": {"type": "string"},
     }
-    (section,) = sections(NOTE, with_schema(properties=properties, required=[]))
+    (section,) = spec_sections(NOTE, with_schema(properties=properties, required=[]))
     assert section.name == "inputSchema"
-    assert [(change.path, change.how, change.before, change.after) for change in section.changes] == [
-        ("inputSchema.properties.path", Alteration.CHANGED, None, None),
-        ("inputSchema.properties.context", Alteration.ADDED, None, '{"type":"string"}'),
-        ("inputSchema.properties.deep", Alteration.REMOVED, '{"$ref":"#/$defs/Deep"}', None),
-        ("inputSchema.properties.path.description", Alteration.CHANGED, '"Where."', '"Where it is."'),
-        ("inputSchema.properties.path.type", Alteration.CHANGED, '"string"', '"integer"'),
+    assert [(change.path, change.kind, change.before, change.after) for change in section.changes] == [
+        ("inputSchema.properties.path", SpecChangeKind.CHANGED, None, None),
+        ("inputSchema.properties.context", SpecChangeKind.ADDED, None, '{"type":"string"}'),
+        ("inputSchema.properties.deep", SpecChangeKind.REMOVED, '{"$ref":"#/$defs/Deep"}', None),
+        ("inputSchema.properties.path.description", SpecChangeKind.CHANGED, '"Where."', '"Where it is."'),
+        ("inputSchema.properties.path.type", SpecChangeKind.CHANGED, '"string"', '"integer"'),
     ]
     assert section.changes[0].sentence == "Parameter 'path' is no longer required."
-    assert section.changes[3].words == (Piece(How.KEPT, "Where"), Piece(How.ADDED, " it is"), Piece(How.KEPT, "."))
+    assert section.changes[3].words == (
+        DiffPiece(PieceKind.KEPT, "Where"),
+        DiffPiece(PieceKind.ADDED, " it is"),
+        DiffPiece(PieceKind.KEPT, "."),
+    )
 
 
 @pytest.mark.behaviour("approvals.difference_reviewed")
@@ -71,8 +90,8 @@ def test_a_change_in_a_definition_an_annotation_or_an_added_output_schema_is_tol
         annotations={"readOnlyHint": False, "x": 1},
     )
     found = {
-        section.name: [(change.path, change.how.value, change.before, change.after) for change in section.changes]
-        for section in sections(NOTE, after)
+        section.name: [(change.path, change.kind.value, change.before, change.after) for change in section.changes]
+        for section in spec_sections(NOTE, after)
     }
     assert found == {
         "inputSchema": [
@@ -92,32 +111,32 @@ def test_a_change_in_a_definition_an_annotation_or_an_added_output_schema_is_tol
 
 
 def test_an_empty_title_is_not_the_same_as_none() -> None:
-    (section,) = sections(ToolSpec("t"), ToolSpec("t", title=""))
-    assert section == Section(
-        "title", changes=(Altered("title", Alteration.ADDED, "The title was added: ''.", None, '""'),)
+    (section,) = spec_sections(ToolSpec("t"), ToolSpec("t", title=""))
+    assert section == SpecSection(
+        "title", changes=(SpecDifference("title", SpecChangeKind.ADDED, "The title was added: ''.", None, '""'),)
     )
 
 
 @pytest.mark.behaviour("approvals.review_is_bounded")
 def test_a_flood_of_changes_is_counted_and_long_values_are_cut() -> None:
     many: JsonObject = {f"p{number:05}": {"description": "x" * 3_000} for number in range(5_000)}
-    (section,) = sections(ToolSpec("t"), ToolSpec("t", input_schema={"type": "object", "properties": many}))
-    assert (len(section.changes), section.more) == (1, 0)
+    (section,) = spec_sections(ToolSpec("t"), ToolSpec("t", input_schema={"type": "object", "properties": many}))
+    assert (len(section.changes), section.more_count) == (1, 0)
     assert section.changes[0].after is not None
-    assert len(section.changes[0].after) < LONGEST_VALUE + 50
+    assert len(section.changes[0].after) < MAX_VALUE_CHARS + 50
     empty: JsonObject = {name: {} for name in many}
-    (section,) = sections(
+    (section,) = spec_sections(
         ToolSpec("t", input_schema={"type": "object", "properties": empty}),
         ToolSpec("t", input_schema={"type": "object", "properties": many}),
     )
-    assert (len(section.changes), section.more) == (MOST_CHANGES, 5_000 - MOST_CHANGES)
+    assert (len(section.changes), section.more_count) == (MAX_CHANGES, 5_000 - MAX_CHANGES)
 
 
 def test_a_path_is_one_bounded_line_whatever_its_steps_are() -> None:
     assert (
-        path_text(("inputSchema", "properties", "a b\n\u202e", 3)) == "inputSchema.properties.'a b\\\\n\\\\u{202e}'.3"
+        format_path(("inputSchema", "properties", "a b\n\u202e", 3)) == "inputSchema.properties.'a b\\\\n\\\\u{202e}'.3"
     )
-    assert len(path_text(tuple("x" * 1000 for _ in range(1000)))) < 400
+    assert len(format_path(tuple("x" * 1000 for _ in range(1000)))) < 400
 
 
 @pytest.mark.behaviour("law.open_is_what_was_approved")
@@ -125,7 +144,7 @@ def test_a_path_is_one_bounded_line_whatever_its_steps_are() -> None:
 def test_every_change_that_locks_is_told(change: Changed) -> None:
     before = spec(ToolId(GITHUB, "read"), 7)
     after = change.do(before)
-    assert bool(sections(before, after)) == (before.fingerprint != after.fingerprint)
+    assert bool(spec_sections(before, after)) == (before.fingerprint != after.fingerprint)
 
 
 specs = st.builds(
@@ -135,7 +154,7 @@ specs = st.builds(
 
 @given(specs, specs)
 def test_there_is_a_section_exactly_when_the_fingerprints_differ(before: ToolSpec, after: ToolSpec) -> None:
-    found = sections(before, after)
+    found = spec_sections(before, after)
     assert bool(found) == (before.fingerprint != after.fingerprint)
     for section in found:
         assert section.words or section.changes

@@ -12,9 +12,9 @@ from tests.core.boards import ME, Board, board, tool
 from tests.core.laws import opened
 
 from pegboard.core.ids import ToolsetId, ToolsetKey
-from pegboard.core.reference import Directory, Kind, Unknown
-from pegboard.core.resolve import Resolution, directory, resolve
-from pegboard.core.selection import Everything, Selected, Selection, TheseToolsets, select, toolsets
+from pegboard.core.reference import ReferenceKind, ToolDirectory, UnknownReference
+from pegboard.core.resolve import Resolution, build_directory, resolve
+from pegboard.core.selection import AllToolsets, SelectedTools, Selection, TheseToolsets, parse_toolsets, select_tools
 from pegboard.core.view import View
 
 SEED = {
@@ -65,14 +65,14 @@ TABLES = {
 @pytest.mark.parametrize(("chosen", "result"), TABLES.values(), ids=TABLES)
 def test_the_tables_of_the_seeds_hold_globally(chosen: Selection, result: dict[str, list[str]]) -> None:
     resolution = resolved(hung(SEED), chosen)
-    assert (names(resolution), resolution.unknown) == (result, ())
+    assert (names(resolution), resolution.unknown_in_selection) == (result, ())
 
 
 @pytest.mark.behaviour("request.same_process")
 @pytest.mark.parametrize(("chosen", "result"), TABLES.values(), ids=TABLES)
 def test_the_tables_of_the_seeds_hold_for_a_request(chosen: Selection, result: dict[str, list[str]]) -> None:
     resolution = resolved(hung(SEED), Selection(), chosen)
-    assert (names(resolution), resolution.refused) == (result, ())
+    assert (names(resolution), resolution.unknown_in_narrowing) == (result, ())
 
 
 @pytest.mark.behaviour(
@@ -81,9 +81,9 @@ def test_the_tables_of_the_seeds_hold_for_a_request(chosen: Selection, result: d
 @pytest.mark.parametrize(("chosen", "result"), TABLES.values(), ids=TABLES)
 def test_a_request_for_all_gets_the_global_result_and_no_more(chosen: Selection, result: dict[str, list[str]]) -> None:
     every_toolset = Selection(TheseToolsets(("files", "folders")))
-    for request in (Selection(), every_toolset, Selection(toolsets(["all"]))):
+    for request in (Selection(), every_toolset, Selection(parse_toolsets(["all"]))):
         resolution = resolved(hung(SEED), chosen, request)
-        assert (names(resolution), resolution.refused) == (result, ())
+        assert (names(resolution), resolution.unknown_in_narrowing) == (result, ())
 
 
 @pytest.mark.behaviour("request.nothing_given_is_global")
@@ -101,13 +101,16 @@ def test_an_enabled_tool_that_is_already_there_changes_nothing() -> None:
 @pytest.mark.behaviour("selection.disabling_what_is_not_on_is_ignored")
 def test_disabling_what_is_not_on_is_ignored() -> None:
     resolution = resolved(hung(SEED), Selection(TheseToolsets(("files",)), (), ("get_folder",)))
-    assert (names(resolution), resolution.unknown) == ({"files": ["create_file", "delete_file", "get_file"]}, ())
+    assert (names(resolution), resolution.unknown_in_selection) == (
+        {"files": ["create_file", "delete_file", "get_file"]},
+        (),
+    )
 
 
 @pytest.mark.behaviour("selection.empty_toolsets_start_empty")
 def test_an_empty_list_of_toolsets_starts_without_tools() -> None:
-    resolution = resolved(hung(SEED), Selection(toolsets([])))
-    assert (names(resolution), resolution.unknown) == ({}, ())
+    resolution = resolved(hung(SEED), Selection(parse_toolsets([])))
+    assert (names(resolution), resolution.unknown_in_selection) == ({}, ())
 
 
 @pytest.mark.behaviour("selection.nothing_given_is_all", "selection.toolset_brings_all_its_tools")
@@ -120,11 +123,11 @@ def test_without_a_setting_every_toolset_is_selected() -> None:
 @pytest.mark.behaviour("selection.all_is_every_toolset")
 @pytest.mark.parametrize("given", [["all"], ["files", "all"], [" all ", "nothing"], ["ALL"]])
 def test_all_is_every_toolset_alone_or_beside_others(given: list[str]) -> None:
-    assert toolsets(given) == Everything()
+    assert parse_toolsets(given) == AllToolsets()
 
 
 def test_blank_and_repeated_toolsets_are_dropped() -> None:
-    assert toolsets([" files", "", " ", "files", "Files"]) == TheseToolsets(("files",))
+    assert parse_toolsets([" files", "", " ", "files", "Files"]) == TheseToolsets(("files",))
 
 
 @pytest.mark.behaviour(
@@ -136,13 +139,13 @@ def test_blank_and_repeated_toolsets_are_dropped() -> None:
 def test_an_unknown_name_is_told_with_its_kind_and_what_is_near() -> None:
     wrong = Selection(TheseToolsets(("file", "files")), ("create_fodler",), ("get_flie",))
     resolution = resolved(hung(SEED), wrong)
-    assert resolution.unknown == (
-        Unknown("file", Kind.TOOLSET, ("files",)),
-        Unknown("create_fodler", Kind.ENABLED_TOOL, ("create_folder", "create_file", "get_folder")),
-        Unknown("get_flie", Kind.DISABLED_TOOL, ("get_file", "get_folder", "delete_file")),
+    assert resolution.unknown_in_selection == (
+        UnknownReference("file", ReferenceKind.TOOLSET, ("files",)),
+        UnknownReference("create_fodler", ReferenceKind.ENABLED_TOOL, ("create_folder", "create_file", "get_folder")),
+        UnknownReference("get_flie", ReferenceKind.DISABLED_TOOL, ("get_file", "get_folder", "delete_file")),
     )
-    assert str(resolution.unknown[0]) == "Unknown toolset 'file'. Did you mean 'files'?"
-    assert str(resolution.unknown[1]) == (
+    assert str(resolution.unknown_in_selection[0]) == "Unknown toolset 'file'. Did you mean 'files'?"
+    assert str(resolution.unknown_in_selection[1]) == (
         "Unknown enabled tool 'create_fodler'. Did you mean 'create_folder' or 'create_file' or 'get_folder'?"
     )
 
@@ -150,12 +153,12 @@ def test_an_unknown_name_is_told_with_its_kind_and_what_is_near() -> None:
 def test_a_request_that_names_what_is_not_selected_globally_is_told_so_and_not_what_exists() -> None:
     request = Selection(TheseToolsets(("folders",)), ("create_folder",), ("delete_folder",))
     resolution = resolved(hung(SEED), Selection(TheseToolsets(("files",))), request)
-    assert resolution.refused == (
-        Unknown("folders", Kind.TOOLSET, ("files",)),
-        Unknown("create_folder", Kind.ENABLED_TOOL, ("create_file",)),
-        Unknown("delete_folder", Kind.DISABLED_TOOL, ("delete_file",)),
+    assert resolution.unknown_in_narrowing == (
+        UnknownReference("folders", ReferenceKind.TOOLSET, ("files",)),
+        UnknownReference("create_folder", ReferenceKind.ENABLED_TOOL, ("create_file",)),
+        UnknownReference("delete_folder", ReferenceKind.DISABLED_TOOL, ("delete_file",)),
     )
-    assert sorted(id.name for id in resolution.offered) == ["create_file", "delete_file", "get_file"]
+    assert sorted(id.name for id in resolution.offered_tools) == ["create_file", "delete_file", "get_file"]
     assert names(resolution) == {}
 
 
@@ -163,9 +166,11 @@ def test_a_toolset_that_has_listed_nothing_yet_may_be_named_where_it_is_selected
     """A server that is still starting must not make the requests that name its toolset fail."""
     empty = board([tool(ToolsetKey(ToolsetId("files")), "get_file")], sources=[ToolsetKey(ToolsetId("late"))])
     request = Selection(TheseToolsets(("late",)))
-    assert resolved(empty, Selection(), request).refused == ()
-    assert resolved(empty, Selection(TheseToolsets(("late",))), request).refused == ()
-    assert resolved(empty, Selection(TheseToolsets(("files",))), request).refused == (Unknown("late", Kind.TOOLSET),)
+    assert resolved(empty, Selection(), request).unknown_in_narrowing == ()
+    assert resolved(empty, Selection(TheseToolsets(("late",))), request).unknown_in_narrowing == ()
+    assert resolved(empty, Selection(TheseToolsets(("files",))), request).unknown_in_narrowing == (
+        UnknownReference("late", ReferenceKind.TOOLSET),
+    )
 
 
 @pytest.mark.behaviour("request.call_follows_the_narrowing")
@@ -176,12 +181,12 @@ def test_what_a_request_narrows_away_has_no_name_in_it() -> None:
 
 def test_near_matches_are_worked_out_for_the_first_few_only() -> None:
     """A request may name thousands of things in vain, and looking for near ones is what costs."""
-    chosen = select(Selection(enabled=tuple(f"get_fil{n}" for n in range(20))), directory_of(hung(SEED)))
-    assert [bool(unknown.near) for unknown in chosen.unknown] == [True] * 8 + [False] * 12
+    chosen = select_tools(Selection(enabled=tuple(f"get_fil{n}" for n in range(20))), directory_of(hung(SEED)))
+    assert [bool(unknown.suggestions) for unknown in chosen.unknown] == [True] * 8 + [False] * 12
 
 
-def directory_of(board: Board) -> Directory:
-    return directory(board.catalogue, board.policy)
+def directory_of(board: Board) -> ToolDirectory:
+    return build_directory(board.catalogue, board.policy)
 
 
 # --- recorded --------------------------------------------------------------------------------------------------------
@@ -204,7 +209,7 @@ def listed(text: str) -> tuple[str, ...]:
 
 def selection(given: dict[str, str]) -> Selection:
     return Selection(
-        toolsets=toolsets(given["toolsets"].split(",")) if "toolsets" in given else Everything(),
+        toolsets=parse_toolsets(given["toolsets"].split(",")) if "toolsets" in given else AllToolsets(),
         enabled=listed(given.get("enabled", "")),
         disabled=listed(given.get("disabled", "")),
     )
@@ -223,7 +228,7 @@ def recordings(by_seed: bool) -> list[Recorded]:
 
 def outcome(case: Recorded) -> tuple[str, tuple[str, ...]]:
     resolution = resolved(hung(RECORDINGS["toolsets"]), case.chosen, *([case.request] if case.request else []))
-    if unknown := (*resolution.unknown, *resolution.refused):
+    if unknown := (*resolution.unknown_in_selection, *resolution.unknown_in_narrowing):
         return "unknown", tuple(each.text for each in unknown)
     return "tools", tuple(sorted(id.name for id in opened(resolution)))
 
@@ -249,8 +254,8 @@ def test_every_contradiction_is_one_and_says_why() -> None:
 
 def test_selecting_is_pure_and_says_which_toolsets_were_chosen_whole() -> None:
     files = ToolsetId("files")
-    chosen = select(Selection(TheseToolsets(("FILES",)), ("create_folder",)), directory_of(hung(SEED)))
-    assert chosen == Selected(
+    chosen = select_tools(Selection(TheseToolsets(("FILES",)), ("create_folder",)), directory_of(hung(SEED)))
+    assert chosen == SelectedTools(
         tools=frozenset(id for id in hung(SEED).tools if id.toolset == files or id.name == "create_folder"),
         toolsets=frozenset({files}),
     )

@@ -9,7 +9,7 @@ from tests.core.found import ask, everything, locked, made, names
 
 from pegboard.core.ids import ToolId
 from pegboard.core.resolve import resolve
-from pegboard.core.retrieval import Retrieval, retrieved
+from pegboard.core.retrieval import ToolSearchQuery, search_tools
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
 
@@ -89,7 +89,7 @@ def test_the_name_that_a_client_sees_and_the_id_find_their_tool_first(query: str
     other = Tool(ToolId(DOCS_FILES, "read"), ToolSpec("read"))
     hung = board([made("a"), Tool(ToolId(DEV_FILES, "read"), ToolSpec("read")), other])
     resolution = resolve(hung.catalogue, hung.policy, View(ME))
-    answer: Any = retrieved(Retrieval(query), resolution, hung.policy, everything)
+    answer: Any = search_tools(ToolSearchQuery(query), resolution, hung.policy, everything)
     assert (answer["tools"][0]["server"], len(answer["tools"])) == ("dev~files", 3)
     off = hung.deciding(switches={ToolId(DEV_FILES, "read"): OFF})
     locked_first = ask(off, query, include_disabled=True)
@@ -121,8 +121,8 @@ def test_an_explained_search_tells_why_and_what_was_left_out() -> None:
 @given(boards(), views)
 def test_an_explanation_counts_nothing_outside_the_view(hung: Board, view: View) -> None:
     resolution = resolve(hung.catalogue, hung.policy, view)
-    answer: Any = retrieved(Retrieval("x", 1, explain=True), resolution, hung.policy, everything)
-    opened, shut = len([*resolution.open()]), len([*resolution.locked()])
+    answer: Any = search_tools(ToolSearchQuery("x", 1, explain=True), resolution, hung.policy, everything)
+    opened, shut = len([*resolution.open_tools()]), len([*resolution.locked_tools()])
     assert answer["explanation"]["searched"] == answer["explanation"]["matched"] == opened
     assert answer["explanation"]["left_out"] == {"by_filters": 0, "by_limit": max(0, opened - 1), "locked": shut}
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import json_values, texts
 
-from pegboard.core.signature import LONGEST, LONGEST_SENTENCE, first_sentence, signature
+from pegboard.core.signature import MAX_SENTENCE_CHARS, MAX_SIGNATURE_CHARS, first_sentence, format_signature
 from pegboard.core.tool import Json, JsonObject, ToolSpec
 
 
@@ -19,7 +19,7 @@ def line(
     defs: JsonObject | None = None,
 ) -> str:
     schema: JsonObject = {"type": "object", "properties": properties, "required": required or [], "$defs": defs or {}}
-    return signature(ToolSpec("any", input_schema=schema, output_schema=output))
+    return format_signature(ToolSpec("any", input_schema=schema, output_schema=output))
 
 
 def typed(schema: Json, defs: JsonObject | None = None) -> str:
@@ -104,7 +104,7 @@ def test_a_line_with_many_parameters_says_how_many_it_leaves_out() -> None:
     assert told.startswith("(parameter_199: string, parameter_0?: string, ")
     shown = told.count("parameter_")
     assert told.endswith(f", … {200 - shown} more)")
-    assert len(told) < LONGEST + 40
+    assert len(told) < MAX_SIGNATURE_CHARS + 40
 
 
 @pytest.mark.parametrize(
@@ -120,16 +120,16 @@ def test_a_line_with_many_parameters_says_how_many_it_leaves_out() -> None:
     ],
 )
 def test_a_schema_that_is_none_does_not_break_the_line(schema: Any) -> None:
-    told = signature(ToolSpec("odd", input_schema=schema, output_schema=schema))
+    told = format_signature(ToolSpec("odd", input_schema=schema, output_schema=schema))
     assert "\n" not in told
-    assert len(told) < 3 * LONGEST
+    assert len(told) < 3 * MAX_SIGNATURE_CHARS
 
 
 def test_a_schema_of_any_depth_or_breadth_is_told_at_once() -> None:
     deep: Any = {"type": "string"}
     for _ in range(5_000):
         deep = {"type": "object", "properties": {"a": deep}}
-    assert signature(ToolSpec("deep", input_schema=deep)) == "(a?: {a?: {a?: object}})"
+    assert format_signature(ToolSpec("deep", input_schema=deep)) == "(a?: {a?: {a?: object}})"
     doubling: JsonObject = {f"D{n}": {"anyOf": [{"$ref": f"#/$defs/D{n + 1}"}] * 9} for n in range(60)}
     assert typed({"$ref": "#/$defs/D0"}, defs=doubling) == "any"
 
@@ -144,7 +144,7 @@ def test_no_schema_breaks_it(schema: JsonObject) -> None:
     told = line({"x": schema}, output=schema)
     assert told.startswith("(x?: ")
     assert not {*"\n\r\x00"} & {*told}
-    assert len(told) < 3 * LONGEST
+    assert len(told) < 3 * MAX_SIGNATURE_CHARS
     json.dumps(told)
 
 
@@ -162,7 +162,7 @@ def test_no_schema_breaks_it(schema: JsonObject) -> None:
         ("查找图书。然后阅读。", "查找图书。"),
         ("Summary\n\nMore.", "Summary"),
         ("", ""),
-        ("x" * 1000, "x" * (LONGEST_SENTENCE - 1) + "…"),
+        ("x" * 1000, "x" * (MAX_SENTENCE_CHARS - 1) + "…"),
         ("a\x00b\u2028c", "a b c"),
     ],
 )
@@ -173,5 +173,5 @@ def test_the_first_sentence_of_a_description_is_one_line(text: str, told: str) -
 @given(texts)
 def test_no_description_breaks_its_first_sentence(text: str) -> None:
     told = first_sentence(text)
-    assert len(told) <= LONGEST_SENTENCE
+    assert len(told) <= MAX_SENTENCE_CHARS
     assert not {*"\n\r"} & {*told}

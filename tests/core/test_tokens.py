@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from tests.core.boards import json_objects, texts
 
-from pegboard.core.tokens import roughly, tokens, tool_cost
+from pegboard.core.tokens import estimate_tokens, estimate_tokens_roughly, tool_cost
 from pegboard.core.tool import JsonObject, ToolSpec
 
 SCHEMA = (
@@ -27,7 +27,7 @@ COUNTED = (
 
 @pytest.mark.parametrize(("text", "large", "small"), COUNTED, ids=range(len(COUNTED)))
 def test_the_estimate_is_near_what_real_tokenizers_say(text: str, large: int, small: int) -> None:
-    assert 0.8 * large <= tokens(text) <= 1.25 * small
+    assert 0.8 * large <= estimate_tokens(text) <= 1.25 * small
 
 
 @pytest.mark.parametrize(
@@ -48,32 +48,32 @@ def test_the_estimate_is_near_what_real_tokenizers_say(text: str, large: int, sm
     ],
 )
 def test_each_kind_of_piece_has_its_price(text: str, cost: int) -> None:
-    assert tokens(text) == cost
+    assert estimate_tokens(text) == cost
 
 
 @given(texts, texts)
 def test_a_text_costs_at_least_one_token_and_no_more_than_its_bytes(one: str, other: str) -> None:
     for text in (one, one + other):
-        assert (tokens(text) > 0) is (text != "")
-        assert tokens(text) <= 2 + 2 * len(text)
+        assert (estimate_tokens(text) > 0) is (text != "")
+        assert estimate_tokens(text) <= 2 + 2 * len(text)
     # Joining may save a token or two at the seam; it never makes a text dearer than its parts.
-    assert tokens(one + other) <= tokens(one) + tokens(other) + 1
+    assert estimate_tokens(one + other) <= estimate_tokens(one) + estimate_tokens(other) + 1
 
 
 def test_a_text_twice_as_long_costs_twice_as_much() -> None:
     text = "Reads a file and returns its text. "
-    assert tokens(text * 2000) == pytest.approx(2 * tokens(text * 1000), rel=0.001)
+    assert estimate_tokens(text * 2000) == pytest.approx(2 * estimate_tokens(text * 1000), rel=0.001)
 
 
 def test_a_large_hostile_text_is_counted_in_time_that_grows_with_its_length_only() -> None:
     for text in ("A" * 300_000 + "a", "\u0300" * 300_000, " " * 300_000, "{" * 300_000, "\ud800" * 100_000):
-        assert tokens(text) > 0
+        assert estimate_tokens(text) > 0
 
 
 def test_a_tool_costs_its_name_its_description_and_its_input_schema() -> None:
     schema: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}}}
     plain = ToolSpec("read", description="Reads a file.", input_schema=schema)
-    assert tool_cost(plain) == 12 + tokens("read") + tokens("Reads a file.") + tokens(
+    assert tool_cost(plain) == 12 + estimate_tokens("read") + estimate_tokens("Reads a file.") + estimate_tokens(
         '{"properties":{"path":{"type":"string"}},"type":"object"}'
     )
     assert tool_cost(ToolSpec("read", "Title", "Reads a file.", schema, schema, {"readOnlyHint": True})) == tool_cost(
@@ -89,8 +89,8 @@ def test_the_order_of_keys_changes_no_price(schema: JsonObject) -> None:
 
 @pytest.mark.parametrize(("text", "large", "small"), COUNTED, ids=range(len(COUNTED)))
 def test_the_quick_estimate_is_of_the_same_order(text: str, large: int, small: int) -> None:
-    assert 0.6 * large <= roughly(text.encode()) <= 1.9 * small
+    assert 0.6 * large <= estimate_tokens_roughly(text.encode()) <= 1.9 * small
 
 
 def test_the_quick_estimate_of_nothing_is_nothing_and_of_anything_at_least_one() -> None:
-    assert [roughly(text) for text in (b"", b" ", b"a", b"\xff", b"\x00")] == [0, 1, 1, 1, 1]
+    assert [estimate_tokens_roughly(text) for text in (b"", b" ", b"a", b"\xff", b"\x00")] == [0, 1, 1, 1, 1]

@@ -22,25 +22,25 @@ from tests.core.boards import (
 )
 from tests.support.collect_failures import each_case
 
-from pegboard.core.addressed import to_you
-from pegboard.core.argument import Argument
-from pegboard.core.catalogue import Catalogue, Down, Listing, Off, Starting, Up
+from pegboard.core.addressed import address_user
+from pegboard.core.argument import ArgumentOverride
+from pegboard.core.catalogue import Catalogue, Listing, ProviderDown, ProviderOff, ProviderStart, ProviderUp
 from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.docspace import tool_ids
 from pegboard.core.explain import explain
 from pegboard.core.ids import BuiltinKey, ServerKey, ToolId, ToolsetId
 from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern, pattern
+from pegboard.core.pattern import Pattern, parse_pattern
 from pegboard.core.policy import Approval, Denial, ExactDenial, Switch
-from pegboard.core.presentations import Listed, Presenting
-from pegboard.core.reference import Named, edit_distance, misspellings
-from pegboard.core.resolve import Locked, Open, resolve
+from pegboard.core.presentations import PinnedEntry, PresentationSettings
+from pegboard.core.reference import NameReference, edit_distance, misspellings
+from pegboard.core.resolve import LockedTool, OpenTool, resolve
 from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import AllButTools, DeclaredAt, EveryTool, OnlyTools, ToolLimit, Trust
-from pegboard.core.status import NearUnknownDenial, Status, remedy, sentence
+from pegboard.core.server import AllButTools, DeclaredAt, EveryTool, OnlyTools, ToolFilter, Trust
+from pegboard.core.status import LockStatus, NearUnknownDenial, explain_reason, remedy_for
 from pegboard.core.tool import ToolSpec
 from pegboard.core.unknown_names import UnknownName, unknown_names, with_suspects
-from pegboard.core.unlocking import Act, unlocking
+from pegboard.core.unlocking import ActionKind, suggest_action
 from pegboard.core.view import View
 
 AT = DeclaredAt("/srv/pegboard.yaml", 14)
@@ -60,12 +60,14 @@ def disabling(*names: str, on: Board = OPEN) -> Board:
 
 def locked(made: Board) -> set[ToolId]:
     verdicts = resolve(made.catalogue, made.policy, View(ME)).verdicts
-    return {id for id, one in verdicts.items() if isinstance(one, Locked)}
+    return {id for id, one in verdicts.items() if isinstance(one, LockedTool)}
 
 
 def unknown_locks(made: Board) -> set[ToolId]:
     verdicts = resolve(made.catalogue, made.policy, View(ME)).verdicts
-    return {id for id, one in verdicts.items() if isinstance(one, Locked) and isinstance(one.reason, NearUnknownDenial)}
+    return {
+        id for id, one in verdicts.items() if isinstance(one, LockedTool) and isinstance(one.reason, NearUnknownDenial)
+    }
 
 
 def texts(made: Board) -> list[str]:
@@ -76,24 +78,26 @@ def texts(made: Board) -> list[str]:
 def test_a_misspelled_denial_locks_the_tool_it_may_mean_and_says_so() -> None:
     made = disabling("widget_gett")
     verdict = resolve(made.catalogue, made.policy, View(ME)).verdicts[GET]
-    assert isinstance(verdict, Locked)
-    assert verdict.status is Status.DISABLED_UNKNOWN
-    assert sentence(verdict.reason) == (
+    assert isinstance(verdict, LockedTool)
+    assert verdict.status is LockStatus.DISABLED_UNKNOWN
+    assert explain_reason(verdict.reason) == (
         "selection.disabled_tools names 'widget_gett' (pegboard.yaml:14), which no tool has; "
         "it may mean mcp:dev~github:widget_get."
     )
-    assert remedy(verdict.reason) == (
+    assert remedy_for(verdict.reason) == (
         "Ask the user to correct the entry in pegboard.yaml, or mark it as optional: "
         "{name: widget_gett, optional: true}"
     )
-    assert to_you(remedy(verdict.reason)).startswith("Correct the entry in pegboard.yaml, or mark it as optional: ")
-    action = unlocking(verdict, made.policy)
-    assert (action.act, action.target) == (Act.EDIT_FILE, "/srv/pegboard.yaml:14")
+    assert address_user(remedy_for(verdict.reason)).startswith(
+        "Correct the entry in pegboard.yaml, or mark it as optional: "
+    )
+    action = suggest_action(verdict, made.policy)
+    assert (action.kind, action.target) == (ActionKind.EDIT_FILE, "/srv/pegboard.yaml:14")
     assert locked(made) == {GET}
 
 
 def override(target: ToolId | Pattern, **said: object) -> Override:
-    row = Override(ToolsetId("dev"), target, declared=True, origins={"enabled": AT})
+    row = Override(ToolsetId("dev"), target, is_declared=True, origins={"enabled": AT})
     return replace(row, **said)  # type: ignore[arg-type]  # checked by dataclasses
 
 
@@ -114,7 +118,9 @@ DENIALS = {
     "enabled: false by name": OPEN.declaring(overrides=(override(Pattern("github", "widget_gett"), enabled=False),)),
     "requires_confirmation": OPEN.declaring(overrides=(override(MISSPELLED, requires_confirmation=True),)),
     "confirmation by a ticket": OPEN.declaring(overrides=(override(MISSPELLED, confirmation=ConfirmationMode.TICKET),)),
-    "a hidden argument": OPEN.declaring(overrides=(override(MISSPELLED, arguments={"path": Argument(hide=True)}),)),
+    "a hidden argument": OPEN.declaring(
+        overrides=(override(MISSPELLED, arguments={"path": ArgumentOverride(hide=True)}),)
+    ),
 }
 
 
@@ -173,7 +179,7 @@ OPTIONAL = (
     ),
     OPEN.with_server(server(GITHUB, limit=AllButTools(("widget_gett",), AT, optional=("widget_gett",)))),
     OPEN.declaring(denials=(Denial(Pattern("*", "widget_gett"), AT, optional=True),)),
-    OPEN.declaring(overrides=(override(MISSPELLED, enabled=False, optional=True),)),
+    OPEN.declaring(overrides=(override(MISSPELLED, enabled=False, is_optional=True),)),
 )
 
 
@@ -187,12 +193,12 @@ def test_an_optional_entry_locks_nothing_and_is_no_error(made: Board) -> None:
 def test_a_tool_is_never_open_between_its_server_listing_it_and_the_denial_being_judged() -> None:
     """From before its server has listed anything, in whatever order the servers list: no resolution has it open."""
     made = disabling("widget_gett")
-    silent = Catalogue({GITHUB: Listing(GITHUB, Starting(1, NOW))})
+    silent = Catalogue({GITHUB: Listing(GITHUB, ProviderStart(1, NOW))})
     assert resolve(silent, made.policy, View(ME)).verdicts == {}
     github, files = made.catalogue.listings[GITHUB], made.catalogue.listings[DEV_FILES]
-    for listings in ([github], [github, Listing(DEV_FILES, Starting(1, NOW))], [files, github]):
+    for listings in ([github], [github, Listing(DEV_FILES, ProviderStart(1, NOW))], [files, github]):
         now = Catalogue({each.source: each for each in listings})
-        assert isinstance(resolve(now, made.policy, View(ME)).verdicts[GET], Locked)
+        assert isinstance(resolve(now, made.policy, View(ME)).verdicts[GET], LockedTool)
 
 
 def test_deciding_and_explaining_agree_about_a_misspelled_denial() -> None:
@@ -200,8 +206,8 @@ def test_deciding_and_explaining_agree_about_a_misspelled_denial() -> None:
     trail = explain(made.catalogue, made.policy, View(ME), GET)
     assert trail is not None
     step = trail.steps[-1]
-    assert (step.asked, step.lets) == ("Is every denial with a name near its own about another tool?", False)
-    assert step.said.startswith("disabled_unknown: selection.disabled_tools names 'widget_gett' (pegboard.yaml:14)")
+    assert (step.question, step.passes) == ("Is every denial with a name near its own about another tool?", False)
+    assert step.answer.startswith("disabled_unknown: selection.disabled_tools names 'widget_gett' (pegboard.yaml:14)")
 
 
 @pytest.mark.behaviour("names.unknown_is_shown")
@@ -239,7 +245,7 @@ def test_unknown_names_are_reported_with_their_place_and_what_may_be_meant() -> 
             "widget_get",
         ),
         (
-            OPEN.declaring(presenting=Presenting(always_visible=(Listed("read_fil", AT),))),
+            OPEN.declaring(presenting=PresentationSettings(always_visible=(PinnedEntry("read_fil", AT),))),
             "always_visible",
             "read_fil",
             "read_file",
@@ -248,7 +254,7 @@ def test_unknown_names_are_reported_with_their_place_and_what_may_be_meant() -> 
 )
 def test_names_that_open_nothing_are_reported_too(made: Board, setting: str, text: str, near: str) -> None:
     (entry,) = unknown_names(made.catalogue, made.policy)
-    assert (entry.setting, entry.text, entry.near[0], entry.locks) == (setting, text, near, ())
+    assert (entry.setting, entry.text, entry.suggestions[0], entry.locked_tools) == (setting, text, near, ())
 
 
 @pytest.mark.parametrize(
@@ -265,7 +271,7 @@ def test_names_that_open_nothing_are_reported_too(made: Board, setting: str, tex
     ],
 )
 def test_the_entries_of_a_servers_own_lists_are_checked(
-    limit: ToolLimit, reported: list[tuple[str, str, bool]]
+    limit: ToolFilter, reported: list[tuple[str, str, bool]]
 ) -> None:
     made = OPEN.with_server(server(GITHUB, limit=limit))
     entries = unknown_names(made.catalogue, made.policy)
@@ -283,14 +289,14 @@ def test_an_entry_with_a_scope_denies_what_it_names(entry: str) -> None:
 
 def test_nothing_is_reported_while_a_server_that_may_have_the_tool_has_not_listed() -> None:
     made = disabling("something_else_entirely")
-    for health in (Starting(1, NOW), Down(NOW, "exited")):
+    for health in (ProviderStart(1, NOW), ProviderDown(NOW, "exited")):
         listings = {**made.catalogue.listings, DEV_FILES: Listing(DEV_FILES, health)}
         assert unknown_names(Catalogue(listings), made.policy) == ()
 
 
 def test_a_server_that_is_off_does_not_hide_a_misspelling() -> None:
     off = disabling("something_else_entirely").deciding(switches={DEV_FILES: Switch(False, ME, NOW)})
-    listings = {**off.catalogue.listings, DEV_FILES: Listing(DEV_FILES, Off())}
+    listings = {**off.catalogue.listings, DEV_FILES: Listing(DEV_FILES, ProviderOff())}
     (entry,) = unknown_names(Catalogue(listings), off.policy)
     assert str(entry).endswith("Not known, because they do not run: the tools of dev~files.")
 
@@ -298,9 +304,11 @@ def test_a_server_that_is_off_does_not_hide_a_misspelling() -> None:
 def test_a_denial_that_was_installed_is_corrected_by_installing_it_again() -> None:
     installed = server(GITHUB, limit=AllButTools(("widget_gett",)), origin=PERSON)
     verdict = resolve(OPEN.catalogue, OPEN.with_server(installed).policy, View(ME)).verdicts[GET]
-    assert isinstance(verdict, Locked)
-    assert sentence(verdict.reason).startswith("disabled_tools of dev~github names 'widget_gett' (installed by me)")
-    assert remedy(verdict.reason).startswith("It was installed so: ask the user to install its server again")
+    assert isinstance(verdict, LockedTool)
+    assert explain_reason(verdict.reason).startswith(
+        "disabled_tools of dev~github names 'widget_gett' (installed by me)"
+    )
+    assert remedy_for(verdict.reason).startswith("It was installed so: ask the user to install its server again")
 
 
 def test_a_policy_without_unmatched_denials_is_not_made_anew() -> None:
@@ -322,7 +330,7 @@ RESTRICTIONS: dict[str, dict[str, object]] = {
     "off": {"enabled": False},
     "confirmed": {"requires_confirmation": True},
     "ticket": {"confirmation": ConfirmationMode.TICKET},
-    "hidden": {"arguments": {"to": Argument(hide=True)}},
+    "hidden": {"arguments": {"to": ArgumentOverride(hide=True)}},
 }
 
 
@@ -342,8 +350,8 @@ def test_a_restricting_override_under_the_wrong_toolset_locks_the_tool_it_names(
     (text,) = texts(made)
     assert "Did you mean 'mcp:shop~shop:pay'? Until the entry is corrected or marked as optional" in text
     verdict = resolve(made.catalogue, made.policy, View(ME)).verdicts[PAY]
-    assert isinstance(verdict, Locked)
-    assert sentence(verdict.reason) == (
+    assert isinstance(verdict, LockedTool)
+    assert explain_reason(verdict.reason) == (
         f"overrides.desk names '{str(target).removeprefix('*:')}' (pegboard.yaml:14), "
         "which no tool of toolset 'desk' has; it may mean mcp:shop~shop:pay."
     )
@@ -354,14 +362,14 @@ def test_an_override_that_fits_a_tool_of_its_toolset_or_may_still_do_so_locks_no
     seen = {id: Approval(one.spec, ME, NOW, first_sight=True) for id, one in both.tools.items()}
     for made in (both, both.deciding(approvals=seen)):
         assert unknown_locks(under_desk(Pattern("*", "pay"), made, requires_confirmation=True)) == set()
-    for health in (Starting(1, NOW), Off()):
+    for health in (ProviderStart(1, NOW), ProviderOff()):
         listings = {**SHOP_AND_DESK.catalogue.listings, DESK: Listing(DESK, health)}
         starting = replace(SHOP_AND_DESK, catalogue=Catalogue(listings))
         assert unknown_locks(under_desk(Pattern("*", "pay"), starting, enabled=False)) == set()
         assert unknown_locks(under_desk(Pattern("shop", "pay"), starting, enabled=False)) == {PAY}
     assert unknown_locks(under_desk(ToolId(DESK, "pay"), enabled=False)) == set()
     assert unknown_locks(under_desk(Pattern("*", "pay"), description_override="Pays")) == set()
-    assert unknown_locks(under_desk(Pattern("*", "pay"), enabled=False, optional=True)) == set()
+    assert unknown_locks(under_desk(Pattern("*", "pay"), enabled=False, is_optional=True)) == set()
 
 
 @pytest.mark.behaviour("names.decoys_end_no_lock")
@@ -380,11 +388,11 @@ def test_switching_off_a_misspelled_toolset_locks_the_tools_of_the_nearest_one()
         "Until the entry is corrected or removed, mcp:shop~shop:pay is locked."
     ]
     verdict = resolve(made.catalogue, made.policy, View(ME)).verdicts[PAY]
-    assert isinstance(verdict, Locked)
-    assert sentence(verdict.reason) == (
+    assert isinstance(verdict, LockedTool)
+    assert explain_reason(verdict.reason) == (
         "toolsets names 'shp' (pegboard.yaml:14), to which no server belongs; it may mean mcp:shop~shop:pay."
     )
-    assert remedy(verdict.reason) == "Ask the user to correct the entry in pegboard.yaml, or remove it."
+    assert remedy_for(verdict.reason) == "Ask the user to correct the entry in pegboard.yaml, or remove it."
 
 
 def test_switching_off_a_toolset_that_is_near_no_other_or_has_a_server_locks_nothing() -> None:
@@ -423,7 +431,7 @@ SEVERAL = (
 
 
 def denied_everywhere(text: str) -> tuple[Board, ...]:
-    written = pattern(text)
+    written = parse_pattern(text)
     assert isinstance(written, Pattern)
     return (
         disabling(text),
@@ -481,7 +489,7 @@ def decoyed(made: Board, *decoys: ToolId, trust: Trust = Trust.STRICT) -> Board:
     """The same board after servers have listed these tools as well, which no person approved."""
     listings = dict(made.catalogue.listings)
     for decoy in decoys:
-        listing = listings.get(decoy.source, Listing(decoy.source, Up(NOW)))
+        listing = listings.get(decoy.source, Listing(decoy.source, ProviderUp(NOW)))
         listings[decoy.source] = replace(listing, tools=(*listing.tools, tool(decoy.source, decoy.name)))
     servers = {**made.policy.declared.servers, EVIL: server(EVIL, trust=trust)}
     toolsets = {**made.policy.declared.toolsets, EVIL.toolset: toolset(EVIL.toolset)}
@@ -514,12 +522,12 @@ def test_a_denial_that_only_unapproved_tools_match_says_so_and_how_to_go_on() ->
     decoy = ToolId(EVIL, "widget_gett")
     made = decoyed(disabling("widget_gett"), decoy)
     verdict = resolve(made.catalogue, made.policy, View(ME)).verdicts[GET]
-    assert isinstance(verdict, Locked)
-    assert sentence(verdict.reason) == (
+    assert isinstance(verdict, LockedTool)
+    assert explain_reason(verdict.reason) == (
         "selection.disabled_tools names 'widget_gett' (pegboard.yaml:14), which only mcp:evil~evil:widget_gett has, "
         "and nobody has reviewed that tool; it may mean mcp:dev~github:widget_get."
     )
-    assert remedy(verdict.reason) == (
+    assert remedy_for(verdict.reason) == (
         "Ask the user to correct the entry in pegboard.yaml, or, if it means mcp:evil~evil:widget_gett, approve "
         "that tool; the entry goes on applying to it: pegboard approvals show mcp:evil~evil:widget_gett"
     )
@@ -532,7 +540,7 @@ def test_a_denial_that_only_unapproved_tools_match_says_so_and_how_to_go_on() ->
 
 def approved(made: Board, id: ToolId, *, first_sight: bool = False, spec: ToolSpec | None = None) -> Board:
     given = Approval(spec or made.tools[id].spec, ME, NOW, first_sight)
-    return made.deciding(approvals={**made.policy.decided.approvals, id: given})
+    return made.deciding(approvals={**made.policy.decisions.approvals, id: given})
 
 
 @pytest.mark.behaviour("names.decoys_end_no_lock")
@@ -637,7 +645,7 @@ def denying(hung: Board, id: ToolId, name: str, way: str) -> Board:
             assert not isinstance(id.source, BuiltinKey)
             return hung.with_server(server(id.source, limit=AllButTools((name,))))
         case _:
-            return hung.declaring(overrides=(Override(id.toolset, written, enabled=False, declared=True),))
+            return hung.declaring(overrides=(Override(id.toolset, written, enabled=False, is_declared=True),))
 
 
 @pytest.mark.behaviour("names.denial_fails_closed")
@@ -655,9 +663,9 @@ def test_a_misspelled_denial_never_leaves_its_tool_open_and_correcting_it_change
     wrong, right = denying(hung, id, text, way), denying(hung, id, id.name, way)
     before = resolve(wrong.catalogue, wrong.policy, View(ME)).verdicts
     after = resolve(right.catalogue, right.policy, View(ME)).verdicts
-    assert not isinstance(before[id], Open)
-    assert not isinstance(after[id], Open)
-    assert all(isinstance(verdict, Open) for other, verdict in after.items() if other != id)
+    assert not isinstance(before[id], OpenTool)
+    assert not isinstance(after[id], OpenTool)
+    assert all(isinstance(verdict, OpenTool) for other, verdict in after.items() if other != id)
 
 
 def test_one_edit_in_a_name_of_docspace_locks_the_intended_tool_and_hardly_another() -> None:
@@ -673,11 +681,11 @@ def test_one_edit_in_a_name_of_docspace_locks_the_intended_tool_and_hardly_anoth
 
 def test_an_exact_denial_keeps_what_was_written() -> None:
     (denial,) = disabling("widget_gett").policy.exact_denials
-    assert denial == ExactDenial("selection.disabled_tools", "widget_gett", AT, Named("widget_gett"))
-    assert Up(NOW) == OPEN.catalogue.health(GITHUB)
+    assert denial == ExactDenial("selection.disabled_tools", "widget_gett", AT, NameReference("widget_gett"))
+    assert ProviderUp(NOW) == OPEN.catalogue.health(GITHUB)
 
 
 @pytest.mark.behaviour("confirmation.hidden_characters")
 def test_the_names_of_locked_tools_are_shown_with_escapes() -> None:
-    entry = UnknownName("deny", "sendmail", None, locks=(ToolId(GITHUB, "send_mail\xa0"),))
+    entry = UnknownName("deny", "sendmail", None, locked_tools=(ToolId(GITHUB, "send_mail\xa0"),))
     assert "or marked as optional, 'mcp:dev~github:send_mail\\xa0' is locked." in str(entry)

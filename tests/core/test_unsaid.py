@@ -3,9 +3,9 @@
 import pytest
 from tests.core.pinning import overridden, pinned, saying, seen
 
-from pegboard.core.argument import Argument
-from pegboard.core.tool import Json, JsonObject, canonical
-from pegboard.core.unsaid import unsaid
+from pegboard.core.argument import ArgumentOverride
+from pegboard.core.tool import Json, JsonObject, canonical_json
+from pegboard.core.unsaid import hidden_argument_pruner
 
 SCHEMA: JsonObject = {
     "type": "object",
@@ -43,13 +43,13 @@ def test_examples_defaults_and_choices_speak_neither_of_a_pinned_argument_nor_of
 
 @pytest.mark.behaviour("overrides.pin_never_told")
 def test_nor_of_a_hidden_one() -> None:
-    shown = seen(overridden(SCHEMA, saying(tenant=Argument(hide=True))))
+    shown = seen(overridden(SCHEMA, saying(tenant=ArgumentOverride(hide=True))))
     assert shown["examples"] == [{"query": "books"}, {"query": "acme-corp"}]
 
 
 def test_a_choice_that_is_the_only_one_stays() -> None:
     schema: JsonObject = {"properties": {"a": {"enum": ["acme-corp"]}}}
-    assert unsaid({"b"}, ["acme-corp"]).out_of(schema) == schema
+    assert hidden_argument_pruner({"b"}, ["acme-corp"]).prune(schema) == schema
 
 
 def test_without_anything_to_leave_out_a_schema_is_as_it_was() -> None:
@@ -57,4 +57,4 @@ def test_without_anything_to_leave_out_a_schema_is_as_it_was() -> None:
     for _ in range(3_000):
         deep = {"items": deep, "anyOf": [True]}
     schema: JsonObject = {"properties": {"a": deep, "b": True}, "examples": "odd", "enum": 7, "items": [{}, True]}
-    assert canonical(unsaid({"zz"}, []).out_of(schema)) == canonical(schema)
+    assert canonical_json(hidden_argument_pruner({"zz"}, []).prune(schema)) == canonical_json(schema)

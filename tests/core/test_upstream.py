@@ -3,12 +3,19 @@
 import pytest
 from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, MATH, ME, NOW, OFF, Board, board, tool
 
-from pegboard.core.catalogue import Asleep, Down, NeedsSignIn, Off, Starting, Up
+from pegboard.core.catalogue import (
+    ProviderAsleep,
+    ProviderDown,
+    ProviderNeedsSignIn,
+    ProviderOff,
+    ProviderStart,
+    ProviderUp,
+)
 from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.resolve import resolve
-from pegboard.core.selection import Selection, toolsets
+from pegboard.core.selection import Selection, parse_toolsets
 from pegboard.core.tool import JsonObject
-from pegboard.core.upstream import health_word, upstream_servers
+from pegboard.core.upstream import health_word, list_upstream_servers
 from pegboard.core.view import View
 
 BOARD = board([tool(GITHUB, "read"), tool(GITHUB, "write"), tool(DOCS_FILES, "jot")], sources=(GITHUB, DEV_FILES))
@@ -16,7 +23,7 @@ PLAIN = View(ME)
 
 
 def servers(board: Board, view: View = PLAIN) -> JsonObject:
-    return upstream_servers(board.catalogue, board.policy, resolve(board.catalogue, board.policy, view))
+    return list_upstream_servers(board.catalogue, board.policy, resolve(board.catalogue, board.policy, view))
 
 
 def entry(toolset: str, server: str, **more: object) -> object:
@@ -44,22 +51,24 @@ def test_what_a_toolset_brings_itself_is_told_of_without_the_id_of_a_server() ->
 def test_a_server_outside_the_view_is_not_told_of() -> None:
     only_docs = BOARD.deciding(grants={ME: frozenset({ToolsetId("docs")})})
     assert servers(only_docs) == {"servers": [entry("docs", "files")]}
-    narrowed = PLAIN.narrowed(Selection(toolsets(["docs"])))
+    narrowed = PLAIN.narrow(Selection(parse_toolsets(["docs"])))
     assert servers(BOARD, narrowed) == {"servers": [entry("docs", "files")]}
-    one_tool = PLAIN.narrowed(Selection(toolsets([]), enabled=("mcp:dev~github:read",)))
+    one_tool = PLAIN.narrow(Selection(parse_toolsets([]), enabled=("mcp:dev~github:read",)))
     assert servers(BOARD, one_tool) == {"servers": [entry("dev", "github")]}
 
 
 @pytest.mark.parametrize(
     ("health", "word"),
     [
-        (Up(NOW), "up"),
-        (Starting(1, NOW), "starting"),
-        (Down(NOW, "gone"), "down"),
-        (NeedsSignIn(NOW), "needs_sign_in"),
-        (Asleep(NOW), "asleep"),
-        (Off(), "off"),
+        (ProviderUp(NOW), "up"),
+        (ProviderStart(1, NOW), "starting"),
+        (ProviderDown(NOW, "gone"), "down"),
+        (ProviderNeedsSignIn(NOW), "needs_sign_in"),
+        (ProviderAsleep(NOW), "asleep"),
+        (ProviderOff(), "off"),
     ],
 )
-def test_health_is_told_in_one_word(health: Up | Starting | Down | NeedsSignIn | Asleep | Off, word: str) -> None:
+def test_health_is_told_in_one_word(
+    health: ProviderUp | ProviderStart | ProviderDown | ProviderNeedsSignIn | ProviderAsleep | ProviderOff, word: str
+) -> None:
     assert health_word(health) == word

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.versions import is_downgrade, is_same, told_downgrade
+from pegboard.core.versions import describe_downgrade, is_downgrade, is_same_version
 
 IN_ORDER = (
     *("0.9", "1.0-foo", "1.0.dev1", "1.0a1", "1.0-alpha.2", "1.0.0-beta", "1.0b2", "1.0rc1", "1.0rc11", "1.0"),
@@ -19,14 +19,14 @@ IN_ORDER = (
 def test_the_earlier_of_two_versions_is_a_downgrade(earlier: str, later: str) -> None:
     assert is_downgrade(later, earlier)
     assert not is_downgrade(earlier, later)
-    assert not is_same(earlier, later)
+    assert not is_same_version(earlier, later)
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("1.0", "1"), ("1.0.0", "v1"), ("1.0+build.1", "1.0+2"), ("2024.01", "2024.1"), (" 1.0 ", "1.0")]
 )
 def test_one_version_in_two_spellings_is_neither_a_downgrade_nor_another(one: str, other: str) -> None:
-    assert is_same(one, other)
+    assert is_same_version(one, other)
     assert not is_downgrade(one, other)
     assert not is_downgrade(other, one)
 
@@ -37,7 +37,7 @@ def test_what_is_no_version_is_a_downgrade_of_any_that_is(other: str) -> None:
     """Or a bundle could go back to any version in two steps, the first of them without one."""
     assert is_downgrade("2024-01-01", other)
     assert not is_downgrade(other, "2024-01-01")
-    assert not is_same("2024-01-01", other)
+    assert not is_same_version("2024-01-01", other)
 
 
 @pytest.mark.parametrize(
@@ -49,18 +49,18 @@ def test_what_is_no_version_is_a_downgrade_of_any_that_is(other: str) -> None:
     ],
 )
 def test_a_downgrade_is_told_by_what_is_there_and_what_comes(new: str, told: str) -> None:
-    assert told_downgrade("kit", "5.0", new) == told
+    assert describe_downgrade("kit", "5.0", new) == told
 
 
 @pytest.mark.parametrize(("one", "other"), [("", "x"), ("x", ""), ("latest", "stable"), ("🎉", "☃")])
 def test_what_cannot_be_compared_is_no_downgrade(one: str, other: str) -> None:
     assert not is_downgrade(one, other)
-    assert not is_same(one, other)
+    assert not is_same_version(one, other)
 
 
 @given(st.text(), st.text(), st.text())
 def test_any_texts_stand_in_one_order(one: str, other: str, third: str) -> None:
     assert not (is_downgrade(one, other) and is_downgrade(other, one))
-    assert is_same(one, one)
+    assert is_same_version(one, one)
     if is_downgrade(one, other) and is_downgrade(other, third):
         assert is_downgrade(one, third)

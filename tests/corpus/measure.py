@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
-from pegboard.core.scan import Finding, Kind, Severity, Strangers, is_poisoned, scan, strangers_of_each
+from pegboard.core.scan import (
+    OtherTools,
+    ScanFinding,
+    ScanFindingKind,
+    Severity,
+    is_poisoned,
+    other_tools_by_source,
+    scan_tool,
+)
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 
 CORPUS = Path(__file__).parent
@@ -25,14 +33,14 @@ class Sample:
     server: str
     spec: ToolSpec
     others: tuple[str, ...] = ()
-    kind: Kind | None = None
+    kind: ScanFindingKind | None = None
     """What it was poisoned with; nothing, when it is honest."""
 
 
 @dataclass(frozen=True)
 class Scanned:
     sample: Sample
-    findings: tuple[Finding, ...]
+    findings: tuple[ScanFinding, ...]
 
     @property
     def is_hard(self) -> bool:
@@ -71,7 +79,7 @@ def sample(line: JsonObject, where: str) -> Sample:
         str(line.get("server", "")),
         spec(tool),
         tuple(map(str, others)) if isinstance(others, list) else (),
-        Kind(kind) if isinstance(kind, str) else None,
+        ScanFindingKind(kind) if isinstance(kind, str) else None,
     )
 
 
@@ -95,13 +103,13 @@ def spec(tool: JsonObject) -> ToolSpec:
 def scanned(all_of_them: Sequence[Sample]) -> list[Scanned]:
     """A poisoned sample has the others that it names; honest ones have each other."""
     honest = [Tool(ToolId(_source(each), each.spec.name), each.spec) for each in all_of_them if each.kind is None]
-    strangers = strangers_of_each(honest)
+    strangers = other_tools_by_source(honest)
 
-    def others(sample: Sample) -> Strangers:
-        named = Strangers.of(map(ToolSpec, sample.others))
+    def others(sample: Sample) -> OtherTools:
+        named = OtherTools.build(map(ToolSpec, sample.others))
         return named if sample.others else strangers.get(_source(sample), named)
 
-    return [Scanned(each, scan(each.spec, others(each))) for each in all_of_them]
+    return [Scanned(each, scan_tool(each.spec, others(each))) for each in all_of_them]
 
 
 def _source(sample: Sample) -> ToolsetKey:
@@ -112,9 +120,9 @@ def figures(results: Sequence[Scanned]) -> Figures:
     return Figures(len(results), sum(bool(each.findings) for each in results), sum(each.is_hard for each in results))
 
 
-def by_kind(results: Sequence[Scanned]) -> Iterator[tuple[Kind, Figures, int]]:
+def by_kind(results: Sequence[Scanned]) -> Iterator[tuple[ScanFindingKind, Figures, int]]:
     """Of what was poisoned with each kind: the figures, and how often that very kind was found."""
-    for kind in Kind:
+    for kind in ScanFindingKind:
         of_kind = [each for each in results if each.sample.kind is kind]
         yield kind, figures(of_kind), sum(each.is_of_its_kind for each in of_kind)
 

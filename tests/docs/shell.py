@@ -12,8 +12,8 @@ from unittest.mock import patch
 import click
 from tests.docs.pages import ROOT
 
-from pegboard.surfaces.cli.link import Launch
-from pegboard.surfaces.cli.output import Ended
+from pegboard.surfaces.cli.link import CompositionRoot
+from pegboard.surfaces.cli.output import CommandError
 from pegboard.surfaces.cli.tree import command_tree
 
 OTHER_PROGRAMS: Final = frozenset({"claude", "cp", "export", "generate", "pip", "podman", "rm"})
@@ -70,7 +70,7 @@ def pegboard_complaint(words: list[str]) -> str | None:
         return f"'{' '.join(words)}' is not a whole command"
     except click.ClickException as error:
         return error.format_message()
-    except Ended as ended:
+    except CommandError as ended:
         return ended.message
     return None
 
@@ -98,7 +98,7 @@ def files_named(words: list[str]) -> Iterator[Path]:
     return (path for word in words if (path := Path(word)).suffix in {".yaml", ".json"} and not path.is_absolute())
 
 
-def _never() -> Launch:
+def _never() -> CompositionRoot:
     raise AssertionError("a command was run where it should only be read")
 
 

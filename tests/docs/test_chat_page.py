@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 
 from tests.docs.pages import page
 
-from pegboard.core.call import Unconfirmed
-from pegboard.gateway.chat.conversation import Asks, Began, Ended
-from pegboard.gateway.chat.limits import Limit, Reached
-from pegboard.gateway.chat.report import Made, Report
-from pegboard.ports.models import Fault, ModelTrouble
-from pegboard.surfaces.chat.answer import Frame
-from pegboard.surfaces.chat.faults import of_trouble
-from pegboard.surfaces.chat.request import OURS
+from pegboard.core.call import MissingConfirmation
+from pegboard.gateway.chat.conversation import CallEnd, CallStart, ChatTicketWait
+from pegboard.gateway.chat.limits import ChatLimit, LimitHit
+from pegboard.gateway.chat.report import ChatCallReport, ChatReport
+from pegboard.ports.models import ModelFault, ModelServerError
+from pegboard.surfaces.chat.answer import CompletionEnvelope
+from pegboard.surfaces.chat.faults import model_error_rejection
+from pegboard.surfaces.chat.request import KNOWN_MEMBERS
 
 PAGE = page("docs/reference/chat.md")
-MADE = Made("c1", "add", None, "returned", 0.1, "t1", ("quotes",))
+MADE = ChatCallReport("c1", "add", None, "returned", 0.1, "t1", ("quotes",))
 
 
 def chapter(heading: str) -> str:
@@ -30,25 +30,25 @@ def named(text: str) -> set[str]:
 
 
 def test_every_member_of_the_extension_is_told() -> None:
-    report = Report(stopped=Reached(Limit.TIME, "late"), estimated=True)
-    assert named(chapter("The answer")) == {*report.shape}
+    report = ChatReport(limit_hit=LimitHit(ChatLimit.TIME, "late"), is_estimated=True)
+    assert named(chapter("The answer")) == {*report.as_json}
 
 
 def test_every_member_of_a_call_is_told() -> None:
     (row,) = re.findall(r"^\| `calls` \|.*$", chapter("The answer"), re.MULTILINE)
-    assert {*MADE.shape, "tool"} <= {*re.findall(r"`(\w+)`", row)}
-    assert Unconfirmed.WAITING.value in row
+    assert {*MADE.as_json, "tool"} <= {*re.findall(r"`(\w+)`", row)}
+    assert MissingConfirmation.WAITING.value in row
 
 
 def test_every_member_of_a_request_that_is_not_passed_on_is_told() -> None:
     told = named(chapter("The request")) | {*re.findall(r"`(function\w*)`", chapter("The request"))}
-    assert {name.partition(".")[0] for name in told} == OURS - {"stream", "stream_options", "store"}
+    assert {name.partition(".")[0] for name in told} == KNOWN_MEMBERS - {"stream", "stream_options", "store"}
 
 
 def test_every_event_of_a_stream_is_told() -> None:
-    frame = Frame("id", int(datetime.now(UTC).timestamp()))
-    events = (Began("c1", "add", None, "{}"), Asks("c1", "t1"), Ended(MADE, "5"))
-    pieces = [frame.event(event, Report())["pegboard"] for event in events]
+    frame = CompletionEnvelope("id", int(datetime.now(UTC).timestamp()))
+    events = (CallStart("c1", "add", None, "{}"), ChatTicketWait("c1", "t1"), CallEnd(MADE, "5"))
+    pieces = [frame.event_chunk(event, ChatReport())["pegboard"] for event in events]
     kinds = [piece["event"]["type"] for piece in pieces if isinstance(piece, dict) and isinstance(piece["event"], dict)]
     (sentence,) = re.findall(r"`pegboard\.event`: (.*?)\n\n", chapter("The answer") + "\n\n", re.DOTALL)
     assert re.findall(r"`(\w+)` \(", sentence) == kinds
@@ -57,5 +57,5 @@ def test_every_event_of_a_stream_is_told() -> None:
 def test_every_status_of_a_model_server_in_trouble_is_told() -> None:
     rows = re.findall(r"^\| ([0-9, ]+) \|", chapter("Errors"), re.MULTILINE)
     told = {int(status) for row in rows for status in row.split(",")}
-    given = {of_trouble(ModelTrouble(fault, "why"), have_run=False).status for fault in Fault}
+    given = {model_error_rejection(ModelServerError(fault, "why"), have_run=False).status for fault in ModelFault}
     assert given <= told

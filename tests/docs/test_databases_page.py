@@ -8,7 +8,7 @@ from tests.cli.terminal import program
 from tests.docs.pages import is_as_shown, page
 from tests.support.shop import shop
 
-from pegboard.config.settings import Settings, load_text
+from pegboard.config.settings import Settings, load_settings_text
 
 PAGE = page("docs/how-to/databases.md")
 
@@ -33,6 +33,6 @@ def test_a_new_user_comes_from_a_file_to_an_answered_question(tmp_path: Path) ->
 def test_every_file_of_the_page_loads() -> None:
     blocks = [block for block in PAGE.blocks if block.language == "yaml"]
     for block in blocks:
-        loaded = load_text(block.text, "pegboard.yaml")
+        loaded = load_settings_text(block.text, "pegboard.yaml")
         assert isinstance(loaded, Settings), f"{block}: {loaded}"
         assert loaded.declared.databases, str(block)

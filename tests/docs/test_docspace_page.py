@@ -9,8 +9,8 @@ from tests.cli.terminal import program
 from tests.docs.pages import is_as_shown, page
 from tests.docspace.stand_in import ADA_KEY, stand_in
 
-from pegboard.config.docspace_variables import PREFIX, SECRETS
-from pegboard.core.docspace import TOOLSETS, Misconfigured, mends
+from pegboard.config.docspace_variables import PREFIX, SECRET_NAMES
+from pegboard.core.docspace import TOOLSETS, DocSpaceMisconfiguration, misconfiguration_remedies
 from pegboard.core.docspace.lent import CREDENTIAL_HEADERS
 
 HOW_TO = page("docs/how-to/docspace.md")
@@ -46,8 +46,8 @@ async def test_a_new_user_comes_from_two_variables_to_listed_rooms(tmp_path: Pat
 def test_the_reference_tells_every_tool_variable_header_and_reason() -> None:
     spans = {*REFERENCE.spans}
     assert {*TOOLSETS, *(name for names in TOOLSETS.values() for name in names)} <= spans
-    assert {f"{PREFIX}{name}" for name in SECRETS} <= spans
+    assert {f"{PREFIX}{name}" for name in SECRET_NAMES} <= spans
     assert {name.decode().title() for name in CREDENTIAL_HEADERS} <= spans
     reasons = re.findall(r"`([^`]*)`", REFERENCE.text.partition("## When it is misconfigured")[2].partition("\n## ")[0])
-    known = [reason for reason in reasons if mends(Misconfigured(reason))]
+    known = [reason for reason in reasons if misconfiguration_remedies(DocSpaceMisconfiguration(reason))]
     assert len(known) == 6

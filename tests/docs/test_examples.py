@@ -10,10 +10,10 @@ from tests.docs.pages import Block, Page, blocks, lines, pages
 from tests.docs.shell import OTHER_PROGRAMS, commands, complaint, files_named, mention_complaint
 
 from pegboard.config.manifest import Manifest, read_manifest
-from pegboard.config.settings import Settings, load_text
-from pegboard.config.tree import Unreadable, plain
+from pegboard.config.settings import Settings, load_settings_text
+from pegboard.config.tree import UnreadableFileError, to_json
 from pegboard.config.yaml_text import parse_yaml
-from pegboard.surfaces.rest.search_queries import RunBody
+from pegboard.surfaces.rest.search_queries import RunQueriesBody
 
 LANGUAGES = {
     "": "shown as it is",
@@ -37,16 +37,16 @@ def test_every_block_is_of_a_kind_that_is_checked(page: Page) -> None:
 def test_every_yaml_block_is_a_pegboard_yaml_a_manifest_or_queries_that_load(block: Block) -> None:
     if block.text.startswith("- query:"):
         parsed = parse_yaml(block.text, "queries.yaml")
-        assert not isinstance(parsed, Unreadable), f"{block}:\n{parsed}"
+        assert not isinstance(parsed, UnreadableFileError), f"{block}:\n{parsed}"
         assert parsed.root is not None
-        assert RunBody.model_validate({"queries": plain(parsed.root)}).queries
+        assert RunQueriesBody.model_validate({"queries": to_json(parsed.root)}).queries
         return
     if re.search(r"^id:", block.text, re.MULTILINE):
         manifest = read_manifest(block.text, "toolset.yaml", Path("/etc/pegboard"), {})
         assert isinstance(manifest, Manifest), f"{block}:\n{manifest}"
         return
     set_by_the_reader = dict.fromkeys(re.findall(r"\$\{([A-Z_]+)\}", block.text), "something")
-    loaded = load_text(block.text, "pegboard.yaml", Path("/etc/pegboard"), set_by_the_reader)
+    loaded = load_settings_text(block.text, "pegboard.yaml", Path("/etc/pegboard"), set_by_the_reader)
     assert isinstance(loaded, Settings), f"{block}:\n{loaded}"
 
 

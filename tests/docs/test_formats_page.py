@@ -22,9 +22,9 @@ def test_the_page_tells_every_key_by_which_a_call_is_read() -> None:
     rows = dict(re.findall(r"^\| (the name|the arguments|around calls) \| (.*) \|$", PAGE.prose, re.MULTILINE))
     told = {part: tuple(re.findall(r"`(\w+)`", keys)) for part, keys in rows.items()}
     assert told == {
-        "the name": envelope.NAMES,
-        "the arguments": envelope.ARGUMENTS,
-        "around calls": envelope.WRAPPERS,
+        "the name": envelope.NAME_KEYS,
+        "the arguments": envelope.ARGUMENT_KEYS,
+        "around calls": envelope.WRAPPER_KEYS,
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.docs.clone import DEADLINE, Reader, cloned
 from tests.docs.pages import page
 
-from pegboard.config.settings import Settings, load_text
+from pegboard.config.settings import Settings, load_settings_text
 
 PAGE = page("docs/how-to/import-servers.md")
 SECRET = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
@@ -48,7 +48,7 @@ async def test_the_page_on_bringing_servers_over_does_what_it_says(tmp_path: Pat
         assert json.loads(await said("pegboard servers list --json"))["servers"] == [], "it changes nothing"
         piece = await said("pegboard import --yaml 2>/dev/null")
         assert SECRET not in shown + piece
-        loaded = load_text(piece, "pegboard.yaml", tmp_path, {})
+        loaded = load_settings_text(piece, "pegboard.yaml", tmp_path, {})
         assert isinstance(loaded, Settings), str(loaded)
         assert "# Set these environment variables" in piece
         await said("pegboard import --yes")

@@ -7,10 +7,10 @@ from typing import Any
 from tests.core.boards import ME, NOW, board, key
 from tests.docs.pages import page
 
-from pegboard.core.commands import ThrowSwitch, apply
+from pegboard.core.commands import SetSwitch, apply_command
 from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.policy import Policy
-from pegboard.core.presentations import Presented, meta
+from pegboard.core.presentations import PresentationMode, meta
 from pegboard.core.resolve import resolve
 from pegboard.core.server import DeclaredAt
 from pegboard.core.tool import Tool, ToolSpec
@@ -23,7 +23,7 @@ LIBRARY = key("library~library")
 
 def test_every_presentation_is_told() -> None:
     told = re.findall(r"^\| `(\w+)` \|", PAGE.text.split("## meta")[0], re.MULTILINE)
-    assert told == [presented.value for presented in Presented]
+    assert told == [presented.value for presented in PresentationMode]
 
 
 def test_every_meta_tool_is_told_with_its_arguments() -> None:
@@ -53,11 +53,11 @@ def test_the_answers_that_the_page_shows_are_those_of_such_a_board() -> None:
     )
     described = Toolset(ToolsetId("library"), DeclaredAt("pegboard.yaml", 1), description="Books and notes.")
     made = made.declaring(toolsets={described.id: described})
-    policy = apply(made.policy, ThrowSwitch(ToolId(LIBRARY, "lend_book"), False), ME, NOW)
+    policy = apply_command(made.policy, SetSwitch(ToolId(LIBRARY, "lend_book"), False), ME, NOW)
     assert isinstance(policy, Policy)
     resolution = resolve(made.catalogue, policy, View(ME))
     assert [json.loads(block.text) for block in PAGE.blocks if block.language == "json"] == [
-        meta.toolsets(resolution, policy),
-        meta.tools_of("library", 0, resolution, policy),
-        meta.output_of("search_books", resolution),
+        meta.list_toolsets(resolution, policy),
+        meta.list_tools("library", 0, resolution, policy),
+        meta.get_output_schema("search_books", resolution),
     ]

@@ -5,7 +5,7 @@ import re
 from tests.docs.pages import Block, blocks
 
 from pegboard.surfaces.cli.link import Options
-from pegboard.surfaces.mcp.lines import LONGEST
+from pegboard.surfaces.mcp.lines import MAX_LINE_BYTES
 
 Directives = dict[tuple[str, ...], str]
 
@@ -45,5 +45,5 @@ def test_nginx_is_told_where_the_gateway_is_and_what_it_reads() -> None:
         (*inside, "proxy_set_header X-Forwarded-Proto"): "$scheme",
         (*inside, "proxy_buffering"): "off",
         (*inside, "proxy_read_timeout"): "1h",
-        (*inside, "client_max_body_size"): f"{LONGEST // 1024**2}m",
+        (*inside, "client_max_body_size"): f"{MAX_LINE_BYTES // 1024**2}m",
     }

@@ -12,9 +12,9 @@ from tests.docs.pages import page
 from tests.providers.python.toolsets import working, written
 from tests.support.fork_server import python
 
-from pegboard.core.call import Returned
-from pegboard.core.folded import plain
-from pegboard.tools import Marks, ToolContext
+from pegboard.core.call import ToolSuccess
+from pegboard.core.folded import materialize
+from pegboard.tools import ToolContext, ToolMetadata
 
 PAGE = page("docs/reference/python-tools.md")
 EXAMPLE, ARGUMENTS, RESULT, TEST = (block.text for block in PAGE.blocks)
@@ -34,9 +34,9 @@ async def test_the_example_is_described_and_runs_as_the_page_shows(tmp_path: Pat
     async with working(folder, "notes:add", workspace=workspace) as watched:
         (tool,) = watched.provider.listing().tools
         assert (tool.spec.title, tool.spec.description) == ("Add notes", "Add notes to the notebook.")
-        assert json.loads(json.dumps(tool.spec.input_schema, default=plain)) == json.loads(ARGUMENTS)
+        assert json.loads(json.dumps(tool.spec.input_schema, default=materialize)) == json.loads(ARGUMENTS)
         outcome = await watched.call("add", notes=["buy pegs"], kind="task", progress=lambda *step: steps.append(step))
-        assert isinstance(outcome, Returned)
+        assert isinstance(outcome, ToolSuccess)
         assert json.loads(outcome.body) == json.loads(RESULT)
         assert watched.provider.log() == ("info: 1 more in the notebook of dev",)
     assert steps == [(1.0, 1.0, "buy pegs")]
@@ -50,7 +50,7 @@ def test_the_test_on_the_page_passes(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("python.marks")
 def test_the_page_lists_every_argument_of_the_mark() -> None:
-    assert listed("tool") == [field.name for field in dataclasses.fields(Marks)]
+    assert listed("tool") == [field.name for field in dataclasses.fields(ToolMetadata)]
 
 
 @pytest.mark.behaviour("providers.python_context")

@@ -6,7 +6,7 @@ import re
 import pytest
 from tests.docs.pages import page
 
-from pegboard.core.renderers import CATALOGUE, NAMES, ROOTS, Around, Renderer, rendered
+from pegboard.core.renderers import REFERENCE_ROOTS, RENDERER_NAMES, RENDERERS, RenderContext, Renderer, render_call
 from pegboard.core.tool import Json
 
 PAGE = page("docs/reference/renderers.md")
@@ -23,28 +23,28 @@ def usual(value: Json) -> str:
 
 @pytest.mark.behaviour("overrides.renderer_catalogue")
 def test_the_page_tells_every_renderer_in_order_and_no_other() -> None:
-    assert (*chapters(),) == NAMES
+    assert (*chapters(),) == RENDERER_NAMES
 
 
-@pytest.mark.parametrize("each", CATALOGUE, ids=NAMES)
+@pytest.mark.parametrize("each", RENDERERS, ids=RENDERER_NAMES)
 def test_the_page_tells_every_key_of_a_renderer(each: Renderer) -> None:
     chapter = chapters()[each.name]
     rows = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in chapter.splitlines() if line[:1] == "|"]
-    assert rows[2:] == [(f"`{key.name}`", key.kind.value, key.what, usual(key.usual)) for key in each.keys]
-    assert chapter.strip().startswith(each.what)
+    assert rows[2:] == [(f"`{key.name}`", key.type.value, key.description, usual(key.default)) for key in each.keys]
+    assert chapter.strip().startswith(each.description)
     assert all(f"`{alias}`" in chapter for alias in each.aliases)
     assert ("Shown by itself" in chapter) is each.standalone
 
 
 def test_the_page_tells_every_root() -> None:
-    assert re.findall(r"^\| `\$(\w+)` \|", PAGE.text, re.MULTILINE) == [*ROOTS]
+    assert re.findall(r"^\| `\$(\w+)` \|", PAGE.text, re.MULTILINE) == [*REFERENCE_ROOTS]
 
 
 @pytest.mark.behaviour("overrides.rendered")
 def test_the_example_of_the_page_does_what_it_says() -> None:
-    (block,) = [each for each in PAGE.blocks if "rendered(" in each.text]
-    config = re.search(r"rendered\(\"(\w+)\", (\{.*?\}), Around", block.text)
+    (block,) = [each for each in PAGE.blocks if "render_call(" in each.text]
+    config = re.search(r"render_call\(\"(\w+)\", (\{.*?\}), RenderContext", block.text)
     assert config is not None
-    shown = rendered(config[1], json.loads(config[2]), Around({}, {"books": [1]}, toolset="library"))
+    shown = render_call(config[1], json.loads(config[2]), RenderContext({}, {"books": [1]}, toolset="library"))
     assert shown is not None
     assert dict(shown.config) == {"rows": [1]}

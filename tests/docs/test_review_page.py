@@ -7,17 +7,17 @@ from pydantic_core import to_jsonable_python
 from tests.core.boards import board, key
 from tests.docs.pages import page
 
-from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
 from pegboard.core.policy import Approval
-from pegboard.core.review import review
+from pegboard.core.review import review_tool
 from pegboard.core.server import Trust
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
-from pegboard.gateway.board import Board
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.operate import FIRST_SIGHT
-from pegboard.surfaces.cli.reviews import reviewed
-from pegboard.surfaces.rest.reviews import review_shape
-from pegboard.surfaces.rest.shapes import tool_in_full
+from pegboard.surfaces.cli.reviews import review_text
+from pegboard.surfaces.rest.reviews import review_info
+from pegboard.surfaces.rest.shapes import full_tool_info
 
 DESK = key("desk~desk")
 BEFORE = ToolSpec(
@@ -36,11 +36,11 @@ AFTER = replace(
 def test_the_review_on_the_page_is_the_one_that_the_program_shows() -> None:
     tool = Tool(ToolId(DESK, "read_note"), AFTER)
     there = board([tool], trust=Trust.BASELINE)
-    (given,) = there.policy.decided.approvals.values()
+    (given,) = there.policy.decisions.approvals.values()
     at = given.at.replace(year=2026, month=11, day=15)
     approved = there.deciding(approvals={tool.id: Approval(BEFORE, FIRST_SIGHT, at, first_sight=True)})
-    hung = Board(approved.policy, approved.catalogue)
-    told = tool_in_full(tool, hung.resolution(View(LOCAL)), hung.policy)
-    shown = {**told, **review_shape(review(tool, hung.policy, (tool,)))}
+    hung = BoardState(approved.policy, approved.catalogue)
+    told = full_tool_info(tool, hung.resolution(View(LOCAL_PRINCIPAL)), hung.policy)
+    shown = {**told, **review_info(review_tool(tool, hung.policy, (tool,)))}
     (block,) = [block for block in page("docs/how-to/review-tools.md").blocks if block.language == "text"]
-    assert reviewed(to_jsonable_python(shown)) == block.text.rstrip("\n")
+    assert review_text(to_jsonable_python(shown)) == block.text.rstrip("\n")

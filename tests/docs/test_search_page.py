@@ -9,14 +9,14 @@ from tests.core.boards import ME, NOW, board, key
 from tests.core.found import plain
 from tests.docs.pages import page
 
-from pegboard.core.commands import ThrowSwitch, apply
+from pegboard.core.commands import SetSwitch, apply_command
 from pegboard.core.ids import ToolId
 from pegboard.core.policy import Policy
 from pegboard.core.presentations.search import TOOLS
 from pegboard.core.resolve import resolve
-from pegboard.core.retrieval import Retrieval, retrieved
+from pegboard.core.retrieval import ToolSearchQuery, search_tools
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
-from pegboard.core.upstream import upstream_servers
+from pegboard.core.upstream import list_upstream_servers
 from pegboard.core.view import View
 
 PAGE = page("docs/reference/search.md")
@@ -55,16 +55,16 @@ def library() -> tuple[Any, Any]:
         Tool(ToolId(DESK, "read_note"), ToolSpec("read_note")),
     ]
     made = board(hung)
-    policy = apply(made.policy, ThrowSwitch(ToolId(LIBRARY, "lend_book"), False), ME, NOW)
+    policy = apply_command(made.policy, SetSwitch(ToolId(LIBRARY, "lend_book"), False), ME, NOW)
     assert isinstance(policy, Policy)
     resolution = resolve(made.catalogue, policy, View(ME))
-    found = retrieved(
-        Retrieval("book", include_disabled=True),
+    found = search_tools(
+        ToolSearchQuery("book", include_disabled=True),
         resolution,
         policy,
         lambda _, ids: plain(id for id in ids if "book" in id.name),
     )
-    return found, upstream_servers(made.catalogue, policy, resolution)
+    return found, list_upstream_servers(made.catalogue, policy, resolution)
 
 
 @pytest.mark.behaviour("locked.entry_fields", "counts.in_upstream_servers")

@@ -7,31 +7,31 @@ import pytest
 from tests.docs.pages import Page, page, pages
 
 from pegboard.config import keys
-from pegboard.config.section import Section
-from pegboard.config.shape import MapOf
+from pegboard.config.section import ConfigSection
+from pegboard.config.shape import MapField
 from pegboard.core.server import Trust
-from pegboard.core.status import Status
+from pegboard.core.status import LockStatus
 from pegboard.surfaces.cli.snippets import snippets
-from pegboard.surfaces.mcp.view import HEADERS
+from pegboard.surfaces.mcp.view import OPTION_BY_HEADER
 
 LIKE_A_STATUS = re.compile(r"\b(?:server|disabled|pending)_[a-z_]+\b")
 
 
-def setting_names(section: Section) -> set[str]:
-    inner = [key.shape.item if isinstance(key.shape, MapOf) else key.shape for key in section.keys]
-    below = [setting_names(each) for each in inner if isinstance(each, Section)]
+def setting_names(section: ConfigSection) -> set[str]:
+    inner = [key.field_type.item if isinstance(key.field_type, MapField) else key.field_type for key in section.keys]
+    below = [setting_names(each) for each in inner if isinstance(each, ConfigSection)]
     return {key.name for key in section.keys}.union(*below)
 
 
 @pytest.mark.parametrize("page", pages(), ids=str)
 def test_every_status_that_a_page_names_exists(page: Page) -> None:
     named = {*LIKE_A_STATUS.findall(page.text)}
-    assert named - {status.value for status in Status} - setting_names(keys.PEGBOARD) == set()
+    assert named - {status.value for status in LockStatus} - setting_names(keys.PEGBOARD) == set()
 
 
 def test_the_explanation_tells_the_statuses_in_their_order() -> None:
     told = re.findall(r"^\d+\. `(\w+)`", page("docs/explanation/how-it-decides.md").prose, re.MULTILINE)
-    assert told == [status.value for status in Status]
+    assert told == [status.value for status in LockStatus]
 
 
 def test_the_explanation_tells_every_trust_there_is() -> None:
@@ -42,7 +42,7 @@ def test_the_explanation_tells_every_trust_there_is() -> None:
 def test_the_page_on_narrowing_tells_every_header_with_its_query_parameter() -> None:
     rows = re.findall(r"^\| `(X-[\w-]+)` \| `(\w+)` \|", page("docs/how-to/narrow-a-request.md").prose, re.MULTILINE)
     told = {header.lower(): parameter for header, parameter in rows}
-    assert told == HEADERS
+    assert told == OPTION_BY_HEADER
 
 
 def test_the_page_on_clients_tells_what_the_gateway_prints() -> None:

@@ -15,8 +15,8 @@ from tests.surfaces.mcp.doubles import MemoryAudit
 from tests.surfaces.mcp.places import served
 from tests.surfaces.mcp.workshop import Workshop
 
-from pegboard.compose.house import House, open_house
-from pegboard.config.settings import Settings, load
+from pegboard.compose.house import Application, open_application
+from pegboard.config.settings import Settings, load_settings_file
 from pegboard.surfaces.cli.link import Options
 from pegboard.surfaces.mcp.paths import McpPaths
 
@@ -30,22 +30,22 @@ def said_of(docspace: StandIn, **more: object) -> dict[str, object]:
 
 
 @asynccontextmanager
-async def housed(folder: Path, docspace: Mapping[str, object] | None, **more: object) -> AsyncIterator[House]:
+async def housed(folder: Path, docspace: Mapping[str, object] | None, **more: object) -> AsyncIterator[Application]:
     """With this under `docspace`, if anything, and this beside it; everything has answered."""
     (folder / "key").write_text(f"{ADA_KEY}\n")
     config = folder / "pegboard.yaml"
     config.write_text(yaml.safe_dump({**({} if docspace is None else {"docspace": dict(docspace)}), **more}))
-    settings = load(config)
+    settings = load_settings_file(config)
     assert isinstance(settings, Settings), str(settings)
     options = Options(config, folder / "data")
     with anyio.fail_after(PATIENCE):
-        async with open_house(options, settings, lambda key, id: True, follow=False) as house:
-            assert await house.gateway.settled(PATIENCE)
+        async with open_application(options, settings, lambda key, id: True, follow=False) as house:
+            assert await house.gateway.wait_until_started(PATIENCE)
             yield house
 
 
 @asynccontextmanager
-async def listening(house: House) -> AsyncIterator[str]:
+async def listening(house: Application) -> AsyncIterator[str]:
     """The address of its endpoint."""
     app = McpPaths(house.gateway, key=lambda: b"0" * 32)
     async with served(Workshop(house.gateway, MemoryAudit()), app=app) as url:

@@ -168,13 +168,13 @@ async def test_the_activity_tells_for_which_docspace_a_caller_brought_credential
     async with stand_in() as docspace:
         said = said_of(docspace, request_credentials=True)
         async with housed(tmp_path, said) as house, listening(house) as url:
-            start = await house.gateway.audit.latest()
+            start = await house.gateway.audit.latest_number()
             for headers in ({}, key(docspace, BOB_KEY)):
                 async with http_client(url, headers) as client:
                     await rooms(client)
             rows: list[AuditRow] = []
             while len(rows) < 2:
-                found = await house.gateway.audit.onward(AuditQuery(kind="call"), start, wait=5)
+                found = await house.gateway.audit.page_after(AuditQuery(kind="call"), start, wait=5)
                 rows, start = [*rows, *found.rows], found.after
     plain, brought = (row.client for row in rows)
     place = docspace.url.rstrip("/")

@@ -7,11 +7,11 @@ import pytest
 from tests.docspace.boards import PATIENCE
 from tests.docspace.stand_in import ADA_KEY, Fault, StandIn, stand_in
 
-from pegboard.compose.launcher import Launcher
-from pegboard.core.docspace import Misconfigured, mends
-from pegboard.surfaces.cli.docspace import lines_of
+from pegboard.compose.launcher import CommandLauncher
+from pegboard.core.docspace import DocSpaceMisconfiguration, misconfiguration_remedies
+from pegboard.surfaces.cli.docspace import report_lines
 from pegboard.surfaces.cli.link import DocSpaceCheck, Options
-from pegboard.surfaces.cli.output import Ended, Exit
+from pegboard.surfaces.cli.output import CommandError, Exit
 
 pytestmark = pytest.mark.anyio
 PAGE = b"<!doctype html><title>Welcome</title>"
@@ -31,11 +31,11 @@ def environment(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
 
 async def looked() -> DocSpaceCheck:
     with anyio.fail_after(PATIENCE):
-        return await Launcher().check_docspace(Options())
+        return await CommandLauncher().check_docspace(Options())
 
 
 async def refused() -> tuple[int, str]:
-    with pytest.raises(Ended) as ended:
+    with pytest.raises(CommandError) as ended:
         await looked()
     return ended.value.code, ended.value.message
 
@@ -47,9 +47,9 @@ async def test_it_says_who_you_are_and_what_you_may_see_and_changes_nothing(monk
         environment(monkeypatch, base_url=docspace.url, api_key=ADA_KEY)
         found = await looked()
         methods = {seen.method for seen in docspace.seen}
-    sees = {"documents": None, "rooms": None, "people": found.sees["people"]}
+    sees = {"documents": None, "rooms": None, "people": found.part_errors["people"]}
     assert found == DocSpaceCheck(docspace.url, "Ada", "ada@example.com", "owner", sees)
-    assert (found.sees["people"] or "").startswith("HTTP 403")
+    assert (found.part_errors["people"] or "").startswith("HTTP 403")
     assert methods == {"GET"}
 
 
@@ -89,7 +89,7 @@ async def test_what_is_in_the_way_is_told_with_what_to_do(monkeypatch: pytest.Mo
     environment(monkeypatch, username="ada")
     assert await refused() == (
         Exit.CONFIG,
-        "\n".join(("No password", *mends(Misconfigured("No password")))),
+        "\n".join(("No password", *misconfiguration_remedies(DocSpaceMisconfiguration("No password")))),
     )
 
 
@@ -173,7 +173,7 @@ async def test_what_docspace_says_makes_no_line_of_its_own(monkeypatch: pytest.M
     assert (code, len(told.splitlines())) == (Exit.REFUSED, 1)
     assert told.startswith(f"{docspace.url}: it does not know these credentials (HTTP 403, NO rooms you may). ")
     forged = DocSpaceCheck("http://d/", "Ada\nx", "a@b\ny", "owner", {"rooms": "NO\n  people     you may see them"})
-    assert lines_of(forged) == [
+    assert report_lines(forged) == [
         "http://d/ is a DocSpace, and you are Ada x <a@b y> there, owner.",
         "  rooms      refused: NO   people     you may see them",
     ]

@@ -10,13 +10,13 @@ import anyio
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 
-from pegboard.core.docspace import Access, ApiKey
-from pegboard.providers.docspace.api import Api
-from pegboard.providers.docspace.checking import Anything
-from pegboard.providers.docspace.client import Client
-from pegboard.providers.docspace.limits import Limits
-from pegboard.providers.docspace.trouble import Trouble
-from pegboard.providers.docspace.uploading import PIECE, upload
+from pegboard.core.docspace import ApiKey, DocSpaceAccess
+from pegboard.providers.docspace.api import DocSpaceApi
+from pegboard.providers.docspace.checking import AnyValueType
+from pegboard.providers.docspace.client import DocSpaceClient
+from pegboard.providers.docspace.limits import DocSpaceLimits
+from pegboard.providers.docspace.trouble import DocSpaceError
+from pegboard.providers.docspace.uploading import CHUNK_BYTES, upload
 
 pytestmark = pytest.mark.anyio
 Conduct = Callable[[SocketStream], Awaitable[None]]
@@ -64,22 +64,22 @@ async def close_in_the_body(stream: SocketStream) -> None:
 
 
 @asynccontextmanager
-async def reaching(base: str) -> AsyncIterator[Api]:
+async def reaching(base: str) -> AsyncIterator[DocSpaceApi]:
     def now() -> datetime:
         return datetime.now(UTC)
 
-    limits = Limits(pause=0.0)
-    client = Client(limits, now)
+    limits = DocSpaceLimits(retry_pause_s=0.0)
+    client = DocSpaceClient(limits, now)
     try:
-        yield Api(client, Access(base, ApiKey("k")), limits, now)
+        yield DocSpaceApi(client, DocSpaceAccess(base, ApiKey("k")), limits, now)
     finally:
         await client.close()
 
 
 async def lines(base: str) -> list[str]:
     async with reaching(base) as api:
-        with pytest.raises(Trouble) as raised:
-            await api.get("api/2.0/files/file/101", Anything())
+        with pytest.raises(DocSpaceError) as raised:
+            await api.get("api/2.0/files/file/101", AnyValueType())
     return [line.lstrip("\t") for line in str(raised.value).split("\n")]
 
 
@@ -139,8 +139,8 @@ async def test_a_piece_that_fails_is_told_with_its_number() -> None:
             await stream.send(b"HTTP/1.1 200 OK\r\n%b\r\nContent-Length: %d\r\n\r\n%b" % (kind, len(said), said))
 
     async with behaving(answer) as base, reaching(base) as api:
-        with pytest.raises(Trouble) as raised:
-            await upload(api, {"parentId": 10, "filename": "a.txt", "content": "x" * (PIECE + 1)})
+        with pytest.raises(DocSpaceError) as raised:
+            await upload(api, {"parentId": 10, "filename": "a.txt", "content": "x" * (CHUNK_BYTES + 1)})
     assert str(raised.value).split("\n") == [
         "Uploading file.",
         "\tUploading chunk 2 of 2.",

@@ -11,14 +11,14 @@ from tests.servers.peers import command
 from tests.support.house import call_of
 from tests.surfaces.mcp.places import MODES, http_client
 
-from pegboard.compose.house import House
-from pegboard.core.call import BadArguments, ToolFailed, ToolIsLocked, refusal_text
-from pegboard.core.commands import AddServer, Approve, ThrowSwitch
+from pegboard.compose.house import Application
+from pegboard.core.call import BadArguments, LockedToolRefusal, ToolFailure, refusal_text
+from pegboard.core.commands import AddServer, ApproveTool, SetSwitch
 from pegboard.core.docspace import TOOLSETS
 from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
 from pegboard.core.policy import Policy
-from pegboard.core.resolve import Locked, Open
-from pegboard.core.status import Status, detail, sentence
+from pegboard.core.resolve import LockedTool, OpenTool
+from pegboard.core.status import LockStatus, explain_reason, operator_detail
 from pegboard.core.tool import JsonObject
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
@@ -33,7 +33,7 @@ def tool(toolset: str, name: str) -> ToolId:
     return ToolId(ToolsetKey(ToolsetId(toolset)), name)
 
 
-def names(house: House) -> list[str]:
+def names(house: Application) -> list[str]:
     resolution = house.gateway.board.resolution(View())
     return sorted(resolution.names[id] for id in resolution.open_ids)
 
@@ -91,13 +91,13 @@ async def test_a_misconfigured_docspace_is_shown_unavailable_with_the_reason_and
     async with housed(tmp_path, said, servers=other) as house:
         board = house.gateway.board
         verdicts = board.resolution(View()).verdicts
-        locked = {id: verdict for id, verdict in verdicts.items() if isinstance(verdict, Locked)}
-        assert {verdict.status for verdict in locked.values()} == {Status.SERVER_UNAVAILABLE}
+        locked = {id: verdict for id, verdict in verdicts.items() if isinstance(verdict, LockedTool)}
+        assert {verdict.status for verdict in locked.values()} == {LockStatus.SERVER_UNAVAILABLE}
         assert sorted(id.name for id in locked) == EVERY
         assert names(house) == ["tool_00000"]
         refused = await house.gateway.caller.call(call_of("delete_file", {"fileId": 1}), View())
         findings = [finding for finding in diagnose(board) if finding.grave]
-    assert isinstance(refused, ToolIsLocked)
+    assert isinstance(refused, LockedToolRefusal)
     assert refusal_text(refused) == (
         "server_unavailable: Toolset files is down: DocSpace is misconfigured: No password. "
         "Ask the user to correct the settings of DocSpace; this says how: pegboard docspace check"
@@ -114,12 +114,12 @@ async def test_a_key_that_is_not_there_is_told_once_where_it_is_referred_to(tmp_
     async with housed(tmp_path, said) as house:
         findings = [finding for finding in diagnose(house.gateway.board) if finding.grave]
         locked = house.gateway.board.resolution(View()).verdicts[tool("files", "delete_file")]
-    assert isinstance(locked, Locked)
+    assert isinstance(locked, LockedTool)
     why = (
         "DocSpace is misconfigured: ${NOT_THERE_AT_ALL} stands for nothing: the environment variable NOT_THERE_AT_ALL "
         "is not set. Set it before the gateway starts"
     )
-    assert (sentence(locked.reason), detail(locked.reason)) == (f"Toolset files is down: {why}.", None)
+    assert (explain_reason(locked.reason), operator_detail(locked.reason)) == (f"Toolset files is down: {why}.", None)
     (finding,) = findings
     assert finding.what.startswith(f"{why}. ")
     assert finding.mend == f"Correct it at {tmp_path / 'pegboard.yaml'}:2. pegboard docspace check"
@@ -140,7 +140,7 @@ async def test_arguments_that_do_not_fit_are_refused_in_the_words_of_docspaces_t
     async with stand_in() as docspace, housed(tmp_path, said_of(docspace)) as house:
         ended = await house.gateway.caller.call(call_of("delete_file", {"fileId": "x"}), View())
         assert docspace.seen == []
-    assert isinstance(ended, ToolFailed)
+    assert isinstance(ended, ToolFailure)
     assert json.loads(ended.body)["content"][0]["text"] == (
         "Parsing input.\n\t\tfileId: invalid_type Invalid input: expected number, received string"
     )
@@ -152,11 +152,13 @@ async def test_a_person_switches_a_tool_off_and_a_selection_leaves_a_toolset_out
     async with stand_in() as docspace, housed(tmp_path, said_of(docspace, **said)) as house:
         chosen = sorted({*TOOLSETS[ToolsetId("files")], "get_all_people", "create_folder"} - {"delete_file"})
         assert names(house) == chosen
-        thrown = await house.gateway.operator.do(ThrowSwitch(tool("files", "upload_file"), on=False, note=""), ME)
+        thrown = await house.gateway.operator.execute(
+            SetSwitch(tool("files", "upload_file"), enabled=False, note=""), ME
+        )
         assert isinstance(thrown, Policy)
         assert names(house) == [name for name in chosen if name != "upload_file"]
         ended = await house.gateway.caller.call(call_of("upload_file"), View())
-    assert isinstance(ended, ToolIsLocked)
+    assert isinstance(ended, LockedToolRefusal)
     assert refusal_text(ended).startswith("disabled_by_user: files:upload_file was switched off by me")
 
 
@@ -169,8 +171,8 @@ async def test_an_override_pins_an_argument_that_no_caller_is_told_of(tmp_path: 
         await house.gateway.caller.call(call_of("create_folder", given), View())
         barred = await house.gateway.caller.call(call_of("create_folder", {**given, "parentId": 1}), View())
         lines = docspace.lines()
-    assert isinstance(shown, Open)
-    assert shown.shown.spec.input_schema["required"] == ["title", "filters"]
+    assert isinstance(shown, OpenTool)
+    assert shown.visible_tool.spec.input_schema["required"] == ["title", "filters"]
     assert lines == ["POST /api/2.0/files/folder/10?fields=title"]
     assert isinstance(barred, BadArguments)
 
@@ -179,10 +181,12 @@ async def test_an_override_pins_an_argument_that_no_caller_is_told_of(tmp_path: 
 async def test_with_strict_trust_each_tool_waits_for_a_person(tmp_path: Path) -> None:
     async with stand_in() as docspace, housed(tmp_path, said_of(docspace, trust="strict")) as house:
         verdicts = house.gateway.board.resolution(View()).verdicts
-        assert {each.status for each in verdicts.values() if isinstance(each, Locked)} == {Status.PENDING_APPROVAL}
+        assert {each.status for each in verdicts.values() if isinstance(each, LockedTool)} == {
+            LockStatus.PENDING_APPROVAL
+        }
         listed = verdicts[tool("people", "get_all_people")]
-        done = await house.gateway.operator.do(
-            Approve(listed.tool.id, listed.tool.spec, listed.tool.spec.fingerprint), ME
+        done = await house.gateway.operator.execute(
+            ApproveTool(listed.tool.id, listed.tool.spec, listed.tool.spec.fingerprint), ME
         )
         assert isinstance(done, Policy)
         assert names(house) == ["get_all_people"]
@@ -192,7 +196,7 @@ async def test_with_strict_trust_each_tool_waits_for_a_person(tmp_path: Path) ->
 async def test_a_server_that_somebody_added_to_a_toolset_of_that_name_is_told_by_the_doctor(tmp_path: Path) -> None:
     notes = server(key("files~notes"), origin=PERSON)
     async with housed(tmp_path, None) as house:
-        await house.gateway.operator.do(AddServer(notes, Toolset(ToolsetId("files"), PERSON)), ME)
+        await house.gateway.operator.execute(AddServer(notes, Toolset(ToolsetId("files"), PERSON)), ME)
     async with stand_in() as docspace, housed(tmp_path, said_of(docspace)) as house:
         [finding] = [each for each in diagnose(house.gateway.board) if "tools of DocSpace as well" in each.what]
     assert (finding.subject, finding.grave, finding.mend) == (str(notes.key), False, "pegboard toolset show files")

@@ -8,9 +8,9 @@ from tests.docspace.boards import housed, listening, said_of, text_of, titles
 from tests.docspace.stand_in import ADA_KEY, BOB_KEY, StandIn, stand_in
 from tests.surfaces.mcp.places import MODES, http_client
 
-from pegboard.compose.house import House
-from pegboard.core.ids import LOCAL
-from pegboard.core.ticket import Scope, State, Ticket
+from pegboard.compose.house import Application
+from pegboard.core.ids import LOCAL_PRINCIPAL
+from pegboard.core.ticket import ConsentScope, Ticket, TicketState
 
 pytestmark = pytest.mark.anyio
 ADAS = ["Ada's forms", "Ada's team", "Ada's public room"]
@@ -37,14 +37,14 @@ async def fetched(url: str, headers: Mapping[str, str], ticket: Ticket, mode: st
     return text_of(answer) if answer.is_error else titles(answer)
 
 
-async def waiting(house: House) -> Ticket:
-    [ticket] = await house.gateway.tickets.waiting()
+async def waiting(house: Application) -> Ticket:
+    [ticket] = await house.gateway.tickets.pending_tickets()
     return ticket
 
 
-async def allowed(house: House, scope: Scope) -> Ticket:
+async def allowed(house: Application, scope: ConsentScope) -> Ticket:
     ticket = await waiting(house)
-    decided = await house.gateway.tickets.allow(ticket.id, scope, LOCAL)
+    decided = await house.gateway.tickets.allow(ticket.id, scope, LOCAL_PRINCIPAL)
     assert isinstance(decided, Ticket)
     return decided
 
@@ -57,15 +57,19 @@ async def test_a_yes_is_used_by_nobody_with_other_credentials_or_at_another_docs
         async with housed(tmp_path, said, overrides=ASKS) as house, listening(house) as url:
             bob = key(docspace, BOB_KEY)
             assert str(await called(url, bob, mode)).startswith(WAITS)
-            ticket = await allowed(house, Scope.ONCE)
-            assert ticket.whose is not None
-            assert ticket.whose.told == f"{docspace.url} with the caller's own API key"
+            ticket = await allowed(house, ConsentScope.ONCE)
+            assert ticket.identity is not None
+            assert ticket.identity.description == f"{docspace.url} with the caller's own API key"
             for others in ({}, key(docspace, ADA_KEY), key(other, BOB_KEY)):
                 told = await fetched(url, others, ticket, mode)
                 assert isinstance(told, str)
                 assert "other credentials" in told
                 assert str(await called(url, others, mode)).startswith(WAITS)
-            whose = [each.whose.told for each in await house.gateway.tickets.waiting() if each.whose is not None]
+            whose = [
+                each.identity.description
+                for each in await house.gateway.tickets.pending_tickets()
+                if each.identity is not None
+            ]
             assert sorted(whose) == sorted(
                 # Ada with her own key is whom the gateway speaks for.
                 (f"{docspace.url} with the gateway's own API key", f"{other.url} with the caller's own API key")
@@ -74,7 +78,7 @@ async def test_a_yes_is_used_by_nobody_with_other_credentials_or_at_another_docs
             assert await called(url, bob, mode) == BOBS
             used = await house.gateway.tickets.find(ticket.id)
             assert used is not None
-            assert used.state is State.ENDED
+            assert used.state is TicketState.DONE
 
 
 @pytest.mark.behaviour("docspace.confirmed_for_one")
@@ -84,7 +88,7 @@ async def test_a_ticket_is_fetched_with_the_credentials_it_was_asked_with(tmp_pa
         async with housed(tmp_path, said, overrides=ASKS) as house, listening(house) as url:
             bob = key(docspace, BOB_KEY)
             await called(url, bob, MODES[0])
-            ticket = await allowed(house, Scope.ONCE)
+            ticket = await allowed(house, ConsentScope.ONCE)
             assert await fetched(url, bob, ticket, MODES[0]) == BOBS
 
 
@@ -94,13 +98,13 @@ async def test_a_remembered_yes_is_for_the_same_credentials_alone(tmp_path: Path
         said = said_of(docspace, request_credentials=True)
         async with housed(tmp_path, said, overrides=ASKS) as house, listening(house) as url:
             assert str(await called(url, {}, MODES[0])).startswith(WAITS)
-            await allowed(house, Scope.ALWAYS)
+            await allowed(house, ConsentScope.ALWAYS)
             assert [await called(url, {}, MODES[0]) for _ in range(3)] == [ADAS] * 3
             assert str(await called(url, key(docspace, BOB_KEY), MODES[0])).startswith(WAITS)
-            await allowed(house, Scope.ALWAYS)
+            await allowed(house, ConsentScope.ALWAYS)
             assert [await called(url, key(docspace, BOB_KEY), MODES[0]) for _ in range(3)] == [BOBS] * 3
             assert await called(url, {}, MODES[0]) == ADAS
-            told = [str(each) for each in house.gateway.board.policy.decided.consents.values()]
+            told = [str(each) for each in house.gateway.board.policy.decisions.consents.values()]
             assert [f"{docspace.url} with the" in each for each in told] == [True, True]
     kept = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
     assert b"caller's own API key" in kept

@@ -16,8 +16,8 @@ from tests.surfaces.mcp.doubles import MemoryAudit
 from tests.surfaces.mcp.places import http_client, served
 from tests.surfaces.mcp.workshop import Workshop
 
-from pegboard.compose.house import House
-from pegboard.compose.serving import door_of
+from pegboard.compose.house import Application
+from pegboard.compose.serving import make_request_checks
 from pegboard.surfaces.mcp.paths import McpPaths
 
 PATIENCE = 60.0
@@ -66,9 +66,9 @@ def said(result: object) -> Said:
 
 
 @asynccontextmanager
-async def reached(house: House) -> AsyncIterator[str]:
+async def reached(house: Application) -> AsyncIterator[str]:
     """Its endpoint, behind the very door that `pegboard serve` has."""
-    app = McpPaths(house.gateway, door_of(house, "http://127.0.0.1"), key=lambda: b"0" * 32)
+    app = McpPaths(house.gateway, make_request_checks(house, "http://127.0.0.1"), key=lambda: b"0" * 32)
     async with served(Workshop(house.gateway, MemoryAudit()), app=app) as url:
         yield url
 

@@ -13,8 +13,8 @@ from tests.support.toolsets import brought, housed
 
 from pegboard.gateway.operate import Operator
 from pegboard.gateway.toolsets import installer
-from pegboard.gateway.toolsets.files import Files, FilesAway
-from pegboard.gateway.toolsets.reading import Unfit
+from pegboard.gateway.toolsets.files import FilesUnavailable, ToolsetFiles
+from pegboard.gateway.toolsets.reading import InvalidToolsetError
 
 
 def die(*_: object, **__: object) -> None:
@@ -36,29 +36,29 @@ def die_after(owner: type, name: str) -> None:
         real(*args, **kwargs)
         die()
 
-    setattr(owner, name, act_async if name == "do" else act)
+    setattr(owner, name, act_async if name == "execute" else act)
 
 
 async def main(step: str, data: Path, source: Path) -> None:
     async with housed(data) as house:
         match step:
             case "read":
-                die_before(installer.Installer, "_where_it_will_lie")
+                die_before(installer.ToolsetInstaller, "_manifest_at_destination")
             case "describe":
-                die_before(installer, "built")
+                die_before(installer, "make_install_command")
             case "put":
-                die_before(Files, "put")
+                die_before(ToolsetFiles, "place")
             case "placed":
-                die_after(Files, "put")
+                die_after(ToolsetFiles, "place")
             case "saved":
-                die_after(Operator, "do")
+                die_after(Operator, "execute")
             case "kept":
-                die_after(Files, "keep")
+                die_after(ToolsetFiles, "delete_all_except")
             case "too large":
                 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
         try:
             await brought(house, source)
-        except (Unfit, FilesAway) as error:
+        except (InvalidToolsetError, FilesUnavailable) as error:
             print(error)
 
 

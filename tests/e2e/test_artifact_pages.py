@@ -10,7 +10,7 @@ from tests.rest.desk import ABOUT, TOKEN
 from tests.support.sign_ins import ScriptedSignIns
 from tests.support.toolsets import brought, housed, until_open, zipped
 
-from pegboard.surfaces.rest.access import hashed
+from pegboard.surfaces.rest.access import hash_token
 from pegboard.surfaces.rest.app import rest_app
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +50,7 @@ async def test_the_quiz_is_rendered_with_its_page_and_its_data(tmp_path: Path) -
     async with housed(tmp_path / "data") as house:
         await brought(house, bundle)
         await until_open(house, "mine:create_quiz")
-        app = rest_app(house.gateway, ABOUT, hashed(TOKEN), ScriptedSignIns, lambda: house.installer)
+        app = rest_app(house.gateway, ABOUT, hash_token(TOKEN), ScriptedSignIns, lambda: house.installer)
         headers = {"authorization": f"Bearer {TOKEN}"}
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:

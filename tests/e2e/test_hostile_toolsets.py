@@ -10,9 +10,9 @@ from tests.config.bundle.packing import entry, overlapping, packed, with_entries
 from tests.e2e.test_toolset_import import policy
 from tests.support.toolsets import MINE, WORDS, brought, housed, laid_out, manifest, zipped
 
-from pegboard.gateway.toolsets.files import FilesAway
-from pegboard.gateway.toolsets.reading import Unfit
-from pegboard.gateway.toolsets.wanted import Refused
+from pegboard.gateway.toolsets.files import FilesUnavailable
+from pegboard.gateway.toolsets.reading import InvalidToolsetError
+from pegboard.gateway.toolsets.wanted import ImportRefusedError
 
 pytestmark = pytest.mark.anyio
 
@@ -69,9 +69,9 @@ async def test_mutated_archives_are_refused_or_imported_whole(tries: int, tmp_pa
             file.write_bytes(mutated(content, chance))
             try:
                 await brought(house, file, allow_downgrade=True)
-            except (Unfit, Refused, FilesAway):
+            except (InvalidToolsetError, ImportRefusedError, FilesUnavailable):
                 refused += 1
-            installed = policy(house).decided
+            installed = policy(house).decisions
             assert {id: {own.name for own in (root / id).iterdir()} for id in installed.files} == {
                 path.name: {each.name for each in path.iterdir()} for path in root.iterdir() if path.is_dir()
             }, "no more and no less than what is installed lies there"
@@ -92,7 +92,7 @@ async def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_written(tmp
     bundle = packed(tmp_path / "bad.zip", {"toolset.yaml": "id: mine\nversion: '1'\n", name: "x"})
     async with housed(tmp_path / "data", lambda key, id: False) as house:
         before = snapshot(tmp_path, but=house.installer.files.root)
-        with pytest.raises(Unfit):
+        with pytest.raises(InvalidToolsetError):
             await brought(house, bundle)
         assert snapshot(tmp_path, but=house.installer.files.root) == before
         assert policy(house).toolsets == {}
@@ -105,7 +105,7 @@ async def test_bombs_and_links_are_refused(tmp_path: Path) -> None:
     shared = overlapping(tmp_path / "shared.zip", 50)
     async with housed(tmp_path / "data", lambda key, id: False) as house:
         for bundle in (link, bomb, shared):
-            with pytest.raises(Unfit):
+            with pytest.raises(InvalidToolsetError):
                 await brought(house, bundle)
         assert policy(house).toolsets == {}
 
@@ -117,7 +117,7 @@ async def test_an_id_that_is_a_path_is_refused(tmp_path: Path, id: str) -> None:
     precious = tmp_path / "precious"
     precious.write_text("mine")
     async with housed(tmp_path / "data", lambda key, id: False) as house:
-        with pytest.raises(Unfit, match="id: "):
+        with pytest.raises(InvalidToolsetError, match="id: "):
             await brought(house, laid_out(tmp_path / "bad", {**manifest(), "id": id}))
         assert (precious.read_text(), policy(house).toolsets) == ("mine", {})
 
@@ -126,7 +126,7 @@ async def test_a_folder_with_a_link_is_refused(tmp_path: Path) -> None:
     folder = laid_out(tmp_path / "mine", manifest())
     (folder / "secrets").symlink_to("/etc")
     async with housed(tmp_path / "data", lambda key, id: False) as house:
-        with pytest.raises(Unfit, match="secrets: it is a symbolic link"):
+        with pytest.raises(InvalidToolsetError, match="secrets: it is a symbolic link"):
             await brought(house, folder)
         assert MINE not in policy(house).toolsets
 
@@ -136,6 +136,6 @@ async def test_an_archive_in_which_nothing_is_wrong_but_its_manifest_is_refused_
         archive.writestr("toolset.yaml", "- a list\n")
         archive.writestr("tools/words.py", WORDS)
     async with housed(tmp_path / "data", lambda key, id: False) as house:
-        with pytest.raises(Unfit, match=r"toolset\.yaml:1"):
+        with pytest.raises(InvalidToolsetError, match=r"toolset\.yaml:1"):
             await brought(house, tmp_path / "list.zip")
         assert [path for path in house.installer.files.root.iterdir() if path.is_dir()] == []

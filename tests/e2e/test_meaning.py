@@ -6,13 +6,13 @@ import anyio
 import pytest
 from tests.e2e.served import DEMO, Served, served
 
-from pegboard.providers.embedding.setting_up import Step, set_up
+from pegboard.providers.embedding.setting_up import SetupStep, set_up_model
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 ASKED = "/tools/search?query=borrow+a+novel"
 
 
-def quiet(step: Step) -> None: ...
+def quiet(step: SetupStep) -> None: ...
 
 
 async def ready(gateway: Served) -> None:
@@ -28,7 +28,7 @@ async def test_a_running_gateway_takes_up_the_model_and_keeps_what_it_read(tmp_p
             await ready(gateway)
             before = await gateway.ask(ASKED)
             assert before["ranker"] == "lexical"
-            await set_up(gateway.data_dir, quiet)
+            await set_up_model(gateway.data_dir, quiet)
             found = await gateway.until(ASKED, holds=lambda body: body["ranker"] == "hybrid")
             status = await gateway.until("/search", holds=lambda body: body["semantic"]["vectors"] == 12)
             assert (status["ranker"], status["semantic"]["kept"]) == ("hybrid", 12)

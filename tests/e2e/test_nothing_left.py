@@ -20,14 +20,14 @@ from tests.providers.running import open_files
 from tests.servers.peers import command
 from tests.support.fork_server import python
 
-from pegboard.compose.house import House, open_house
-from pegboard.config.settings import Settings, load
-from pegboard.core.catalogue import Up
+from pegboard.compose.house import Application, open_application
+from pegboard.config.settings import Settings, load_settings_file
+from pegboard.core.catalogue import ProviderUp
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.surfaces.cli.link import Options
-from pegboard.surfaces.listening import Listening, bound
-from pegboard.surfaces.mcp.door import Door
-from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.listening import HttpServer, bind_socket
+from pegboard.surfaces.mcp.door import RequestChecks
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
 
 pytestmark = [
     pytest.mark.anyio,
@@ -69,7 +69,7 @@ def objects() -> int:
 
 
 @asynccontextmanager
-async def listening(folder: Path, web: int) -> AsyncIterator[tuple[House, Endpoint]]:
+async def listening(folder: Path, web: int) -> AsyncIterator[tuple[Application, Endpoint]]:
     """The whole gateway in this process, in front of a server over stdio and one over HTTP."""
     executable, *arguments = command("crash_on_call")
     _, hung = command("hung")
@@ -80,14 +80,14 @@ async def listening(folder: Path, web: int) -> AsyncIterator[tuple[House, Endpoi
         "hung": {"command": executable, "args": [hung, "--after-initialize"], "trust": "open"},
     }
     config.write_text(yaml.safe_dump({"servers": servers}))
-    settings = load(config)
+    settings = load_settings_file(config)
     assert isinstance(settings, Settings)
     options = Options(config, folder / "data")
-    with bound("127.0.0.1", 0) as listener:
+    with bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        async with open_house(options, settings, lambda key, id: True, follow=True) as house:
-            mcp = McpHttp(house.gateway, Door(frozenset({f"127.0.0.1:{port}"}), frozenset()))
-            async with mcp.running(), Listening(mcp, listener, mcp.end_streams, mcp.express):
+        async with open_application(options, settings, lambda key, id: True, follow=True) as house:
+            mcp = McpHttpEndpoint(house.gateway, RequestChecks(frozenset({f"127.0.0.1:{port}"}), frozenset()))
+            async with mcp.lifespan(), HttpServer(mcp, listener, mcp.end_streams, mcp.fast_path):
                 yield house, Endpoint("127.0.0.1", port, "/mcp")
 
 
@@ -101,23 +101,23 @@ async def web_server(port: int) -> AsyncIterator[None]:
             process.kill()
 
 
-async def until(house: House, holds: Callable[[], bool]) -> None:
-    with anyio.fail_after(PATIENCE), house.gateway.board.changed.listen() as bell:
+async def until(house: Application, holds: Callable[[], bool]) -> None:
+    with anyio.fail_after(PATIENCE), house.gateway.board.changes.subscribe() as bell:
         while not holds():
             await bell.wait()
 
 
-def up_since(house: House, key: ServerKey) -> object:
+def up_since(house: Application, key: ServerKey) -> object:
     """Another value for each connection, None while there is none."""
     listing = house.gateway.board.catalogue.listings.get(key)
-    return listing.health if listing is not None and isinstance(listing.health, Up) else None
+    return listing.health if listing is not None and isinstance(listing.health, ProviderUp) else None
 
 
-async def restart(house: House, times: int) -> None:
+async def restart(house: Application, times: int) -> None:
     for number in range(times):
         key = SERVERS["pipe" if number % 2 else "web"]
         before = up_since(house, key)
-        assert house.gateway.roster.restart(key)
+        assert house.gateway.providers.restart(key)
         await until(house, lambda key=key, before=before: up_since(house, key) not in (None, before))  # type: ignore[misc]
 
 

@@ -23,19 +23,19 @@ from tests.surfaces.mcp.places import MODES, http_client
 
 from pegboard.config import places
 from pegboard.core.catalogue import Listing
-from pegboard.core.commands import Approve, ThrowSwitch
-from pegboard.core.ids import Source, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.commands import ApproveTool, SetSwitch
+from pegboard.core.ids import SourceKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Denial
 from pegboard.core.server import Trust
-from pegboard.core.status import Status
+from pegboard.core.status import LockStatus
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
-from pegboard.surfaces.listening import Listening, bound, reachable
+from pegboard.surfaces.listening import HttpServer, bind_socket, local_url
 from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.rest.access import hashed
+from pegboard.surfaces.rest.access import hash_token
 from pegboard.surfaces.rest.app import rest_app
-from pegboard.surfaces.rest.settings import About
-from pegboard.surfaces.root import Root
+from pegboard.surfaces.rest.settings import RuntimeInfo
+from pegboard.surfaces.root import HttpRouter
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -50,19 +50,19 @@ GHOST: Final = ToolsetKey(ToolsetId("ghost"))
 """No policy names it: what it lists is nobody's."""
 
 EXPECTED: Final = {
-    "off_polish": Status.SERVER_DISABLED,
-    "held_polish": Status.SERVER_QUARANTINED,
-    "denied_polish": Status.DISABLED_BY_CONFIG,
-    "switched_polish": Status.DISABLED_BY_USER,
-    "new_polish": Status.PENDING_APPROVAL,
-    "changed_polish": Status.PENDING_APPROVAL,
-    "fallen_polish": Status.SERVER_UNAVAILABLE,
-    "ghost_polish": Status.DISABLED_UNKNOWN,
+    "off_polish": LockStatus.SERVER_DISABLED,
+    "held_polish": LockStatus.SERVER_QUARANTINED,
+    "denied_polish": LockStatus.DISABLED_BY_CONFIG,
+    "switched_polish": LockStatus.DISABLED_BY_USER,
+    "new_polish": LockStatus.PENDING_APPROVAL,
+    "changed_polish": LockStatus.PENDING_APPROVAL,
+    "fallen_polish": LockStatus.SERVER_UNAVAILABLE,
+    "ghost_polish": LockStatus.DISABLED_UNKNOWN,
 }
 WITHHELD: Final = {"held_polish", "new_polish", "ghost_polish"}
 
 
-def hung(source: Source, name: str, words: str) -> Tool:
+def hung(source: SourceKey, name: str, words: str) -> Tool:
     schema: JsonObject = {"type": "object", "properties": {words.split()[0]: {"type": "string", "description": words}}}
     spec = ToolSpec(name, words, words, schema, {"type": "object", "description": words}, {"title": words})
     return Tool(ToolId(source, name), spec, {"_meta": {"example.org/word": words}})
@@ -89,17 +89,17 @@ async def shop() -> AsyncIterator[House]:
     async with opened(declared, Providers(TOOLS)) as house:
         changed = TOOLS[WAITING][0]
         await house.does(
-            Approve(changed.id, changed.spec, changed.spec.fingerprint),
-            ThrowSwitch(ToolId(OPEN, "switched_polish"), False, "too shiny"),
-            ThrowSwitch(key("shop~off"), False),
+            ApproveTool(changed.id, changed.spec, changed.spec.fingerprint),
+            SetSwitch(ToolId(OPEN, "switched_polish"), False, "too shiny"),
+            SetSwitch(key("shop~off"), False),
         )
         house.provider(WAITING).lists(hung(WAITING, "changed_polish", f"{MARKER} changed"), TOOLS[WAITING][1])
         house.provider(key("shop~fallen")).falls()
         held = redeclared(house.board.policy, server(key("shop~held"), trust=Trust.OPEN, quarantined=True))
-        assert await house.gateway.operator.redeclare(held) == ()
-        lost = {name for name, status in EXPECTED.items() if status is not Status.DISABLED_UNKNOWN}
+        assert await house.gateway.operator.apply_settings(held) == ()
+        lost = {name for name, status in EXPECTED.items() if status is not LockStatus.DISABLED_UNKNOWN}
         await house.until(lambda: {id.rpartition(":")[2] for id, s in house.statuses().items() if s != "open"} == lost)
-        house.board.hang(Listing(GHOST, UP, (hung(GHOST, "ghost_polish", f"{MARKER} ghost"),)))
+        house.board.publish(Listing(GHOST, UP, (hung(GHOST, "ghost_polish", f"{MARKER} ghost"),)))
         yield house
 
 
@@ -120,16 +120,16 @@ class Counter:
 
 @asynccontextmanager
 async def counter(folder: Path) -> AsyncIterator[Counter]:
-    places.made(folder)
+    places.ensure_directory(folder)
     async with shop() as house:
         mcp = McpPaths(house.gateway)
-        about = About(None, str(folder), None, "")
-        api = rest_app(house.gateway, about, hashed(TOKEN), ScriptedSignIns)
-        root = Root(mcp=mcp, api=api, sign_in=api, check=lambda headers: None)
-        with bound("127.0.0.1", 0) as listener, places.only_one(folder):
-            url = reachable("127.0.0.1", listener.getsockname()[1])
-            async with mcp.running(), Listening(root, listener, mcp.end_streams, mcp.express):
-                places.write_address(folder, places.Address(url, TOKEN, os.getpid()))
+        about = RuntimeInfo(None, str(folder), None, "")
+        api = rest_app(house.gateway, about, hash_token(TOKEN), ScriptedSignIns)
+        root = HttpRouter(mcp=mcp, api=api, sign_in=api, check=lambda headers: None)
+        with bind_socket("127.0.0.1", 0) as listener, places.acquire_lock(folder):
+            url = local_url("127.0.0.1", listener.getsockname()[1])
+            async with mcp.lifespan(), HttpServer(root, listener, mcp.end_streams, mcp.fast_path):
+                places.write_address(folder, places.GatewayAddress(url, TOKEN, os.getpid()))
                 yield Counter(house, url, folder)
 
 

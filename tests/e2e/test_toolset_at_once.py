@@ -7,8 +7,8 @@ import pytest
 from tests.support.toolsets import brought, housed, laid_out, manifest, tool
 
 from pegboard.core.ids import ToolsetId
-from pegboard.gateway.toolsets.wanted import Refused
-from pegboard.ports.describing import Described
+from pegboard.gateway.toolsets.wanted import ImportRefusedError
+from pegboard.ports.describing import DescribedTool
 
 pytestmark = pytest.mark.anyio
 
@@ -24,22 +24,22 @@ async def test_what_another_process_imported_meanwhile_is_not_replaced_by_a_plan
     async with housed(tmp_path / "data") as one, housed(tmp_path / "data") as other:
         describe = one.installer._describe
 
-        async def described_meanwhile(*asked: Any, **more: Any) -> tuple[Described, ...]:
+        async def described_meanwhile(*asked: Any, **more: Any) -> tuple[DescribedTool, ...]:
             await brought(other, newer)
             return await describe(*asked, **more)
 
         monkeypatch.setattr(one.installer, "_describe", described_meanwhile)
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(ImportRefusedError) as refused:
             await brought(one, older)
         assert str(refused.value) == (
             "Toolset mine was imported or removed by somebody else meanwhile. Nothing was changed. Look at the "
             "differences again."
         )
-        assert one.gateway.board.policy.decided == other.gateway.board.policy.decided
+        assert one.gateway.board.policy.decisions == other.gateway.board.policy.decisions
         assert one.gateway.board.policy.toolsets[MINE].version == "3.0"
         monkeypatch.undo()
         # What it has heard of by now is told as what it is.
-        with pytest.raises(Refused, match=r"^mine 3\.0 is installed, and this is 1\.0\.0, which is older\."):
+        with pytest.raises(ImportRefusedError, match=r"^mine 3\.0 is installed, and this is 1\.0\.0, which is older\."):
             await brought(one, older)
 
 
@@ -48,7 +48,9 @@ async def test_no_version_is_no_way_around_the_word_that_going_back_needs(tmp_pa
     async with housed(tmp_path / "data") as house:
         await brought(house, laid_out(tmp_path / "mine", manifest(version="5.0")))
         bare = laid_out(tmp_path / "mine", {key: said for key, said in manifest().items() if key != "version"})
-        with pytest.raises(Refused, match=r"^mine 5\.0 is installed, and this has no version, so that it may be older"):
+        with pytest.raises(
+            ImportRefusedError, match=r"^mine 5\.0 is installed, and this has no version, so that it may be older"
+        ):
             await brought(house, bare)
         await brought(house, bare, allow_downgrade=True)
         assert house.gateway.board.policy.toolsets[MINE].version == ""

@@ -7,33 +7,33 @@ import anyio
 import pytest
 from tests.support.toolsets import MINE, PATIENCE, WORDS, brought, called, housed, laid_out, manifest, tool, until_open
 
-from pegboard.compose.house import House
-from pegboard.core.catalogue import Asleep, Up
+from pegboard.compose.house import Application
+from pegboard.core.catalogue import ProviderAsleep, ProviderUp
 from pegboard.core.ids import ToolsetKey
 from pegboard.core.view import View
-from pegboard.gateway.doctor import Finding, diagnose
-from pegboard.providers.python.edits import broken
-from pegboard.surfaces.rest.toolset_shapes import toolset_shape
+from pegboard.gateway.doctor import BoardIssue, diagnose
+from pegboard.providers.python.edits import broken_edit_notice
+from pegboard.surfaces.rest.toolset_shapes import toolset_info
 
 pytestmark = pytest.mark.anyio
 
 KEY = ToolsetKey(MINE)
 
 
-async def flaws(house: House, *, any: bool = True) -> list[str]:
+async def flaws(house: Application, *, any: bool = True) -> list[str]:
     """What is wrong with the list, once something is, or nothing is any more."""
     board = house.gateway.board
-    with anyio.fail_after(PATIENCE), board.changed.listen() as bell:
-        while bool(board.catalogue.listings[KEY].flaws) is not any:
+    with anyio.fail_after(PATIENCE), board.changes.subscribe() as bell:
+        while bool(board.catalogue.listings[KEY].problems) is not any:
             await bell.wait()
-    shape: Any = toolset_shape(board.policy.toolsets[MINE], board, board.resolution(View()), {})
+    shape: Any = toolset_info(board.policy.toolsets[MINE], board, board.resolution(View()), {})
     return [flaw["sentence"] for flaw in shape["flaws"]]
 
 
-async def until_asleep(house: House) -> None:
+async def until_asleep(house: Application) -> None:
     board = house.gateway.board
-    with anyio.fail_after(PATIENCE), board.changed.listen() as bell:
-        while not isinstance(board.catalogue.listings[KEY].health, Asleep):
+    with anyio.fail_after(PATIENCE), board.changes.subscribe() as bell:
+        while not isinstance(board.catalogue.listings[KEY].health, ProviderAsleep):
             await bell.wait()
 
 
@@ -48,10 +48,10 @@ async def test_a_broken_edit_of_a_linked_folder_is_told_until_it_is_mended(tmp_p
         before = "gives a list that is from before the last edit, because the files as they are now cannot be used:"
         (folder / "toolset.yaml").write_text(f"versoin: 2\n{good}")
         (told,) = await flaws(house)
-        assert isinstance(house.gateway.board.catalogue.listings[KEY].health, Up)
+        assert isinstance(house.gateway.board.catalogue.listings[KEY].health, ProviderUp)
         assert told == f"{before} mine/toolset.yaml:1: versoin: unknown key. Did you mean 'version'?"
-        (flaw,) = broken("")
-        assert diagnose(house.gateway.board) == (Finding("mine", f"Toolset mine {told}", flaw.mend, grave=False),)
+        (flaw,) = broken_edit_notice("")
+        assert diagnose(house.gateway.board) == (BoardIssue("mine", f"Toolset mine {told}", flaw.fix, grave=False),)
         assert await called(house, "count", text="abc") == "3"
         (folder / "toolset.yaml").write_text(good)
         assert await flaws(house, any=False) == []

@@ -8,9 +8,9 @@ from tests.e2e.test_toolset_import import policy
 from tests.providers.python.toolsets import KEY, entries, text_of, working, written
 from tests.support.toolsets import MINE, brought, called, housed, until_open, zipped
 
-from pegboard.core.ids import LOCAL, ToolId, ToolsetKey
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId, ToolsetKey
 from pegboard.core.view import View
-from pegboard.ports.describing import CannotDescribe
+from pegboard.ports.describing import ToolDescriptionError
 from pegboard.providers.python.describing import Describer
 from pegboard.providers.python.environments import Environments
 
@@ -114,7 +114,7 @@ async def test_a_bundle_of_the_seeds_system_imports_and_runs_as_it_is(tmp_path: 
             "outline": (None, "An outline."),
             "whereabouts": ("Whereabouts", "Where this runs."),
         }
-        assert [policy(house).overrides.confirms(each) for each in (KEEP, DROP, OUTLINE, WHEREABOUTS)] == [
+        assert [policy(house).overrides.requires_confirmation(each) for each in (KEEP, DROP, OUTLINE, WHEREABOUTS)] == [
             False,
             True,
             False,
@@ -133,7 +133,7 @@ async def test_a_bundle_of_the_seeds_system_imports_and_runs_as_it_is(tmp_path: 
             "is a folder": True,
         }
         # The folder that was made for them goes with the toolset.
-        await house.installer.remove(MINE, LOCAL, keep_workspace=False)
+        await house.installer.remove(MINE, LOCAL_PRINCIPAL, keep_workspace=False)
     assert not (tmp_path / "data" / "workspaces" / MINE).exists()
 
 
@@ -167,7 +167,7 @@ async def test_the_module_is_found_by_its_earlier_name_too(tmp_path: Path) -> No
 async def test_the_context_is_refused_while_modules_are_imported(tmp_path: Path) -> None:
     text = "from covalt_toolset import get_context\nHERE = get_context()\ndef one() -> str:\n    return ''\n"
     folder = written(tmp_path / "one", {"one.py": text})
-    with pytest.raises(CannotDescribe) as raised:
+    with pytest.raises(ToolDescriptionError) as raised:
         await Describer(Environments(tmp_path))(folder, entries("one:one"), (), print)
     assert raised.value.problems == (
         "one.py:2: importing it raised RuntimeError: get_context() tells where a tool runs. Call it inside the "

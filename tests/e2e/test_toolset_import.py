@@ -23,17 +23,17 @@ from tests.support.toolsets import (
     zipped,
 )
 
-from pegboard.compose.house import House
-from pegboard.core.commands import Approve, SetOverride, ThrowSwitch
+from pegboard.compose.house import Application
+from pegboard.core.commands import ApproveTool, SetOverride, SetSwitch
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetKey
 from pegboard.core.override import Override
 from pegboard.core.policy import Policy
 from pegboard.core.toolset import FileKind
 from pegboard.core.view import View
-from pegboard.gateway.toolsets.files import FilesAway
-from pegboard.gateway.toolsets.reading import Unfit
-from pegboard.gateway.toolsets.wanted import Refused
-from pegboard.ports import StoreAway
+from pegboard.gateway.toolsets.files import FilesUnavailable
+from pegboard.gateway.toolsets.reading import InvalidToolsetError
+from pegboard.gateway.toolsets.wanted import ImportRefusedError
+from pegboard.ports import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -50,13 +50,13 @@ def echo(**more: Any) -> dict[str, Any]:
     return {"id": "echo", "command": program, "args": args, **more}
 
 
-def policy(house: House) -> Policy:
+def policy(house: Application) -> Policy:
     return house.gateway.board.policy
 
 
-async def does(house: House, *commands: Any) -> None:
+async def does(house: Application, *commands: Any) -> None:
     for each in commands:
-        assert isinstance(await house.gateway.operator.do(each, ME), Policy)
+        assert isinstance(await house.gateway.operator.execute(each, ME), Policy)
 
 
 def folders(data_dir: Path) -> list[str]:
@@ -80,7 +80,7 @@ async def test_a_zip_becomes_a_toolset_in_the_tables_of_the_seed(tmp_path: Path)
         await until_open(house, "mine:shout", "mine:count", "mcp:mine~echo:echo")
         toolset = policy(house).toolsets[MINE]
         assert (toolset.name, toolset.version, toolset.user_mcp) == ("Mine", "1.0.0", False)
-        assert {file.path: file.kind for file in policy(house).decided.files[MINE]} == {
+        assert {file.path: file.kind for file in policy(house).decisions.files[MINE]} == {
             "artifacts/page.html": FileKind.ARTIFACT,
             "notes.md": FileKind.ASSET,
             "tools/words.py": FileKind.PYTHON,
@@ -152,7 +152,7 @@ async def test_what_belongs_to_a_checkout_and_not_to_the_toolset_is_left_out(tmp
     folder = laid_out(tmp_path / "mine", manifest(), {"tools/words.py": WORDS, ".git/config": "x", ".venv/a": "b"})
     async with housed(tmp_path / "data") as house:
         await brought(house, folder)
-        assert [file.path for file in policy(house).decided.files[MINE]] == ["tools/words.py", "toolset.yaml"]
+        assert [file.path for file in policy(house).decisions.files[MINE]] == ["tools/words.py", "toolset.yaml"]
 
 
 @pytest.mark.behaviour("toolsets.import_tells_first")
@@ -170,7 +170,7 @@ async def test_what_was_looked_at_is_what_is_imported(tmp_path: Path) -> None:
     async with housed(tmp_path / "data") as house:
         digest = (await looked(house, folder)).own.digest
         (folder / "tools" / "words.py").write_text(f"{WORDS}\n# another\n")
-        with pytest.raises(Refused, match="changed since you looked at it"):
+        with pytest.raises(ImportRefusedError, match="changed since you looked at it"):
             await brought(house, folder, digest=digest)
         assert policy(house).toolsets == {}
 
@@ -183,11 +183,11 @@ async def test_importing_again_keeps_what_people_decided(tmp_path: Path) -> None
         await brought(house, folder)
         await until_open(house, "mine:shout", "mine:count")
         mine = Override(MINE, COUNT, name_override="Letters")
-        await does(house, ThrowSwitch(SHOUT, False, "too loud"), SetOverride(mine))
+        await does(house, SetSwitch(SHOUT, False, "too loud"), SetOverride(mine))
         again = [{"tool_id": "count", "description_override": "of the second", "name_override": "By the manifest"}]
         said = manifest(tool("shout"), tool("count"), version="1.1.0", tool_overrides=again)
         # Other words of the manifest wait until somebody has read them.
-        assert (await brought(house, laid_out(folder, said))).waits == (COUNT,)
+        assert (await brought(house, laid_out(folder, said))).waiting_tools == (COUNT,)
         shown = policy(house).overrides.for_tool(COUNT)
         assert (shown.name_override, shown.description_override) == ("Letters", "of the second")
         assert statuses(house) == {"mine:count": "pending_approval", "mine:shout": "disabled_by_user"}
@@ -203,9 +203,12 @@ async def test_a_tool_that_changed_waits_until_it_is_approved(tmp_path: Path) ->
         found = await brought(
             house, laid_out(folder, manifest(tool("shout"), tool("count")), {"tools/words.py": changed})
         )
-        assert (found.waits, statuses(house)) == ((SHOUT,), {"mine:count": "open", "mine:shout": "pending_approval"})
+        assert (found.waiting_tools, statuses(house)) == (
+            (SHOUT,),
+            {"mine:count": "open", "mine:shout": "pending_approval"},
+        )
         spec = found.install.specs[SHOUT]
-        await does(house, Approve(SHOUT, spec, spec.fingerprint))
+        await does(house, ApproveTool(SHOUT, spec, spec.fingerprint))
         assert statuses(house) == {"mine:count": "open", "mine:shout": "open"}
 
 
@@ -218,11 +221,11 @@ async def test_whoever_has_read_the_differences_says_so(tmp_path: Path) -> None:
         await until_open(house, "mine:shout")
         laid_out(folder, manifest(), other)
         spec = (await looked(house, folder)).install.specs[SHOUT]
-        with pytest.raises(Refused, match="mine:shout is not what you read"):
-            await brought(house, folder, read={"mine:shout": "0" * 64})
-        with pytest.raises(Refused, match="mine:shuot is no tool"):
-            await brought(house, folder, read={"mine:shuot": spec.fingerprint})
-        assert (await brought(house, folder, read={"mine:shout": spec.fingerprint})).waits == ()
+        with pytest.raises(ImportRefusedError, match="mine:shout is not what you read"):
+            await brought(house, folder, reviewed={"mine:shout": "0" * 64})
+        with pytest.raises(ImportRefusedError, match="mine:shuot is no tool"):
+            await brought(house, folder, reviewed={"mine:shuot": spec.fingerprint})
+        assert (await brought(house, folder, reviewed={"mine:shout": spec.fingerprint})).waiting_tools == ()
         assert statuses(house) == {"mine:shout": "open"}
 
 
@@ -232,7 +235,7 @@ async def test_an_older_version_is_refused_unless_it_is_wanted(tmp_path: Path) -
     async with housed(tmp_path / "data") as house:
         await brought(house, folder)
         laid_out(folder, manifest(version="1.9"))
-        with pytest.raises(Refused, match=r"mine 1\.10 is installed, and this is 1\.9, which is older"):
+        with pytest.raises(ImportRefusedError, match=r"mine 1\.10 is installed, and this is 1\.9, which is older"):
             await brought(house, folder)
         assert policy(house).toolsets[MINE].version == "1.10"
         await brought(house, folder, allow_downgrade=True)
@@ -256,11 +259,11 @@ async def test_importing_again_reconnects_changed_servers_and_drops_others(tmp_p
         await brought(house, folder)
         await until_open(house, "mcp:mine~echo:echo", "mcp:mine~old:echo")
         keys = {name: ServerKey(MINE, ServerId(name)) for name in ("echo", "old")}
-        before = house.gateway.roster.provider(keys["echo"])
+        before = house.gateway.providers.provider(keys["echo"])
         await brought(house, laid_out(folder, manifest(mcp_servers=[echo(env={"MODE": "2"})])))
         board = house.gateway.board
-        with anyio.fail_after(60), board.changed.listen() as bell:
-            while house.gateway.roster.provider(keys["echo"]) in (None, before):
+        with anyio.fail_after(60), board.changes.subscribe() as bell:
+            while house.gateway.providers.provider(keys["echo"]) in (None, before):
                 await bell.wait()
         await until_open(house, "mcp:mine~echo:echo")
         assert keys["old"] not in policy(house).servers
@@ -284,7 +287,7 @@ async def test_an_import_that_fails_leaves_all_as_it_was(tmp_path: Path, change:
         await brought(house, folder)
         await until_open(house, "mine:shout")
         before = policy(house)
-        with pytest.raises(Unfit, match=why):
+        with pytest.raises(InvalidToolsetError, match=why):
             await brought(house, laid_out(folder, manifest(version="2"), change))
         assert policy(house) is before
         assert len(folders(data)) == 1
@@ -296,7 +299,7 @@ async def test_files_that_cannot_be_written_leave_all_as_it_was(tmp_path: Path) 
     data.mkdir(mode=0o700)
     (data / "toolsets").write_text("in the way")
     async with housed(data) as house:
-        with pytest.raises(FilesAway, match="Nothing was changed"):
+        with pytest.raises(FilesUnavailable, match="Nothing was changed"):
             await brought(house, folder)
         assert policy(house).toolsets == {}
 
@@ -310,7 +313,7 @@ async def test_an_id_that_somebody_added_a_server_under_is_not_taken_over(tmp_pa
         from pegboard.core.commands import AddServer
 
         await does(house, AddServer(server(ServerKey(MINE, ServerId("mine"))), toolset("mine")))
-        with pytest.raises(Refused, match="There is a toolset 'mine' already"):
+        with pytest.raises(ImportRefusedError, match="There is a toolset 'mine' already"):
             await brought(house, folder)
         assert folders(tmp_path / "data") == []
 
@@ -321,11 +324,11 @@ async def test_switching_a_toolset_off_and_on_leaves_each_part_as_it_was(tmp_pat
     async with housed(tmp_path / "data") as house:
         await brought(house, laid_out(tmp_path / "mine", said))
         await until_open(house, "mine:shout", "mine:count", "mcp:mine~echo:echo", "mcp:mine~off:echo")
-        await does(house, ThrowSwitch(ServerKey(MINE, ServerId("off")), False), ThrowSwitch(COUNT, False))
+        await does(house, SetSwitch(ServerKey(MINE, ServerId("off")), False), SetSwitch(COUNT, False))
         before = statuses(house)
-        await does(house, ThrowSwitch(MINE, False))
+        await does(house, SetSwitch(MINE, False))
         assert set(statuses(house).values()) == {"server_disabled"}
-        await does(house, ThrowSwitch(MINE, True))
+        await does(house, SetSwitch(MINE, True))
         await until_open(house, "mine:shout", "mcp:mine~echo:echo")
         assert statuses(house) == before
 
@@ -346,20 +349,20 @@ async def test_the_confirmation_that_a_function_wants_is_asked_for(tmp_path: Pat
     text = f"from pegboard.tools import tool\n\n@tool(requires_confirmation=True)\n{WORDS}"
     async with housed(tmp_path / "data") as house:
         await brought(house, laid_out(tmp_path / "mine", manifest(), {"tools/words.py": text}))
-        assert policy(house).overrides.confirms(SHOUT)
+        assert policy(house).overrides.requires_confirmation(SHOUT)
         said = manifest(tool("shout", requires_confirmation=False))
         await brought(house, laid_out(tmp_path / "mine", said, {"tools/words.py": text}))
-        assert not policy(house).overrides.confirms(SHOUT)
+        assert not policy(house).overrides.requires_confirmation(SHOUT)
 
 
 async def test_a_reference_to_a_toolset_means_all_that_it_has(tmp_path: Path) -> None:
     """Weakness 20: no id stood for the tools of both kinds."""
-    from pegboard.core.selection import Selection, toolsets
+    from pegboard.core.selection import Selection, parse_toolsets
 
     async with housed(tmp_path / "data") as house:
         await brought(house, laid_out(tmp_path / "mine", manifest(mcp_servers=[echo()])))
         await until_open(house, "mine:shout", "mcp:mine~echo:echo")
-        view = View().narrowed(Selection(toolsets(()), ("toolset:mine",)))
+        view = View().narrow(Selection(parse_toolsets(()), ("toolset:mine",)))
         assert {*house.gateway.board.resolution(view).names} == {*house.gateway.board.catalogue.tools}
 
 
@@ -380,7 +383,7 @@ async def test_a_store_that_is_away_takes_nothing_and_leaves_all_as_it_was(
         store = house.gateway.operator._store
         with monkeypatch.context() as away:
             away.setattr(store, "save", _lost)
-            with pytest.raises(StoreAway, match="The store did not take this"):
+            with pytest.raises(StoreUnavailable, match="The store did not take this"):
                 await brought(house, laid_out(folder, manifest(version="2")))
         assert policy(house).toolsets[MINE].version == "1.0.0"
         assert first.own.digest in folders(tmp_path / "data")

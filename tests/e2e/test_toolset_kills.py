@@ -18,8 +18,8 @@ from tests.support.toolsets import (
     until_open,
 )
 
-from pegboard.compose.house import House
-from pegboard.gateway.toolsets.wanted import Refused
+from pegboard.compose.house import Application
+from pegboard.gateway.toolsets.wanted import ImportRefusedError
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -96,10 +96,10 @@ async def test_two_imports_at_once_end_with_one_of_them_whole(tmp_path: Path) ->
     ]
     refusals: list[str] = []
 
-    async def bring(house: House, source: Path) -> None:
+    async def bring(house: Application, source: Path) -> None:
         try:
             await brought(house, source, allow_downgrade=True, approve_all=True)
-        except Refused as refused:
+        except ImportRefusedError as refused:
             refusals.append(str(refused))
 
     async with housed(data) as house:

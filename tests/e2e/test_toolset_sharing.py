@@ -30,15 +30,15 @@ from tests.support.toolsets import (
     zipped,
 )
 
-from pegboard.compose.house import House
-from pegboard.config.tree import Kind, kind_of
-from pegboard.core.commands import AddServer, ThrowSwitch
-from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolsetId
-from pegboard.core.own import Own
+from pegboard.compose.house import Application
+from pegboard.config.tree import ScalarKind, scalar_kind
+from pegboard.core.commands import AddServer, SetSwitch
+from pegboard.core.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolsetId
+from pegboard.core.own import OwnTools
 from pegboard.core.server import Stdio
-from pegboard.gateway.toolsets.exporting import Bundle, exported
-from pegboard.gateway.toolsets.progress import Step
-from pegboard.gateway.toolsets.wanted import Wanted
+from pegboard.gateway.toolsets.exporting import ToolsetBundle, export_bundle
+from pegboard.gateway.toolsets.progress import ImportStep
+from pegboard.gateway.toolsets.wanted import ImportRequest
 
 pytestmark = pytest.mark.anyio
 
@@ -51,20 +51,20 @@ PLANTED = {
 }
 
 
-async def export(house: House, toolset: ToolsetId = MINE) -> Bundle:
-    return await exported(policy(house), house.installer.files, toolset)
+async def export(house: Application, toolset: ToolsetId = MINE) -> ToolsetBundle:
+    return await export_bundle(policy(house), house.installer.files, toolset)
 
 
-def unpacked(bundle: Bundle) -> dict[str, bytes]:
+def unpacked(bundle: ToolsetBundle) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(bundle.content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def meaning(house: House) -> Any:
+def meaning(house: Application) -> Any:
     """A toolset of the board, but for who brought it, when, and where its files lie."""
-    decided = policy(house).decided
+    decided = policy(house).decisions
     rows = decided.manifest_overrides
-    (own,) = (each.connection for each in decided.servers.values() if isinstance(each.connection, Own))
+    (own,) = (each.connection for each in decided.servers.values() if isinstance(each.connection, OwnTools))
     folder = str(house.installer.files.folder(MINE, own.digest))
 
     def placeless(connection: object) -> object:
@@ -79,7 +79,7 @@ def meaning(house: House) -> Any:
             str(key): (placeless(each.connection), each.trust, each.limit, each.timeouts, each.starts, each.protocol)
             for key, each in decided.servers.items()
         },
-        sorted((str(row.target), str([(name, getattr(row, name)) for name in row.says])) for row in rows),
+        sorted((str(row.target), str([(name, getattr(row, name)) for name in row.fields_set])) for row in rows),
         decided.files,
     )
 
@@ -99,7 +99,7 @@ async def test_no_secret_is_in_an_export(tmp_path: Path) -> None:
     said = manifest(mcp_servers=servers, secrets=["API_KEY"])
     async with housed(tmp_path / "data", lambda key, id: False) as house:
         await brought(house, laid_out(tmp_path / "mine", said))
-        await house.installer.keep_secret(MINE, "API_KEY", PLANTED["set"], LOCAL)
+        await house.installer.save_secret(MINE, "API_KEY", PLANTED["set"], LOCAL_PRINCIPAL)
         bundle = await export(house)
     files = unpacked(bundle)
     assert [name for name, value in PLANTED.items() if any(value.encode() in text for text in files.values())] == []
@@ -144,7 +144,10 @@ async def test_an_export_tells_what_it_replaced_left_out_and_cannot_judge(tmp_pa
         "X_CUSTOM": ("far: headers.X-Custom",),
         "FAR_X_CUSTOM": ("far: headers.X-Custom",),
     }
-    assert (bundle.dropped, bundle.doubts) == (("echo: env.AUTH", "mine: category"), ("tools/words.py:10",))
+    assert (bundle.dropped_parts, bundle.possible_secrets) == (
+        ("echo: env.AUTH", "mine: category"),
+        ("tools/words.py:10",),
+    )
     packed = unpacked(bundle)
     assert sorted(packed) == ["tools/words.py", "toolset.yaml"]
     text = packed["toolset.yaml"].decode()
@@ -167,7 +170,7 @@ async def test_an_export_without_secrets_is_the_bundle_it_came_from(tmp_path: Pa
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 WORDS_OF = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn", "Zl", "Zp")), max_size=20).filter(
-    lambda text: kind_of(text) is Kind.TEXT or yaml.safe_dump(text)[0] in "'\""
+    lambda text: scalar_kind(text) is ScalarKind.TEXT or yaml.safe_dump(text)[0] in "'\""
 )
 """The library that these tests write YAML with follows its former version, where 0E0 is no number."""
 SERVERS = st.lists(
@@ -264,10 +267,10 @@ async def test_a_secret_reaches_the_functions_and_servers_of_its_toolset(tmp_pat
         await brought(house, laid_out(tmp_path / "mine", said, {"tools/words.py": TELLS}))
         why = "the secret API_KEY is not set. Run: pegboard toolset secrets set mine API_KEY"
         board = house.gateway.board
-        with anyio.fail_after(60), board.changed.listen() as bell:
+        with anyio.fail_after(60), board.changes.subscribe() as bell:
             while [getattr(word.health, "why", "") for word in board.catalogue.listings.values()] != [why, why]:
                 await bell.wait()
-        await house.installer.keep_secret(MINE, "API_KEY", "open sesame", LOCAL)
+        await house.installer.save_secret(MINE, "API_KEY", "open sesame", LOCAL_PRINCIPAL)
         await until_open(house, "mine:tell", "mcp:mine~echo:env")
         assert await called(house, "tell") == "emases nepo"
         assert "<open sesame>" in await called(house, "env", name="FROM_SECRET")
@@ -285,11 +288,11 @@ async def test_a_secret_may_be_a_reference(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("ELSEWHERE", "abc")
     async with housed(tmp_path / "data") as house:
         await brought(house, laid_out(tmp_path / "mine", said, {"tools/words.py": TELLS}))
-        await house.installer.keep_secret(MINE, "API_KEY", "${ELSEWHERE}", LOCAL)
+        await house.installer.save_secret(MINE, "API_KEY", "${ELSEWHERE}", LOCAL_PRINCIPAL)
         await until_open(house, "mine:tell")
         assert await called(house, "tell") == "cba"
         with pytest.raises(ValueError, match="looks like a reference and is none"):
-            await house.installer.keep_secret(MINE, "API_KEY", "a${b", LOCAL)
+            await house.installer.save_secret(MINE, "API_KEY", "a${b", LOCAL_PRINCIPAL)
 
 
 @pytest.mark.behaviour("toolsets.removal_leaves_nothing")
@@ -303,21 +306,21 @@ async def test_a_removed_toolset_leaves_nothing(tmp_path: Path) -> None:
     others = set(psutil.Process().children(recursive=True))
     async with housed(data) as house:
         await brought(house, laid_out(tmp_path / "mine", said))
-        await house.installer.keep_secret(MINE, "API_KEY", "x", LOCAL)
+        await house.installer.save_secret(MINE, "API_KEY", "x", LOCAL_PRINCIPAL)
         await until_open(house, "mine:shout", "mcp:mine~echo:echo")
         assert await called(house, "shout", text="a") == "A"
         assert set(psutil.Process().children(recursive=True)) > others
         house.installer.files.workspace(MINE).mkdir(parents=True, exist_ok=True)
-        await does(house, ThrowSwitch(SHOUT, False))
-        assert await house.installer.remove(MINE, LOCAL, keep_workspace=False) == ()
+        await does(house, SetSwitch(SHOUT, False))
+        assert await house.installer.remove(MINE, LOCAL_PRINCIPAL, keep_workspace=False) == ()
         board = house.gateway.board
-        with anyio.fail_after(60), board.changed.listen() as bell:
+        with anyio.fail_after(60), board.changes.subscribe() as bell:
             while set(psutil.Process().children(recursive=True)) - others or board.catalogue.listings:
                 with anyio.move_on_after(0.2):
                     await bell.wait()
-        decided = policy(house).decided
+        decided = policy(house).decisions
         assert (decided.toolsets, decided.servers, decided.files, decided.manifest_overrides) == ({}, {}, {}, ())
-        assert (decided.switches, decided.approvals, decided.baselined, decided.trust) == ({}, {}, {}, {})
+        assert (decided.switches, decided.approvals, decided.first_seen, decided.trust) == ({}, {}, {}, {})
     assert [path for path in data.rglob("*") if path.is_dir() and path.name not in ("toolsets", "workspaces")] == []
     with sqlite3.connect(data / "pegboard.db") as database:
         for table in ("toolsets", "toolset_files", "tools", "toolset_mcp_servers", "tool_overrides", "secrets"):
@@ -336,13 +339,13 @@ async def test_a_secret_that_another_process_sets_reaches_what_runs(tmp_path: Pa
         board = house.gateway.board
         for value in ("first", "second"):
             async with housed(tmp_path / "data", lambda key, id: False) as other:
-                await other.installer.keep_secret(MINE, "API_KEY", value, LOCAL)
-            with anyio.fail_after(PATIENCE), board.changed.listen() as bell:
+                await other.installer.save_secret(MINE, "API_KEY", value, LOCAL_PRINCIPAL)
+            with anyio.fail_after(PATIENCE), board.changes.subscribe() as bell:
                 while await called(house, "mine:shout") != value:
                     await bell.wait()
         async with housed(tmp_path / "data", lambda key, id: False) as other:
-            await other.installer.forget_secret(MINE, "API_KEY", LOCAL)
-        with anyio.fail_after(PATIENCE), board.changed.listen() as bell:
+            await other.installer.delete_secret(MINE, "API_KEY", LOCAL_PRINCIPAL)
+        with anyio.fail_after(PATIENCE), board.changes.subscribe() as bell:
             while statuses(house) != {"mine:shout": "server_unavailable"}:
                 await bell.wait()
 
@@ -361,7 +364,7 @@ async def test_a_linked_folder_is_followed(tmp_path: Path) -> None:
                 await anyio.lowlevel.checkpoint()
         (folder / "tools" / "words.py").write_text(WORDS.replace("loudly", "very loudly"))
         board = house.gateway.board
-        with anyio.fail_after(60), board.changed.listen() as bell:
+        with anyio.fail_after(60), board.changes.subscribe() as bell:
             while statuses(house) != {"mine:shout": "pending_approval"}:
                 await bell.wait()
         assert [*(tmp_path / "data" / "toolsets").glob("mine/*")] == []
@@ -375,11 +378,11 @@ async def test_a_bundle_of_many_files_tells_how_far_it_is(tmp_path: Path) -> Non
     told: list[tuple[int, int]] = []
     async with housed(tmp_path / "data") as house:
 
-        class Heard(Step):
+        class Heard(ImportStep):
             def count(self, done: int, total: int) -> None:
                 told.append((done, total))
 
         with anyio.fail_after(60):
-            await house.installer.bring(Wanted(bundle), LOCAL, Heard())
+            await house.installer.import_toolset(ImportRequest(bundle), LOCAL_PRINCIPAL, Heard())
         assert told == [(n, 2002) for n in range(1, 2003)]
-        assert len(policy(house).decided.files[MINE]) == 2002
+        assert len(policy(house).decisions.files[MINE]) == 2002

@@ -12,13 +12,13 @@ from tests.config.bundle.test_checkouts import git
 from tests.e2e.test_toolset_import import policy
 from tests.support.toolsets import MINE, WORDS, brought, housed, laid_out, manifest, tool, zipped
 
-from pegboard.compose.house import House
+from pegboard.compose.house import Application
 from pegboard.core.ids import ToolsetKey
-from pegboard.core.own import Own
-from pegboard.core.toolset import Brought, SourceKind
-from pegboard.gateway.toolsets.exporting import exported
-from pegboard.gateway.toolsets.reading import Unfit
-from pegboard.surfaces.rest.toolset_shapes import brought_shape
+from pegboard.core.own import OwnTools
+from pegboard.core.toolset import ToolsetImport, ToolsetOrigin
+from pegboard.gateway.toolsets.exporting import export_bundle
+from pegboard.gateway.toolsets.reading import InvalidToolsetError
+from pegboard.surfaces.rest.toolset_shapes import import_source_info
 
 pytestmark = pytest.mark.anyio
 
@@ -26,15 +26,15 @@ NEVER = datetime(2026, 1, 1, tzinfo=UTC)
 RUN = "#!/bin/sh\necho hello\n"
 
 
-def kept(house: House) -> Brought:
+def kept(house: Application) -> ToolsetImport:
     """But for the time."""
-    found = policy(house).decided.toolsets[MINE].brought
+    found = policy(house).decisions.toolsets[MINE].imported_from
     assert found is not None
     return replace(found, at=NEVER)
 
 
-def programs(house: House) -> dict[str, bool]:
-    return {file.path: file.executable for file in policy(house).decided.files[MINE]}
+def programs(house: Application) -> dict[str, bool]:
+    return {file.path: file.executable for file in policy(house).decisions.files[MINE]}
 
 
 def nobody(key: str, id: str) -> bool:
@@ -49,18 +49,18 @@ async def test_the_kind_and_the_place_of_the_last_import_are_kept(tmp_path: Path
     alone.write_text("id: mine\nname: Mine\nversion: 2.0.0\n")
     async with housed(tmp_path / "data", nobody) as house:
         await brought(house, folder)
-        first = policy(house).decided.toolsets[MINE]
-        assert kept(house) == Brought(SourceKind.FOLDER, NEVER, str(folder))
+        first = policy(house).decisions.toolsets[MINE]
+        assert kept(house) == ToolsetImport(ToolsetOrigin.FOLDER, NEVER, str(folder))
         await brought(house, archive)
-        again = policy(house).decided.toolsets[MINE]
-        assert kept(house) == Brought(SourceKind.ZIP, NEVER, str(archive))
+        again = policy(house).decisions.toolsets[MINE]
+        assert kept(house) == ToolsetImport(ToolsetOrigin.ZIP, NEVER, str(archive))
         assert again.origin == first.origin
         await brought(house, archive, is_upload=True)
-        assert kept(house) == Brought(SourceKind.UPLOAD, NEVER)
+        assert kept(house) == ToolsetImport(ToolsetOrigin.UPLOAD, NEVER)
         await brought(house, alone)
-        assert kept(house) == Brought(SourceKind.MANIFEST, NEVER, str(alone))
+        assert kept(house) == ToolsetImport(ToolsetOrigin.MANIFEST, NEVER, str(alone))
     async with housed(tmp_path / "data", nobody) as house:
-        assert kept(house) == Brought(SourceKind.MANIFEST, NEVER, str(alone))
+        assert kept(house) == ToolsetImport(ToolsetOrigin.MANIFEST, NEVER, str(alone))
 
 
 @pytest.mark.behaviour("toolsets.source_is_kept", "toolsets.checkouts")
@@ -74,8 +74,8 @@ async def test_a_checkout_is_kept_with_its_commit_and_no_export_tells_of_it(tmp_
     commit = git(folder, "rev-parse", "HEAD")
     async with housed(tmp_path / "data", nobody) as house:
         looked = await brought(house, folder)
-        assert kept(house) == Brought(SourceKind.GIT, NEVER, str(folder), commit)
-        assert brought_shape(kept(house)) == {
+        assert kept(house) == ToolsetImport(ToolsetOrigin.GIT, NEVER, str(folder), commit)
+        assert import_source_info(kept(house)) == {
             "kind": "git",
             "path": str(folder),
             "at": NEVER.isoformat(),
@@ -86,8 +86,8 @@ async def test_a_checkout_is_kept_with_its_commit_and_no_export_tells_of_it(tmp_
         assert [*programs(house)] == [".gitignore", "tools/words.py", "toolset.yaml"]
         (folder / "tools/words.py").write_text(WORDS + "\n")
         await brought(house, folder, link=True)
-        assert kept(house) == Brought(SourceKind.GIT, NEVER, str(folder), commit, dirty=True)
-        bundle = await exported(policy(house), house.installer.files, MINE)
+        assert kept(house) == ToolsetImport(ToolsetOrigin.GIT, NEVER, str(folder), commit, is_dirty=True)
+        bundle = await export_bundle(policy(house), house.installer.files, MINE)
     with zipfile.ZipFile(io.BytesIO(bundle.content)) as archive:
         given = b"".join(archive.read(name) for name in archive.namelist())
     assert not any(secret in given for secret in (b"very-private-place", b"hunter2", commit.encode()))
@@ -99,7 +99,7 @@ async def test_what_is_missing_because_git_ignores_it_is_told_so(tmp_path: Path)
     folder = laid_out(tmp_path / "mine", manifest(), files)
     git(folder, "init", "-q")
     async with housed(tmp_path / "data", nobody) as house:
-        with pytest.raises(Unfit) as unfit:
+        with pytest.raises(InvalidToolsetError) as unfit:
             await brought(house, folder)
     assert str(unfit.value.problems[-1]).endswith("toolset.yaml: tools/ is left out: Git ignores it.")
 
@@ -113,18 +113,18 @@ async def test_what_may_be_run_may_be_run_after_an_import_and_an_export(tmp_path
     async with housed(tmp_path / "data", nobody) as house:
         await brought(house, folder)
         own = policy(house).servers[ToolsetKey(MINE)].connection
-        assert isinstance(own, Own)
+        assert isinstance(own, OwnTools)
         there = house.installer.files.folder(MINE, own.digest)
         assert os.access(there / "bin/run", os.X_OK)
         assert (programs(house), (there / "bin/run").stat().st_mode & 0o077) == (marks, 0)
-        given = await exported(policy(house), house.installer.files, MINE)
+        given = await export_bundle(policy(house), house.installer.files, MINE)
         (tmp_path / "given.zip").write_bytes(given.content)
         unpacked = await brought(house, tmp_path / "given.zip")
-        assert (programs(house), unpacked.differences.is_nothing) == (marks, True)
+        assert (programs(house), unpacked.differences.is_empty) == (marks, True)
         (folder / "bin/run").chmod(0o644)
         plain = await brought(house, folder)
         assert [each.name for each in plain.differences.files] == ["bin/run"]
         assert programs(house) == dict.fromkeys(marks, False)
         own = policy(house).servers[ToolsetKey(MINE)].connection
-        assert isinstance(own, Own)
+        assert isinstance(own, OwnTools)
         assert not os.access(house.installer.files.folder(MINE, own.digest) / "bin/run", os.X_OK)

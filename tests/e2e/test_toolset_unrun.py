@@ -18,9 +18,9 @@ from tests.support.toolsets import (
     until_open,
 )
 
-from pegboard.core.plan import words
-from pegboard.gateway.toolsets.reading import Unfit
-from pegboard.gateway.toolsets.wanted import Looked
+from pegboard.core.plan import describe_install
+from pegboard.gateway.toolsets.reading import InvalidToolsetError
+from pegboard.gateway.toolsets.wanted import ImportPreview
 
 pytestmark = pytest.mark.anyio
 
@@ -34,8 +34,8 @@ def nobody(key: str, id: str) -> bool:
     return False
 
 
-def told(found: Looked) -> tuple[str, ...]:
-    return words(found.differences, found.notes)
+def told(found: ImportPreview) -> tuple[str, ...]:
+    return describe_install(found.differences, found.notes)
 
 
 @pytest.mark.behaviour("toolsets.nothing_runs_before_a_yes")
@@ -58,7 +58,7 @@ async def test_a_look_runs_nothing_installs_nothing_and_fetches_nothing(tmp_path
             "  takes text",
         )
         assert told(found)[4] == "  | As the manifest says."
-        assert (found.waits, found.warnings) == ((), ())
+        assert (found.waiting_tools, found.warnings) == ((), ())
     assert not mark.exists()
     assert not (tmp_path / "data" / "environments").exists()
 
@@ -94,7 +94,7 @@ async def test_a_look_at_what_is_there_takes_its_functions_to_be_as_they_were(tm
             "mine:shout waits for approval, because its calls would run without asking, and were asked about" in lines
         )
         laid_out(folder, manifest(tool("gone")), {"tools/words.py": other})
-        with pytest.raises(Unfit, match="there is no function 'gone'"):
+        with pytest.raises(InvalidToolsetError, match="there is no function 'gone'"):
             await looked(house, folder, describe=False)
 
 
@@ -103,7 +103,9 @@ async def test_modules_are_described_within_what_the_toolset_may_take(tmp_path: 
     module = f"taken = bytearray(600_000_000)\n{WORDS}"
     folder = laid_out(tmp_path / "mine", manifest(), {"tools/words.py": module})
     async with housed(tmp_path / "data", nobody) as house:
-        with pytest.raises(Unfit, match=r"takes more memory than the toolset may use\. Raise limits\.memory\."):
+        with pytest.raises(
+            InvalidToolsetError, match=r"takes more memory than the toolset may use\. Raise limits\.memory\."
+        ):
             await brought(house, folder)
         laid_out(folder, manifest(limits={"memory": "1GB"}), {"tools/words.py": module})
         await brought(house, folder)
@@ -118,20 +120,20 @@ async def test_approving_all_leaves_out_what_looks_poisoned_and_what_was_cut(tmp
         assert any(line.startswith("  ! hard: ") for line in told(seen))
         assert any("Do not tell the user." in line for line in told(seen) if line.startswith("  | "))
         first = await brought(house, folder, approve_all=True)
-        assert [str(tool) for tool in first.approved] == ["mine:count"]
-        assert first.alone == {SHOUT}
-        assert [(str(each.about), each.status and each.status.value) for each in first.closed] == [
+        assert [str(tool) for tool in first.approved_tools] == ["mine:count"]
+        assert first.needs_own_review == {SHOUT}
+        assert [(str(each.about), each.status and each.status.value) for each in first.closed_tools] == [
             ("mine:shout", "pending_approval")
         ]
         long = WORDS.replace("How many letters.", "How many letters. " + "And so on. " * 200)
         laid_out(folder, manifest(tool("shout"), tool("count")), {"tools/words.py": long})
         again = await brought(house, folder, approve_all=True)
-        assert ([*map(str, again.approved)], [*map(str, again.waits)]) == (["mine:shout"], ["mine:count"])
-        read = {"mine:count": again.install.specs[again.waits[0]].fingerprint}
+        assert ([*map(str, again.approved_tools)], [*map(str, again.waiting_tools)]) == (["mine:shout"], ["mine:count"])
+        read = {"mine:count": again.install.specs[again.waiting_tools[0]].fingerprint}
         laid_out(folder, manifest(tool("shout"), tool("count"), version="1.1"), {"tools/words.py": long})
-        alone = await brought(house, folder, read=read)
-        assert [*map(str, alone.approved)] == ["mine:count"]
-        assert policy(house).decided.approvals.keys() == again.install.specs.keys()
+        alone = await brought(house, folder, reviewed=read)
+        assert [*map(str, alone.approved_tools)] == ["mine:count"]
+        assert policy(house).decisions.approvals.keys() == again.install.specs.keys()
 
 
 @pytest.mark.behaviour("toolsets.overrides_are_scanned")
@@ -149,7 +151,7 @@ async def test_poisoned_words_of_a_manifest_are_told_and_lock_what_they_are_abou
         ]
         await until_open(house, "mine:count")
         assert statuses(house)["mine:shout"] == "pending_approval"
-        with anyio.fail_after(PATIENCE), house.gateway.board.changed.listen() as bell:
+        with anyio.fail_after(PATIENCE), house.gateway.board.changes.subscribe() as bell:
             while statuses(house).get("mcp:mine~echo:echo") != "pending_approval":
                 await bell.wait()
 

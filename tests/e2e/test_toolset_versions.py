@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.support.toolsets import MINE, brought, housed, laid_out, manifest
 
-from pegboard.core.commands import ThrowSwitch
-from pegboard.core.ids import LOCAL
-from pegboard.gateway.toolsets.wanted import Overtaken
+from pegboard.core.commands import SetSwitch
+from pegboard.core.ids import LOCAL_PRINCIPAL
+from pegboard.gateway.toolsets.wanted import ImportConflictError
 
 pytestmark = pytest.mark.anyio
 
@@ -17,15 +17,15 @@ async def test_on_another_version_nothing_is_imported_or_removed(tmp_path: Path)
     folder = laid_out(tmp_path / "mine", manifest())
     async with housed(tmp_path / "data") as house:
         board = house.gateway.board
-        with pytest.raises(Overtaken) as refused:
+        with pytest.raises(ImportConflictError) as refused:
             await brought(house, folder, version=board.policy.version + 1)
-        assert (refused.value.current, MINE in board.policy.toolsets) == (board.policy.version, False)
+        assert (refused.value.current_version, MINE in board.policy.toolsets) == (board.policy.version, False)
         looked_at = board.policy.version
         await brought(house, folder, version=looked_at)
         assert MINE in board.policy.toolsets
-        with pytest.raises(Overtaken) as refused:
-            await house.installer.remove(MINE, LOCAL, keep_workspace=False, version=looked_at)
-        assert (refused.value.current, MINE in board.policy.toolsets) == (board.policy.version, True)
-        await house.gateway.operator.do(ThrowSwitch(MINE, on=True), LOCAL)
-        await house.installer.remove(MINE, LOCAL, keep_workspace=False, version=board.policy.version)
+        with pytest.raises(ImportConflictError) as refused:
+            await house.installer.remove(MINE, LOCAL_PRINCIPAL, keep_workspace=False, version=looked_at)
+        assert (refused.value.current_version, MINE in board.policy.toolsets) == (board.policy.version, True)
+        await house.gateway.operator.execute(SetSwitch(MINE, enabled=True), LOCAL_PRINCIPAL)
+        await house.installer.remove(MINE, LOCAL_PRINCIPAL, keep_workspace=False, version=board.policy.version)
         assert MINE not in board.policy.toolsets

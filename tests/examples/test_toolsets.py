@@ -30,7 +30,7 @@ async def test_the_python_example_runs_in_an_environment_of_its_own(
     async with housed(tmp_path / "data") as house:
         await brought(house, MEETINGS)
         meetings = ToolsetId("meetings")
-        with anyio.fail_after(60), house.gateway.board.changed.listen() as bell:
+        with anyio.fail_after(60), house.gateway.board.changes.subscribe() as bell:
             while set(statuses(house, meetings).values()) != {"open"}:
                 await bell.wait()
         told = await called(
@@ -51,12 +51,12 @@ async def test_the_example_with_a_server_has_its_overrides(tmp_path: Path) -> No
     key = ServerKey(recipes, ServerId("cookbook"))
     async with housed(tmp_path / "data") as house:
         await brought(house, RECIPES)
-        with anyio.fail_after(60), house.gateway.board.changed.listen() as bell:
+        with anyio.fail_after(60), house.gateway.board.changes.subscribe() as bell:
             while len(statuses(house, recipes)) != 3 or set(statuses(house, recipes).values()) != {"open"}:
                 await bell.wait()
         assert await called(house, "read_titles") == "pancakes, porridge"
         overrides = house.gateway.board.policy.overrides
-        assert overrides.confirms(ToolId(key, "forget_recipe"))
+        assert overrides.requires_confirmation(ToolId(key, "forget_recipe"))
         assert overrides.for_tool(ToolId(key, "forget_recipe")).name_override == "Tear a page out"
         assert overrides.for_tool(ToolId(key, "read_recipe")).renderer is not None
 
@@ -96,6 +96,6 @@ async def test_the_examples_are_found_open_at_the_next_start(tmp_path: Path) -> 
     async with housed(tmp_path / "data") as house:
         await brought(house, RECIPES)
     async with housed(tmp_path / "data") as house:
-        with anyio.fail_after(60), house.gateway.board.changed.listen() as bell:
+        with anyio.fail_after(60), house.gateway.board.changes.subscribe() as bell:
             while len(statuses(house, ToolsetId("recipes"))) != 3:
                 await bell.wait()

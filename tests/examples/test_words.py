@@ -15,7 +15,7 @@ from tests.examples.boards import DEADLINE, EXAMPLES, guest, imported, statuses,
 from tests.servers import containers
 from tests.servers.containers import IMAGE, Host
 
-from pegboard.config.manifest import Commands, Labelled, Manifest, SpeaksMcp, read_label, read_manifest
+from pegboard.config.manifest import DeclaredCommands, Manifest, McpOnStdio, ToolsFromLabel, read_label, read_manifest
 
 EXAMPLE = EXAMPLES / "words"
 BUILT = "localhost/pegboard-words:1"
@@ -26,9 +26,9 @@ def test_its_manifest_has_a_container_of_each_kind() -> None:
     assert isinstance(manifest, Manifest), str(manifest)
     assert manifest.warnings == ()
     assert {each.id: type(each.offers) for each in manifest.containers} == {
-        "count": Labelled,
-        "shout": Commands,
-        "dictionary": SpeaksMcp,
+        "count": ToolsFromLabel,
+        "shout": DeclaredCommands,
+        "dictionary": McpOnStdio,
     }
     assert not any(each.image.network for each in manifest.containers)
 

@@ -14,17 +14,17 @@ from tests.support.doubles import MemoryStore, Providers
 from tests.support.house import PATIENCE, House, call_of, declared, opened
 
 from pegboard.core.call import (
-    Call,
-    NotConfirmed,
-    ToolFailed,
-    Unconfirmed,
+    ConfirmationRefusal,
+    MissingConfirmation,
+    ToolCall,
+    ToolFailure,
 )
 from pegboard.core.commands import SetOverride
-from pegboard.core.ids import LOCAL, PrincipalId, ServerKey, ToolId
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ServerKey, ToolId
 from pegboard.core.override import Override
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.core.view import View
-from pegboard.gateway.caller import Ended
+from pegboard.gateway.caller import CallOutcome
 from pegboard.store import key_of, open_store
 
 GITHUB = key("dev~github")
@@ -57,14 +57,16 @@ async def deletes(
     peer: AskedClient | None = None,
     *,
     arguments: dict[str, Json] | None = None,
-    by: PrincipalId = LOCAL,
+    by: PrincipalId = LOCAL_PRINCIPAL,
     client: str = "cli 1",
-) -> Ended:
+) -> CallOutcome:
     call = call_of("delete", ARGUMENTS if arguments is None else arguments, by=by, client=client)
     return await house.gateway.caller.call(call, View(by), None, peer)
 
 
-async def waits(house: House, ticket: str, wait: float = 0, *, by: PrincipalId = LOCAL, client: str = "cli 1") -> Ended:
+async def waits(
+    house: House, ticket: str, wait: float = 0, *, by: PrincipalId = LOCAL_PRINCIPAL, client: str = "cli 1"
+) -> CallOutcome:
     call = call_of("pegboard_ticket", {"ticket": ticket, "wait": wait}, by=by, client=client, id="waiting")
     return await house.gateway.caller.call(call, View(by))
 
@@ -73,17 +75,17 @@ def ran(house: House) -> int:
     return len(house.provider(GITHUB).calls)
 
 
-def ticket_of(ended: Ended) -> str:
-    assert isinstance(ended, NotConfirmed), ended
-    assert ended.how is Unconfirmed.WAITING
+def ticket_of(ended: CallOutcome) -> str:
+    assert isinstance(ended, ConfirmationRefusal), ended
+    assert ended.reason is MissingConfirmation.WAITING
     assert ended.ticket is not None
     return ended.ticket
 
 
-def text_of(ended: Ended) -> str:
-    assert isinstance(ended, ToolFailed), ended
+def text_of(ended: CallOutcome) -> str:
+    assert isinstance(ended, ToolFailure), ended
     return str(json.loads(ended.body)["content"][0]["text"])
 
 
-def bringing(call: Call, beside: dict[str, bytes]) -> Call:
+def bringing(call: ToolCall, beside: dict[str, bytes]) -> ToolCall:
     return replace(call, beside=beside)

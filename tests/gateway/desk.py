@@ -4,26 +4,26 @@ from tests.support.doubles import MemoryAudit, MemoryStore
 from tests.support.house import Ticking
 
 from pegboard.core.catalogue import Listing
-from pegboard.core.policy import Declared, Policy
-from pegboard.core.resolve import Locked
+from pegboard.core.policy import DeclaredSettings, Policy
+from pegboard.core.resolve import LockedTool
 from pegboard.core.view import View
-from pegboard.gateway.board import Board
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.operate import Operator
 
 
 class Desk:
     """A board, a store and the operator between them."""
 
-    def __init__(self, declared: Declared, store: MemoryStore | None = None) -> None:
+    def __init__(self, declared: DeclaredSettings, store: MemoryStore | None = None) -> None:
         self.store = store or MemoryStore()
-        self.board = Board(Policy(declared, self.store.decided))
+        self.board = BoardState(Policy(declared, self.store.decided))
         self.clock = Ticking()
         self.audit = MemoryAudit()
-        self.operator = Operator(self.board, self.store, self.clock, self.audit.note)
+        self.operator = Operator(self.board, self.store, self.clock, self.audit.record_decision)
 
     def locked(self) -> dict[str, str]:
         verdicts = self.board.resolution(View()).verdicts
-        return {id.name: v.status.value for id, v in verdicts.items() if isinstance(v, Locked)}
+        return {id.name: v.status.value for id, v in verdicts.items() if isinstance(v, LockedTool)}
 
     async def sees(self, listing: Listing) -> None:
-        await self.operator.see(lambda: listing)
+        await self.operator.record_first_sight(lambda: listing)

@@ -13,9 +13,9 @@ from tests.support.doubles import Providers
 from tests.support.encoders import SmallEncoder
 from tests.support.house import declared, opened
 
-from pegboard.core.retrieval import Retrieval
+from pegboard.core.retrieval import ToolSearchQuery
 from pegboard.core.view import View
-from pegboard.gateway.meanings import Meanings
+from pegboard.gateway.meanings import EmbeddingIndex
 from pegboard.ports import Vector
 from pegboard.store import open_store
 
@@ -26,10 +26,10 @@ TOOLS = {SHED: tuple(tool(SHED, f"chore_{number}", f"Chore number {number}.") fo
 async def read(url: str, encoder: SmallEncoder) -> None:
     """Until all of the board is read."""
     async with open_store(url, clock=now) as store:
-        meanings = Meanings(encoder, store.vectors, lambda: NOW, settling=0.0)
+        meanings = EmbeddingIndex(encoder, store.vectors, lambda: NOW, settling=0.0)
         async with opened(declared(SHED), Providers(TOOLS), meanings=meanings) as house:
-            with meanings.progressed.listen() as bell:
-                await house.gateway.finder.retrieve(Retrieval("chore"), View())
+            with meanings.progress.subscribe() as bell:
+                await house.gateway.search.retrieve(ToolSearchQuery("chore"), View())
                 while (state := meanings.state()).vectors < len(TOOLS[SHED]):
                     print(f"kept {state.vectors}", flush=True)
                     await bell.wait()
@@ -38,10 +38,10 @@ async def read(url: str, encoder: SmallEncoder) -> None:
 class Stalling(SmallEncoder):
     """Reads half of the board, and then no more."""
 
-    async def documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+    async def encode_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         if 2 * len(self.read) >= len(TOOLS[SHED]):
             await anyio.sleep_forever()
-        return await super().documents(texts)
+        return await super().encode_documents(texts)
 
 
 if __name__ == "__main__":

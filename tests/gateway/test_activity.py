@@ -13,36 +13,36 @@ from tests.support.doubles import Providers
 from tests.support.house import PATIENCE, declared, opened
 from tests.support.sentences import rejection
 
-from pegboard.config.settings import Settings, load
-from pegboard.core.activity import FILE, Decision
-from pegboard.core.commands import AddServer, RemoveServer, ThrowSwitch
+from pegboard.config.settings import Settings, load_settings_file
+from pegboard.core.activity import FILE_PRINCIPAL, DecisionRecord
+from pegboard.core.commands import AddServer, RemoveServer, SetSwitch
 from pegboard.core.server import Trust
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.file_watch import follow_file
-from pegboard.gateway.operate import FIRST_SIGHT, NotSaved
+from pegboard.gateway.operate import FIRST_SIGHT, SaveFailure
 
 pytestmark = pytest.mark.anyio
 
 GITHUB, NOTES = key("dev~github"), key("docs~notes")
-OFF = ThrowSwitch(GITHUB, on=False, note="noisy")
+OFF = SetSwitch(GITHUB, enabled=False, note="noisy")
 SECRET = "hunter2"
 
 
 @pytest.mark.behaviour("audit.decisions")
 async def test_what_became_of_each_command_is_recorded() -> None:
     at = Desk(declared(GITHUB))
-    await at.operator.do(OFF, ME)
+    await at.operator.execute(OFF, ME)
     at.clock.passes(60)
-    await at.operator.do(RemoveServer(GITHUB), ME)
-    await at.operator.do(OFF, ME, expecting=0)
+    await at.operator.execute(RemoveServer(GITHUB), ME)
+    await at.operator.execute(OFF, ME, expecting=0)
     at.store.go_away(ConnectionError("connection refused"))
-    not_saved = await at.operator.do(OFF, ME)
-    assert isinstance(not_saved, NotSaved)
+    not_saved = await at.operator.execute(OFF, ME)
+    assert isinstance(not_saved, SaveFailure)
     later = NOW + timedelta(minutes=1)
     words = "switched off: noisy"
     assert at.audit.decisions == [
-        Decision("switch", "dev~github", words, ME, NOW, 1),
-        Decision(
+        DecisionRecord("switch", "dev~github", words, ME, NOW, 1),
+        DecisionRecord(
             "server",
             "dev~github",
             rejection(at.board.policy, RemoveServer(GITHUB)),
@@ -51,8 +51,8 @@ async def test_what_became_of_each_command_is_recorded() -> None:
             1,
             "rejected",
         ),
-        Decision("switch", "dev~github", "The policy was at version 1 already.", ME, later, 1, "stale"),
-        Decision("switch", "dev~github", f"{words}. {not_saved.why}", ME, later, 1, "not_saved"),
+        DecisionRecord("switch", "dev~github", "The policy was at version 1 already.", ME, later, 1, "stale"),
+        DecisionRecord("switch", "dev~github", f"{words}. {not_saved.why}", ME, later, 1, "not_saved"),
     ]
 
 
@@ -69,7 +69,7 @@ async def test_a_first_sight_is_a_decision_too_and_calls_tell_the_version_they_w
 
 def written(file: Path, **servers: object) -> Settings:
     file.write_text(json.dumps({"servers": servers}))
-    loaded = load(file)
+    loaded = load_settings_file(file)
     assert isinstance(loaded, Settings)
     return loaded
 
@@ -85,7 +85,7 @@ async def test_edits_of_the_file_are_recorded_by_what_they_changed_without_its_s
         async def recorded(how_many: int) -> None:
             while len(house.audit.decisions) < how_many:
                 await anyio.lowlevel.checkpoint()
-            said[:] = [(one.said, one.ended) for one in house.audit.decisions]
+            said[:] = [(one.text, one.outcome) for one in house.audit.decisions]
 
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
@@ -110,4 +110,4 @@ async def test_edits_of_the_file_are_recorded_by_what_they_changed_without_its_s
         "pegboard.yaml: server three~three added; server one~one removed; server two~two removed; audit changed. "
         "It waits: 'three~three' is declared at "
     )
-    assert {one.by for one in house.audit.decisions} == {FILE, ME}
+    assert {one.by for one in house.audit.decisions} == {FILE_PRINCIPAL, ME}

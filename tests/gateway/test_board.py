@@ -9,41 +9,41 @@ import pytest
 from tests.core.boards import ME, NOW, key, server, toolset
 from tests.support.doubles import named
 
-from pegboard.core.catalogue import Down, Listing, Up
+from pegboard.core.catalogue import Listing, ProviderDown, ProviderUp
 from pegboard.core.ids import PrincipalId, ServerKey, ToolId, WireName
-from pegboard.core.policy import Approval, Decided, Declared, Policy, Switch
-from pegboard.core.resolve import Locked, Open, judge, resolve
+from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
+from pegboard.core.resolve import LockedTool, OpenTool, judge_listing, resolve
 from pegboard.core.selection import Selection
 from pegboard.core.server import Trust
 from pegboard.core.tool import Json, JsonSchema, Tool, ToolSpec
 from pegboard.core.view import View
 from pegboard.gateway import board as board_module
-from pegboard.gateway.board import Board, Notice
+from pegboard.gateway.board import BoardState, Notice
 
 GITHUB, FILES, NOTES = key("dev~github"), key("dev~files"), key("docs~notes")
 
 
 def policy_of(*keys: ServerKey, trust: Trust = Trust.OPEN) -> Policy:
     return Policy(
-        Declared(
+        DeclaredSettings(
             servers={k: server(k, trust=trust) for k in keys},
             toolsets={k.toolset: toolset(k.toolset) for k in keys},
         )
     )
 
 
-def hung(*listings: Listing) -> Board:
-    board = Board(policy_of(*(listing.source for listing in listings if isinstance(listing.source, ServerKey))))
+def hung(*listings: Listing) -> BoardState:
+    board = BoardState(policy_of(*(listing.source for listing in listings if isinstance(listing.source, ServerKey))))
     for listing in listings:
-        board.hang(listing)
+        board.publish(listing)
     return board
 
 
 def up(source: ServerKey, *names: str) -> Listing:
-    return Listing(source, Up(NOW), named(source, *names))
+    return Listing(source, ProviderUp(NOW), named(source, *names))
 
 
-def names(board: Board, view: View | None = None) -> Mapping[str, str]:
+def names(board: BoardState, view: View | None = None) -> Mapping[str, str]:
     return {str(id): name for id, name in board.resolution(view or View()).names.items()}
 
 
@@ -63,15 +63,15 @@ class Counted:
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     counts = Counted()
 
-    def counted_judge(listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
+    def counted_judge(listing: Listing, policy: Policy) -> Mapping[ToolId, OpenTool | LockedTool]:
         counts.judged.append((str(listing.source), len(listing.tools)))
-        return judge(listing, policy)
+        return judge_listing(listing, policy)
 
     def counted_resolve(*args: object, **kwargs: object) -> object:
         counts.resolved += 1
         return resolve(*args, **kwargs)  # type: ignore[arg-type]  # passed on as it came
 
-    monkeypatch.setattr(board_module, "judge", counted_judge)
+    monkeypatch.setattr(board_module, "judge_listing", counted_judge)
     monkeypatch.setattr(board_module, "resolve", counted_resolve)
     return counts
 
@@ -83,9 +83,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 def test_after_a_swap_the_resolution_is_of_the_new_catalogue_and_the_new_policy() -> None:
     board = hung(up(GITHUB, "read", "write"))
     before = board.resolution(View())
-    off = Decided(version=1, switches={ToolId(GITHUB, "read"): Switch(False, ME, NOW)})
-    board.decide(replace(board.policy, decided=off))
-    board.hang(up(GITHUB, "read", "list"))
+    off = PolicyDecisions(version=1, switches={ToolId(GITHUB, "read"): Switch(False, ME, NOW)})
+    board.set_policy(replace(board.policy, decisions=off))
+    board.publish(up(GITHUB, "read", "list"))
     after = board.resolution(View())
     assert after == resolve(board.catalogue, board.policy, View(), held=before.by_name)
     assert (after.policy_version, set(after.verdicts)) == (1, {ToolId(GITHUB, "read"), ToolId(GITHUB, "list")})
@@ -100,7 +100,7 @@ async def test_whoever_hears_the_bell_sees_a_whole_state() -> None:
     seen: list[tuple[int, str]] = []
 
     async def look() -> None:
-        with board.changed.listen() as bell:
+        with board.changes.subscribe() as bell:
             while len(seen) < 20:
                 await bell.wait()
                 resolution = board.resolution(View())
@@ -112,8 +112,8 @@ async def test_whoever_hears_the_bell_sees_a_whole_state() -> None:
             tasks.start_soon(look)
             await anyio.wait_all_tasks_blocked()
             for version in range(1, 21):
-                board.decide(replace(board.policy, decided=Decided(version=version)))
-                board.hang(up(GITHUB, f"tool_{version}"))
+                board.set_policy(replace(board.policy, decisions=PolicyDecisions(version=version)))
+                board.publish(up(GITHUB, f"tool_{version}"))
                 await anyio.wait_all_tasks_blocked()
     assert seen == [(version, f"tool_{version}") for version in range(1, 21)]
 
@@ -122,8 +122,8 @@ def test_a_resolution_that_was_handed_out_never_changes() -> None:
     board = hung(up(GITHUB, "read"))
     handed_out = board.resolution(View())
     kept = dict(handed_out.verdicts)
-    board.hang(Listing(GITHUB, Down(NOW, "it fell")))
-    board.take_down(GITHUB)
+    board.publish(Listing(GITHUB, ProviderDown(NOW, "it fell")))
+    board.remove(GITHUB)
     assert dict(handed_out.verdicts) == kept
 
 
@@ -131,10 +131,10 @@ def test_a_resolution_that_was_handed_out_never_changes() -> None:
 async def test_the_same_word_again_changes_nothing_and_rings_nothing() -> None:
     board = hung(up(GITHUB, "read"))
     before = board.resolution(View())
-    with board.changed.listen() as bell:
-        board.hang(up(GITHUB, "read"))
-        board.decide(replace(board.policy, decided=Decided()))
-        board.take_down(FILES)
+    with board.changes.subscribe() as bell:
+        board.publish(up(GITHUB, "read"))
+        board.set_policy(replace(board.policy, decisions=PolicyDecisions()))
+        board.remove(FILES)
         with anyio.move_on_after(0) as waited:
             await bell.wait()
     assert waited.cancelled_caught
@@ -143,26 +143,28 @@ async def test_the_same_word_again_changes_nothing_and_rings_nothing() -> None:
 
 def with_schema(schema: JsonSchema, extra: Mapping[str, Json] | None = None) -> Listing:
     tool = Tool(ToolId(GITHUB, "read"), ToolSpec("read", input_schema=schema), extra or {})
-    return Listing(GITHUB, Up(NOW), (tool,))
+    return Listing(GITHUB, ProviderUp(NOW), (tool,))
 
 
 @pytest.mark.behaviour("law.open_is_what_was_approved", "providers.mcp_changed_schema_is_seen")
 @pytest.mark.parametrize(("approved", "now"), [(1, True), (0, False), (1, 1.0)])
 def test_a_change_that_python_calls_equal_locks_all_the_same(approved: Json, now: Json) -> None:
     first = with_schema({"type": "object", "default": approved})
-    board = Board(policy_of(GITHUB, trust=Trust.BASELINE))
+    board = BoardState(policy_of(GITHUB, trust=Trust.BASELINE))
     (tool,) = first.tools
-    board.decide(replace(board.policy, decided=Decided(1, approvals={tool.id: Approval(tool.spec, ME, NOW)})))
-    board.hang(first)
-    assert list(board.resolution(View()).open()) == [tool]
-    board.hang(with_schema({"type": "object", "default": now}))
-    assert [locked.status.value for locked in board.resolution(View()).locked()] == ["pending_approval"]
+    board.set_policy(
+        replace(board.policy, decisions=PolicyDecisions(1, approvals={tool.id: Approval(tool.spec, ME, NOW)}))
+    )
+    board.publish(first)
+    assert list(board.resolution(View()).open_tools()) == [tool]
+    board.publish(with_schema({"type": "object", "default": now}))
+    assert [locked.status.value for locked in board.resolution(View()).locked_tools()] == ["pending_approval"]
 
 
 def test_a_change_of_what_is_only_passed_on_is_hung_too() -> None:
     board = hung(with_schema({"type": "object"}, {"_meta": {"shelf": 1}}))
-    board.hang(with_schema({"type": "object"}, {"_meta": {"shelf": True}}))
-    (tool,) = board.resolution(View()).open()
+    board.publish(with_schema({"type": "object"}, {"_meta": {"shelf": True}}))
+    (tool,) = board.resolution(View()).open_tools()
     assert str(tool.extra) == "{'_meta': {'shelf': True}}"
 
 
@@ -175,11 +177,13 @@ def test_a_schema_too_deep_to_compare_is_hung_and_decided_on() -> None:
         return with_schema(nested)
 
     board = hung(deep())
-    board.hang(deep())
+    board.publish(deep())
     for listing in (deep(), deep()):
         (tool,) = listing.tools
-        board.decide(replace(board.policy, decided=Decided(1, approvals={tool.id: Approval(tool.spec, ME, NOW)})))
-    assert len(list(board.resolution(View()).open())) == 1
+        board.set_policy(
+            replace(board.policy, decisions=PolicyDecisions(1, approvals={tool.id: Approval(tool.spec, ME, NOW)}))
+        )
+    assert len(list(board.resolution(View()).open_tools())) == 1
 
 
 # What it costs
@@ -202,7 +206,7 @@ def test_one_servers_new_word_judges_only_its_own_tools_again(counted: Counted) 
     board = hung(up(GITHUB, *(f"tool_{n}" for n in range(5_000))), up(FILES, "read", "write"))
     board.resolution(View())
     counted.clear()
-    board.hang(up(FILES, "read", "write", "list"))
+    board.publish(up(FILES, "read", "write", "list"))
     board.resolution(View())
     assert counted.judged == [("dev~files", 3)]
 
@@ -219,7 +223,7 @@ def test_a_new_policy_judges_every_tool_again(counted: Counted) -> None:
     board = hung(up(GITHUB, "read"), up(FILES, "write"))
     board.resolution(View())
     counted.clear()
-    board.decide(replace(board.policy, decided=Decided(version=1)))
+    board.set_policy(replace(board.policy, decisions=PolicyDecisions(version=1)))
     board.resolution(View())
     assert sorted(counted.judged) == [("dev~files", 1), ("dev~github", 1)]
 
@@ -228,9 +232,9 @@ def views(count: int) -> Iterator[View]:
     return (View(PrincipalId(f"caller-{n}")) for n in range(count))
 
 
-def remembered(board: Board) -> tuple[int, int]:
+def remembered(board: BoardState) -> tuple[int, int]:
     """How many views are remembered, and how many tools and names all of them hold."""
-    held = sum(len(told.held) for told in board._told.values())
+    held = sum(len(told.reserved_names) for told in board._told.values())
     told = sum(len(told.resolution.verdicts) for told in board._told.values() if told.resolution is not None)
     return len(board._told), held + told
 
@@ -239,23 +243,23 @@ def test_ten_thousand_different_views_are_not_all_remembered() -> None:
     board = hung(up(GITHUB, "read", "write"))
     for view in views(10_000):
         board.resolution(view)
-    assert remembered(board) == (board_module.REMEMBERED_VIEWS, 4 * board_module.REMEMBERED_VIEWS)
-    board.take_down(GITHUB)
+    assert remembered(board) == (board_module.MAX_CACHED_VIEWS, 4 * board_module.MAX_CACHED_VIEWS)
+    board.remove(GITHUB)
     for view in views(10_000):
         board.resolution(view)
     count, weight = remembered(board)
-    assert count == board_module.REMEMBERED_VIEWS
-    assert weight <= 2 * board_module.REMEMBERED_VIEWS
+    assert count == board_module.MAX_CACHED_VIEWS
+    assert weight <= 2 * board_module.MAX_CACHED_VIEWS
 
 
 def test_on_a_large_board_fewer_views_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_module, "REMEMBERED_TOOLS", 10_000)
+    monkeypatch.setattr(board_module, "MAX_CACHED_TOOLS", 10_000)
     board = hung(up(GITHUB, *(f"tool_{n}" for n in range(1000))))
     for view in views(50):
         board.resolution(view)
     assert remembered(board) == (5, 10_000)
-    board.hang(up(GITHUB, "read"))
-    board.hang(up(GITHUB, *(f"tool_{n}" for n in range(1000))))
+    board.publish(up(GITHUB, "read"))
+    board.publish(up(GITHUB, *(f"tool_{n}" for n in range(1000))))
     for view in views(50):
         board.resolution(view)
     assert remembered(board)[1] <= 10_000
@@ -265,14 +269,14 @@ def test_on_a_large_board_fewer_views_are_remembered(monkeypatch: pytest.MonkeyP
 def test_a_board_too_large_to_remember_twice_still_remembers_the_latest_view(
     monkeypatch: pytest.MonkeyPatch, counted: Counted
 ) -> None:
-    monkeypatch.setattr(board_module, "REMEMBERED_TOOLS", 10)
+    monkeypatch.setattr(board_module, "MAX_CACHED_TOOLS", 10)
     board = hung(up(GITHUB, *(f"tool_{n}" for n in range(1000))))
     assert board.resolution(View()) is board.resolution(View())
     assert counted.resolved == 1
 
 
 def test_the_view_that_was_asked_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_module, "REMEMBERED_VIEWS", 2)
+    monkeypatch.setattr(board_module, "MAX_CACHED_VIEWS", 2)
     board = hung(up(GITHUB, "read"))
     ann, bob, eve = views(3)
     first = board.resolution(ann)
@@ -290,15 +294,15 @@ def test_the_view_that_was_asked_last_is_kept_longest(monkeypatch: pytest.Monkey
 def test_the_name_of_a_tool_that_went_is_never_given_to_another() -> None:
     board = hung(up(GITHUB, "search"))
     assert names(board) == {"mcp:dev~github:search": "search"}
-    board.take_down(GITHUB)
+    board.remove(GITHUB)
     assert names(board) == {}
-    board.decide(replace(policy_of(NOTES), decided=Decided(version=1)))
-    board.hang(up(NOTES, "search"))
+    board.set_policy(replace(policy_of(NOTES), decisions=PolicyDecisions(version=1)))
+    board.publish(up(NOTES, "search"))
     given = {"mcp:docs~notes:search": "docs__search"}
     assert names(board) == given
     # And it stays so: what the other tool was called must not change by itself later.
     for version in range(2, 5):
-        board.decide(replace(board.policy, decided=Decided(version=version)))
+        board.set_policy(replace(board.policy, decisions=PolicyDecisions(version=version)))
         assert names(board) == given
 
 
@@ -306,12 +310,12 @@ def test_the_name_of_a_tool_that_went_is_never_given_to_another() -> None:
 def test_a_tool_that_comes_back_has_its_old_name_again() -> None:
     board = hung(up(GITHUB, "search"))
     names(board)
-    board.hang(up(GITHUB))
+    board.publish(up(GITHUB))
     names(board)
-    board.hang(Listing(NOTES, Up(NOW), named(NOTES, "search")))
-    board.hang(up(GITHUB, "search"))
+    board.publish(Listing(NOTES, ProviderUp(NOW), named(NOTES, "search")))
+    board.publish(up(GITHUB, "search"))
     assert names(board)["mcp:dev~github:search"] != names(board)["mcp:docs~notes:search"]
-    board.take_down(NOTES)
+    board.remove(NOTES)
     assert names(board) == {"mcp:dev~github:search": "search"}
 
 
@@ -320,10 +324,10 @@ def test_over_many_swaps_a_name_means_one_tool_only() -> None:
     board = hung(up(GITHUB, "search", "read"), up(NOTES, "read"))
     meant: dict[WireName, ToolId] = {}
     for n in range(60):
-        board.hang(up(GITHUB, *(["search"] if n % 2 else []), *(["read"] if n % 3 else [])))
-        board.hang(up(NOTES, *(["search"] if n % 5 else []), *(["read"] if n % 4 else [])))
+        board.publish(up(GITHUB, *(["search"] if n % 2 else []), *(["read"] if n % 3 else [])))
+        board.publish(up(NOTES, *(["search"] if n % 5 else []), *(["read"] if n % 4 else [])))
         if n % 7 == 0:
-            board.take_down(NOTES)
+            board.remove(NOTES)
         for name, id in board.resolution(View()).by_name.items():
             assert meant.setdefault(name, id) == id
 
@@ -336,12 +340,12 @@ def test_names_are_held_for_each_view_by_itself() -> None:
 
 
 def test_a_server_that_lists_other_names_each_time_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pegboard.gateway.held.RETIRED_NAMES", 100)
+    monkeypatch.setattr("pegboard.gateway.held.MAX_RETIRED_NAMES", 100)
     board = hung(up(GITHUB, "tool_0"))
     for n in range(1000):
-        board.hang(up(GITHUB, f"tool_{n}"))
+        board.publish(up(GITHUB, f"tool_{n}"))
         board.resolution(View())
-    assert list(board._told[View()].held) == [f"tool_{n}" for n in range(899, 1000)]
+    assert list(board._told[View()].reserved_names) == [f"tool_{n}" for n in range(899, 1000)]
 
 
 # Notices
@@ -349,19 +353,19 @@ def test_a_server_that_lists_other_names_each_time_does_not_fill_the_memory(monk
 
 @pytest.mark.anyio
 async def test_a_notice_is_told_once_and_keeps_the_time_at_which_it_became_true() -> None:
-    board = Board()
+    board = BoardState()
     first = Notice("store", "The store does not answer.", NOW)
-    with board.changed.listen() as bell:
-        board.notice(first)
+    with board.changes.subscribe() as bell:
+        board.add_notice(first)
         with anyio.fail_after(30):
             await bell.wait()
-        board.notice(replace(first, since=NOW + timedelta(minutes=1)))
+        board.add_notice(replace(first, since=NOW + timedelta(minutes=1)))
         with anyio.move_on_after(0) as waited:
             await bell.wait()
         assert waited.cancelled_caught
         assert board.notices == {"store": first}
         other = Notice("store", "The store is full.", NOW + timedelta(minutes=2))
-        board.notice(other)
+        board.add_notice(other)
         with anyio.fail_after(30):
             await bell.wait()
         assert board.notices == {"store": other}
@@ -369,16 +373,16 @@ async def test_a_notice_is_told_once_and_keeps_the_time_at_which_it_became_true(
 
 @pytest.mark.anyio
 async def test_a_forgotten_notice_is_gone_and_the_others_stay() -> None:
-    board = Board()
+    board = BoardState()
     stays = Notice("configuration", "pegboard.yaml:3: unknown key.", NOW)
-    board.notice(stays)
-    board.notice(Notice("store", "The store does not answer.", NOW))
+    board.add_notice(stays)
+    board.add_notice(Notice("store", "The store does not answer.", NOW))
     handed_out = board.notices
-    with board.changed.listen() as bell:
-        board.forget_notice("store")
+    with board.changes.subscribe() as bell:
+        board.remove_notice("store")
         with anyio.fail_after(30):
             await bell.wait()
-        board.forget_notice("store")
+        board.remove_notice("store")
         with anyio.move_on_after(0) as waited:
             await bell.wait()
     assert waited.cancelled_caught
@@ -389,5 +393,5 @@ async def test_a_forgotten_notice_is_gone_and_the_others_stay() -> None:
 def test_a_notice_changes_no_verdict(counted: Counted) -> None:
     board = hung(up(GITHUB, "read"))
     before = board.resolution(View())
-    board.notice(Notice("store", "The store does not answer.", NOW))
+    board.add_notice(Notice("store", "The store does not answer.", NOW))
     assert board.resolution(View()) is before

@@ -15,37 +15,37 @@ from tests.support.asking import AskedClient
 from tests.support.doubles import OK, Providers, named
 from tests.support.house import PATIENCE, House, call_of, declared, opened
 
-from pegboard.core.argument import Argument, held
+from pegboard.core.argument import ArgumentOverride, freeze_json
 from pegboard.core.call import (
-    Admitted,
+    AdmittedCall,
     BadArguments,
+    CallCancellation,
     CallRecord,
-    Cancelled,
-    NotConfirmed,
+    ConfirmationRefusal,
+    LockedToolRefusal,
     Outcome,
-    ProviderFailed,
+    ProviderFailure,
     Refusal,
-    Returned,
-    ToolIsLocked,
+    ToolSuccess,
     UnknownTool,
 )
-from pegboard.core.catalogue import Listing, Up
-from pegboard.core.commands import Grant, SetOverride, ThrowSwitch
+from pegboard.core.catalogue import Listing, ProviderUp
+from pegboard.core.commands import SetGrants, SetOverride, SetSwitch
 from pegboard.core.explain import explain
-from pegboard.core.ids import BUILTIN, LOCAL, BuiltinKey, ToolId
-from pegboard.core.launch import LaunchFilter, launch_filter
+from pegboard.core.ids import BUILTIN, LOCAL_PRINCIPAL, BuiltinKey, ToolId
+from pegboard.core.launch import LaunchFilter, parse_launch_filter
 from pegboard.core.override import Override
-from pegboard.core.passage import FilteredAway, NarrowedAway, NotGranted, NotSelected
+from pegboard.core.passage import HiddenByGrants, HiddenByLaunchFilter, HiddenByNarrowerView, HiddenBySelection
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Declared, Denial
-from pegboard.core.resolve import Absent
+from pegboard.core.policy import DeclaredSettings, Denial
+from pegboard.core.resolve import HiddenTool
 from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.ticket import Scope
+from pegboard.core.ticket import ConsentScope
 from pegboard.core.tool import JsonSchema, Tool, ToolSpec
 from pegboard.core.view import View
 from pegboard.gateway.builtins import MustConfirm
 from pegboard.gateway.doctor import diagnose
-from pegboard.ports import Peer, Progress
+from pegboard.ports import ClientPeer, Progress
 from pegboard.store import key_of, open_store
 
 pytestmark = pytest.mark.anyio
@@ -63,13 +63,13 @@ class Ours:
 
     tool: Tool = field(default_factory=lambda: Tool(ASK, ToolSpec("ask", input_schema=SCHEMA)))
     answer: Outcome | Refusal | BaseException = OK
-    ran: list[tuple[Admitted, View]] = field(default_factory=list[tuple[Admitted, View]])
+    ran: list[tuple[AdmittedCall, View]] = field(default_factory=list[tuple[AdmittedCall, View]])
     held: anyio.Event | None = None
     began: anyio.Event = field(default_factory=anyio.Event)
     given_up: int = 0
 
     async def call(
-        self, admitted: Admitted, view: View, progress: Progress | None, peer: Peer | None
+        self, admitted: AdmittedCall, view: View, progress: Progress | None, peer: ClientPeer | None
     ) -> Outcome | Refusal | MustConfirm:
         if admitted.call.arguments["sql"] == "write" and not admitted.confirm:
             return MustConfirm()
@@ -91,7 +91,7 @@ def named_ours(name: str) -> Ours:
 
 
 @asynccontextmanager
-async def housed(declaration: Declared | None = None, *builtins: Ours) -> AsyncIterator[House]:
+async def housed(declaration: DeclaredSettings | None = None, *builtins: Ours) -> AsyncIterator[House]:
     async with opened(declaration or declared(GITHUB), Providers({GITHUB: named(GITHUB, "search")})) as house:
         house.gateway.builtins.register(*builtins)
         with anyio.fail_after(PATIENCE):
@@ -116,7 +116,7 @@ async def test_a_built_in_hangs_on_the_board_while_it_is_registered_and_the_boar
         before = house.board.catalogue
         ours, other = Ours(), named_ours("zoom")
         house.gateway.builtins.register(other, ours)
-        up = Up(house.clock())
+        up = ProviderUp(house.clock())
         assert house.board.catalogue.listings[BuiltinKey()] == Listing(BuiltinKey(), up, (ours.tool, other.tool))
         assert house.statuses() == {"ask": "open", "zoom": "open", "mcp:dev~github:search": "open"}
         house.clock.passes(60)
@@ -130,14 +130,14 @@ async def test_a_built_in_hangs_on_the_board_while_it_is_registered_and_the_boar
 @pytest.mark.behaviour("builtins.on_the_board")
 async def test_an_exchange_of_built_ins_is_one_change_of_the_board() -> None:
     async with housed(None, named_ours("one")) as house:
-        stamps = [house.board.stamp]
-        with house.board.changed.listen() as bell:
-            house.gateway.builtins.exchange(("one",), (named_ours("two"),))
+        stamps = [house.board.revision]
+        with house.board.changes.subscribe() as bell:
+            house.gateway.builtins.replace(("one",), (named_ours("two"),))
             await bell.wait()
-        stamps.append(house.board.stamp)
+        stamps.append(house.board.revision)
         assert [tool.id.name for tool in house.board.catalogue.listings[BuiltinKey()].tools] == ["two"]
-        house.gateway.builtins.exchange((), ())
-        assert house.board.stamp is stamps[1]
+        house.gateway.builtins.replace((), ())
+        assert house.board.revision is stamps[1]
         assert stamps[0] is not stamps[1]
 
 
@@ -149,8 +149,8 @@ async def test_a_call_of_a_built_in_is_validated_run_with_its_view_and_recorded_
         assert isinstance(refused, BadArguments)
         call, view = call_of("ask", READ), View(narrowings=(Selection(enabled=("ask",)),))
         assert await house.gateway.caller.call(call, view) is OK
-        assert ours.ran == [(Admitted(call, ours.tool), view)]
-        assert [record._replace(took=timedelta()) for record in house.audit.records] == [
+        assert ours.ran == [(AdmittedCall(call, ours.tool), view)]
+        assert [record._replace(duration=timedelta()) for record in house.audit.records] == [
             CallRecord(call_of("ask", {"sql": 7}), ASK, refused, timedelta()),
             CallRecord(call, ASK, OK, timedelta()),
         ]
@@ -162,16 +162,16 @@ async def test_switches_denials_and_overrides_hold_for_built_ins_as_for_any_tool
     ours = Ours()
     async with housed(denied, ours, named_ours("zoom")) as house:
         assert house.statuses()["zoom"] == "disabled_by_config"
-        await house.does(ThrowSwitch(ASK, on=False))
+        await house.does(SetSwitch(ASK, enabled=False))
         assert house.statuses()["ask"] == "disabled_by_user"
         refusal = await house.gateway.caller.call(call_of("ask", READ), View())
-        assert isinstance(refusal, ToolIsLocked)
+        assert isinstance(refusal, LockedToolRefusal)
         trail = explain(house.board.catalogue, house.board.policy, View(), ASK)
         assert trail is not None
-        assert [step.lets for step in trail.steps].count(False) == 1
-        await house.does(ThrowSwitch(ASK, on=True), SetOverride(Override(BUILTIN, ASK, requires_confirmation=True)))
+        assert [step.passes for step in trail.steps].count(False) == 1
+        await house.does(SetSwitch(ASK, enabled=True), SetOverride(Override(BUILTIN, ASK, requires_confirmation=True)))
         waiting = await house.gateway.caller.call(call_of("ask", READ), View())
-        assert isinstance(waiting, NotConfirmed)
+        assert isinstance(waiting, ConfirmationRefusal)
         assert ours.ran == []
         assert diagnose(house.board) == ()
 
@@ -179,9 +179,9 @@ async def test_switches_denials_and_overrides_hold_for_built_ins_as_for_any_tool
 @pytest.mark.behaviour("builtins.on_the_board", "filter.builtin_allowed")
 async def test_selection_grants_narrowing_and_filter_take_built_ins_away_as_any_tool() -> None:
     async with housed(None, Ours()) as house:
-        barred = launch_filter({"deny_builtins": ["a*"]})
+        barred = parse_launch_filter({"deny_builtins": ["a*"]})
         assert isinstance(barred, LaunchFilter)
-        only = launch_filter({"allow_tools": ["dev:*"]})
+        only = parse_launch_filter({"allow_tools": ["dev:*"]})
         assert isinstance(only, LaunchFilter)
         views = {
             "narrowed": View(narrowings=(Selection(TheseToolsets(("dev",))),)),
@@ -191,23 +191,23 @@ async def test_selection_grants_narrowing_and_filter_take_built_ins_away_as_any_
         }
         removals = {name: _removed(house, view) for name, view in views.items()}
         assert {name: type(removal) for name, removal in removals.items()} == {
-            "narrowed": NarrowedAway,
-            "barred": FilteredAway,
+            "narrowed": HiddenByNarrowerView,
+            "barred": HiddenByLaunchFilter,
             "chosen": type(None),
             "other filters": type(None),
         }
-        await house.does(Grant(LOCAL, frozenset({GITHUB.toolset})))
-        assert isinstance(_removed(house, View()), NotGranted)
-        await house.does(Grant(LOCAL, frozenset({GITHUB.toolset, BUILTIN})))
+        await house.does(SetGrants(LOCAL_PRINCIPAL, frozenset({GITHUB.toolset})))
+        assert isinstance(_removed(house, View()), HiddenByGrants)
+        await house.does(SetGrants(LOCAL_PRINCIPAL, frozenset({GITHUB.toolset, BUILTIN})))
         assert _removed(house, View()) is None
     chosen = replace(declared(GITHUB), selection=Selection(TheseToolsets(("dev",))))
     async with housed(chosen, Ours()) as house:
-        assert isinstance(_removed(house, View()), NotSelected)
+        assert isinstance(_removed(house, View()), HiddenBySelection)
 
 
 def _removed(house: House, view: View) -> object:
     verdict = house.board.resolution(view).verdicts[ASK]
-    return verdict.removed if isinstance(verdict, Absent) else None
+    return verdict.reason if isinstance(verdict, HiddenTool) else None
 
 
 @pytest.mark.behaviour("builtins.asks_by_its_arguments")
@@ -221,10 +221,14 @@ async def test_a_built_in_that_finds_a_call_grave_has_a_person_asked_and_runs_it
         assert await house.gateway.caller.call(call, View(), None, client) is OK
         ((_, params),) = client.asked
         assert '{"sql": "write"}' in str(params["message"])
-        assert ours.ran[1:] == [(Admitted(call, ours.tool, confirm=True), View())]
+        assert ours.ran[1:] == [(AdmittedCall(call, ours.tool, confirm=True), View())]
         no = await house.gateway.caller.call(call_of("ask", WRITE), View(), None, AskedClient({"action": "decline"}))
-        assert isinstance(no, NotConfirmed)
-        assert [type(record.ended) for record in house.audit.records] == [Returned, Returned, NotConfirmed]
+        assert isinstance(no, ConfirmationRefusal)
+        assert [type(record.outcome) for record in house.audit.records] == [
+            ToolSuccess,
+            ToolSuccess,
+            ConfirmationRefusal,
+        ]
         assert len(ours.ran) == 2
 
 
@@ -235,7 +239,7 @@ async def test_where_nobody_can_be_asked_the_call_waits_as_a_ticket_and_runs_onc
         carry = house.gateway.caller.call
         ticket = ticket_of(await carry(call_of("ask", WRITE), View()))
         assert ours.ran == []
-        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        await house.gateway.tickets.allow(ticket, ConsentScope.ONCE, ME)
         assert await carry(call_of("pegboard_ticket", {"ticket": ticket, "wait": 0}), View()) is OK
         assert [admitted.confirm for admitted, _ in ours.ran] == [True]
         assert ticket_of(await carry(call_of("ask", WRITE), View())) != ticket
@@ -249,13 +253,13 @@ async def test_a_yes_to_all_calls_of_a_built_in_is_none_to_a_grave_one(tmp_path:
         carry = house.gateway.caller.call
         await house.does(SetOverride(Override(BUILTIN, ASK, requires_confirmation=True)))
         ticket = ticket_of(await carry(call_of("ask", READ), View()))
-        await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
+        await house.gateway.tickets.allow(ticket, ConsentScope.ALWAYS, ME)
         for _ in range(2):
             assert await carry(call_of("ask", READ), View()) is OK
         assert [admitted.confirm for admitted, _ in ours.ran] == [False, False]
         grave = ticket_of(await carry(call_of("ask", WRITE), View()))
         assert len(ours.ran) == 2
-        await house.gateway.tickets.allow(grave, Scope.ONCE, ME)
+        await house.gateway.tickets.allow(grave, ConsentScope.ONCE, ME)
         assert await carry(call_of("ask", WRITE), View()) is OK
         assert len(ours.ran) == 3
 
@@ -266,7 +270,7 @@ async def test_a_yes_for_what_a_built_in_was_before_is_none(tmp_path: Path) -> N
     async with with_tickets(tmp_path, ours) as house:
         carry = house.gateway.caller.call
         ticket = ticket_of(await carry(call_of("ask", WRITE), View()))
-        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        await house.gateway.tickets.allow(ticket, ConsentScope.ONCE, ME)
         changed = Ours(Tool(ASK, ToolSpec("ask", description="Now another.", input_schema=SCHEMA)))
         house.gateway.builtins.register(changed)
         assert ticket_of(await carry(call_of("ask", WRITE), View())) != ticket
@@ -278,8 +282,8 @@ async def test_a_yes_for_what_a_built_in_was_before_is_none(tmp_path: Path) -> N
 async def test_a_built_in_that_breaks_takes_nobody_along(error: BaseException) -> None:
     async with housed(None, Ours(answer=error)) as house:
         ended = await house.gateway.caller.call(call_of("ask", READ), View())
-        assert ended == ProviderFailed("ask broke off", may_have_run=True)
-        assert [record.ended for record in house.audit.records] == [ended]
+        assert ended == ProviderFailure("ask broke off", may_have_run=True)
+        assert [record.outcome for record in house.audit.records] == [ended]
 
 
 @pytest.mark.behaviour("builtins.on_the_board")
@@ -290,16 +294,16 @@ async def test_a_cancelled_call_of_a_built_in_is_cancelled_there_and_recorded() 
         await ours.began.wait()
         tasks.cancel_scope.cancel()
     assert ours.given_up == 1
-    assert [record.ended for record in house.audit.records] == [Cancelled()]
+    assert [record.outcome for record in house.audit.records] == [CallCancellation()]
 
 
 @pytest.mark.behaviour("builtins.on_the_board")
 async def test_a_pinned_argument_of_a_built_in_reaches_it_and_not_its_caller() -> None:
-    ours = Ours(answer=Returned(b'{"content":[{"type":"text","text":"ran select-the-secret here"}]}'))
+    ours = Ours(answer=ToolSuccess(b'{"content":[{"type":"text","text":"ran select-the-secret here"}]}'))
     async with housed(None, ours) as house:
-        pinned = {"sql": Argument(pin=held("select-the-secret"))}
+        pinned = {"sql": ArgumentOverride(pin=freeze_json("select-the-secret"))}
         await house.does(SetOverride(Override(BUILTIN, ASK, arguments=pinned)))
         ended = await house.gateway.caller.call(call_of("ask"), View())
-        assert isinstance(ended, Returned)
+        assert isinstance(ended, ToolSuccess)
         assert b"select-the-secret" not in ended.body
         assert [admitted.call.arguments for admitted, _ in ours.ran] == [{"sql": "select-the-secret"}]

@@ -13,22 +13,22 @@ from tests.support.doubles import OK, MemoryAudit, Providers, held_forever, name
 from tests.support.house import PATIENCE, House, call_of, declared, declaring, opened
 
 from pegboard.core.call import (
-    Admitted,
+    AdmittedCall,
     BadArguments,
+    CallCancellation,
     CallRecord,
-    Cancelled,
+    LockedToolRefusal,
     Outcome,
-    ProviderFailed,
-    Returned,
-    ToolFailed,
-    ToolIsLocked,
+    ProviderFailure,
+    ToolFailure,
+    ToolSuccess,
     UnknownTool,
     refusal_text,
 )
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import SetSwitch
 from pegboard.core.explain import explain
 from pegboard.core.ids import PrincipalId, ToolId
-from pegboard.core.resolve import Locked
+from pegboard.core.resolve import LockedTool
 from pegboard.core.selection import Selection
 from pegboard.core.server import Stdio, Trust
 from pegboard.core.status import SwitchedOff
@@ -58,7 +58,7 @@ def alone(audit: MemoryAudit) -> CallRecord:
 
 
 def untimed(record: CallRecord) -> CallRecord:
-    return record._replace(took=timedelta(), gate_us=None)
+    return record._replace(duration=timedelta(), gate_us=None)
 
 
 # How a call can end
@@ -68,10 +68,10 @@ def untimed(record: CallRecord) -> CallRecord:
 @pytest.mark.parametrize(
     "outcome",
     [
-        Returned(b'{"content":[{"type":"text","text":"found"}]}'),
-        ToolFailed(b'{"content":[],"isError":true}'),
-        ProviderFailed("dev~github did not answer within 5 seconds", may_have_run=True),
-        ProviderFailed("dev~github is starting", may_have_run=False),
+        ToolSuccess(b'{"content":[{"type":"text","text":"found"}]}'),
+        ToolFailure(b'{"content":[],"isError":true}'),
+        ProviderFailure("dev~github did not answer within 5 seconds", may_have_run=True),
+        ProviderFailure("dev~github is starting", may_have_run=False),
     ],
 )
 async def test_what_a_provider_answers_is_given_back_and_recorded_once(outcome: Outcome) -> None:
@@ -82,9 +82,9 @@ async def test_what_a_provider_answers_is_given_back_and_recorded_once(outcome: 
         assert untimed(alone(house.audit)) == CallRecord(call, SEARCH, outcome, timedelta())
         gate = alone(house.audit).gate_us
         assert gate is not None
-        assert timedelta() <= timedelta(microseconds=gate) <= alone(house.audit).took
-        assert alone(house.audit).took > timedelta()
-        assert house.provider(GITHUB).calls == [Admitted(call, TOOLS[GITHUB][0])]
+        assert timedelta() <= timedelta(microseconds=gate) <= alone(house.audit).duration
+        assert alone(house.audit).duration > timedelta()
+        assert house.provider(GITHUB).calls == [AdmittedCall(call, TOOLS[GITHUB][0])]
 
 
 @pytest.mark.behaviour("law.only_admitted_calls_run", "audit.refusals", "admission.unknown_tool_names_near_matches")
@@ -100,16 +100,16 @@ async def test_an_unknown_tool_is_refused_with_what_is_near_and_recorded() -> No
 @pytest.mark.behaviour("law.only_admitted_calls_run", "audit.refusals", "locked.call_is_refused_with_the_same_words")
 async def test_a_locked_tool_is_refused_in_the_words_that_explain_it_and_recorded() -> None:
     async with opened(declared(GITHUB), workshop()) as house:
-        await house.gateway.operator.do(ThrowSwitch(SEARCH, on=False, note="too chatty"), ME)
+        await house.gateway.operator.execute(SetSwitch(SEARCH, enabled=False, note="too chatty"), ME)
         call = call_of("search", FITTING)
         refusal = await house.gateway.caller.call(call, View())
-        switch = house.board.policy.decided.switches[SEARCH]
-        assert refusal == ToolIsLocked(SEARCH, SwitchedOff(SEARCH, switch))
+        switch = house.board.policy.decisions.switches[SEARCH]
+        assert refusal == LockedToolRefusal(SEARCH, SwitchedOff(SEARCH, switch))
         assert house.audit.records == [CallRecord(call, SEARCH, refusal, timedelta(), policy_version=1)]
         assert house.provider(GITHUB).calls == []
         trail = explain(house.board.catalogue, house.board.policy, View(), SEARCH)
         assert trail is not None
-        assert [step.said for step in trail.steps if not step.lets] == [refusal_text(refusal)]
+        assert [step.answer for step in trail.steps if not step.passes] == [refusal_text(refusal)]
 
 
 @pytest.mark.behaviour("law.only_admitted_calls_run", "audit.refusals", "admission.arguments_validated")
@@ -140,7 +140,7 @@ async def test_a_server_that_is_down_is_not_called() -> None:
         house.provider(GITHUB).falls()
         await house.until(lambda: house.status(SEARCH) == "server_unavailable")
         refusal = await house.gateway.caller.call(call_of("search", FITTING), View())
-        assert isinstance(refusal, ToolIsLocked)
+        assert isinstance(refusal, LockedToolRefusal)
         assert house.provider(GITHUB).calls == []
 
 
@@ -148,11 +148,11 @@ async def test_a_call_between_a_change_and_the_stop_of_its_server_fails_without_
     """The board is one step behind the roster for a moment: the tool is still open, its provider is gone."""
     async with opened(declared(GITHUB), workshop()) as house:
         changed = declaring(server(GITHUB, connection=Stdio("other"), trust=Trust.OPEN))
-        house.board.decide(replace(house.board.policy, declared=changed))
-        del house.gateway.roster._running[GITHUB]
+        house.board.set_policy(replace(house.board.policy, declared=changed))
+        del house.gateway.providers._running[GITHUB]
         ended = await house.gateway.caller.call(call_of("search", FITTING), View())
-        assert ended == ProviderFailed("dev~github is not running", may_have_run=False)
-        assert alone(house.audit).ended == ended
+        assert ended == ProviderFailure("dev~github is not running", may_have_run=False)
+        assert alone(house.audit).outcome == ended
 
 
 # Cancelling
@@ -183,7 +183,7 @@ async def test_a_cancelled_call_is_cancelled_at_its_provider_and_recorded(
 ) -> None:
     begun = anyio.Event()
 
-    async def hold(admitted: Admitted, progress: Progress | None) -> Outcome:
+    async def hold(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
         begun.set()
         return await held_forever(admitted, progress)
 
@@ -193,7 +193,7 @@ async def test_a_cancelled_call_is_cancelled_at_its_provider_and_recorded(
         with anyio.fail_after(PATIENCE):
             await cancelled(lambda: house.gateway.caller.call(call, View()), begun)
         assert house.provider(GITHUB).given_up == 1
-        assert untimed(alone(house.audit)) == CallRecord(call, SEARCH, Cancelled(), timedelta())
+        assert untimed(alone(house.audit)) == CallRecord(call, SEARCH, CallCancellation(), timedelta())
 
 
 async def test_a_call_whose_caller_left_before_it_began_is_recorded_all_the_same() -> None:
@@ -202,7 +202,7 @@ async def test_a_call_whose_caller_left_before_it_began_is_recorded_all_the_same
         with anyio.CancelScope() as scope:
             scope.cancel()
             await house.gateway.caller.call(call_of("search", FITTING), View())
-        assert [record.ended for record in house.audit.records] == [Cancelled()]
+        assert [record.outcome for record in house.audit.records] == [CallCancellation()]
 
 
 # Providers that break their contract
@@ -212,11 +212,11 @@ class Unheard(BaseException):
     """Nothing that a supervisor may swallow."""
 
 
-async def raises(admitted: Admitted, progress: Progress | None) -> Outcome:
+async def raises(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
     raise RuntimeError("token=swordfish")
 
 
-async def leaks_a_cancellation(admitted: Admitted, progress: Progress | None) -> Outcome:
+async def leaks_a_cancellation(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
     """What awaiting a future raises that somebody else cancelled."""
     forgotten: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
     forgotten.cancel()
@@ -226,13 +226,13 @@ async def leaks_a_cancellation(admitted: Admitted, progress: Progress | None) ->
 @pytest.mark.behaviour("audit.every_call")
 @pytest.mark.parametrize("answer", [raises, leaks_a_cancellation])
 async def test_a_provider_that_raises_fails_its_call_and_is_logged_without_breaking_the_caller(
-    answer: Callable[[Admitted, Progress | None], Awaitable[Outcome]], caplog: pytest.LogCaptureFixture
+    answer: Callable[[AdmittedCall, Progress | None], Awaitable[Outcome]], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with opened(declared(GITHUB), workshop()) as house:
         house.provider(GITHUB).answers["search"] = answer
         call = call_of("search", {"query": "a secret question"})
         ended = await house.gateway.caller.call(call, View())
-        assert ended == ProviderFailed("dev~github broke off", may_have_run=True)
+        assert ended == ProviderFailure("dev~github broke off", may_have_run=True)
         assert untimed(alone(house.audit)) == CallRecord(call, SEARCH, ended, timedelta())
         (logged,) = caplog.records
         assert logged.exc_info is not None
@@ -244,14 +244,14 @@ async def test_a_provider_that_raises_fails_its_call_and_is_logged_without_break
 
 
 async def test_what_must_not_be_swallowed_passes_and_is_recorded() -> None:
-    async def dies(admitted: Admitted, progress: Progress | None) -> Outcome:
+    async def dies(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
         raise Unheard
 
     async with opened(declared(GITHUB), workshop()) as house:
         house.provider(GITHUB).answers["search"] = dies
         with pytest.raises(Unheard):
             await house.gateway.caller.call(call_of("search", FITTING), View())
-        assert [record.ended for record in house.audit.records] == [Cancelled()]
+        assert [record.outcome for record in house.audit.records] == [CallCancellation()]
 
 
 # Beside each other
@@ -262,13 +262,13 @@ async def test_two_hundred_calls_at_once_each_get_their_own_answer_and_record() 
     arrived = 0
     everyone = anyio.Event()
 
-    async def together(admitted: Admitted, progress: Progress | None) -> Outcome:
+    async def together(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
         nonlocal arrived
         arrived += 1
         if arrived == 200:
             everyone.set()
         await everyone.wait()
-        return Returned(str(admitted.call.arguments["query"]).encode())
+        return ToolSuccess(str(admitted.call.arguments["query"]).encode())
 
     answers: dict[int, object] = {}
 
@@ -282,8 +282,8 @@ async def test_two_hundred_calls_at_once_each_get_their_own_answer_and_record() 
             async with anyio.create_task_group() as tasks:
                 for n in range(200):
                     tasks.start_soon(ask, house, n)
-        assert answers == {n: Returned(f"q{n}".encode()) for n in range(200)}
-        assert {record.call.id: record.ended for record in house.audit.records} == {
+        assert answers == {n: ToolSuccess(f"q{n}".encode()) for n in range(200)}
+        assert {record.call.id: record.outcome for record in house.audit.records} == {
             f"call-{n}": answers[n] for n in range(200)
         }
         assert len(house.audit.records) == 200
@@ -305,7 +305,7 @@ async def test_a_call_that_hangs_holds_up_no_other() -> None:
 async def test_how_far_a_call_is_reaches_whoever_called() -> None:
     heard: list[tuple[float, float | None, str | None]] = []
 
-    async def steps(admitted: Admitted, progress: Progress | None) -> Outcome:
+    async def steps(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
         assert progress is not None
         for step in (1.0, 2.0):
             progress(step, 2.0, f"step {step:g}")
@@ -329,7 +329,7 @@ async def test_the_arguments_as_they_came_reach_the_provider() -> None:
 async def test_a_switch_thrown_during_a_call_lets_it_end_and_refuses_the_next() -> None:
     begun, may_end = anyio.Event(), anyio.Event()
 
-    async def slowly(admitted: Admitted, progress: Progress | None) -> Outcome:
+    async def slowly(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
         begun.set()
         await may_end.wait()
         return OK
@@ -345,11 +345,11 @@ async def test_a_switch_thrown_during_a_call_lets_it_end_and_refuses_the_next() 
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(ask)
                 await begun.wait()
-                await house.gateway.operator.do(ThrowSwitch(GITHUB, on=False), ME)
+                await house.gateway.operator.execute(SetSwitch(GITHUB, enabled=False), ME)
                 refused = await house.gateway.caller.call(call_of("search", FITTING), View())
                 may_end.set()
         assert ended == [OK]
-        assert isinstance(refused, ToolIsLocked)
+        assert isinstance(refused, LockedToolRefusal)
         verdict = house.board.resolution(View()).verdicts[SEARCH]
-        assert isinstance(verdict, Locked)
+        assert isinstance(verdict, LockedTool)
         assert refused.reason == verdict.reason

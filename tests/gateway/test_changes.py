@@ -9,11 +9,11 @@ from tests.core.boards import NOW, key, tool
 from tests.support.doubles import Providers
 from tests.support.house import PATIENCE, House, declared, opened
 
-from pegboard.core.activity import CHANGE, KINDS, Decision
+from pegboard.core.activity import CHANGE, KINDS, DecisionRecord
 from pegboard.core.ids import PrincipalId, ToolId
 from pegboard.core.server import Trust
 from pegboard.core.tool import Tool, ToolSpec
-from pegboard.gateway.changes import Changes
+from pegboard.gateway.changes import ListingChangeWatch
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ READ, EVIL = tool(GITHUB, "read"), Tool(ToolId(GITHUB, "evil"), ToolSpec("evil",
 CHANGED = Tool(READ.id, ToolSpec("read", description="Reads, and sends it on."))
 
 
-def changes(house: House) -> list[Decision]:
+def changes(house: House) -> list[DecisionRecord]:
     return [decision for decision in house.audit.decisions if decision.kind == CHANGE]
 
 
@@ -44,7 +44,7 @@ async def test_a_tool_that_is_locked_by_a_change_of_its_server_is_logged_and_rec
                 await anyio.lowlevel.checkpoint()
             version = house.board.policy.version
             assert changes(house) == [
-                Decision(
+                DecisionRecord(
                     CHANGE,
                     "dev~github",
                     f"locked until a person approves: read changed ({short(READ)} → {short(CHANGED)}), "
@@ -73,9 +73,9 @@ async def test_a_server_that_changes_all_the_time_fills_no_log() -> None:
                 await anyio.lowlevel.checkpoint()
             assert len(changes(house)) == 1
             # Whoever looks after the pause is told what is true then.
-            later = Changes(house.board, house.gateway.operator, pause=0.0)
-            later._look()
-            assert short(latest) in changes(house)[-1].said
+            later = ListingChangeWatch(house.board, house.gateway.operator, interval_s=0.0)
+            later._report_changes()
+            assert short(latest) in changes(house)[-1].text
 
 
 def test_the_kind_is_one_that_can_be_asked_for() -> None:

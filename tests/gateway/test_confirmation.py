@@ -25,26 +25,26 @@ from tests.support.asking import AskedClient
 from tests.support.doubles import OK, Providers
 from tests.support.house import call_of, declared, opened
 
-from pegboard.core.argument import Argument, held
+from pegboard.core.argument import ArgumentOverride, freeze_json
 from pegboard.core.call import (
-    Admitted,
+    AdmittedCall,
     BadArguments,
-    Confirmed,
+    CallConfirmation,
+    ConfirmationRefusal,
+    LockedToolRefusal,
+    MissingConfirmation,
     NeedsInput,
-    NotConfirmed,
-    ToolIsLocked,
-    Unconfirmed,
 )
-from pegboard.core.commands import SetOverride, ThrowSwitch
+from pegboard.core.commands import SetOverride, SetSwitch
 from pegboard.core.ids import CallId, ToolId
 from pegboard.core.override import Override
 from pegboard.core.policy import Policy
-from pegboard.core.ticket import Scope
+from pegboard.core.ticket import ConsentScope
 from pegboard.core.ticket_question import NOT_READABLE_IN_CLIENT
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.core.view import View
-from pegboard.gateway.caller import Ended
-from pegboard.ports import Peer
+from pegboard.gateway.caller import CallOutcome
+from pegboard.ports import ClientPeer
 
 pytestmark = pytest.mark.anyio
 
@@ -73,7 +73,7 @@ async def test_a_client_that_can_be_asked_is_asked_and_a_yes_runs_the_call(tmp_p
             "required": ["answer"],
         }
         assert ran(house) == 1
-        assert await house.gateway.tickets.latest() == []
+        assert await house.gateway.tickets.latest_tickets() == []
 
 
 @pytest.mark.behaviour("confirmation.too_long")
@@ -83,7 +83,7 @@ async def test_a_call_that_a_question_cannot_hold_waits_as_a_ticket_where_all_of
         ended = await deletes(house, client, arguments={"repo": repo})
         ticket = ticket_of(ended)
         assert (client.asked, ran(house)) == ([], 0)
-        assert isinstance(ended, NotConfirmed)
+        assert isinstance(ended, ConfirmationRefusal)
         assert ended.text.endswith(f"\n{NOT_READABLE_IN_CLIENT}")
         found = await house.gateway.tickets.find(ticket)
         assert found is not None
@@ -97,13 +97,13 @@ async def test_a_call_that_cannot_be_kept_whole_is_refused_and_nobody_is_asked(t
     async with asking(tmp_path) as house:
         client = AskedClient(YES)
         ended = await deletes(house, client, arguments={"repo": "x" * 1_100_000})
-        assert isinstance(ended, NotConfirmed)
-        assert (ended.how, ended.ticket) == (Unconfirmed.UNASKED, None)
+        assert isinstance(ended, ConfirmationRefusal)
+        assert (ended.reason, ended.ticket) == (MissingConfirmation.UNASKED, None)
         assert ended.text == (
             "A person must confirm this call of 'delete' first, and its arguments are larger than 1,024 KiB, so a "
             "person could not read all of them. It has not run. Send less in one call."
         )
-        assert (client.asked, ran(house), await house.gateway.tickets.latest()) == ([], 0, [])
+        assert (client.asked, ran(house), await house.gateway.tickets.latest_tickets()) == ([], 0, [])
 
 
 @pytest.mark.behaviour("confirmation.too_long")
@@ -111,7 +111,7 @@ async def test_without_a_place_for_tickets_a_call_that_is_too_long_is_refused() 
     async with opened(declared(GITHUB), Providers(TOOLS)) as house:
         await house.does(ASKS)
         ended = await deletes(house, AskedClient(YES), arguments={"repo": "x" * 100_000})
-        assert isinstance(ended, NotConfirmed)
+        assert isinstance(ended, ConfirmationRefusal)
         assert "Not all of its arguments can be read in a question" in ended.text
         assert ran(house) == 0
 
@@ -119,15 +119,15 @@ async def test_without_a_place_for_tickets_a_call_that_is_too_long_is_refused() 
 @pytest.mark.behaviour("confirmation.pinned_values_unseen")
 async def test_a_pinned_value_reaches_the_tool_and_nobody_who_is_asked(tmp_path: Path) -> None:
     async with asking(tmp_path) as house:
-        pinned = {"repo": Argument(pin=held("pinned-value"))}
+        pinned = {"repo": ArgumentOverride(pin=freeze_json("pinned-value"))}
         await house.does(SetOverride(Override(GITHUB.toolset, DELETE, requires_confirmation=True, arguments=pinned)))
         client = AskedClient(YES)
         assert await deletes(house, client, arguments={"why": "x"}) == OK
         waiting = ticket_of(await deletes(house, arguments={"why": "x"}))
-        (ticket,) = await house.gateway.tickets.waiting()
-        assert (ticket.id, ticket.shown) == (waiting, {"why": "x"})
+        (ticket,) = await house.gateway.tickets.pending_tickets()
+        assert (ticket.id, ticket.redacted_arguments) == (waiting, {"why": "x"})
         assert "pinned-value" not in f"{client.asked} {ticket}"
-        await house.gateway.tickets.allow(waiting, Scope.ONCE, ME)
+        await house.gateway.tickets.allow(waiting, ConsentScope.ONCE, ME)
         assert await deletes(house, arguments={"why": "x"}) == OK
         sent = [admitted.call.arguments for admitted in house.provider(GITHUB).calls]
         assert sent == [{"why": "x", "repo": "pinned-value"}] * 2
@@ -174,30 +174,30 @@ async def test_each_call_is_asked_about_by_itself(tmp_path: Path) -> None:
 async def test_whatever_is_not_a_plain_yes_does_not_run_the_call(tmp_path: Path, answer: dict[str, Json]) -> None:
     async with asking(tmp_path) as house:
         ended = await deletes(house, AskedClient(answer))
-        assert isinstance(ended, NotConfirmed)
-        assert (ended.how, ended.ticket, ran(house)) == (Unconfirmed.DENIED, None, 0)
-        assert [record.ended for record in house.audit.records] == [ended]
+        assert isinstance(ended, ConfirmationRefusal)
+        assert (ended.reason, ended.ticket, ran(house)) == (MissingConfirmation.DENIED, None, 0)
+        assert [record.outcome for record in house.audit.records] == [ended]
 
 
 async def test_a_question_that_nobody_answers_ends_with_the_deadline(tmp_path: Path) -> None:
     async with asking(tmp_path) as house:
         policy = house.board.policy
-        house.board.decide(replace(policy, declared=replace(policy.declared, confirmation_seconds=0.05)))
+        house.board.set_policy(replace(policy, declared=replace(policy.declared, confirmation_seconds=0.05)))
         client = AskedClient(None)
         ended = await deletes(house, client)
-        assert isinstance(ended, NotConfirmed)
-        assert (ended.how, ran(house), client.given_up.is_set()) == (Unconfirmed.UNANSWERED, 0, True)
+        assert isinstance(ended, ConfirmationRefusal)
+        assert (ended.reason, ran(house), client.given_up.is_set()) == (MissingConfirmation.UNANSWERED, 0, True)
 
 
 async def test_a_tool_that_is_locked_while_the_person_thinks_does_not_run(tmp_path: Path) -> None:
     async with asking(tmp_path) as house:
 
         class Locking(AskedClient):
-            async def ask(self, method: str, params: object, last: object = None) -> dict[str, Json]:
-                await house.does(ThrowSwitch(DELETE, False))
+            async def request(self, method: str, params: object, last: object = None) -> dict[str, Json]:
+                await house.does(SetSwitch(DELETE, False))
                 return dict(YES)
 
-        assert isinstance(await deletes(house, Locking()), ToolIsLocked)
+        assert isinstance(await deletes(house, Locking()), LockedToolRefusal)
         assert ran(house) == 0
 
 
@@ -206,7 +206,7 @@ async def test_arguments_that_do_not_fit_are_refused_before_anybody_is_asked(tmp
         client = AskedClient(YES)
         assert isinstance(await deletes(house, client, arguments={"repo": 7}), BadArguments)
         assert client.asked == []
-        assert await house.gateway.tickets.latest() == []
+        assert await house.gateway.tickets.latest_tickets() == []
 
 
 async def test_a_tool_that_needs_no_confirmation_is_not_asked_about(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ async def test_a_confirmed_call_whose_tool_asks_back_goes_on_without_asking_agai
         needs = NeedsInput(b'{"resultType":"input_required","requestState":"s1","inputRequests":{}}')
         client = AskedClient(YES)
 
-        async def bring(state: bytes) -> Ended:
+        async def bring(state: bytes) -> CallOutcome:
             call = replace(call_of("delete", ARGUMENTS, client="cli 1"), id=CallId("again"))
             said = {"requestState": state, "inputResponses": b"{}"}
             return await house.gateway.caller.call(bringing(call, said), View(), None, client)
@@ -239,15 +239,15 @@ async def test_a_confirmed_call_whose_tool_asks_back_goes_on_without_asking_agai
 
 def test_a_yes_for_another_tool_with_the_same_words_is_none() -> None:
     other = Tool(ToolId(key("dev~other"), "delete"), SPEC)
-    asked = Admitted(call_of("delete"), Tool(DELETE, SPEC), confirm=True)
-    assert asked.lacks(Confirmed(other.id, SPEC.fingerprint))
-    assert asked.lacks(Confirmed(DELETE, ToolSpec("delete").fingerprint))
-    assert asked.lacks(None)
-    assert not asked.lacks(Confirmed(DELETE, SPEC.fingerprint))
+    asked = AdmittedCall(call_of("delete"), Tool(DELETE, SPEC), confirm=True)
+    assert asked.lacks_confirmation(CallConfirmation(other.id, SPEC.fingerprint))
+    assert asked.lacks_confirmation(CallConfirmation(DELETE, ToolSpec("delete").fingerprint))
+    assert asked.lacks_confirmation(None)
+    assert not asked.lacks_confirmation(CallConfirmation(DELETE, SPEC.fingerprint))
 
 
 def filling(repo: str, mode: str) -> SetOverride:
-    arguments = {"repo": Argument(default=held(repo)), "mode": Argument(pin=held(mode))}
+    arguments = {"repo": ArgumentOverride(default=freeze_json(repo)), "mode": ArgumentOverride(pin=freeze_json(mode))}
     return SetOverride(Override(GITHUB.toolset, DELETE, requires_confirmation=True, arguments=arguments))
 
 
@@ -262,16 +262,19 @@ async def test_a_yes_is_bound_to_what_overrides_put_into_the_call(tmp_path: Path
         first = ticket_of(await deletes(house, arguments={"n": 1}))
         ticket = await house.gateway.tickets.find(first)
         assert ticket is not None
-        assert ticket.filled is not None
-        assert (ticket.filled.defaults, ticket.filled.pinned) == ({"repo": "alice"}, ("mode",))
-        await house.gateway.tickets.allow(first, Scope.ONCE, ME)
+        assert ticket.filled_arguments is not None
+        assert (ticket.filled_arguments.defaults, ticket.filled_arguments.pinned_names) == (
+            {"repo": "alice"},
+            ("mode",),
+        )
+        await house.gateway.tickets.allow(first, ConsentScope.ONCE, ME)
         await house.does(filling("mallory", "wipe"))
         assert ticket_of(await deletes(house, arguments={"n": 1})) != first
         assert ticket_of(await waits(house, first)) != first, "neither does it run by the ticket's own tool"
         assert ran(house) == 0
         await house.does(filling("alice", "dry-run"))
         second = ticket_of(await deletes(house, arguments={"n": 1}))
-        await house.gateway.tickets.allow(second, Scope.ONCE, ME)
+        await house.gateway.tickets.allow(second, ConsentScope.ONCE, ME)
         assert await deletes(house, arguments={"n": 1}) == OK
 
 
@@ -280,7 +283,7 @@ async def test_a_standing_permission_is_bound_to_what_overrides_put_into_calls(t
     async with asking(tmp_path, tools=WITH_MODES) as house:
         await house.does(filling("alice", "dry-run"))
         ticket = ticket_of(await deletes(house, arguments={"n": 1}))
-        await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
+        await house.gateway.tickets.allow(ticket, ConsentScope.ALWAYS, ME)
         assert await deletes(house, arguments={"n": 2}) == OK
         await house.does(filling("alice", "wipe"))
         assert ticket_of(await deletes(house, arguments={"n": 2}))
@@ -294,12 +297,12 @@ async def test_a_client_is_asked_again_when_overrides_change_while_its_user_read
         await house.does(filling("alice", "dry-run"))
 
         class Slow(AskedClient):
-            async def ask(
-                self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+            async def request(
+                self, method: str, params: Mapping[str, Json], last: Callable[[], ClientPeer] | None = None
             ) -> Mapping[str, Json]:
                 if not self.asked:
                     await house.does(filling("bob", "wipe"))
-                return await super().ask(method, params, last)
+                return await super().request(method, params, last)
 
         client = Slow(YES)
         assert await deletes(house, client, arguments={"n": 1}) == OK

@@ -8,15 +8,23 @@ from tests.core.boards import key, tool
 from tests.support.doubles import Providers
 from tests.support.house import call_of, declared, opened
 
-from pegboard.core.argument import Argument, held
-from pegboard.core.call import Admitted, Demanded, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
-from pegboard.core.echo import Echo
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.call import (
+    AdmittedCall,
+    NeedsInput,
+    Outcome,
+    ProtocolErrorReply,
+    ProviderFailure,
+    ToolFailure,
+    ToolSuccess,
+)
+from pegboard.core.echo import PinnedValueMask
 from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.tool import Json, ToolSpec
 from pegboard.core.view import View
-from pegboard.gateway.discretion import discreetly
-from pegboard.ports import Peer, Progress, Unresolved
+from pegboard.gateway.discretion import call_masked
+from pegboard.ports import ClientPeer, Progress, UnresolvedReference
 
 pytestmark = pytest.mark.anyio
 
@@ -27,11 +35,15 @@ SPEC = ToolSpec("read", input_schema={"properties": {"key": {"type": "string"}, 
 TOOLS = {GITHUB: (replace(tool(GITHUB, "read"), spec=SPEC), tool(GITHUB, "write"))}
 BOARD = replace(
     declared(GITHUB),
-    overrides=(Override(ToolsetId("dev"), READ, arguments={"key": Argument(pin=held("${KEY}"))}, declared=True),),
+    overrides=(
+        Override(
+            ToolsetId("dev"), READ, arguments={"key": ArgumentOverride(pin=freeze_json("${KEY}"))}, is_declared=True
+        ),
+    ),
 )
 
 
-def expand(text: str) -> str | Unresolved:
+def expand(text: str) -> str | UnresolvedReference:
     return text.replace("${KEY}", SECRET)
 
 
@@ -40,15 +52,15 @@ class Listening:
     """A caller who remembers what was said to it."""
 
     heard: list[Json] = field(default_factory=list[Json])
-    can: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    who: Hashable = "me"
-    last: Peer | None = None
+    capabilities: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    connection_key: Hashable = "me"
+    last: ClientPeer | None = None
 
-    def note(self, method: str, params: Mapping[str, Json]) -> None:
+    def notify(self, method: str, params: Mapping[str, Json]) -> None:
         self.heard.append(dict(params))
 
-    async def ask(
-        self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+    async def request(
+        self, method: str, params: Mapping[str, Json], last: Callable[[], ClientPeer] | None = None
     ) -> Mapping[str, Json]:
         self.heard.append(dict(params))
         self.last = None if last is None else last()
@@ -59,11 +71,11 @@ class Listening:
 @pytest.mark.parametrize(
     ("said", "passed"),
     [
-        (Returned(b'{"content":[{"text":"%b"}]}'), Returned(b'{"content":[{"text":"***"}]}')),
-        (ToolFailed(b'{"isError":true,"t":"bad %b"}'), ToolFailed(b'{"isError":true,"t":"bad ***"}')),
+        (ToolSuccess(b'{"content":[{"text":"%b"}]}'), ToolSuccess(b'{"content":[{"text":"***"}]}')),
+        (ToolFailure(b'{"isError":true,"t":"bad %b"}'), ToolFailure(b'{"isError":true,"t":"bad ***"}')),
         (NeedsInput(b'{"m":"%b?"}'), NeedsInput(b'{"m":"***?"}')),
-        (Demanded(b'{"code":1,"message":"%b"}'), Demanded(b'{"code":1,"message":"***"}')),
-        (ProviderFailed("it said %b", may_have_run=True), ProviderFailed("it said ***", may_have_run=True)),
+        (ProtocolErrorReply(b'{"code":1,"message":"%b"}'), ProtocolErrorReply(b'{"code":1,"message":"***"}')),
+        (ProviderFailure("it said %b", may_have_run=True), ProviderFailure("it said ***", may_have_run=True)),
     ],
     ids=lambda outcome: type(outcome).__name__,
 )
@@ -74,18 +86,18 @@ async def test_a_pinned_value_that_a_server_repeats_is_neither_passed_on_nor_rec
         house.provider(GITHUB).answers["read"] = _filled(said)
         assert await house.gateway.caller.call(call_of("read", {"q": 1}), View()) == passed
         (record,) = house.audit.records
-        assert record.ended == passed
+        assert record.outcome == passed
         assert [dict(made.call.arguments) for made in house.provider(GITHUB).calls] == [{"q": 1, "key": SECRET}]
-        assert SECRET not in repr(house.provider(GITHUB).calls[0].echo)
+        assert SECRET not in repr(house.provider(GITHUB).calls[0].pin_mask)
 
 
 def _filled(said: Outcome) -> Outcome:
     match said:
-        case Returned(body) | ToolFailed(body) | NeedsInput(body):
+        case ToolSuccess(body) | ToolFailure(body) | NeedsInput(body):
             return replace(said, body=body % SECRET.encode())
-        case Demanded(error):
-            return Demanded(error % SECRET.encode())
-        case ProviderFailed(why):
+        case ProtocolErrorReply(error):
+            return ProtocolErrorReply(error % SECRET.encode())
+        case ProviderFailure(why):
             return replace(said, why=why.replace("%b", SECRET))
         case _:
             return said
@@ -95,11 +107,11 @@ def _filled(said: Outcome) -> Outcome:
 async def test_progress_of_a_call_does_not_tell_it_either() -> None:
     told: list[tuple[float, float | None, str | None]] = []
 
-    async def reports(admitted: Admitted, progress: Progress | None) -> Outcome:
+    async def reports(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
         assert progress is not None
         progress(1, 2, f"with {SECRET}")
         progress(2, 2, None)
-        return Returned(b"{}")
+        return ToolSuccess(b"{}")
 
     async with opened(BOARD, Providers(TOOLS), expand=expand) as house:
         house.provider(GITHUB).answers["read"] = reports
@@ -114,16 +126,18 @@ async def test_nor_do_log_messages_and_questions_and_the_answer_reaches_the_serv
     async with opened(BOARD, Providers(TOOLS), expand=expand) as house:
         provider = house.provider(GITHUB)
 
-        async def call(admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
+        async def call(
+            admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
+        ) -> Outcome:
             assert peer is not None
-            peer.note("notifications/message", {"data": [f"a {SECRET}"], "level": "info"})
-            answers.append(await peer.ask("elicitation/create", {"message": f"use {SECRET}?"}, lambda: peer))
-            return Returned(b"{}")
+            peer.notify("notifications/message", {"data": [f"a {SECRET}"], "level": "info"})
+            answers.append(await peer.request("elicitation/create", {"message": f"use {SECRET}?"}, lambda: peer))
+            return ToolSuccess(b"{}")
 
         provider.call = call  # type: ignore[method-assign]  # the peer as a server's own words reach it
         listening = Listening()
-        admitted = Admitted(call_of("read"), TOOLS[GITHUB][0])
-        assert await discreetly(provider, admitted, None, listening, Echo((SECRET,))) == Returned(b"{}")
+        admitted = AdmittedCall(call_of("read"), TOOLS[GITHUB][0])
+        assert await call_masked(provider, admitted, None, listening, PinnedValueMask((SECRET,))) == ToolSuccess(b"{}")
     assert listening.heard == [{"data": ["a ***"], "level": "info"}, {"message": "use ***?"}]
     assert listening.last is listening
     assert answers == [{"action": SECRET}]
@@ -131,5 +145,5 @@ async def test_nor_do_log_messages_and_questions_and_the_answer_reaches_the_serv
 
 async def test_a_tool_without_pins_is_called_as_ever() -> None:
     async with opened(BOARD, Providers(TOOLS), expand=expand) as house:
-        answer = house.provider(GITHUB).answers["write"] = Returned(b'{"content":[{"text":"%b"}]}' % SECRET.encode())
+        answer = house.provider(GITHUB).answers["write"] = ToolSuccess(b'{"content":[{"text":"%b"}]}' % SECRET.encode())
         assert await house.gateway.caller.call(call_of("write"), View()) is answer

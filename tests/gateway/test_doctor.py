@@ -7,37 +7,47 @@ from tests.core.boards import FILE, ME, NOW, PERSON, key, server
 from tests.support.doubles import UP, named
 from tests.support.house import declaring
 
-from pegboard.config.problem import HERE, Doubt, Problem, Remarks
-from pegboard.core.catalogue import Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting
+from pegboard.config.problem import ENVIRONMENT_NOTE, ConfigWarnings, FileProblem, UndeclaredToolset
+from pegboard.core.catalogue import (
+    Health,
+    Listing,
+    ListingProblem,
+    ProviderDown,
+    ProviderNeedsSignIn,
+    ProviderOff,
+    ProviderStart,
+)
 from pegboard.core.confirmation import PrincipalConfirmation
-from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
 from pegboard.core.launch import Allowance, LaunchFilter
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Decided, Declared, Policy
-from pegboard.core.presentations import Listed, Presented, Presenting
+from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions
+from pegboard.core.presentations import PinnedEntry, PresentationMode, PresentationSettings
 from pegboard.core.principal import Principal
-from pegboard.core.prompting import Prompting
+from pegboard.core.prompting import PromptSettings
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import Http, Trust
 from pegboard.core.unknown_names import UnknownName
 from pegboard.core.view import View
-from pegboard.gateway.board import Board, Notice
-from pegboard.gateway.doctor import Finding, diagnose
-from pegboard.gateway.presenting import INSTEAD, costs_of
+from pegboard.gateway.board import BoardState, Notice
+from pegboard.gateway.doctor import BoardIssue, diagnose
+from pegboard.gateway.presenting import PRESENTATION_FIX, costs_of
 
 GITHUB = key("dev~github")
 
 
-def board(health: Health = UP, *, declared: Declared | None = None, flaws: tuple[Flaw, ...] = ()) -> Board:
-    hung = Board(Policy(declared or declaring(server(GITHUB, trust=Trust.OPEN))))
-    hung.hang(Listing(GITHUB, health, named(GITHUB, "search"), flaws))
+def board(
+    health: Health = UP, *, declared: DeclaredSettings | None = None, flaws: tuple[ListingProblem, ...] = ()
+) -> BoardState:
+    hung = BoardState(Policy(declared or declaring(server(GITHUB, trust=Trust.OPEN))))
+    hung.publish(Listing(GITHUB, health, named(GITHUB, "search"), flaws))
     return hung
 
 
-@pytest.mark.parametrize("health", [UP, Off(), Starting(1, NOW)])
+@pytest.mark.parametrize("health", [UP, ProviderOff(), ProviderStart(1, NOW)])
 def test_a_board_without_trouble_has_no_findings(health: Health) -> None:
     assert diagnose(board(health)) == ()
-    assert diagnose(Board()) == ()
+    assert diagnose(BoardState()) == ()
 
 
 @pytest.mark.behaviour("confirmation.interactive")
@@ -48,24 +58,24 @@ def test_interactive_principals_are_told_once_callers_have_tokens() -> None:
         alice: Principal(alice, FILE, confirmation=PrincipalConfirmation(True, interactive_at=FILE)),
         bob: Principal(bob, FILE),
     }
-    at_run_time = {LOCAL: PrincipalConfirmation(True)}
+    at_run_time = {LOCAL_PRINCIPAL: PrincipalConfirmation(True)}
     hung = board(declared=replace(here, principals=marked))
-    hung.decide(replace(hung.policy, decided=Decided(confirmations=at_run_time)))
+    hung.set_policy(replace(hung.policy, decisions=PolicyDecisions(confirmations=at_run_time)))
     assert diagnose(hung) == (
-        Finding(
+        BoardIssue(
             "principals",
             "alice is interactive: answers in its clients confirm calls.",
             f"If no person sits at them: take interactive out at {FILE}",
             grave=False,
         ),
-        Finding(
+        BoardIssue(
             "principals",
             "local is interactive: answers in its clients confirm calls.",
             "If no person sits at them: pegboard grants confirmation local --not-interactive",
             grave=False,
         ),
     )
-    hung.decide(Policy(here, Decided(confirmations=at_run_time)))
+    hung.set_policy(Policy(here, PolicyDecisions(confirmations=at_run_time)))
     assert diagnose(hung) == (), "on a laptop it goes without saying"
 
 
@@ -79,53 +89,55 @@ MEND = (
 @pytest.mark.parametrize(
     ("health", "finding"),
     [
-        (Down(NOW, "exit code 1."), Finding("dev~github", "Server dev~github is down: exit code 1.", MEND)),
+        (ProviderDown(NOW, "exit code 1."), BoardIssue("dev~github", "Server dev~github is down: exit code 1.", MEND)),
         (
-            Down(NOW, "exit code 1", last_lines=("starting", "no module named 'x'")),
-            Finding(
+            ProviderDown(NOW, "exit code 1", last_lines=("starting", "no module named 'x'")),
+            BoardIssue(
                 "dev~github",
                 "Server dev~github is down: exit code 1. It last wrote: \"no module named 'x'\"",
                 MEND,
             ),
         ),
         (
-            NeedsSignIn(NOW),
-            Finding(
+            ProviderNeedsSignIn(NOW),
+            BoardIssue(
                 "dev~github",
                 "Server dev~github needs sign-in.",
                 "pegboard servers sign-in dev~github",
             ),
         ),
         (
-            NeedsSignIn(NOW, "the last sign-in has run out"),
-            Finding(
+            ProviderNeedsSignIn(NOW, "the last sign-in has run out"),
+            BoardIssue(
                 "dev~github",
                 "Server dev~github needs sign-in: the last sign-in has run out.",
                 "pegboard servers sign-in dev~github",
             ),
         ),
         (
-            Starting(3, NOW),
-            Finding(
+            ProviderStart(3, NOW),
+            BoardIssue(
                 "dev~github", "Server dev~github is not up: it failed before, and this is attempt 3 to start it.", MEND
             ),
         ),
     ],
 )
-def test_a_server_in_trouble_is_found_with_what_mends_it(health: Health, finding: Finding) -> None:
+def test_a_server_in_trouble_is_found_with_what_mends_it(health: Health, finding: BoardIssue) -> None:
     assert diagnose(board(health)) == (finding,)
 
 
 def test_an_installed_server_is_mended_by_installing_it_again() -> None:
-    down = Board(Policy(decided=Decided(servers={GITHUB: server(GITHUB, origin=PERSON, trust=Trust.OPEN)})))
-    down.hang(Listing(GITHUB, Down(NOW, "exit code 1")))
+    down = BoardState(
+        Policy(decisions=PolicyDecisions(servers={GITHUB: server(GITHUB, origin=PERSON, trust=Trust.OPEN)}))
+    )
+    down.publish(Listing(GITHUB, ProviderDown(NOW, "exit code 1")))
     (finding,) = diagnose(down)
     assert "pegboard servers remove dev~github, then add it again" in finding.mend
 
 
 @pytest.mark.behaviour("cli.doctor_mends_are_possible")
 def test_without_a_running_gateway_nobody_is_sent_to_restart_a_server() -> None:
-    (finding,) = diagnose(board(Down(NOW, "exit code 1")), running=False)
+    (finding,) = diagnose(board(ProviderDown(NOW, "exit code 1")), running=False)
     assert finding.mend == (
         "pegboard servers logs dev~github   Correct it at pegboard.yaml:7, then look again: pegboard doctor"
     )
@@ -134,16 +146,16 @@ def test_without_a_running_gateway_nobody_is_sent_to_restart_a_server() -> None:
 @pytest.mark.behaviour("cli.doctor_mends_are_possible")
 def test_nobody_is_sent_to_the_log_of_a_server_that_has_none() -> None:
     far = replace(server(GITHUB, trust=Trust.OPEN), connection=Http("http://h"))
-    (finding,) = diagnose(board(Down(NOW, "cannot be reached"), declared=declaring(far)))
+    (finding,) = diagnose(board(ProviderDown(NOW, "cannot be reached"), declared=declaring(far)))
     assert finding.mend == "Correct it at pegboard.yaml:7, or try again: pegboard servers restart dev~github"
 
 
 @pytest.mark.behaviour("cli.doctor_mends_are_possible")
 def test_a_server_in_quarantine_is_told() -> None:
     waiting = replace(server(GITHUB, origin=PERSON, trust=Trust.OPEN), quarantined=True)
-    hung = Board(Policy(decided=Decided(servers={GITHUB: waiting})))
+    hung = BoardState(Policy(decisions=PolicyDecisions(servers={GITHUB: waiting})))
     assert diagnose(hung) == (
-        Finding(
+        BoardIssue(
             "dev~github",
             "Server dev~github is in quarantine until a person has reviewed it.",
             "Look at it: pegboard servers review dev~github   Then: pegboard servers release dev~github   "
@@ -153,8 +165,8 @@ def test_a_server_in_quarantine_is_told() -> None:
 
 
 def test_a_tool_that_cannot_hang_is_told_and_is_not_grave() -> None:
-    (finding,) = diagnose(board(flaws=(Flaw("bad\nname", "its schema is a list."),)))
-    assert finding == Finding(
+    (finding,) = diagnose(board(flaws=(ListingProblem("bad\nname", "its schema is a list."),)))
+    assert finding == BoardIssue(
         "dev~github",
         "Server dev~github lists 'bad\\nname', which cannot hang on the board: its schema is a list.",
         "Tell the server's author; its other tools work.",
@@ -187,8 +199,8 @@ def test_unknown_names_in_the_selection_are_found() -> None:
     ],
 )
 def test_tools_that_wait_for_approval_are_counted_and_the_first_is_named(names: tuple[str, ...], what: str) -> None:
-    waiting = Board(Policy(declaring(server(GITHUB, trust=Trust.STRICT))))
-    waiting.hang(Listing(GITHUB, UP, named(GITHUB, *names)))
+    waiting = BoardState(Policy(declaring(server(GITHUB, trust=Trust.STRICT))))
+    waiting.publish(Listing(GITHUB, UP, named(GITHUB, *names)))
     (finding,) = diagnose(waiting)
     assert (finding.subject, finding.what, finding.grave) == ("approvals", what, False)
     assert finding.mend == "pegboard approvals list"
@@ -199,8 +211,8 @@ def test_tools_that_wait_for_approval_are_counted_and_the_first_is_named(names: 
     ("name", "shown"), [("send_mail\xa0", "send_mail\\xa0"), ("send\u202email", "send\\u202email")]
 )
 def test_names_of_waiting_tools_are_shown_with_escapes(name: str, shown: str) -> None:
-    waiting = Board(Policy(declaring(server(GITHUB, trust=Trust.STRICT))))
-    waiting.hang(Listing(GITHUB, UP, named(GITHUB, name)))
+    waiting = BoardState(Policy(declaring(server(GITHUB, trust=Trust.STRICT))))
+    waiting.publish(Listing(GITHUB, UP, named(GITHUB, name)))
     (finding,) = diagnose(waiting)
     assert finding.what == f"1 tool waits for approval, first 'mcp:dev~github:{shown}'."
 
@@ -208,19 +220,21 @@ def test_names_of_waiting_tools_are_shown_with_escapes(name: str, shown: str) ->
 def test_a_tool_that_changed_since_its_approval_waits_too() -> None:
     (tool,) = named(GITHUB, "search")
     approved = Approval(replace(tool.spec, description="as it was"), ME, NOW)
-    changed = Board(Policy(declaring(server(GITHUB, trust=Trust.STRICT)), Decided(1, approvals={tool.id: approved})))
-    changed.hang(Listing(GITHUB, UP, (tool,)))
+    changed = BoardState(
+        Policy(declaring(server(GITHUB, trust=Trust.STRICT)), PolicyDecisions(1, approvals={tool.id: approved}))
+    )
+    changed.publish(Listing(GITHUB, UP, (tool,)))
     assert [finding.subject for finding in diagnose(changed)] == ["approvals"]
 
 
 @pytest.mark.behaviour("toolsets.declared_and_installed_clash")
 def test_every_notice_is_a_finding_and_comes_first() -> None:
-    hung = board(Down(NOW, "exit code 1"))
-    hung.notice(Notice("configuration", f"{FILE}: unknown key 'serverz'. Did you mean 'servers'?", NOW))
-    hung.notice(Notice("store", "The store does not answer: connection refused.", NOW))
+    hung = board(ProviderDown(NOW, "exit code 1"))
+    hung.add_notice(Notice("configuration", f"{FILE}: unknown key 'serverz'. Did you mean 'servers'?", NOW))
+    hung.add_notice(Notice("store", "The store does not answer: connection refused.", NOW))
     findings = diagnose(hung)
     assert [finding.subject for finding in findings] == ["configuration", "store", "dev~github"]
-    assert findings[0] == Finding(
+    assert findings[0] == BoardIssue(
         "configuration",
         "pegboard.yaml:7: unknown key 'serverz'. Did you mean 'servers'?",
         "Mend what it names; it is read again by itself.",
@@ -228,22 +242,30 @@ def test_every_notice_is_a_finding_and_comes_first() -> None:
 
 
 FILE_NAME = "pegboard.yaml"
-UNSET = Problem(FILE_NAME, 3, "principals.alice.token", "'alice' cannot come in: ${T} stands for nothing.", here=True)
+UNSET = FileProblem(
+    FILE_NAME,
+    3,
+    "principals.alice.token",
+    "'alice' cannot come in: ${T} stands for nothing.",
+    depends_on_environment=True,
+)
 
 
 @pytest.mark.behaviour("cli.doctor_asks_the_gateway")
 def test_what_the_file_says_in_vain_is_told_as_the_gateway_sees_it() -> None:
     hung = board()
-    hung.remarks = Remarks((UNSET,))
-    finding = Finding(FILE_NAME, str(UNSET), f"Edit {FILE_NAME}:3", grave=False)
+    hung.config_warnings = ConfigWarnings((UNSET,))
+    finding = BoardIssue(FILE_NAME, str(UNSET), f"Edit {FILE_NAME}:3", grave=False)
     assert diagnose(hung) == (finding,)
-    hung.remarks = Remarks((UNSET,), in_passing=True)
-    assert diagnose(hung) == (replace(finding, what=f"{UNSET} {HERE}"),)
+    hung.config_warnings = ConfigWarnings((UNSET,), read_by_command=True)
+    assert diagnose(hung) == (replace(finding, what=f"{UNSET} {ENVIRONMENT_NOTE}"),)
 
 
 def test_a_remark_that_is_why_a_server_is_down_is_told_with_the_server_alone() -> None:
-    hung = board(Down(NOW, "${T} stands for nothing."))
-    hung.remarks = Remarks((Problem(FILE_NAME, 2, "servers.github.env.T", "${T} stands for nothing.", here=True),))
+    hung = board(ProviderDown(NOW, "${T} stands for nothing."))
+    hung.config_warnings = ConfigWarnings(
+        (FileProblem(FILE_NAME, 2, "servers.github.env.T", "${T} stands for nothing.", depends_on_environment=True),)
+    )
     assert [finding.subject for finding in diagnose(hung)] == ["dev~github"]
 
 
@@ -251,46 +273,48 @@ def test_a_remark_that_is_why_a_server_is_down_is_told_with_the_server_alone() -
 def test_a_toolset_that_the_file_selects_in_vain_is_found_once() -> None:
     declared = replace(declaring(server(GITHUB, trust=Trust.OPEN)), selection=Selection(TheseToolsets(("dev", "wiki"))))
     hung = board(declared=declared)
-    told = Problem(FILE_NAME, 4, "selection.toolsets[1]", "there is no toolset 'wiki'.")
-    hung.remarks = Remarks(doubts=(Doubt("wiki", told),))
-    assert diagnose(hung) == (Finding(FILE_NAME, str(told), f"Edit {FILE_NAME}:4", grave=False),)
+    told = FileProblem(FILE_NAME, 4, "selection.toolsets[1]", "there is no toolset 'wiki'.")
+    hung.config_warnings = ConfigWarnings(undeclared_toolsets=(UndeclaredToolset("wiki", told),))
+    assert diagnose(hung) == (BoardIssue(FILE_NAME, str(told), f"Edit {FILE_NAME}:4", grave=False),)
 
 
 def test_a_granted_toolset_is_doubted_until_it_is_on_the_board() -> None:
     hung = board()
-    doubts = tuple(Doubt(name, Problem(FILE_NAME, 4, "grants.local", f"no {name}")) for name in ("dev", "wiki"))
-    hung.remarks = Remarks(doubts=doubts)
+    doubts = tuple(
+        UndeclaredToolset(name, FileProblem(FILE_NAME, 4, "grants.local", f"no {name}")) for name in ("dev", "wiki")
+    )
+    hung.config_warnings = ConfigWarnings(undeclared_toolsets=doubts)
     assert [finding.what for finding in diagnose(hung)] == ["pegboard.yaml:4: grants.local: no wiki"]
 
 
 @pytest.mark.behaviour("present.costs")
 def test_more_tools_than_the_threshold_are_told_with_what_each_presentation_costs() -> None:
     declared = declaring(server(GITHUB, trust=Trust.OPEN))
-    hung = board(declared=replace(declared, presenting=Presenting(threshold=2)))
+    hung = board(declared=replace(declared, presentation=PresentationSettings(threshold=2)))
     assert diagnose(hung) == ()
-    hung.hang(Listing(GITHUB, UP, named(GITHUB, "search", "open", "close")))
+    hung.publish(Listing(GITHUB, UP, named(GITHUB, "search", "open", "close")))
     [finding] = diagnose(hung)
     direct, meta, search, deferred, code = costs_of(hung, View())
     assert (direct.tools, [len(str(cost.tokens)) for cost in (meta, search, deferred, code)]) == (3, [3, 3, 3, 3])
-    assert finding == Finding(
+    assert finding == BoardIssue(
         "presentation",
         f"3 tools are shown each as itself at /mcp, which costs a model about {direct.tokens} tokens before it does "
         f"anything; meta {round(meta.tokens, -1)}, search {round(search.tokens, -1)}, deferred "
         f"{round(deferred.tokens, -1)} and code {round(code.tokens, -1)}.",
-        INSTEAD,
+        PRESENTATION_FIX,
         grave=False,
     )
-    chosen = Presenting(Presented.SEARCH, threshold=2)
-    hung.decide(replace(hung.policy, declared=replace(hung.policy.declared, presenting=chosen)))
+    chosen = PresentationSettings(PresentationMode.SEARCH, threshold=2)
+    hung.set_policy(replace(hung.policy, declared=replace(hung.policy.declared, presentation=chosen)))
     assert diagnose(hung) == ()
 
 
 @pytest.mark.behaviour("present.always_visible")
 def test_what_is_to_stay_listed_and_is_no_tool_is_told_with_its_line() -> None:
-    kept = Presenting(always_visible=(Listed("serch", FILE), Listed("dev:*", FILE)))
-    hung = board(declared=replace(declaring(server(GITHUB, trust=Trust.OPEN)), presenting=kept))
+    kept = PresentationSettings(always_visible=(PinnedEntry("serch", FILE), PinnedEntry("dev:*", FILE)))
+    hung = board(declared=replace(declaring(server(GITHUB, trust=Trust.OPEN)), presentation=kept))
     assert diagnose(hung) == (
-        Finding(
+        BoardIssue(
             "always_visible",
             "Unknown tool 'serch' in always_visible (pegboard.yaml:7). Did you mean 'search' or 'tool_search'?",
             "Correct it at pegboard.yaml:7, or mark it as optional.",
@@ -301,9 +325,9 @@ def test_what_is_to_stay_listed_and_is_no_tool_is_told_with_its_line() -> None:
 @pytest.mark.behaviour("filter.vain_names_are_told")
 def test_what_the_filter_of_prompts_names_in_vain_is_told() -> None:
     launch = LaunchFilter(servers=Allowance(deny=(Pattern("githb", "*"),)))
-    hung = board(declared=replace(declaring(server(GITHUB, trust=Trust.OPEN)), prompting=Prompting(launch=launch)))
+    hung = board(declared=replace(declaring(server(GITHUB, trust=Trust.OPEN)), prompts=PromptSettings(launch=launch)))
     assert diagnose(hung) == (
-        Finding(
+        BoardIssue(
             "prompts.filter.deny_servers",
             str(UnknownName("prompts.filter.deny_servers", "githb", None, "name", ("github", "dev~github"))),
             "Correct it in pegboard.yaml.",

@@ -7,18 +7,18 @@ import pytest
 from tests.core.boards import key, tool
 
 from pegboard.config.references import expander
-from pegboard.core.argument import Argument, held
-from pegboard.core.shaping import Shaped, shaped
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.shaping import OverriddenTool, override_tool
 from pegboard.core.tool import Tool, ToolSpec
-from pegboard.gateway.filling import Filling
+from pegboard.gateway.filling import ArgumentFiller
 
 OWN = tool(key("dev~files"), "read").id
 SCHEMA = ToolSpec("read", input_schema={"properties": {"key": {}, "path": {}, "limit": {}}})
 
 
-def shape(pin: object) -> Shaped:
-    said = {"key": Argument(pin=held(pin)), "limit": Argument(default=held("${LIMIT}"))}  # type: ignore[arg-type]
-    made = shaped(Tool(OWN, SCHEMA), said, frozenset())
+def shape(pin: object) -> OverriddenTool:
+    said = {"key": ArgumentOverride(pin=freeze_json(pin)), "limit": ArgumentOverride(default=freeze_json("${LIMIT}"))}  # type: ignore[arg-type]
+    made = override_tool(Tool(OWN, SCHEMA), said, frozenset())
     assert made is not None
     return made
 
@@ -26,7 +26,7 @@ def shape(pin: object) -> Shaped:
 @pytest.mark.behaviour("overrides.pin_by_reference")
 def test_a_reference_is_read_anew_at_each_call(tmp_path: Path) -> None:
     environ = {"USER": "ann"}
-    fill = Filling(expander(environ, tmp_path))
+    fill = ArgumentFiller(expander(environ, tmp_path))
     pinned = shape({"who": "${USER}", "keys": ["${file:key}", "$${plain}", 7]})
     for secret in ("first", "second"):
         (tmp_path / "key").write_text(f"{secret}\n", "utf-8")
@@ -38,7 +38,7 @@ def test_a_reference_is_read_anew_at_each_call(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("overrides.pin_by_reference")
 def test_what_a_caller_sends_is_never_read_for_references(tmp_path: Path) -> None:
-    fill = Filling(expander({"SECRET": "s3cret"}, tmp_path))
+    fill = ArgumentFiller(expander({"SECRET": "s3cret"}, tmp_path))
     assert fill(shape("x"), {"path": "${SECRET}"}) == {"path": "${SECRET}", "key": "x", "limit": "${LIMIT}"}
 
 
@@ -46,9 +46,9 @@ def test_what_a_caller_sends_is_never_read_for_references(tmp_path: Path) -> Non
 def test_a_value_that_is_not_to_be_had_is_told_to_the_operator_alone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    fill = Filling(expander({}, tmp_path))
+    fill = ArgumentFiller(expander({}, tmp_path))
     with caplog.at_level(logging.WARNING):
         assert fill(shape("${NOPE}"), {}) is None
     assert "NOPE is not set" in caplog.text
-    assert isinstance(fill.filled("${NOPE}"), str)
-    assert fill.filled("plain") == held("plain")
+    assert isinstance(fill.fill("${NOPE}"), str)
+    assert fill.fill("plain") == freeze_json("plain")

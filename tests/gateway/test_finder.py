@@ -11,15 +11,15 @@ from tests.core.boards import NOW, key, tool
 from tests.support.doubles import Providers
 from tests.support.house import House, declared, opened
 
-from pegboard.core.catalogue import Listing, Up
-from pegboard.core.commands import Approve, ThrowSwitch
+from pegboard.core.catalogue import Listing, ProviderUp
+from pegboard.core.commands import ApproveTool, SetSwitch
 from pegboard.core.ids import ToolId
 from pegboard.core.resolve import resolve
-from pegboard.core.retrieval import Retrieval
+from pegboard.core.retrieval import ToolSearchQuery
 from pegboard.core.selection import Selection
 from pegboard.core.server import Trust
 from pegboard.core.view import View
-from pegboard.search.part import Part
+from pegboard.search.part import IndexedDocuments
 
 pytestmark = pytest.mark.anyio
 SHED, BARN = key("farm~shed"), key("farm~barn")
@@ -27,7 +27,7 @@ TOOLS = {SHED: (tool(SHED, "rake_leaves", "Gathers leaves."), tool(SHED, "dig"))
 
 
 async def found(house: House, query: str, **asked: Any) -> tuple[list[str], list[str]]:
-    answer: Any = await house.gateway.finder.retrieve(Retrieval(query, include_disabled=True, **asked), View())
+    answer: Any = await house.gateway.search.retrieve(ToolSearchQuery(query, include_disabled=True, **asked), View())
     return [t["name"] for t in answer["tools"]], [t["name"] for t in answer.get("disabled", [])]
 
 
@@ -35,9 +35,9 @@ async def found(house: House, query: str, **asked: Any) -> tuple[list[str], list
 async def test_a_search_is_made_on_the_board_as_it_is() -> None:
     async with opened(declared(SHED, BARN), Providers(TOOLS)) as house:
         assert await found(house, "leaves") == (["rake_leaves"], [])
-        await house.does(ThrowSwitch(ToolId(SHED, "rake_leaves"), False))
+        await house.does(SetSwitch(ToolId(SHED, "rake_leaves"), False))
         assert await found(house, "leaves") == ([], ["rake_leaves"])
-        await house.does(ThrowSwitch(ToolId(SHED, "rake_leaves"), True))
+        await house.does(SetSwitch(ToolId(SHED, "rake_leaves"), True))
         house.provider(SHED).lists(tool(SHED, "blow_leaves"))
         await house.until(lambda: ToolId(SHED, "blow_leaves") in house.board.catalogue.tools)
         assert await found(house, "leaves") == (["blow_leaves"], [])
@@ -51,26 +51,26 @@ async def test_a_tool_is_found_by_its_words_once_a_person_has_read_them() -> Non
     async with opened(declared(SHED, trust=Trust.STRICT), Providers(TOOLS)) as house:
         assert await found(house, "gathers") == ([], [])
         rake = TOOLS[SHED][0]
-        await house.does(Approve(rake.id, rake.spec, rake.spec.fingerprint))
+        await house.does(ApproveTool(rake.id, rake.spec, rake.spec.fingerprint))
         assert await found(house, "gathers") == (["rake_leaves"], [])
 
 
 @pytest.mark.behaviour("search.incremental")
 async def test_only_what_changed_is_taken_apart_again(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    make = Part.of
+    make = IndexedDocuments.of
 
-    def counting(documents: Any) -> Part:
+    def counting(documents: Any) -> IndexedDocuments:
         part = make(documents)
         made.append(len(part))
         return part
 
-    monkeypatch.setattr(Part, "of", counting)
+    monkeypatch.setattr(IndexedDocuments, "of", counting)
     async with opened(declared(SHED, BARN), Providers(TOOLS)) as house:
         await found(house, "leaves")
         assert sorted(made) == [1, 2]
         await found(house, "cow")
-        await house.does(ThrowSwitch(ToolId(BARN, "milk_cow"), False))
+        await house.does(SetSwitch(ToolId(BARN, "milk_cow"), False))
         await found(house, "cow")
         house.provider(SHED).falls()
         await house.until(lambda: house.status(ToolId(SHED, "dig")) == "server_unavailable")
@@ -100,7 +100,7 @@ async def test_many_searches_at_once_each_have_their_answer() -> None:
 @pytest.mark.behaviour("search.ranker_told")
 async def test_an_empty_board_answers_with_nothing() -> None:
     async with opened(declared(), Providers({})) as house:
-        answer = await house.gateway.finder.retrieve(Retrieval("anything", explain=True), View())
+        answer = await house.gateway.search.retrieve(ToolSearchQuery("anything", explain=True), View())
     assert answer == {
         "tools": [],
         "ranker": "lexical",
@@ -117,8 +117,8 @@ async def test_an_empty_board_answers_with_nothing() -> None:
 @pytest.mark.behaviour("search.explained")
 async def test_a_rank_is_explained_by_words_and_fields() -> None:
     async with opened(declared(SHED, BARN), Providers(TOOLS)) as house:
-        asked = Retrieval("please gather the leaves of the tree", explain=True)
-        answer: Any = await house.gateway.finder.retrieve(asked, View())
+        asked = ToolSearchQuery("please gather the leaves of the tree", explain=True)
+        answer: Any = await house.gateway.search.retrieve(asked, View())
     [entry] = answer["tools"]
     gains = [word.pop("gain") for word in entry["why"]["words"]]
     assert gains == sorted(gains, reverse=True)
@@ -143,9 +143,9 @@ async def test_a_rank_is_explained_by_words_and_fields() -> None:
 async def test_an_id_finds_its_tool_first_even_where_no_word_fits() -> None:
     tools = {SHED: (tool(SHED, "dig", "mcp farm shed"), tool(SHED, "+", "Adds.")), BARN: (tool(BARN, "dig"),)}
     async with opened(declared(SHED, BARN), Providers(tools)) as house:
-        answer: Any = await house.gateway.finder.retrieve(Retrieval("mcp:farm~shed:+"), View())
+        answer: Any = await house.gateway.search.retrieve(ToolSearchQuery("mcp:farm~shed:+"), View())
         assert answer["tools"][0]["description"] == "Adds."
-        answer = await house.gateway.finder.retrieve(Retrieval("mcp:farm~barn:dig", explain=True), View())
+        answer = await house.gateway.search.retrieve(ToolSearchQuery("mcp:farm~barn:dig", explain=True), View())
         ranks = [(entry["server"], entry["why"].get("exact_name")) for entry in answer["tools"]]
         for why in (entry["why"] for entry in answer["tools"]):
             assert why["score"] == pytest.approx(sum(why["parts"].values()), abs=0.002)
@@ -163,8 +163,8 @@ async def test_a_view_is_worked_out_beside_the_loop(monkeypatch: pytest.MonkeyPa
     async with opened(declared(SHED, BARN), Providers(TOOLS)) as house:
         monkeypatch.setattr("pegboard.gateway.board.resolve", watched)
         view = View(narrowings=(Selection(enabled=("dig",)),))
-        await house.gateway.finder.retrieve(Retrieval("leaves"), view)
-        await house.gateway.finder.retrieve(Retrieval("dig"), view)
+        await house.gateway.search.retrieve(ToolSearchQuery("leaves"), view)
+        await house.gateway.search.retrieve(ToolSearchQuery("dig"), view)
         house.board.resolution(view)
     assert len(threads) == 1, "what was worked out is remembered"
     assert threads[0] != get_ident()
@@ -179,12 +179,12 @@ async def test_a_board_that_changes_while_a_view_is_worked_out_is_asked_again(mo
             if len(changes) < 2:
                 changes.append(len(changes))
                 extra = tool(SHED, f"sow_{len(changes)}")
-                from_thread.run_sync(house.board.hang, Listing(SHED, Up(NOW), (*TOOLS[SHED], extra)))
+                from_thread.run_sync(house.board.publish, Listing(SHED, ProviderUp(NOW), (*TOOLS[SHED], extra)))
             return resolve(*given, **more)
 
         monkeypatch.setattr("pegboard.gateway.board.resolve", changing)
         with anyio.fail_after(30):
-            resolution = await house.board.worked_out(View())
+            resolution = await house.board.resolve_off_loop(View())
         assert resolution is house.board.resolution(View())
         assert {id.name for id in resolution.names} == {"rake_leaves", "dig", "milk_cow", "sow_2"}
 

@@ -14,14 +14,14 @@ from tests.support.collect_failures import each_case
 from tests.support.doubles import OK, UP, Providers, named
 from tests.support.house import PATIENCE, call_of, declared, declaring, opened
 
-from pegboard.core.catalogue import Down, Listing
-from pegboard.core.commands import AddServer, Approve, Command, Rejected, RemoveServer, SetTrust
+from pegboard.core.catalogue import Listing, ProviderDown
+from pegboard.core.commands import AddServer, ApproveTool, Command, CommandRejection, RemoveServer, SetTrust
 from pegboard.core.ids import ToolId
-from pegboard.core.policy import Approval, Decided
-from pegboard.core.resolve import Locked
-from pegboard.core.running import first_sight
+from pegboard.core.policy import Approval, PolicyDecisions
+from pegboard.core.resolve import LockedTool
+from pegboard.core.running import first_sight_command
 from pegboard.core.server import Trust
-from pegboard.core.status import sentence
+from pegboard.core.status import explain_reason
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
 from pegboard.gateway import operate
@@ -46,15 +46,15 @@ async def test_what_a_server_lists_first_is_approved_once_and_what_comes_later_w
     at = desk(Trust.BASELINE)
     await at.sees(FIRST)
     assert at.locked() == {}
-    assert at.store.decided == Decided(
-        1, approvals={SEARCH.id: Approval(SEARCH.spec, FIRST_SIGHT, NOW, first_sight=True)}, baselined={GITHUB: NOW}
+    assert at.store.decided == PolicyDecisions(
+        1, approvals={SEARCH.id: Approval(SEARCH.spec, FIRST_SIGHT, NOW, first_sight=True)}, first_seen={GITHUB: NOW}
     )
     at.clock.passes(60)
     changed = replace(SEARCH, spec=replace(SEARCH.spec, description="Now it deletes."))
     await at.sees(Listing(GITHUB, UP, (changed, WRITE)))
     assert at.locked() == {"search": "pending_approval", "write": "pending_approval"}
     assert [save.what for save in at.store.saves] == ["TakeBaseline"]
-    await at.operator.do(Approve(WRITE.id, WRITE.spec, WRITE.spec.fingerprint), ME)
+    await at.operator.execute(ApproveTool(WRITE.id, WRITE.spec, WRITE.spec.fingerprint), ME)
     assert at.locked() == {"search": "pending_approval"}
 
 
@@ -97,23 +97,23 @@ async def test_a_tool_whose_name_reads_like_another_is_locked_until_a_person_app
     assert at.locked() == {name: "pending_approval"}
     resolution = at.board.resolution(View())
     verdict = resolution.verdicts[odd.id]
-    assert isinstance(verdict, Locked)
+    assert isinstance(verdict, LockedTool)
     assert re.fullmatch("[A-Za-z0-9_-]{1,64}", resolution.names[odd.id]), "what an agent calls it by"
-    told = sentence(verdict.reason)
+    told = explain_reason(verdict.reason)
     assert told.isascii()
     assert told.startswith("'mcp:dev~github:"), "in quotation marks, so that a space at its end shows"
-    await at.operator.do(Approve(odd.id, odd.spec, odd.spec.fingerprint), ME)
+    await at.operator.execute(ApproveTool(odd.id, odd.spec, odd.spec.fingerprint), ME)
     assert at.locked() == {}
 
 
 @pytest.mark.behaviour("approvals.trust_baseline")
 async def test_no_tool_of_a_first_sight_is_ever_seen_locked() -> None:
     at = desk(Trust.BASELINE)
-    at.board.hang(Listing(GITHUB, Down(NOW, "not yet")))
+    at.board.publish(Listing(GITHUB, ProviderDown(NOW, "not yet")))
     seen: list[dict[str, str]] = []
 
     async def look(ready: anyio.Event) -> None:
-        with at.board.changed.listen() as bell:
+        with at.board.changes.subscribe() as bell:
             ready.set()
             while len(at.board.catalogue.tools) == 0:
                 await bell.wait()
@@ -143,9 +143,9 @@ async def test_of_a_strict_server_every_tool_waits_for_its_own_approval() -> Non
     await at.sees(FIRST)
     assert (at.locked(), at.store.saves) == ({"search": "pending_approval"}, [])
     later = replace(SEARCH.spec, description="Read this instead.")
-    done = await at.operator.do(Approve(SEARCH.id, later, SEARCH.spec.fingerprint), ME)
-    assert isinstance(done, Rejected)
-    await at.operator.do(Approve(SEARCH.id, SEARCH.spec, SEARCH.spec.fingerprint), ME)
+    done = await at.operator.execute(ApproveTool(SEARCH.id, later, SEARCH.spec.fingerprint), ME)
+    assert isinstance(done, CommandRejection)
+    await at.operator.execute(ApproveTool(SEARCH.id, SEARCH.spec, SEARCH.spec.fingerprint), ME)
     assert at.locked() == {}
 
 
@@ -158,7 +158,7 @@ async def test_of_an_open_server_nothing_waits_and_nothing_is_recorded() -> None
 
 async def test_a_server_that_is_not_up_is_not_seen_yet() -> None:
     at = desk(Trust.BASELINE)
-    await at.sees(Listing(GITHUB, Down(NOW, "it fell"), (SEARCH,)))
+    await at.sees(Listing(GITHUB, ProviderDown(NOW, "it fell"), (SEARCH,)))
     assert at.store.saves == []
     assert at.locked() == {"search": "pending_approval"}
 
@@ -166,7 +166,7 @@ async def test_a_server_that_is_not_up_is_not_seen_yet() -> None:
 async def test_a_word_that_is_gone_when_its_first_sight_is_recorded_is_not_hung() -> None:
     at = desk(Trust.BASELINE)
     words: list[Listing | None] = [FIRST, FIRST, FIRST, None]
-    await at.operator.see(lambda: words.pop(0))
+    await at.operator.record_first_sight(lambda: words.pop(0))
     assert at.board.catalogue.listings == {}
 
 
@@ -175,7 +175,7 @@ async def test_a_server_made_strict_while_its_first_sight_waits_is_not_approved(
     at.store.hold = anyio.Event()
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(at.operator.do, SetTrust(GITHUB, Trust.STRICT), ME)
+            tasks.start_soon(at.operator.execute, SetTrust(GITHUB, Trust.STRICT), ME)
             await at.store.asked.wait()
             tasks.start_soon(at.sees, FIRST)
             await anyio.wait_all_tasks_blocked()
@@ -186,7 +186,7 @@ async def test_a_server_made_strict_while_its_first_sight_waits_is_not_approved(
 
 async def test_a_server_removed_while_its_first_sight_waits_leaves_no_approval() -> None:
     at = desk(Trust.OPEN)
-    await at.operator.do(ADD_NOTES, ME)
+    await at.operator.execute(ADD_NOTES, ME)
     (tool,) = named(NOTES, "list")
     at.store.hold, at.store.asked = anyio.Event(), anyio.Event()
 
@@ -195,12 +195,12 @@ async def test_a_server_removed_while_its_first_sight_waits_leaves_no_approval()
 
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(at.operator.do, RemoveServer(NOTES), ME)
+            tasks.start_soon(at.operator.execute, RemoveServer(NOTES), ME)
             await at.store.asked.wait()
-            tasks.start_soon(at.operator.see, word)
+            tasks.start_soon(at.operator.record_first_sight, word)
             await anyio.wait_all_tasks_blocked()
             at.store.hold.set()
-    assert at.store.decided == Decided(2)
+    assert at.store.decided == PolicyDecisions(2)
     assert at.board.catalogue.listings == {}
 
 
@@ -224,9 +224,9 @@ async def test_a_first_sight_that_takes_long_holds_up_neither_other_servers_nor_
     def slowly(listing: Listing, *rest: Any) -> Command | None:
         anyio.from_thread.run_sync(looking.set)
         assert looked.wait(PATIENCE)
-        return first_sight(listing, *rest)
+        return first_sight_command(listing, *rest)
 
-    monkeypatch.setattr(operate, "first_sight", slowly)
+    monkeypatch.setattr(operate, "first_sight_command", slowly)
     both = declaring(server(GITHUB, trust=Trust.BASELINE), server(NOTES, trust=Trust.OPEN))
     many = named(GITHUB, *(f"tool-{number}" for number in range(2_000)))
     providers = Providers({GITHUB: many, NOTES: named(NOTES, "read")})

@@ -9,19 +9,19 @@ from tests.support.doubles import Providers
 from tests.support.house import House, call_of, declared, opened
 
 from pegboard.config.references import expander
-from pegboard.core.argument import Argument, held
-from pegboard.core.call import Returned, ToolIsLocked, refusal_text
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.call import LockedToolRefusal, ToolSuccess, refusal_text
 from pegboard.core.commands import EditOverride
-from pegboard.core.counts import counts
-from pegboard.core.editing import Edit
+from pegboard.core.counts import tool_counts
+from pegboard.core.editing import OverrideEdit
 from pegboard.core.explain import explain
 from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Declared
-from pegboard.core.resolve import Locked
+from pegboard.core.policy import DeclaredSettings
+from pegboard.core.resolve import LockedTool
 from pegboard.core.server import DeclaredAt
-from pegboard.core.status import remedy, sentence
+from pegboard.core.status import explain_reason, remedy_for
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
 from pegboard.gateway.overriding import all_misfits
@@ -38,30 +38,30 @@ def shelf(schema: JsonObject = SCHEMA) -> tuple[Tool, ...]:
     return (replace(tool(GITHUB, "read"), spec=ToolSpec("read", input_schema=schema)), tool(GITHUB, "write"))
 
 
-def saying(argument: Argument, *, by_file: bool = False, target: ToolId | Pattern = READ) -> Override:
+def saying(argument: ArgumentOverride, *, by_file: bool = False, target: ToolId | Pattern = READ) -> Override:
     origins = {"arguments.path": PLACE} if by_file else {}
-    return Override(DEV, target, arguments={"path": argument}, declared=by_file, origins=origins)
+    return Override(DEV, target, arguments={"path": argument}, is_declared=by_file, origins=origins)
 
 
-def board(*rows: Override) -> Declared:
+def board(*rows: Override) -> DeclaredSettings:
     return replace(declared(GITHUB), overrides=rows)
 
 
-def pin(value: Json) -> Argument:
-    return Argument(pin=held(value))
+def pin(value: Json) -> ArgumentOverride:
+    return ArgumentOverride(pin=freeze_json(value))
 
 
 async def said_everywhere(house: House) -> tuple[str, str, str]:
     """The status, sentence and remedy, the same in the verdict, its explanation, the counts and the call."""
     verdict = house.board.resolution(View()).verdicts[READ]
-    assert isinstance(verdict, Locked)
-    told = verdict.status.value, sentence(verdict.reason), remedy(verdict.reason)
+    assert isinstance(verdict, LockedTool)
+    told = verdict.status.value, explain_reason(verdict.reason), remedy_for(verdict.reason)
     trail = explain(house.board.catalogue, house.board.policy, View(), READ)
     assert trail is not None
-    assert [step.said for step in trail.steps if not step.lets] == [f"{told[0]}: {told[1]} {told[2]}"]
-    assert counts(house.board.resolution(View()))[GITHUB] == {"callable": 1, told[0]: 1}
+    assert [step.answer for step in trail.steps if not step.passes] == [f"{told[0]}: {told[1]} {told[2]}"]
+    assert tool_counts(house.board.resolution(View()))[GITHUB] == {"callable": 1, told[0]: 1}
     refused = await house.gateway.caller.call(call_of("read"), View())
-    assert isinstance(refused, ToolIsLocked)
+    assert isinstance(refused, LockedToolRefusal)
     assert refusal_text(refused) == f"{told[0]}: {told[1]} {told[2]}"
     return told
 
@@ -70,9 +70,11 @@ CLOSED = f"{READ} is closed: an override of its arguments cannot be applied to i
 
 
 @pytest.mark.behaviour("overrides.unfit_value_is_closed")
-@pytest.mark.parametrize("argument", [pin(5), pin("${NOPE}"), pin("${file:nope}"), Argument(default=held(5))])
+@pytest.mark.parametrize(
+    "argument", [pin(5), pin("${NOPE}"), pin("${file:nope}"), ArgumentOverride(default=freeze_json(5))]
+)
 async def test_a_value_in_the_file_that_cannot_be_used_closes_the_tool_by_the_same_words_everywhere(
-    argument: Argument, tmp_path: Path
+    argument: ArgumentOverride, tmp_path: Path
 ) -> None:
     rows = board(saying(argument, by_file=True))
     async with opened(rows, Providers({GITHUB: shelf()}), expand=expander({}, tmp_path)) as house:
@@ -90,13 +92,13 @@ async def test_a_persons_value_that_cannot_be_used_closes_the_tool_until_it_is_c
 ) -> None:
     async with opened(declared(GITHUB), Providers({GITHUB: shelf()})) as house:
         assert house.status(READ) == "open"
-        await house.does(EditOverride(Edit(saying(pin(5), target=target))))
+        await house.does(EditOverride(OverrideEdit(saying(pin(5), target=target))))
         assert await said_everywhere(house) == (
             "disabled_by_user",
             CLOSED,
             f"Ask the user to correct the override: pegboard overrides show {READ}",
         )
-        await house.does(EditOverride(Edit(saying(pin("/srv"), target=target))))
+        await house.does(EditOverride(OverrideEdit(saying(pin("/srv"), target=target))))
         assert house.status(READ) == "open"
 
 
@@ -104,7 +106,7 @@ async def test_a_persons_value_that_cannot_be_used_closes_the_tool_until_it_is_c
 async def test_a_pin_in_the_file_that_fits_is_not_blamed_for_a_persons_that_does_not() -> None:
     rows = board(saying(pin("/srv"), by_file=True))
     async with opened(rows, Providers({GITHUB: shelf()})) as house:
-        await house.does(EditOverride(Edit(Override(DEV, READ, arguments={"limit": pin("many")}))))
+        await house.does(EditOverride(OverrideEdit(Override(DEV, READ, arguments={"limit": pin("many")}))))
         assert house.status(READ) == "disabled_by_user"
 
 
@@ -132,13 +134,13 @@ async def test_a_reference_is_looked_at_again_at_a_call_and_the_verdict_follows(
     secret.write_text("/srv", "utf-8")
     rows = board(saying(pin("${file:key}"), by_file=True))
     async with opened(rows, Providers({GITHUB: shelf()}), expand=expander({}, tmp_path)) as house:
-        assert isinstance(await house.gateway.caller.call(call_of("read"), View()), Returned)
+        assert isinstance(await house.gateway.caller.call(call_of("read"), View()), ToolSuccess)
         secret.unlink()
         assert house.status(READ) == "open"
-        assert isinstance(await house.gateway.caller.call(call_of("read"), View()), ToolIsLocked)
+        assert isinstance(await house.gateway.caller.call(call_of("read"), View()), LockedToolRefusal)
         assert (await said_everywhere(house))[0] == "disabled_by_config"
         secret.write_text("/other", "utf-8")
-        assert isinstance(await house.gateway.caller.call(call_of("read"), View()), Returned)
+        assert isinstance(await house.gateway.caller.call(call_of("read"), View()), ToolSuccess)
         assert house.status(READ) == "open"
         assert [dict(call.call.arguments) for call in house.provider(GITHUB).calls] == [
             {"path": "/srv"},
@@ -151,7 +153,7 @@ async def test_an_operator_who_asks_what_does_not_fit_makes_the_board_look_again
     async with opened(rows, Providers({GITHUB: shelf()}), expand=expander({}, tmp_path)) as house:
         (misfit,) = all_misfits(house.gateway)
         assert (misfit.tool, misfit.field) == (READ, "arguments.path")
-        assert "nobody can call the tool" in misfit.what
+        assert "nobody can call the tool" in misfit.problem
         (tmp_path / "key").write_text("/srv", "utf-8")
         assert all_misfits(house.gateway) == ()
         assert house.status(READ) == "open"
@@ -160,5 +162,5 @@ async def test_an_operator_who_asks_what_does_not_fit_makes_the_board_look_again
 async def test_a_board_whose_values_stay_as_they_are_keeps_its_policy() -> None:
     async with opened(board(saying(pin(5))), Providers({GITHUB: shelf()})) as house:
         policy = house.board.policy
-        assert not house.board.look_again()
+        assert not house.board.refresh_values()
         assert house.board.policy is policy

@@ -6,10 +6,10 @@ from tests.core.boards import key, server
 from tests.support.doubles import SINCE, STARTING, UP, MemoryAudit, MemoryStore, Providers, named
 from tests.support.house import PATIENCE, Ticking, declared, declaring, opened
 
-from pegboard.core.catalogue import Down, Listing, NeedsSignIn, Off, Starting
-from pegboard.core.commands import SetTrust, ThrowSwitch
+from pegboard.core.catalogue import Listing, ProviderDown, ProviderNeedsSignIn, ProviderOff, ProviderStart
+from pegboard.core.commands import SetSwitch, SetTrust
 from pegboard.core.ids import ToolId
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.server import Trust
 from pegboard.core.view import View
 from pegboard.gateway import gateway as gateway_module
@@ -26,8 +26,8 @@ TOOLS = {GITHUB: named(GITHUB, "search"), FILES: named(FILES, "read")}
 
 
 async def test_a_gateway_without_servers_is_open_and_settled() -> None:
-    async with opened(Declared()) as house:
-        assert await house.gateway.settled(0)
+    async with opened(DeclaredSettings()) as house:
+        assert await house.gateway.wait_until_started(0)
         assert house.statuses() == {}
         assert house.board.resolution(View()).verdicts == {}
 
@@ -73,7 +73,7 @@ async def test_a_cancelled_gateway_stops_every_provider() -> None:
 async def test_a_closed_gateway_leaves_no_listener_on_its_board() -> None:
     async with opened(declared(GITHUB), Providers(TOOLS)) as house:
         pass
-    assert house.board.changed._listeners == set()
+    assert house.board.changes._subscriptions == set()
 
 
 async def test_a_block_that_is_cut_short_by_the_gateway_itself_never_looks_done(
@@ -82,7 +82,7 @@ async def test_a_block_that_is_cut_short_by_the_gateway_itself_never_looks_done(
     async def leaking(*args: object) -> None:
         raise anyio.get_cancelled_exc_class()
 
-    monkeypatch.setattr(gateway_module, "_show_words", leaking)
+    monkeypatch.setattr(gateway_module, "_publish_listings", leaking)
     with pytest.raises(RuntimeError, match="cancelled from within"):
         async with open_gateway(declared(GITHUB), MemoryStore(), MemoryAudit(), Providers(TOOLS), Ticking()):
             await anyio.sleep_forever()
@@ -95,21 +95,21 @@ async def test_a_block_that_is_cut_short_by_the_gateway_itself_never_looks_done(
     ("health", "settled"),
     [
         (STARTING, False),
-        (Starting(2, SINCE), True),
+        (ProviderStart(2, SINCE), True),
         (UP, True),
-        (Down(SINCE, "it fell"), True),
-        (NeedsSignIn(SINCE), True),
-        (Off(), True),
+        (ProviderDown(SINCE, "it fell"), True),
+        (ProviderNeedsSignIn(SINCE), True),
+        (ProviderOff(), True),
     ],
 )
 async def test_a_gateway_is_settled_when_every_server_has_answered_or_failed_once(
-    health: Starting | Down | NeedsSignIn | Off, settled: bool
+    health: ProviderStart | ProviderDown | ProviderNeedsSignIn | ProviderOff, settled: bool
 ) -> None:
     async with opened(declared(GITHUB, FILES), Providers({FILES: TOOLS[FILES]}), settle=False) as house:
         house.provider(GITHUB).becomes(health)
         await house.until(lambda: house.board.catalogue.health(FILES) == UP)
         await house.until(lambda: house.board.catalogue.health(GITHUB) == health)
-        assert await house.gateway.settled(0) is settled
+        assert await house.gateway.wait_until_started(0) is settled
 
 
 async def test_whoever_waits_for_a_gateway_to_settle_hears_it() -> None:
@@ -117,7 +117,7 @@ async def test_whoever_waits_for_a_gateway_to_settle_hears_it() -> None:
         answers: list[bool] = []
 
         async def wait() -> None:
-            answers.append(await house.gateway.settled(PATIENCE))
+            answers.append(await house.gateway.wait_until_started(PATIENCE))
 
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
@@ -132,7 +132,7 @@ async def test_whoever_waits_for_a_gateway_to_settle_hears_it() -> None:
 async def test_a_server_that_never_answers_does_not_hold_up_whoever_waits_beyond_their_limit() -> None:
     async with opened(declared(GITHUB), Providers(), settle=False) as house:
         with anyio.fail_after(PATIENCE):
-            assert await house.gateway.settled(0.01) is False
+            assert await house.gateway.wait_until_started(0.01) is False
 
 
 # Following
@@ -155,7 +155,7 @@ async def test_a_provider_that_is_up_at_once_is_never_seen_with_locked_tools() -
     seen: set[str | None] = set()
     providers = Providers(TOOLS)
     async with opened(declared(GITHUB, trust=Trust.BASELINE), providers, settle=False) as house:
-        with anyio.fail_after(PATIENCE), house.board.changed.listen() as bell:
+        with anyio.fail_after(PATIENCE), house.board.changes.subscribe() as bell:
             seen.add(house.status(SEARCH))
             while house.status(SEARCH) != "open":
                 await bell.wait()
@@ -176,11 +176,11 @@ async def test_a_quarantined_server_is_never_started_or_seen() -> None:
     quarantined = declaring(server(GITHUB, quarantined=True), server(FILES, trust=Trust.OPEN))
     async with opened(quarantined, Providers(TOOLS)) as house:
         assert [made.source for made in house.providers.made] == [FILES]
-        await house.does(ThrowSwitch(GITHUB, on=True))
+        await house.does(SetSwitch(GITHUB, enabled=True))
         await anyio.wait_all_tasks_blocked()
         assert [made.source for made in house.providers.made] == [FILES]
-        assert [save.what for save in house.store.saves] == ["ThrowSwitch"]
-        house.board.hang(Listing(GITHUB, UP, TOOLS[GITHUB]))
+        assert [save.what for save in house.store.saves] == ["SetSwitch"]
+        house.board.publish(Listing(GITHUB, UP, TOOLS[GITHUB]))
         assert house.status(SEARCH) == "server_quarantined"
 
 
@@ -190,7 +190,7 @@ async def test_a_switch_thrown_in_another_process_stops_the_server_here() -> Non
         opened(declared(GITHUB, FILES), Providers(TOOLS)) as house,
         opened(declared(GITHUB, FILES), Providers(TOOLS), store=MemoryStore()) as other,
     ):
-        await other.does(ThrowSwitch(GITHUB, on=False))
+        await other.does(SetSwitch(GITHUB, enabled=False))
         house.store.decide_elsewhere(other.store.decided)
         with anyio.fail_after(PATIENCE):
             await house.provider(GITHUB).stopped.wait()
@@ -226,6 +226,6 @@ async def test_a_server_that_rings_without_end_starves_no_other() -> None:
                 tasks.start_soon(chatter)
                 house.provider(FILES).falls()
                 await house.until(lambda: house.status(ToolId(FILES, "read")) == "server_unavailable")
-                await house.does(ThrowSwitch(FILES, on=False))
+                await house.does(SetSwitch(FILES, enabled=False))
                 tasks.cancel_scope.cancel()
         assert house.statuses() == {"mcp:dev~files:read": "server_disabled", "mcp:dev~github:search": "open"}

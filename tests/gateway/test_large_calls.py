@@ -10,18 +10,18 @@ from tests.gateway.test_caller import FILES, FITTING, GITHUB, SEARCH, workshop
 from tests.support.doubles import OK
 from tests.support.house import PATIENCE, call_of, declared, opened
 
-from pegboard.core.call import Arguments, BadArguments, Call, ToolIsLocked
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.call import Arguments, BadArguments, LockedToolRefusal, ToolCall
+from pegboard.core.commands import SetSwitch
 from pegboard.core.status import SwitchedOff
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
-from pegboard.gateway.caller import BESIDE, Ended
+from pegboard.gateway.caller import OFF_LOOP_BYTES, CallOutcome
 
 pytestmark = pytest.mark.anyio
 
 
-def large(arguments: Arguments) -> Call:
-    return replace(call_of("search", arguments), raw=b" " * (BESIDE + 1))
+def large(arguments: Arguments) -> ToolCall:
+    return replace(call_of("search", arguments), raw=b" " * (OFF_LOOP_BYTES + 1))
 
 
 @pytest.mark.behaviour("speed.large_messages_off_the_loop")
@@ -32,9 +32,9 @@ async def test_large_arguments_are_checked_beside_the_event_loop_and_other_calls
         def slowly(tool: Tool, arguments: Arguments) -> tuple[str, ...]:
             anyio.from_thread.run_sync(checking.set)
             assert checked.wait(PATIENCE)
-            return house.gateway.caller.validate_beside(tool, arguments)
+            return house.gateway.caller.validate_off_loop(tool, arguments)
 
-        caller, ended = replace(house.gateway.caller, validate_beside=slowly), list[Ended]()
+        caller, ended = replace(house.gateway.caller, validate_off_loop=slowly), list[CallOutcome]()
 
         async def call() -> None:
             ended.append(await caller.call(large({"query": 5}), View()))
@@ -46,7 +46,7 @@ async def test_large_arguments_are_checked_beside_the_event_loop_and_other_calls
                 assert await caller.call(call_of("search", FITTING), View()) == OK
                 checked.set()
         assert ended == [BadArguments(SEARCH, ('query: the value is not of type "string"',))]
-        assert [record.ended for record in house.audit.records] == [OK, *ended]
+        assert [record.outcome for record in house.audit.records] == [OK, *ended]
 
 
 async def test_a_large_call_whose_tool_is_locked_while_it_is_checked_is_refused() -> None:
@@ -55,12 +55,12 @@ async def test_a_large_call_whose_tool_is_locked_while_it_is_checked_is_refused(
 
         def switched_off_meanwhile(tool: Tool, arguments: Arguments) -> tuple[str, ...]:
             seen.append(arguments)
-            anyio.from_thread.run(house.does, ThrowSwitch(SEARCH, on=False))
+            anyio.from_thread.run(house.does, SetSwitch(SEARCH, enabled=False))
             return ()
 
-        caller = replace(house.gateway.caller, validate_beside=switched_off_meanwhile)
+        caller = replace(house.gateway.caller, validate_off_loop=switched_off_meanwhile)
         ended = await caller.call(large(FITTING), View())
-        assert isinstance(ended, ToolIsLocked)
+        assert isinstance(ended, LockedToolRefusal)
         assert isinstance(ended.reason, SwitchedOff)
         assert seen == [FITTING]
         assert house.provider(GITHUB).calls == []

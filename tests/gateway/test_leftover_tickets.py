@@ -7,8 +7,8 @@ import pytest
 from tests.core.boards import ME
 from tests.gateway.asking import asking, deletes, ticket_of
 
-from pegboard.core.commands import Rejected
-from pegboard.core.ticket import Scope, State
+from pegboard.core.commands import CommandRejection
+from pegboard.core.ticket import ConsentScope, TicketState
 
 pytestmark = pytest.mark.anyio
 
@@ -20,13 +20,13 @@ async def test_a_ticket_whose_server_was_removed_waits_for_nobody(tmp_path: Path
         desk = house.gateway.tickets
         assert await desk.count() == 1
         board = house.gateway.board
-        board.decide(replace(board.policy, declared=replace(board.policy.declared, servers={})))
-        assert (await desk.waiting(), await desk.count()) == ([], 0)
-        assert [ticket.state for ticket in await desk.latest()] == [State.LAPSED]
+        board.set_policy(replace(board.policy, declared=replace(board.policy.declared, servers={})))
+        assert (await desk.pending_tickets(), await desk.count()) == ([], 0)
+        assert [ticket.state for ticket in await desk.latest_tickets()] == [TicketState.EXPIRED]
         found = await desk.find(id)
         assert found is not None
-        assert found.state is State.LAPSED
-        assert await desk.allow(id, Scope.ONCE, ME) == Rejected(
+        assert found.state is TicketState.EXPIRED
+        assert await desk.allow(id, ConsentScope.ONCE, ME) == CommandRejection(
             f"Ticket {id} is for mcp:dev~github:delete, which is not on the board any more: dev~github was removed. "
             "There is nothing to decide."
         )

@@ -11,14 +11,14 @@ from tests.support.doubles import Providers
 from tests.support.encoders import MemoryVectors, SmallEncoder
 from tests.support.house import PATIENCE, House, declared, opened
 
-from pegboard.core.commands import Approve, SetOverride, ThrowSwitch
+from pegboard.core.commands import ApproveTool, SetOverride, SetSwitch
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
-from pegboard.core.retrieval import Retrieval
+from pegboard.core.retrieval import ToolSearchQuery
 from pegboard.core.server import Trust
 from pegboard.core.view import View
-from pegboard.gateway.bell import Bell
-from pegboard.gateway.meanings import Meanings, Readable, State
+from pegboard.gateway.bell import ChangeSignal
+from pegboard.gateway.meanings import EmbeddableTools, EmbeddingIndex, EmbeddingState
 
 pytestmark = pytest.mark.anyio
 SHED, BARN = key("farm~shed"), key("farm~barn")
@@ -35,19 +35,19 @@ class Reading:
     def __init__(self, encoder: SmallEncoder | None = None, kept: MemoryVectors | None = None) -> None:
         self.encoder = encoder or SmallEncoder()
         self.kept = kept or MemoryVectors()
-        self.meanings = Meanings(self.encoder, self.kept, lambda: NOW, settling=0.0)
+        self.meanings = EmbeddingIndex(self.encoder, self.kept, lambda: NOW, settling=0.0)
 
-    async def until(self, holds: Callable[[State], bool]) -> None:
-        with anyio.fail_after(PATIENCE), self.meanings.progressed.listen() as bell:
+    async def until(self, holds: Callable[[EmbeddingState], bool]) -> None:
+        with anyio.fail_after(PATIENCE), self.meanings.progress.subscribe() as bell:
             while not holds(self.meanings.state()):
                 await bell.wait()
 
     async def all_read(self, tools: int) -> None:
-        await self.until(lambda state: (state.tools, state.vectors, state.trouble) == (tools, tools, None))
+        await self.until(lambda state: (state.tools, state.vectors, state.problem) == (tools, tools, None))
 
 
 async def found(house: House, query: str, **asked: Any) -> tuple[list[str], str]:
-    answer: Any = await house.gateway.finder.retrieve(Retrieval(query, **asked), View())
+    answer: Any = await house.gateway.search.retrieve(ToolSearchQuery(query, **asked), View())
     return [each["name"] for each in answer["tools"]], answer["ranker"]
 
 
@@ -55,7 +55,7 @@ async def found(house: House, query: str, **asked: Any) -> tuple[list[str], str]
 async def test_words_answer_until_the_tools_are_read_and_then_meaning_does_too() -> None:
     reading = Reading()
     async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
-        assert reading.meanings.state() == State("small/1", False, 0, 0, None)
+        assert reading.meanings.state() == EmbeddingState("small/1", False, 0, 0, None)
         reading.encoder.hold = anyio.Event()
         assert await found(house, "foliage") == ([], "lexical")
         reading.encoder.hold.set()
@@ -138,7 +138,7 @@ async def test_of_a_tool_that_nobody_approved_only_the_name_is_read() -> None:
         await found(house, "anything")
         await reading.all_read(2)
         assert sorted(reading.encoder.read) == ["farm shed dig:", "farm shed tidy lawn:"]
-        await house.does(Approve(RAKE.id, RAKE.spec, RAKE.spec.fingerprint))
+        await house.does(ApproveTool(RAKE.id, RAKE.spec, RAKE.spec.fingerprint))
         await reading.until(lambda _: "farm shed tidy lawn: Gathers leaves in autumn." in reading.encoder.read)
 
 
@@ -146,17 +146,19 @@ async def test_of_a_tool_that_nobody_approved_only_the_name_is_read() -> None:
 async def test_nothing_of_a_locked_tool_is_sent_elsewhere() -> None:
     reading = Reading(SmallEncoder(remote=True))
     async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
-        await house.does(ThrowSwitch(ToolId(SHED, "dig"), False))
+        await house.does(SetSwitch(ToolId(SHED, "dig"), False))
         await found(house, "anything")
         await reading.all_read(2)
         assert sorted(reading.encoder.read) == [
             "farm barn fetch bucket: Brings milk of the cow.",
             "farm shed tidy lawn: Gathers leaves in autumn.",
         ]
-        answer: Any = await house.gateway.finder.retrieve(Retrieval("foliage soil", include_disabled=True), View())
+        answer: Any = await house.gateway.search.retrieve(
+            ToolSearchQuery("foliage soil", include_disabled=True), View()
+        )
         assert [each["name"] for each in answer["tools"]] == ["tidy_lawn"]
         assert [each["name"] for each in answer["disabled"]] == ["dig"]
-        await house.does(ThrowSwitch(ToolId(SHED, "dig"), True))
+        await house.does(SetSwitch(ToolId(SHED, "dig"), True))
         await reading.all_read(3)
 
 
@@ -184,7 +186,7 @@ async def test_a_query_that_is_read_by_another_model_than_the_tools_is_answered_
         await reading.all_read(3)
         reading.encoder.wider = 2
         assert await found(house, "gathers") == (["tidy_lawn"], "lexical")
-        assert reading.meanings.state().trouble == (
+        assert reading.meanings.state().problem == (
             "small/1 reads a query as 7 numbers, and read the tools as 5: it is another model now. "
             "Name it in search.embeddings as what it is, and the tools are read anew."
         )
@@ -199,7 +201,7 @@ async def test_a_query_that_takes_too_long_is_answered_by_words() -> None:
         await reading.all_read(3)
         reading.encoder.hold = anyio.Event()
         assert await found(house, "gathers") == (["tidy_lawn"], "lexical")
-        assert reading.meanings.state().trouble == (
+        assert reading.meanings.state().problem == (
             "A query was not read within 0.2 s, and was answered by its words alone."
         )
 
@@ -210,11 +212,11 @@ async def test_reading_that_fails_is_told_and_goes_on_once_it_can() -> None:
     reading.encoder.fails = "It is tired."
     async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
         assert await found(house, "gathers") == (["tidy_lawn"], "lexical")
-        await reading.until(lambda state: state.trouble == "It is tired.")
+        await reading.until(lambda state: state.problem == "It is tired.")
         reading.encoder.fails = None
         reading.kept.away = "The store is away."
         await found(house, "gathers")
-        await reading.until(lambda state: state.trouble == "The store is away.")
+        await reading.until(lambda state: state.problem == "The store is away.")
         reading.kept.away = None
         await found(house, "gathers")
         await reading.all_read(3)
@@ -225,13 +227,13 @@ async def test_a_model_that_is_set_up_while_the_gateway_runs_is_used_from_then_o
     reading = Reading()
     reading.encoder.is_missing = "Set it up."
     async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
-        with anyio.fail_after(PATIENCE), reading.meanings.progressed.listen() as bell:
+        with anyio.fail_after(PATIENCE), reading.meanings.progress.subscribe() as bell:
             assert await found(house, "foliage") == ([], "lexical")
             await bell.wait()
-        assert reading.meanings.state().trouble == "Set it up."
+        assert reading.meanings.state().problem == "Set it up."
         reading.encoder.is_missing = None
         # Whoever asks now is not told to set it up again.
-        assert reading.meanings.state() == State("small/1", False, 0, 0, None)
+        assert reading.meanings.state() == EmbeddingState("small/1", False, 0, 0, None)
         await found(house, "foliage")
         await reading.all_read(3)
         assert await found(house, "foliage") == (["tidy_lawn"], "hybrid")
@@ -246,7 +248,7 @@ async def test_a_few_tools_that_are_not_read_yet_are_ranked_by_their_words_besid
         reading.encoder.hold = anyio.Event()
         h.provider(BARN).lists(*TOOLS[BARN], tool(BARN, "lend_umbrella", "Against rain."))
         await reading.until(lambda state: (state.tools, state.vectors) == (32, 31))
-        reading.meanings._queries["cattle or umbrella"] = (await SmallEncoder().documents(["cattle"]))[0]
+        reading.meanings._queries["cattle or umbrella"] = (await SmallEncoder().encode_documents(["cattle"]))[0]
         names, ranker = await found(h, "cattle or umbrella", limit=2)
         assert (sorted(names), ranker) == (["fetch_bucket", "lend_umbrella"], "hybrid")
 
@@ -258,18 +260,18 @@ async def test_without_a_model_the_board_is_not_looked_at_for_its_meaning() -> N
     encoder.is_missing = "it is not there"
     meanings = Reading(encoder).meanings
 
-    async def look() -> Readable:
+    async def look() -> EmbeddableTools:
         looks.append("a look")
-        return Readable({}, frozenset())
+        return EmbeddableTools({}, frozenset())
 
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
-            with meanings.progressed.listen() as bell:
-                tasks.start_soon(meanings.run, Bell(), look)
+            with meanings.progress.subscribe() as bell:
+                tasks.start_soon(meanings.run, ChangeSignal(), look)
                 meanings.wake()
                 await bell.wait()
             tasks.cancel_scope.cancel()
-    assert (looks, meanings.state().trouble) == ([], "it is not there")
+    assert (looks, meanings.state().problem) == ([], "it is not there")
 
 
 @pytest.mark.behaviour("search.explained")
@@ -278,7 +280,7 @@ async def test_what_words_and_meaning_add_is_told_and_adds_up_to_the_score() -> 
     async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
         await found(house, "anything")
         await reading.all_read(3)
-        answer: Any = await house.gateway.finder.retrieve(Retrieval("foliage in a bucket", explain=True), View())
+        answer: Any = await house.gateway.search.retrieve(ToolSearchQuery("foliage in a bucket", explain=True), View())
     assert answer["ranker"] == "hybrid"
     whys = {each["name"]: each["why"] for each in answer["tools"]}
     assert {*whys} == {"tidy_lawn", "fetch_bucket"}

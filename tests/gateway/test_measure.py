@@ -5,20 +5,20 @@ from typing import Any
 import pytest
 from tests.gateway.schemas import lists_within
 
-from pegboard.gateway.measure import DEEPEST, Measure, NotJson, measured, path_text
+from pegboard.gateway.measure import MAX_DEPTH, ArgumentsNotJson, JsonSize, measure_json, path_text
 
 
 @pytest.mark.parametrize(
     ("arguments", "measure"),
     [
-        ({}, Measure(1, 1, 0)),
-        ({"a": 1}, Measure(2, 2, 0)),
-        ({"a": "text", "b": None, "c": [True, 1.5, {"d": "é"}]}, Measure(8, 4, 5)),
-        ({"a": 10**4000, "b": -(10**4000), "c": 1e308, "💥": "👩‍👩‍👧"}, Measure(5, 2, 5)),
+        ({}, JsonSize(1, 1, 0)),
+        ({"a": 1}, JsonSize(2, 2, 0)),
+        ({"a": "text", "b": None, "c": [True, 1.5, {"d": "é"}]}, JsonSize(8, 4, 5)),
+        ({"a": 10**4000, "b": -(10**4000), "c": 1e308, "💥": "👩‍👩‍👧"}, JsonSize(5, 2, 5)),
     ],
 )
-def test_arguments_are_measured_by_what_they_hold(arguments: dict[str, Any], measure: Measure) -> None:
-    assert measured(arguments) == measure
+def test_arguments_are_measured_by_what_they_hold(arguments: dict[str, Any], measure: JsonSize) -> None:
+    assert measure_json(arguments) == measure
 
 
 @pytest.mark.behaviour("admission.problems_name_the_argument")
@@ -38,20 +38,20 @@ def test_arguments_are_measured_by_what_they_hold(arguments: dict[str, Any], mea
     ],
 )
 def test_what_is_no_json_is_refused_by_its_name(arguments: dict[Any, Any], problem: str) -> None:
-    assert measured(arguments) == NotJson(problem)
+    assert measure_json(arguments) == ArgumentsNotJson(problem)
 
 
-@pytest.mark.parametrize("levels", [DEEPEST, 5000, 100_000])
+@pytest.mark.parametrize("levels", [MAX_DEPTH, 5000, 100_000])
 def test_arguments_nested_too_deeply_are_refused_without_falling_over(levels: int) -> None:
     deep = lists_within(levels, 1)
-    problem = NotJson("the arguments are nested more than 200 levels deep")
-    assert measured({"a": deep}) == problem
+    problem = ArgumentsNotJson("the arguments are nested more than 200 levels deep")
+    assert measure_json({"a": deep}) == problem
     while isinstance(deep, list):  # taken apart by hand: freeing it level by level would not be ours to test
         deep = deep.pop()
 
 
 def test_arguments_nested_as_deep_as_allowed_are_measured() -> None:
-    assert measured({"a": lists_within(DEEPEST - 2, 1)}) == Measure(DEEPEST, DEEPEST, 0)
+    assert measure_json({"a": lists_within(MAX_DEPTH - 2, 1)}) == JsonSize(MAX_DEPTH, MAX_DEPTH, 0)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import pytest
 from tests.core.boards import NOW, key
 from tests.support.doubles import named
 
-from pegboard.core.catalogue import Down, Listing, Up
+from pegboard.core.catalogue import Listing, ProviderDown, ProviderUp
 from pegboard.gateway import memory
-from pegboard.gateway.board import Board
-from pegboard.gateway.memory import MANY, keep_small
-from pegboard.memory import share_arenas, trim, undisturbed
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.memory import MANY_TOOLS, trim_memory
+from pegboard.memory import memory_trimmer, pause_garbage_collection, share_arenas
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ async def test_memory_is_given_back_after_many_tools_came_or_went_and_not_for_fe
 ) -> None:
     sizes: list[int] = []
     looked = anyio.Event()
-    board = Board()
+    board = BoardState()
 
     def give_back() -> None:
         sizes.append(len(board.catalogue.tools))
@@ -37,28 +37,28 @@ async def test_memory_is_given_back_after_many_tools_came_or_went_and_not_for_fe
         looked = anyio.Event()
         await anyio.lowlevel.checkpoint()
 
-    monkeypatch.setattr(memory, "trim", lambda: give_back)
+    monkeypatch.setattr(memory, "memory_trimmer", lambda: give_back)
     monkeypatch.setattr("pegboard.gateway.memory.anyio.sleep", settle)
-    many = named(FILES, *(f"tool_{number}" for number in range(MANY)))
+    many = named(FILES, *(f"tool_{number}" for number in range(MANY_TOOLS)))
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(keep_small, board)
+            tasks.start_soon(trim_memory, board)
             await anyio.lowlevel.checkpoint()
             for listing in (
-                Listing(FILES, Up(NOW), many[:1]),
-                Listing(FILES, Up(NOW), many),
-                Listing(FILES, Down(NOW, "it fell"), many),
-                Listing(FILES, Up(NOW), ()),
+                Listing(FILES, ProviderUp(NOW), many[:1]),
+                Listing(FILES, ProviderUp(NOW), many),
+                Listing(FILES, ProviderDown(NOW, "it fell"), many),
+                Listing(FILES, ProviderUp(NOW), ()),
             ):
                 waiting = looked
-                board.hang(listing)
+                board.publish(listing)
                 await waiting.wait()
                 for _ in range(50):
                     await anyio.lowlevel.checkpoint()
             while len(sizes) < 2:
                 await anyio.lowlevel.checkpoint()
             tasks.cancel_scope.cancel()
-    assert sizes == [MANY, 0]
+    assert sizes == [MANY_TOOLS, 0]
 
 
 def test_where_the_c_library_cannot_give_memory_back_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ def test_where_the_c_library_cannot_give_memory_back_nothing_is_tried(monkeypatc
         return object()
 
     monkeypatch.setattr("pegboard.memory.ctypes.CDLL", missing)
-    assert trim() is None
+    assert memory_trimmer() is None
 
 
 class _Library:
@@ -111,14 +111,14 @@ def test_a_c_library_that_knows_no_such_places_is_left_as_it_is(monkeypatch: pyt
 
 def test_no_look_for_rings_begins_while_anybody_builds_something_large() -> None:
     assert gc.isenabled()
-    with undisturbed():
-        with undisturbed():
+    with pause_garbage_collection():
+        with pause_garbage_collection():
             assert not gc.isenabled()
         assert not gc.isenabled(), "the other one goes on"
     assert gc.isenabled()
     gc.disable()
     try:
-        with undisturbed():
+        with pause_garbage_collection():
             pass
         assert not gc.isenabled(), "whoever switched it off did so for a reason"
     finally:
@@ -129,16 +129,16 @@ async def test_memory_is_given_back_after_a_large_message_that_changed_no_board(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given_back = threading.Event()
-    monkeypatch.setattr(memory, "trim", lambda: given_back.set)
-    monkeypatch.setattr(memory, "AFTERWARDS", 0.01)
-    monkeypatch.setattr(memory, "SETTLE", 0.0)
+    monkeypatch.setattr(memory, "memory_trimmer", lambda: given_back.set)
+    monkeypatch.setattr(memory, "LARGE_VALUE_POLL_S", 0.01)
+    monkeypatch.setattr(memory, "SETTLE_S", 0.0)
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(keep_small, Board())
+            tasks.start_soon(trim_memory, BoardState())
             await anyio.lowlevel.checkpoint()
             await anyio.lowlevel.checkpoint()
             assert not given_back.is_set()
-            with undisturbed():
+            with pause_garbage_collection():
                 pass
             while not given_back.is_set():
                 await anyio.lowlevel.checkpoint()
@@ -149,7 +149,7 @@ def test_pauses_of_several_threads_are_counted() -> None:
     inside, leave = threading.Barrier(5), threading.Event()
 
     def pause() -> None:
-        with undisturbed():
+        with pause_garbage_collection():
             inside.wait(20)
             assert leave.wait(20)
 
@@ -157,7 +157,7 @@ def test_pauses_of_several_threads_are_counted() -> None:
     for thread in threads:
         thread.start()
     inside.wait(20)
-    with undisturbed():
+    with pause_garbage_collection():
         pass
     assert not gc.isenabled()
     leave.set()

@@ -5,21 +5,21 @@ from dataclasses import replace
 import pytest
 from tests.surfaces.mcp.workshop import DECLARED, HERE, key, open_workshop
 
-from pegboard.core.code import PYTHON_ID, Python
-from pegboard.core.commands import ThrowSwitch
-from pegboard.core.deferral import Materialised
-from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.code import PYTHON_ID, PythonSandbox
+from pegboard.core.commands import SetSwitch
+from pegboard.core.deferral import MaterializedTools
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
 from pegboard.core.launch import Allowance, LaunchFilter
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Policy
-from pegboard.core.presentations import Listed, Presenting
-from pegboard.core.prompting import Prompting
-from pegboard.core.resolve import Open
+from pegboard.core.presentations import PinnedEntry, PresentationSettings
+from pegboard.core.prompting import PromptSettings
+from pegboard.core.resolve import OpenTool
 from pegboard.core.view import View
-from pegboard.gateway.code.code import Means
-from pegboard.gateway.prompting import prompted
-from pegboard.ports.sandbox import Sandbox, SandboxAway
-from pegboard.prompts.automatic import Step
+from pegboard.gateway.code.code import ProgramBackend
+from pegboard.gateway.prompting import board_prompt
+from pegboard.ports.sandbox import Sandbox, SandboxUnavailable
+from pegboard.prompts.automatic import SearchStep
 from pegboard.prompts.model import Model
 from pegboard.prompts.request import chat_request
 from pegboard.prompts.shapes import ToolShape
@@ -34,10 +34,10 @@ NATIVE = Model(3, name="m", tool_calling=True)
 @pytest.mark.behaviour("prompt.flow_order", "autosearch.found_tools_enter_the_prompt", "prompt.capabilities")
 async def test_what_the_search_finds_is_in_the_prompt_and_in_the_request() -> None:
     async with open_workshop() as workshop:
-        made = await prompted(workshop.gateway, View(), NATIVE, SAID)
+        made = await board_prompt(workshop.gateway, View(), NATIVE, SAID)
     names = [shape.name for shape in made.prompt.shapes]
     assert [names[0], {*names[1:]}] == ["tool_search", {"create_file", "create_folder"}]
-    assert made.automatic.ran
+    assert made.automatic.has_run
     body = chat_request(made.prompt, [{"role": "user", "content": SAID}])
     tools = body["tools"]
     assert isinstance(tools, list)
@@ -48,40 +48,40 @@ async def test_what_the_search_finds_is_in_the_prompt_and_in_the_request() -> No
 @pytest.mark.parametrize(
     ("settings", "launch", "why"),
     [
-        (Prompting(builtins=()), LaunchFilter(), "it is not among prompts.builtins"),
+        (PromptSettings(builtins=()), LaunchFilter(), "it is not among prompts.builtins"),
         (
-            Prompting(),
+            PromptSettings(),
             LaunchFilter(builtins=Allowance(())),
             "the launch filter allows others: nothing under allow_builtins fits it",
         ),
         (
-            Prompting(launch=LaunchFilter(builtins=Allowance(deny=(Pattern("builtin", "tool_*"),)))),
+            PromptSettings(launch=LaunchFilter(builtins=Allowance(deny=(Pattern("builtin", "tool_*"),)))),
             LaunchFilter(),
             "the launch filter denies it: 'tool_*' under deny_builtins",
         ),
     ],
 )
 async def test_capabilities_come_first_so_that_nothing_is_searched_without_tool_search(
-    settings: Prompting, launch: LaunchFilter, why: str
+    settings: PromptSettings, launch: LaunchFilter, why: str
 ) -> None:
     async with open_workshop() as workshop:
-        made = await prompted(workshop.gateway, View(), NATIVE, SAID, settings=settings, launch=launch)
+        made = await board_prompt(workshop.gateway, View(), NATIVE, SAID, settings=settings, launch=launch)
     assert [str(each) for each in made.automatic.decisions] == [f"tool_search: not searched, because {why}"]
     assert made.prompt.shapes == ()
 
 
 @pytest.mark.behaviour("filter.server_allowed", "filter.tool_allowed", "filter.only_narrows")
 async def test_what_the_filters_leave_out_is_neither_found_nor_told_nor_open_in_the_view() -> None:
-    settings = Prompting(launch=LaunchFilter(servers=Allowance(deny=(Pattern("folders", "*"),))))
+    settings = PromptSettings(launch=LaunchFilter(servers=Allowance(deny=(Pattern("folders", "*"),))))
     launch = LaunchFilter(tools=Allowance(deny=(Pattern("files", "create_f*"),)))
     async with open_workshop() as workshop:
-        made = await prompted(workshop.gateway, View(), Model(70), SAID, settings=settings, launch=launch)
+        made = await board_prompt(workshop.gateway, View(), Model(70), SAID, settings=settings, launch=launch)
         resolution = workshop.gateway.board.resolution(made.view)
-    assert {CREATE_FILE, CREATE_FOLDER}.isdisjoint(made.automatic.found.ids)
+    assert {CREATE_FILE, CREATE_FOLDER}.isdisjoint(made.automatic.found_tools.ids)
     assert "create_f" not in made.prompt.system
-    assert not isinstance(resolution.verdicts[CREATE_FILE], Open)
-    assert made.prompt.ruling(CREATE_FOLDER).why.endswith("the launch filter denies it: 'folders' under deny_servers")
-    assert made.prompt.ruling(CREATE_FILE).why.endswith(
+    assert not isinstance(resolution.verdicts[CREATE_FILE], OpenTool)
+    assert made.prompt.decision(CREATE_FOLDER).why.endswith("the launch filter denies it: 'folders' under deny_servers")
+    assert made.prompt.decision(CREATE_FILE).why.endswith(
         "the launch filter denies it: 'files:create_f*' under deny_tools"
     )
 
@@ -89,53 +89,55 @@ async def test_what_the_filters_leave_out_is_neither_found_nor_told_nor_open_in_
 async def test_what_the_settings_of_the_board_say_is_what_is_built() -> None:
     declared = replace(
         DECLARED,
-        prompting=Prompting(base="From the file.", formats=("hermes",)),
-        presenting=Presenting(always_visible=(Listed(str(CREATE_FILE), HERE),)),
+        prompts=PromptSettings(base="From the file.", formats=("hermes",)),
+        presentation=PresentationSettings(always_visible=(PinnedEntry(str(CREATE_FILE), HERE),)),
     )
     async with open_workshop(declared) as workshop:
-        made = await prompted(workshop.gateway, View(), NATIVE, "")
+        made = await board_prompt(workshop.gateway, View(), NATIVE, "")
     assert made.prompt.system.startswith("From the file.\n\n")
     assert made.prompt.capabilities.primary == "hermes"
-    assert [each.id for each in made.prompt.offered[1:]] == [CREATE_FILE]
+    assert [each.id for each in made.prompt.offered_tools[1:]] == [CREATE_FILE]
     assert [decision.why for decision in made.automatic.decisions] == ["the user has said nothing to search by"]
 
 
 @pytest.mark.behaviour("deferred.widens_nothing")
 async def test_what_was_found_before_and_locked_since_is_not_told_again() -> None:
-    before = Materialised(((CREATE_FOLDER,),))
+    before = MaterializedTools(((CREATE_FOLDER,),))
     async with open_workshop() as workshop:
-        told = await prompted(workshop.gateway, View(), NATIVE, "", found=before)
+        told = await board_prompt(workshop.gateway, View(), NATIVE, "", found=before)
         assert told.prompt.tool("create_folder") == CREATE_FOLDER
-        off = await workshop.gateway.operator.do(ThrowSwitch(CREATE_FOLDER, False), LOCAL)
+        off = await workshop.gateway.operator.execute(SetSwitch(CREATE_FOLDER, False), LOCAL_PRINCIPAL)
         assert isinstance(off, Policy)
-        after = await prompted(workshop.gateway, View(), NATIVE, "", found=before)
+        after = await board_prompt(workshop.gateway, View(), NATIVE, "", found=before)
     assert after.prompt.tool("create_folder") is None
-    assert after.prompt.ruling(CREATE_FOLDER).why.startswith("it is locked (disabled_by_user): ")
+    assert after.prompt.decision(CREATE_FOLDER).why.startswith("it is locked (disabled_by_user): ")
 
 
 async def test_tools_of_the_client_stand_behind_those_of_the_board() -> None:
     mine = ToolShape("create_file", "Mine.", {"type": "object"})
     async with open_workshop() as workshop:
-        made = await prompted(workshop.gateway, View(), Model(70), "create a file", client=[mine])
+        made = await board_prompt(workshop.gateway, View(), Model(70), "create a file", client=[mine])
     assert made.prompt.shapes[-1] == mine
     assert made.prompt.tool("files__create_file") == CREATE_FILE
-    assert any(decision.step is Step.FOUND for decision in made.automatic.decisions)
+    assert any(decision.step is SearchStep.FOUND for decision in made.automatic.decisions)
 
 
-def not_installed(_: Python) -> Sandbox:
-    raise SandboxAway("The package 'pydantic_monty' is not installed. Install code mode: pip install 'pegboard[code]'")
+def not_installed(_: PythonSandbox) -> Sandbox:
+    raise SandboxUnavailable(
+        "The package 'pydantic_monty' is not installed. Install code mode: pip install 'pegboard[code]'"
+    )
 
 
 @pytest.mark.behaviour("builtins.python_execution_included")
 async def test_python_execution_is_in_with_the_usual_settings_where_programs_are_run() -> None:
-    async with open_workshop(programs=Means(lambda _: MontySandbox())) as workshop:
-        made = await prompted(workshop.gateway, View(), NATIVE, SAID)
-        await workshop.gateway.operator.do(ThrowSwitch(PYTHON_ID, on=False), LOCAL)
-        after = await prompted(workshop.gateway, View(), NATIVE, SAID)
+    async with open_workshop(programs=ProgramBackend(lambda _: MontySandbox())) as workshop:
+        made = await board_prompt(workshop.gateway, View(), NATIVE, SAID)
+        await workshop.gateway.operator.execute(SetSwitch(PYTHON_ID, enabled=False), LOCAL_PRINCIPAL)
+        after = await board_prompt(workshop.gateway, View(), NATIVE, SAID)
     assert made.prompt.shapes[0].name == "python_execution"
     assert "files.create_file" in made.prompt.shapes[0].description
     assert after.prompt.shapes[0].name == "tool_search"
-    assert after.prompt.ruling(PYTHON_ID).why.startswith("it is locked (disabled_by_user): ")
+    assert after.prompt.decision(PYTHON_ID).why.startswith("it is locked (disabled_by_user): ")
 
 
 @pytest.mark.behaviour("builtins.python_execution_included")
@@ -144,14 +146,14 @@ async def test_python_execution_is_in_with_the_usual_settings_where_programs_are
     [
         (None, "this gateway has no sandbox, so it runs no programs"),
         (
-            Means(not_installed),
+            ProgramBackend(not_installed),
             "code mode cannot run here: The package 'pydantic_monty' is not installed. Install code mode: "
             "pip install 'pegboard[code]'",
         ),
     ],
 )
-async def test_where_no_programs_are_run_the_true_reason_is_told(means: Means | None, why: str) -> None:
+async def test_where_no_programs_are_run_the_true_reason_is_told(means: ProgramBackend | None, why: str) -> None:
     async with open_workshop(programs=means) as workshop:
-        made = await prompted(workshop.gateway, View(), NATIVE, SAID)
-    assert made.prompt.ruling(PYTHON_ID).why == why
+        made = await board_prompt(workshop.gateway, View(), NATIVE, SAID)
+    assert made.prompt.decision(PYTHON_ID).why == why
     assert "python_execution" not in [shape.name for shape in made.prompt.shapes]

@@ -10,8 +10,8 @@ from tests.core.boards import NOW, PERSON, key, server
 from tests.support.doubles import SINCE, STARTING, UP, MemoryStore, Providers, ScriptedProvider, named
 from tests.support.house import PATIENCE, declared, declaring, opened
 
-from pegboard.core.catalogue import Down, Flaw, Listing, Off
-from pegboard.core.commands import AddServer, ThrowSwitch
+from pegboard.core.catalogue import Listing, ListingProblem, ProviderDown, ProviderOff
+from pegboard.core.commands import AddServer, SetSwitch
 from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.server import Stdio, Trust
 from pegboard.core.toolset import Toolset
@@ -39,7 +39,7 @@ async def test_all_wanted_servers_start_without_waiting_for_each_other() -> None
                 await provider.started.wait()
         assert [provider.source for provider in providers.made] == [FILES, GITHUB, NOTES]
         assert all(provider.running for provider in providers.made)
-        assert not await house.gateway.settled(0)
+        assert not await house.gateway.wait_until_started(0)
 
 
 @pytest.mark.behaviour("supervision.slow_server_is_alone", "supervision.broken_server_is_alone")
@@ -54,11 +54,11 @@ async def test_a_server_that_is_not_wanted_is_never_made() -> None:
     off = declaring(server(GITHUB, enabled=False), server(FILES, quarantined=True), server(NOTES))
     async with opened(off, Providers(TOOLS)) as house:
         assert [provider.source for provider in house.providers.made] == [NOTES]
-        assert house.board.catalogue.listings[GITHUB] == Listing(GITHUB, Off())
-        assert house.board.catalogue.listings[FILES] == Listing(FILES, Off())
-        assert house.gateway.roster.provider(GITHUB) is None
-        assert house.gateway.roster.restart(GITHUB) is False
-        assert house.gateway.roster.log(GITHUB) == ()
+        assert house.board.catalogue.listings[GITHUB] == Listing(GITHUB, ProviderOff())
+        assert house.board.catalogue.listings[FILES] == Listing(FILES, ProviderOff())
+        assert house.gateway.providers.provider(GITHUB) is None
+        assert house.gateway.providers.restart(GITHUB) is False
+        assert house.gateway.providers.log(GITHUB) == ()
 
 
 # Providers that break their contract
@@ -76,7 +76,7 @@ async def test_a_provider_that_cannot_be_made_is_down_and_the_others_run(caplog:
     async with opened(declared(GITHUB, FILES), providers) as house:
         assert house.statuses() == {"mcp:dev~files:read": "open"}
         down = house.board.catalogue.health(GITHUB)
-        assert down == Down(NOW, "its provider broke (ValueError); the gateway's log says more")
+        assert down == ProviderDown(NOW, "its provider broke (ValueError); the gateway's log says more")
         assert "swordfish" in caplog.text
 
 
@@ -89,7 +89,7 @@ async def test_a_provider_that_cannot_be_made_is_down_and_the_others_run(caplog:
             ExceptionGroup("two", [ValueError("one"), OSError("two")]),
             "its provider broke (ExceptionGroup); the gateway's log says more",
         ),
-        (anyio.get_cancelled_exc_class, "its provider broke (CancelledWithin); the gateway's log says more"),
+        (anyio.get_cancelled_exc_class, "its provider broke (LeakedCancellation); the gateway's log says more"),
         (None, "its provider ended by itself"),
     ],
 )
@@ -109,15 +109,17 @@ async def test_a_provider_whose_task_ends_is_down_with_its_tools_and_the_others_
         provider.broken.set()
         provider.ends.set()
         await house.until(lambda: house.status(ToolId(GITHUB, "search")) == "server_unavailable")
-        pause = timedelta(seconds=roster_module.PAUSE)
-        assert house.board.catalogue.listings[GITHUB] == Listing(GITHUB, Down(NOW, why, NOW + pause), TOOLS[GITHUB])
+        pause = timedelta(seconds=roster_module.RESTART_PAUSE_S)
+        assert house.board.catalogue.listings[GITHUB] == Listing(
+            GITHUB, ProviderDown(NOW, why, NOW + pause), TOOLS[GITHUB]
+        )
         assert house.status(ToolId(FILES, "read")) == "open"
         assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
 
 @pytest.mark.behaviour("supervision.recovers")
 async def test_a_provider_that_broke_runs_again_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roster_module, "PAUSE", 0)
+    monkeypatch.setattr(roster_module, "RESTART_PAUSE_S", 0)
     async with opened(declared(GITHUB), Providers(TOOLS)) as house:
         provider = house.provider(GITHUB)
         provider.ends.set()
@@ -129,13 +131,13 @@ async def test_a_provider_that_broke_runs_again_after_a_pause(monkeypatch: pytes
 
 
 async def test_restarting_a_broken_provider_does_not_wait_for_the_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roster_module, "PAUSE", 3600)
+    monkeypatch.setattr(roster_module, "RESTART_PAUSE_S", 3600)
     async with opened(declared(GITHUB, FILES), Providers(TOOLS)) as house:
         provider = house.provider(GITHUB)
         provider.ends.set()
         await house.until(lambda: house.status(ToolId(GITHUB, "search")) == "server_unavailable")
         provider.ends = anyio.Event()
-        assert house.gateway.roster.restart(GITHUB)
+        assert house.gateway.providers.restart(GITHUB)
         await house.until(lambda: house.status(ToolId(GITHUB, "search")) == "open")
         assert (provider.runs, house.provider(FILES).runs) == (2, 1)
 
@@ -172,14 +174,14 @@ async def test_a_provider_that_cannot_say_what_it_has_is_down_until_it_can(caplo
 async def test_a_switched_off_server_keeps_its_tools_on_the_board_and_has_them_again() -> None:
     async with opened(declared(GITHUB, FILES), Providers(TOOLS)) as house:
         house.provider(GITHUB).lines = ("ready", "bye")
-        await house.does(ThrowSwitch(GITHUB, on=False))
+        await house.does(SetSwitch(GITHUB, enabled=False))
         with anyio.fail_after(PATIENCE):
             await house.provider(GITHUB).stopped.wait()
         assert house.statuses() == {"mcp:dev~files:read": "open", "mcp:dev~github:search": "server_disabled"}
-        assert house.board.catalogue.listings[GITHUB] == Listing(GITHUB, Off(), TOOLS[GITHUB])
-        assert house.gateway.roster.provider(GITHUB) is None
-        assert house.gateway.roster.log(GITHUB) == ("ready", "bye")
-        await house.does(ThrowSwitch(GITHUB, on=True))
+        assert house.board.catalogue.listings[GITHUB] == Listing(GITHUB, ProviderOff(), TOOLS[GITHUB])
+        assert house.gateway.providers.provider(GITHUB) is None
+        assert house.gateway.providers.log(GITHUB) == ("ready", "bye")
+        await house.does(SetSwitch(GITHUB, enabled=True))
         await house.until(lambda: house.status(ToolId(GITHUB, "search")) == "open")
         assert len(house.providers.made) == 3
         assert house.provider(FILES).runs == 1
@@ -190,32 +192,32 @@ async def test_switching_a_toolset_off_and_on_leaves_each_server_and_tool_as_it_
     tools = {GITHUB: named(GITHUB, "search", "write"), FILES: named(FILES, "read")}
     async with opened(declared(GITHUB, FILES, trust=Trust.BASELINE), Providers(tools)) as house:
         await house.until(lambda: set(house.statuses().values()) == {"open"})
-        await house.does(ThrowSwitch(FILES, on=False), ThrowSwitch(ToolId(GITHUB, "write"), on=False))
-        await house.until(lambda: house.board.catalogue.health(FILES) == Off())
+        await house.does(SetSwitch(FILES, enabled=False), SetSwitch(ToolId(GITHUB, "write"), enabled=False))
+        await house.until(lambda: house.board.catalogue.health(FILES) == ProviderOff())
         before = house.statuses()
         assert before == {
             "mcp:dev~files:read": "server_disabled",
             "mcp:dev~github:search": "open",
             "mcp:dev~github:write": "disabled_by_user",
         }
-        await house.does(ThrowSwitch(ToolsetId("dev"), on=False))
+        await house.does(SetSwitch(ToolsetId("dev"), enabled=False))
         assert set(house.statuses().values()) == {"server_disabled"}
         with anyio.fail_after(PATIENCE):
             await house.provider(GITHUB).stopped.wait()
-        await house.does(ThrowSwitch(ToolsetId("dev"), on=True))
+        await house.does(SetSwitch(ToolsetId("dev"), enabled=True))
         await house.until(lambda: house.statuses() == before)
 
 
 @pytest.mark.behaviour("providers.down_server_keeps_last_listing", "locked.status.server_unavailable")
 async def test_a_server_that_falls_keeps_its_tools_and_its_flaws() -> None:
     async with opened(declared(GITHUB), Providers(TOOLS)) as house:
-        flaw = Flaw("", "it has no name")
+        flaw = ListingProblem("", "it has no name")
         house.provider(GITHUB).becomes(UP, *TOOLS[GITHUB], flaws=(flaw,))
-        await house.until(lambda: house.board.catalogue.listings[GITHUB].flaws == (flaw,))
+        await house.until(lambda: house.board.catalogue.listings[GITHUB].problems == (flaw,))
         # A provider may forget its tools when it falls; the board does not.
-        house.provider(GITHUB).becomes(Down(SINCE, "it was unplugged"))
+        house.provider(GITHUB).becomes(ProviderDown(SINCE, "it was unplugged"))
         await house.until(lambda: house.status(ToolId(GITHUB, "search")) == "server_unavailable")
-        assert house.board.catalogue.listings[GITHUB].flaws == (flaw,)
+        assert house.board.catalogue.listings[GITHUB].problems == (flaw,)
 
 
 @pytest.mark.behaviour("providers.mcp_removed_tool_goes", "providers.mcp_added_tool_appears")
@@ -232,17 +234,17 @@ async def test_what_a_running_server_lists_now_is_what_hangs() -> None:
 
 async def test_a_restart_reaches_one_provider_only() -> None:
     async with opened(declared(GITHUB, FILES), Providers(TOOLS)) as house:
-        assert house.gateway.roster.restart(GITHUB) is True
+        assert house.gateway.providers.restart(GITHUB) is True
         assert (house.provider(GITHUB).restarts, house.provider(FILES).restarts) == (1, 0)
-        assert house.gateway.roster.restart(NOTES) is False
+        assert house.gateway.providers.restart(NOTES) is False
 
 
 async def test_the_log_of_a_running_server_is_what_it_says_now() -> None:
     async with opened(declared(GITHUB), Providers(TOOLS)) as house:
         house.provider(GITHUB).lines = ("one",)
-        assert house.gateway.roster.log(GITHUB) == ("one",)
+        assert house.gateway.providers.log(GITHUB) == ("one",)
         house.provider(GITHUB).lines = ("one", "two")
-        assert house.gateway.roster.log(GITHUB) == ("one", "two")
+        assert house.gateway.providers.log(GITHUB) == ("one", "two")
 
 
 @pytest.mark.behaviour("supervision.nothing_left_behind")
@@ -274,7 +276,7 @@ async def test_the_gateway_ends_well_while_a_server_is_being_stopped() -> None:
     async with opened(declared(GITHUB), Providers(TOOLS)) as house:
         former = house.provider(GITHUB)
         former.may_stop = anyio.Event()
-        await house.does(ThrowSwitch(GITHUB, on=False))
+        await house.does(SetSwitch(GITHUB, enabled=False))
         with anyio.fail_after(PATIENCE):
             await former.stopping.wait()
         former.may_stop.set()

@@ -6,8 +6,8 @@ from tests.core.boards import ME, NOW, PERSON, key, server
 from tests.support.doubles import Providers, named
 from tests.support.house import PATIENCE, declared, declaring, opened, redeclared
 
-from pegboard.core.catalogue import Down, Listing, Starting
-from pegboard.core.commands import AddServer, RemoveServer, ThrowSwitch
+from pegboard.core.catalogue import Listing, ProviderDown, ProviderStart
+from pegboard.core.commands import AddServer, RemoveServer, SetSwitch
 from pegboard.core.ids import ToolId
 from pegboard.core.policy import Policy
 from pegboard.core.server import DeclaredAt, Stdio, Timeouts, Trust
@@ -32,7 +32,7 @@ async def test_a_server_whose_reach_did_not_change_keeps_running() -> None:
     async with opened(declared(GITHUB, FILES), Providers(TOOLS)) as house:
         moved = server(GITHUB, origin=DeclaredAt("pegboard.yaml", 99), trust=Trust.STRICT)
         changed = server(FILES, connection=Stdio("other"), trust=Trust.OPEN)
-        assert await house.gateway.operator.redeclare(redeclared(house.board.policy, moved, changed)) == ()
+        assert await house.gateway.operator.apply_settings(redeclared(house.board.policy, moved, changed)) == ()
         assert house.status(ToolId(GITHUB, "search")) == "pending_approval"
         await house.until(lambda: len(house.providers.made) == 3 and house.status(ToolId(FILES, "read")) == "open")
         assert [(made.source, made.running, made.runs) for made in house.providers.made] == [
@@ -49,12 +49,12 @@ async def test_a_changed_server_starts_anew_only_when_the_former_has_stopped(cha
         former = house.provider(GITHUB)
         former.may_stop = anyio.Event()
         changed = server(GITHUB, trust=Trust.OPEN, **change)
-        await house.gateway.operator.redeclare(redeclared(house.board.policy, changed))
+        await house.gateway.operator.apply_settings(redeclared(house.board.policy, changed))
         await house.until(lambda: house.status(ToolId(GITHUB, "search")) == "server_unavailable")
         # Until it is gone nothing of it can be called, and nothing says that it is up.
-        assert house.board.catalogue.listings[GITHUB] == Listing(GITHUB, Starting(1, NOW), TOOLS[GITHUB])
-        assert house.gateway.roster.provider(GITHUB) is None
-        assert not await house.gateway.settled(0)
+        assert house.board.catalogue.listings[GITHUB] == Listing(GITHUB, ProviderStart(1, NOW), TOOLS[GITHUB])
+        assert house.gateway.providers.provider(GITHUB) is None
+        assert not await house.gateway.wait_until_started(0)
         assert len(providers.made) == 2
         former.may_stop.set()
         await house.until(lambda: house.status(ToolId(GITHUB, "search")) == "open")
@@ -68,8 +68,8 @@ async def test_the_policy_may_change_many_times_while_a_server_stops() -> None:
         former.may_stop = anyio.Event()
         for n in range(5):
             changed = server(GITHUB, connection=Stdio(f"other-{n}"), trust=Trust.OPEN)
-            await house.gateway.operator.redeclare(redeclared(house.board.policy, changed))
-            await house.does(ThrowSwitch(GITHUB, on=False), ThrowSwitch(GITHUB, on=True))
+            await house.gateway.operator.apply_settings(redeclared(house.board.policy, changed))
+            await house.does(SetSwitch(GITHUB, enabled=False), SetSwitch(GITHUB, enabled=True))
             await anyio.wait_all_tasks_blocked()
         assert providers.made == [former]
         former.may_stop.set()
@@ -82,10 +82,10 @@ async def test_a_server_switched_off_while_its_former_process_stops_does_not_sta
         former = house.provider(GITHUB)
         former.may_stop = anyio.Event()
         changed = server(GITHUB, connection=Stdio("other"))
-        await house.gateway.operator.redeclare(redeclared(house.board.policy, changed))
+        await house.gateway.operator.apply_settings(redeclared(house.board.policy, changed))
         with anyio.fail_after(PATIENCE):
             await former.stopping.wait()
-        await house.does(ThrowSwitch(GITHUB, on=False))
+        await house.does(SetSwitch(GITHUB, enabled=False))
         former.may_stop.set()
         with anyio.fail_after(PATIENCE):
             await former.stopped.wait()
@@ -97,14 +97,14 @@ async def test_a_server_switched_off_while_its_former_process_stops_does_not_sta
 async def test_a_server_that_does_not_stop_is_told_and_starts_when_it_has(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(roster_module, "PATIENCE", 0)
+    monkeypatch.setattr(roster_module, "STOP_GRACE_S", 0)
     timeouts = Timeouts(stop=0)
     async with opened(declaring(server(GITHUB, timeouts=timeouts, trust=Trust.OPEN)), Providers(TOOLS)) as house:
         former = house.provider(GITHUB)
         former.may_stop = anyio.Event()
         changed = server(GITHUB, connection=Stdio("other"), timeouts=timeouts, trust=Trust.OPEN)
-        await house.gateway.operator.redeclare(redeclared(house.board.policy, changed))
-        stuck = Down(NOW, "its former process does not stop")
+        await house.gateway.operator.apply_settings(redeclared(house.board.policy, changed))
+        stuck = ProviderDown(NOW, "its former process does not stop")
         await house.until(lambda: house.board.catalogue.health(GITHUB) == stuck)
         assert "dev~github has not stopped after 0 seconds" in caplog.text
         former.may_stop.set()
@@ -125,7 +125,7 @@ async def test_an_added_server_runs_at_once_and_a_removed_one_leaves_the_board()
         with anyio.fail_after(PATIENCE):
             await house.provider(NOTES).stopped.wait()
         assert house.statuses() == {"mcp:dev~github:search": "open"}
-        assert house.gateway.roster.log(NOTES) == ()
+        assert house.gateway.providers.log(NOTES) == ()
 
 
 async def test_between_its_removal_and_its_end_a_servers_tools_cannot_be_called() -> None:
@@ -133,7 +133,7 @@ async def test_between_its_removal_and_its_end_a_servers_tools_cannot_be_called(
     async with opened(declared(GITHUB), Providers(TOOLS)) as house:
         await house.does(installed())
         await house.until(lambda: house.status(ToolId(NOTES, "list")) == "open")
-        done = await house.gateway.operator.do(RemoveServer(NOTES), ME)
+        done = await house.gateway.operator.execute(RemoveServer(NOTES), ME)
         assert isinstance(done, Policy)
         assert house.status(ToolId(NOTES, "list")) in (None, "disabled_unknown")
 
@@ -164,7 +164,7 @@ async def test_a_server_removed_and_added_while_its_former_process_stops_waits_f
             await former.stopping.wait()
         await house.does(installed("other"))
         await house.until(lambda: NOTES in house.board.catalogue.listings)
-        assert house.board.catalogue.listings[NOTES] == Listing(NOTES, Starting(1, NOW))
+        assert house.board.catalogue.listings[NOTES] == Listing(NOTES, ProviderStart(1, NOW))
         assert house.provider(NOTES) is former
         former.may_stop.set()
         await house.until(lambda: house.status(ToolId(NOTES, "list")) == "open")
@@ -181,5 +181,5 @@ async def test_many_servers_that_come_and_go_leave_nothing_behind() -> None:
         await anyio.wait_all_tasks_blocked()
         assert set(house.board.catalogue.listings) == {GITHUB}
         assert [made.source for made in house.providers.made if made.running] == [GITHUB]
-        assert house.gateway.roster._logs == {}
-        assert house.gateway.roster._stopping == {}
+        assert house.gateway.providers._logs == {}
+        assert house.gateway.providers._stopping == {}

@@ -7,20 +7,20 @@ import pytest
 from tests.core.boards import NOW, key
 from tests.support.doubles import UP
 
-from pegboard.core.ask import source_of
-from pegboard.core.catalogue import Down, Listing, catalogue
-from pegboard.core.ids import LOCAL, ServerKey
-from pegboard.core.offer import Offers, Resource, Template
-from pegboard.core.offers import offered
-from pegboard.core.overlap import Overlap, overlaps
-from pegboard.core.policy import Declared, Policy
+from pegboard.core.ask import source_for_uri
+from pegboard.core.catalogue import Listing, ProviderDown, build_catalogue
+from pegboard.core.ids import LOCAL_PRINCIPAL, ServerKey
+from pegboard.core.offer import ProviderResources, ResourceEntry, ResourceTemplate
+from pegboard.core.offers import resolve_resources
+from pegboard.core.overlap import TemplateOverlap, template_overlaps
+from pegboard.core.policy import DeclaredSettings, Policy
 from pegboard.core.server import DeclaredAt, InstalledBy, Origin, Server, Stdio, Trust
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
-from pegboard.gateway.board import Board
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.doctor import diagnose
-from pegboard.gateway.held import RETIRED_NAMES, RETIRED_SOURCES, Arrivals
-from pegboard.gateway.templates import fits
+from pegboard.gateway.held import MAX_RETIRED_NAMES, MAX_RETIRED_SOURCES, NameHistory
+from pegboard.gateway.templates import fits_template
 
 IO, AAA = key("io~io"), key("aaa~aaa")
 FILE = DeclaredAt("pegboard.yaml", 1)
@@ -28,7 +28,7 @@ FILE = DeclaredAt("pegboard.yaml", 1)
 
 def policy(servers: Mapping[ServerKey, Origin]) -> Policy:
     return Policy(
-        Declared(
+        DeclaredSettings(
             servers={
                 source: Server(source, Stdio("true"), origin, trust=Trust.OPEN) for source, origin in servers.items()
             },
@@ -38,30 +38,34 @@ def policy(servers: Mapping[ServerKey, Origin]) -> Policy:
 
 
 def listing(source: ServerKey, *keys: str) -> Listing:
-    resources = tuple(Resource(key) for key in keys if "{" not in key)
-    return Listing(source, UP, offers=Offers((), resources, tuple(Template(key) for key in keys if "{" in key)))
+    resources = tuple(ResourceEntry(key) for key in keys if "{" not in key)
+    return Listing(
+        source,
+        UP,
+        resources=ProviderResources((), resources, tuple(ResourceTemplate(key) for key in keys if "{" in key)),
+    )
 
 
-def board(*listings: Listing) -> Board:
-    made = Board(policy({IO: FILE, AAA: FILE}))
+def board(*listings: Listing) -> BoardState:
+    made = BoardState(policy({IO: FILE, AAA: FILE}))
     for each in listings:
-        made.hang(each)
+        made.publish(each)
     return made
 
 
-def answering(made: Board, uri: str) -> object:
-    return source_of(uri, made.offered(View()), made.policy, fits)
+def answering(made: BoardState, uri: str) -> object:
+    return source_for_uri(uri, made.resource_view(View()), made.policy, fits_template)
 
 
 @pytest.mark.behaviour("offers.doubles")
 def test_a_server_that_comes_later_takes_no_uri_and_no_template_from_another() -> None:
     made = board(listing(IO, "res://a", "res://t/{id}"))
     assert answering(made, "res://a") == answering(made, "res://t/5") == IO
-    made.hang(listing(AAA, "res://a", "res://b", "{+any}", "res://t/{id}"))
+    made.publish(listing(AAA, "res://a", "res://b", "{+any}", "res://t/{id}"))
     assert [answering(made, uri) for uri in ("res://a", "res://t/5", "res://b", "other://x")] == [IO, IO, AAA, AAA]
-    assert list(made.offered(View()).resources.items()) == [
-        ("res://b", (AAA, Resource("res://b"))),
-        ("res://a", (IO, Resource("res://a"))),
+    assert list(made.resource_view(View()).resources.items()) == [
+        ("res://b", (AAA, ResourceEntry("res://b"))),
+        ("res://a", (IO, ResourceEntry("res://a"))),
     ]
 
 
@@ -69,7 +73,7 @@ def test_a_server_that_comes_later_takes_no_uri_and_no_template_from_another() -
 def test_a_server_that_lists_a_uri_later_takes_it_from_nobody_though_it_was_there_before() -> None:
     made = board(listing(AAA, "res://own"), listing(IO, "res://a"))
     assert answering(made, "res://a") == IO
-    made.hang(listing(AAA, "res://own", "res://a"))
+    made.publish(listing(AAA, "res://own", "res://a"))
     assert answering(made, "res://a") == IO
 
 
@@ -77,12 +81,12 @@ def test_a_server_that_lists_a_uri_later_takes_it_from_nobody_though_it_was_ther
 def test_who_was_first_has_its_uri_back_when_it_comes_back() -> None:
     made = board(listing(IO, "res://a"))
     assert answering(made, "res://a") == IO
-    made.hang(listing(AAA, "res://a"))
-    made.hang(replace(listing(IO, "res://a"), health=Down(NOW, "it fell")))
+    made.publish(listing(AAA, "res://a"))
+    made.publish(replace(listing(IO, "res://a"), health=ProviderDown(NOW, "it fell")))
     assert answering(made, "res://a") == AAA
-    made.hang(listing(IO))
+    made.publish(listing(IO))
     assert answering(made, "res://a") == AAA
-    made.hang(listing(IO, "res://a"))
+    made.publish(listing(IO, "res://a"))
     assert answering(made, "res://a") == IO
 
 
@@ -90,7 +94,7 @@ def test_who_was_first_has_its_uri_back_when_it_comes_back() -> None:
 def test_a_uri_that_any_server_lists_goes_before_every_template() -> None:
     made = board(listing(AAA, "{+any}"))
     assert answering(made, "res://a") == AAA
-    made.hang(listing(IO, "res://a"))
+    made.publish(listing(IO, "res://a"))
     assert answering(made, "res://a") == IO
 
 
@@ -98,26 +102,28 @@ def test_a_uri_that_any_server_lists_goes_before_every_template() -> None:
 def test_after_a_restart_what_was_declared_first_goes_before_what_was_installed() -> None:
     listings = (listing(AAA, "res://a", "{+any}"), listing(IO, "res://a", "res://{id}"))
     late, soon = DeclaredAt("pegboard.yaml", 9), DeclaredAt("pegboard.yaml", 3)
-    person = InstalledBy(LOCAL, NOW)
+    person = InstalledBy(LOCAL_PRINCIPAL, NOW)
     cases: tuple[tuple[Mapping[ServerKey, Origin], ServerKey], ...] = (
         ({IO: soon, AAA: late}, IO),
         ({IO: late, AAA: soon}, AAA),
         ({IO: late, AAA: person}, IO),
-        ({IO: InstalledBy(LOCAL, NOW.replace(year=2025)), AAA: person}, IO),
+        ({IO: InstalledBy(LOCAL_PRINCIPAL, NOW.replace(year=2025)), AAA: person}, IO),
     )
     for origins, first in cases:
         made = policy(origins)
-        found = offered(catalogue(listings), made, View())
+        found = resolve_resources(build_catalogue(listings), made, View())
         assert found.resources["res://a"][0] == first
-        assert source_of("res://7", found, made, fits) == first
+        assert source_for_uri("res://7", found, made, fits_template) == first
 
 
 @pytest.mark.behaviour("offers.doubles")
 def test_the_doctor_tells_of_shared_uris_and_of_templates_that_fit_what_others_have() -> None:
     made = board(listing(IO, "res://a", "res://t/{id}"))
-    made.offered(View())
-    made.hang(listing(AAA, "res://a", "{+any}"))
-    assert list(overlaps(made.offered(View()), fits)) == [Overlap("{+any}", AAA, "res://t/1", IO, IO)]
+    made.resource_view(View())
+    made.publish(listing(AAA, "res://a", "{+any}"))
+    assert list(template_overlaps(made.resource_view(View()), fits_template)) == [
+        TemplateOverlap("{+any}", AAA, "res://t/1", IO, IO)
+    ]
     told = {finding.subject: finding.what for finding in diagnose(made) if not finding.grave}
     assert told == {
         "res://a": "io~io and aaa~aaa offer the resource 'res://a'; io~io answers for it.",
@@ -126,14 +132,14 @@ def test_the_doctor_tells_of_shared_uris_and_of_templates_that_fit_what_others_h
         ),
     }
     alone = board(listing(IO, "res://a", "res://{id}"))
-    assert list(overlaps(alone.offered(View()), fits)) == []
+    assert list(template_overlaps(alone.resource_view(View()), fits_template)) == []
 
 
 def test_places_of_what_is_gone_are_kept_within_bounds() -> None:
-    arrivals = Arrivals()
-    for number in range(RETIRED_NAMES + 5):
+    arrivals = NameHistory()
+    for number in range(MAX_RETIRED_NAMES + 5):
         since = arrivals.since([listing(IO, f"res://{number}")])
-    assert len(since[IO]) == RETIRED_NAMES + 1
-    for number in range(RETIRED_SOURCES + 5):
+    assert len(since[IO]) == MAX_RETIRED_NAMES + 1
+    for number in range(MAX_RETIRED_SOURCES + 5):
         since = arrivals.since([listing(key(f"t~s{number}"), "res://a")])
-    assert len(since) == RETIRED_SOURCES + 1
+    assert len(since) == MAX_RETIRED_SOURCES + 1

@@ -10,14 +10,14 @@ from tests.core.boards import ME, NOW, key
 from tests.support.doubles import MemoryStore, Providers, named
 from tests.support.house import PATIENCE, House, declared, opened
 
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import SetSwitch
 from pegboard.core.ids import ToolId
-from pegboard.core.policy import Decided, Policy, Switch
+from pegboard.core.policy import Policy, PolicyDecisions, Switch
 from pegboard.core.server import Trust
 from pegboard.gateway import store_watch
 from pegboard.gateway.board import Notice
-from pegboard.gateway.operate import NotSaved
-from pegboard.gateway.store_watch import STORE
+from pegboard.gateway.operate import SaveFailure
+from pegboard.gateway.store_watch import STORE_NOTICE
 
 pytestmark = pytest.mark.anyio
 
@@ -25,16 +25,16 @@ GITHUB = key("dev~github")
 SEARCH = ToolId(GITHUB, "search")
 TOOLS = {GITHUB: named(GITHUB, "search")}
 REFUSED = ConnectionError("connection refused\n[parameters: 'swordfish']")
-AWAY = Notice(STORE, "The store does not answer: connection refused. What was decided before still holds.", NOW)
+AWAY = Notice(STORE_NOTICE, "The store does not answer: connection refused. What was decided before still holds.", NOW)
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_watch, "RETRY", 0)
+    monkeypatch.setattr(store_watch, "RETRY_INTERVAL_S", 0)
 
 
 def is_away(house: House) -> bool:
-    return house.board.notices == {STORE: AWAY}
+    return house.board.notices == {STORE_NOTICE: AWAY}
 
 
 @pytest.mark.behaviour("store.change_bell")
@@ -42,17 +42,17 @@ async def test_what_another_process_saves_is_heard() -> None:
     async with opened(declared(GITHUB), Providers(TOOLS)) as house:
         for version in (1, 2, 3):
             off = Switch(version % 2 == 0, ME, NOW)
-            house.store.decide_elsewhere(Decided(version, switches={SEARCH: off}))
-            await house.until(lambda: house.board.policy.decided == house.store.decided)
+            house.store.decide_elsewhere(PolicyDecisions(version, switches={SEARCH: off}))
+            await house.until(lambda: house.board.policy.decisions == house.store.decided)
         assert house.status(SEARCH) == "disabled_by_user"
 
 
 async def test_what_was_saved_between_the_first_load_and_the_first_bell_is_not_missed() -> None:
     class Busy(MemoryStore):
-        async def load(self) -> Decided:
+        async def load(self) -> PolicyDecisions:
             found = await super().load()
             if self.loads == 1:
-                self.decide_elsewhere(Decided(1, switches={SEARCH: Switch(False, ME, NOW)}), ring=False)
+                self.decide_elsewhere(PolicyDecisions(1, switches={SEARCH: Switch(False, ME, NOW)}), ring=False)
             return found
 
     async with opened(declared(GITHUB), Providers(TOOLS), store=Busy()) as house:
@@ -64,7 +64,7 @@ async def test_an_outage_is_told_once_and_forgotten_when_the_store_is_back(caplo
         house.store.go_away(REFUSED)
         await house.until(lambda: is_away(house))
         asked = house.store.loads
-        with anyio.fail_after(PATIENCE), house.board.changed.listen() as bell:
+        with anyio.fail_after(PATIENCE), house.board.changes.subscribe() as bell:
             while house.store.loads < asked + 10:
                 house.clock.passes(2)
                 await anyio.lowlevel.checkpoint()
@@ -85,12 +85,12 @@ async def test_what_was_decided_during_an_outage_is_taken_over_after_it() -> Non
     async with opened(declared(GITHUB), Providers(TOOLS)) as house:
         house.store.go_away(REFUSED)
         await house.until(lambda: is_away(house))
-        house.store.decide_elsewhere(Decided(9, switches={SEARCH: Switch(False, ME, NOW)}), ring=False)
+        house.store.decide_elsewhere(PolicyDecisions(9, switches={SEARCH: Switch(False, ME, NOW)}), ring=False)
         house.store.come_back()
         await house.until(lambda: house.status(SEARCH) == "disabled_by_user")
         assert house.board.notices == {}
         # And the bell is heard again.
-        house.store.decide_elsewhere(Decided(10))
+        house.store.decide_elsewhere(PolicyDecisions(10))
         await house.until(lambda: house.status(SEARCH) == "open")
 
 
@@ -98,23 +98,23 @@ async def test_a_command_during_an_outage_is_told_and_the_outage_with_it() -> No
     async with opened(declared(GITHUB), Providers(TOOLS)) as house:
         await anyio.wait_all_tasks_blocked()
         house.store.away = REFUSED  # nothing rings: the command is the first to notice
-        assert isinstance(await house.gateway.operator.do(ThrowSwitch(SEARCH, on=False), ME), NotSaved)
+        assert isinstance(await house.gateway.operator.execute(SetSwitch(SEARCH, enabled=False), ME), SaveFailure)
         await house.until(lambda: is_away(house))
         house.store.come_back()
         await house.until(lambda: house.board.notices == {})
-        assert isinstance(await house.gateway.operator.do(ThrowSwitch(SEARCH, on=False), ME), Policy)
+        assert isinstance(await house.gateway.operator.execute(SetSwitch(SEARCH, enabled=False), ME), Policy)
 
 
 async def test_a_save_that_reached_the_store_before_it_went_away_is_on_the_board_after_it() -> None:
     class Cut(MemoryStore):
-        async def save(self, before: Decided, after: Decided, **kwargs: object) -> None:  # type: ignore[override]
+        async def save(self, before: PolicyDecisions, after: PolicyDecisions, **kwargs: object) -> None:  # type: ignore[override]
             self.decided = after
             self.away = REFUSED
             raise self.away
 
     async with opened(declared(GITHUB), Providers(TOOLS), store=Cut()) as house:
         await anyio.wait_all_tasks_blocked()
-        assert isinstance(await house.gateway.operator.do(ThrowSwitch(SEARCH, on=False), ME), NotSaved)
+        assert isinstance(await house.gateway.operator.execute(SetSwitch(SEARCH, enabled=False), ME), SaveFailure)
         assert house.status(SEARCH) == "open"
         house.store.come_back()
         await house.until(lambda: house.status(SEARCH) == "disabled_by_user")
@@ -135,7 +135,7 @@ async def test_a_first_sight_during_an_outage_is_recorded_after_it() -> None:
 @pytest.mark.behaviour("approvals.trust_baseline")
 async def test_a_first_sight_is_recorded_after_an_outage_that_was_over_before_anyone_looked() -> None:
     class Stumbling(MemoryStore):
-        async def load(self) -> Decided:
+        async def load(self) -> PolicyDecisions:
             try:
                 return await super().load()
             finally:
@@ -198,7 +198,7 @@ async def test_a_bell_that_is_left_is_closed() -> None:
             self.open += 1
             try:
                 while True:
-                    with self._others.listen() as bell:
+                    with self._others.subscribe() as bell:
                         await bell.wait()
                     yield
             finally:
@@ -207,7 +207,7 @@ async def test_a_bell_that_is_left_is_closed() -> None:
     store = Counted()
     async with opened(declared(GITHUB), Providers(TOOLS), store=store) as house:
         for version in (1, 2, 3):
-            store.decide_elsewhere(Decided(version))
+            store.decide_elsewhere(PolicyDecisions(version))
             await house.until(lambda: house.board.policy.version == store.decided.version)
             await anyio.wait_all_tasks_blocked()
             assert (store.open, len(store.bells)) == (1, version)
@@ -224,8 +224,8 @@ async def test_a_store_that_leaks_a_cancellation_does_not_end_the_gateway() -> N
         await anyio.wait_all_tasks_blocked()  # so that the bell is what leaks first
         house.store.go_away(anyio.get_cancelled_exc_class()())
         cancelled = "The store does not answer: it was cancelled from within. What was decided before still holds."
-        await house.until(lambda: STORE in house.board.notices)
-        assert house.board.notices[STORE].text == cancelled
-        assert isinstance(await house.gateway.operator.do(ThrowSwitch(SEARCH, on=False), ME), NotSaved)
+        await house.until(lambda: STORE_NOTICE in house.board.notices)
+        assert house.board.notices[STORE_NOTICE].text == cancelled
+        assert isinstance(await house.gateway.operator.execute(SetSwitch(SEARCH, enabled=False), ME), SaveFailure)
         house.store.come_back()
         await house.until(lambda: house.board.notices == {})

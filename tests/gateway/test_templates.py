@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.gateway.templates import LONGEST, fits
+from pegboard.gateway.templates import MAX_URI_CHARS, fits_template
 
 
 @pytest.mark.behaviour("offers.read")
@@ -21,8 +21,8 @@ from pegboard.gateway.templates import LONGEST, fits
         ("{everything", "x://anything", False),
         ("plain://uri", "plain://uri", True),
         ("plain://uri", "plain://other", False),
-        ("test://{id}", "test://" + "x" * LONGEST, False),
+        ("test://{id}", "test://" + "x" * MAX_URI_CHARS, False),
     ],
 )
 def test_a_uri_fits_a_template_by_its_form(template: str, uri: str, fitting: bool) -> None:
-    assert fits(template, uri) is fitting
+    assert fits_template(template, uri) is fitting

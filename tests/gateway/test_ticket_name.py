@@ -8,9 +8,9 @@ from tests.gateway.asking import DELETE, GITHUB, asking, deletes, ticket_of
 from tests.support.doubles import OK, MemoryStore, Providers
 from tests.support.house import call_of, declared, opened
 
-from pegboard.core.call import Returned
+from pegboard.core.call import ToolSuccess
 from pegboard.core.ids import ToolId
-from pegboard.core.ticket import TICKET_TOOL, Scope
+from pegboard.core.ticket import TICKET_TOOL, ConsentScope
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.core.view import View
 
@@ -28,7 +28,7 @@ TOOLS = {GITHUB: (Tool(DELETE, ToolSpec("delete")), SHADOW)}
 async def test_no_server_answers_in_the_name_of_the_tool_for_tickets(tmp_path: Path, more: dict[str, Json]) -> None:
     async with asking(tmp_path, tools=TOOLS) as house:
         ticket = ticket_of(await deletes(house))
-        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        await house.gateway.tickets.allow(ticket, ConsentScope.ONCE, ME)
         call = call_of(TICKET_TOOL, {"ticket": ticket, **more}, client="cli 1")
         assert await house.gateway.caller.call(call, View()) == OK
         assert [each.tool.id for each in house.provider(GITHUB).calls] == [DELETE]
@@ -40,5 +40,5 @@ async def test_a_tool_of_that_name_is_called_by_its_longer_one() -> None:
         resolution = house.gateway.board.resolution(View())
         name = resolution.names[SHADOW.id]
         assert TICKET_TOOL in name
-        assert (resolution.called(name), resolution.called(TICKET_TOOL)) == (SHADOW.id, None)
-        assert isinstance(await house.gateway.caller.call(call_of(name, {}), View()), Returned)
+        assert (resolution.find_tool(name), resolution.find_tool(TICKET_TOOL)) == (SHADOW.id, None)
+        assert isinstance(await house.gateway.caller.call(call_of(name, {}), View()), ToolSuccess)

@@ -11,17 +11,24 @@ from tests.core import imports
 from tests.core.boards import PERSON
 
 from pegboard.core.ids import ToolsetId
-from pegboard.core.own import Own
-from pegboard.core.policy import Decided, Policy
+from pegboard.core.own import OwnTools
+from pegboard.core.policy import Policy, PolicyDecisions
 from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
-from pegboard.gateway.toolsets.building import kind_of
-from pegboard.gateway.toolsets.files import MAX_PAGE_BYTES, Files, FilesAway, UnreadablePage, digest, looked_at
+from pegboard.gateway.toolsets.building import file_kind_of
+from pegboard.gateway.toolsets.files import (
+    MAX_PAGE_BYTES,
+    FilesUnavailable,
+    ToolsetFiles,
+    UnreadablePage,
+    content_digest,
+    file_facts,
+)
 from pegboard.gateway.toolsets.sweeping import sweep, sweep_staged
 
 MINE = ToolsetId("mine")
 
 
-def staged(files: Files, **content: str) -> Path:
+def staged(files: ToolsetFiles, **content: str) -> Path:
     files.root.mkdir(parents=True, exist_ok=True)
     folder = files.root / f"staging-{len(list(files.root.iterdir()))}"
     for name, text in content.items():
@@ -35,20 +42,20 @@ def names(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()))
 
 
-def placed(files: Files, **content: str) -> Path:
+def placed(files: ToolsetFiles, **content: str) -> Path:
     folder = staged(files, **content)
-    return files.put(folder, MINE, looked_at(folder, names(folder)))
+    return files.place(folder, MINE, file_facts(folder, names(folder)))
 
 
-def shelves(files: Files) -> list[str]:
+def shelves(files: ToolsetFiles) -> list[str]:
     """What lies there, locks aside."""
     return sorted(path.relative_to(files.root).as_posix() for path in files.root.glob("*/*"))
 
 
 def test_the_digest_names_every_file_and_its_content(tmp_path: Path) -> None:
     def of(**content: str) -> str:
-        folder = staged(Files(tmp_path), **content)
-        found = digest(looked_at(folder, names(folder)))
+        folder = staged(ToolsetFiles(tmp_path), **content)
+        found = content_digest(file_facts(folder, names(folder)))
         shutil.rmtree(folder)
         return found
 
@@ -70,11 +77,11 @@ def test_the_digest_names_every_file_and_its_content(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_is_told_apart_by_its_place(name: str, kind: FileKind) -> None:
-    assert kind_of(name, "toolset.yaml") is kind
+    assert file_kind_of(name, "toolset.yaml") is kind
 
 
 def test_what_was_staged_is_in_its_place_and_nowhere_else(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+    files = ToolsetFiles(tmp_path)
     place = placed(files, toolset="id", tools__a="code")
     assert place.parent == files.root / "mine"
     assert names(place) == ("tools/a", "toolset")
@@ -82,7 +89,7 @@ def test_what_was_staged_is_in_its_place_and_nowhere_else(tmp_path: Path) -> Non
 
 
 def test_the_same_content_again_leaves_what_is_there_alone(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+    files = ToolsetFiles(tmp_path)
     place = placed(files, toolset="id")
     before = (place / "toolset").stat()
     again = placed(files, toolset="id")
@@ -90,7 +97,7 @@ def test_the_same_content_again_leaves_what_is_there_alone(tmp_path: Path) -> No
 
 
 def test_a_folder_that_somebody_meddled_with_is_replaced(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+    files = ToolsetFiles(tmp_path)
     place = placed(files, toolset="id")
     (place / "toolset").write_text("something else")
     assert placed(files, toolset="id") == place
@@ -98,28 +105,28 @@ def test_a_folder_that_somebody_meddled_with_is_replaced(tmp_path: Path) -> None
 
 
 def test_only_what_is_named_is_kept(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+    files = ToolsetFiles(tmp_path)
     old, new = placed(files, toolset="1"), placed(files, toolset="2")
-    files.keep({MINE: {new.name}})
+    files.delete_all_except({MINE: {new.name}})
     assert shelves(files) == [f"mine/{new.name}"]
     assert not old.exists()
-    files.keep({})
+    files.delete_all_except({})
     assert shelves(files) == []
     assert not (files.root / "mine").exists()
 
 
-async def _nothing() -> Decided:
-    return Decided()
+async def _nothing() -> PolicyDecisions:
+    return PolicyDecisions()
 
 
-def _all_of_it(decided: Decided) -> None:
+def _all_of_it(decided: PolicyDecisions) -> None:
     """Nothing else is kept for toolsets here."""
 
 
 @pytest.mark.anyio
 @pytest.mark.behaviour("toolsets.leftovers_are_swept")
 async def test_leftovers_are_swept_at_the_start(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+    files = ToolsetFiles(tmp_path)
     placed(files, toolset="1")
     staged(files, toolset="2", tools__a="3")
     await sweep(files, _nothing, _all_of_it)
@@ -129,12 +136,12 @@ async def test_leftovers_are_swept_at_the_start(tmp_path: Path) -> None:
 @pytest.mark.anyio
 @pytest.mark.behaviour("toolsets.leftovers_are_swept")
 async def test_what_another_process_is_staging_is_not_swept(tmp_path: Path) -> None:
-    files = Files(tmp_path)
-    with files.staging():
+    files = ToolsetFiles(tmp_path)
+    with files.stage():
         folder = staged(files, toolset="2")
         await sweep(files, _nothing, _all_of_it)
         assert folder.exists()
-    with files.alone():
+    with files.exclusive_lock():
         await sweep(files, _nothing, _all_of_it)
         assert folder.exists()
     await sweep(files, _nothing, _all_of_it)
@@ -143,9 +150,9 @@ async def test_what_another_process_is_staging_is_not_swept(tmp_path: Path) -> N
 
 @pytest.mark.behaviour("toolsets.leftovers_are_swept")
 def test_an_import_sweeps_what_another_left_that_was_cut_off(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+    files = ToolsetFiles(tmp_path)
     place, folder = placed(files, toolset="1"), staged(files, toolset="2")
-    with files.staging():
+    with files.stage():
         sweep_staged(files)
         assert folder.exists()
     sweep_staged(files)
@@ -154,20 +161,20 @@ def test_an_import_sweeps_what_another_left_that_was_cut_off(tmp_path: Path) -> 
 
 @pytest.mark.anyio
 async def test_a_board_without_toolsets_makes_no_folder(tmp_path: Path) -> None:
-    await sweep(Files(tmp_path), _nothing, _all_of_it)
-    assert not Files(tmp_path).root.exists()
+    await sweep(ToolsetFiles(tmp_path), _nothing, _all_of_it)
+    assert not ToolsetFiles(tmp_path).root.exists()
 
 
 def test_two_do_not_put_files_in_their_place_at_once(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+    files = ToolsetFiles(tmp_path)
     entered, order = threading.Event(), list[str]()
 
     def second() -> None:
         entered.set()
-        with Files(tmp_path).alone():
+        with ToolsetFiles(tmp_path).exclusive_lock():
             order.append("second")
 
-    with files.alone():
+    with files.exclusive_lock():
         other = threading.Thread(target=second)
         other.start()
         assert entered.wait(30)
@@ -178,26 +185,29 @@ def test_two_do_not_put_files_in_their_place_at_once(tmp_path: Path) -> None:
 
 def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "toolsets").write_text("in the way")
-    with pytest.raises(FilesAway, match=r"File exists\. Nothing was changed"), Files(tmp_path).alone():
+    with (
+        pytest.raises(FilesUnavailable, match=r"File exists\. Nothing was changed"),
+        ToolsetFiles(tmp_path).exclusive_lock(),
+    ):
         pass
 
 
 DIGEST = "a" * 64
 
 
-def with_pages(tmp_path: Path, pages: Mapping[str, bytes], linked: str | None = None) -> tuple[Files, Policy]:
+def with_pages(tmp_path: Path, pages: Mapping[str, bytes], linked: str | None = None) -> tuple[ToolsetFiles, Policy]:
     """A toolset that was imported with these files."""
-    files = Files(tmp_path)
+    files = ToolsetFiles(tmp_path)
     folder = Path(linked) if linked is not None else files.folder(imports.ID, DIGEST)
     for name, content in pages.items():
         place = folder.joinpath(*name.split("/"))
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
     server = imports.own("add", digest=DIGEST)
-    assert isinstance(server.connection, Own)
+    assert isinstance(server.connection, OwnTools)
     server = replace(server, connection=replace(server.connection, linked=linked))
     known = tuple(ToolsetFile(name, FileKind.ARTIFACT, "0" * 64, len(content)) for name, content in pages.items())
-    decided = Decided(
+    decided = PolicyDecisions(
         servers={imports.KIT: server}, toolsets={imports.ID: Toolset(imports.ID, PERSON)}, files={imports.ID: known}
     )
     return files, imports.policy(decided)
@@ -256,7 +266,7 @@ def test_a_page_that_is_gone_or_a_link_out_of_the_toolset_is_not_read(tmp_path: 
     assert files.read_page(policy, imports.ID, "gone.html") == UnreadablePage(
         "it cannot be read: No such file or directory. Import the toolset again"
     )
-    bare = Policy(policy.declared, Decided())
+    bare = Policy(policy.declared, PolicyDecisions())
     assert files.read_page(bare, imports.ID, "page.html") == UnreadablePage(
         "toolset 'kit' has no files. Import one that has the page"
     )

@@ -11,12 +11,12 @@ from tests.core.boards import PERSON, key, server, tool
 from tests.support.doubles import Providers
 from tests.support.house import PATIENCE, House, declared, opened
 
-from pegboard.config.settings import Settings, load
+from pegboard.config.settings import Settings, load_settings_file
 from pegboard.core.commands import AddServer
 from pegboard.core.ids import ToolId
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Declared, Denial
-from pegboard.core.resolve import Open
+from pegboard.core.policy import DeclaredSettings, Denial
+from pegboard.core.resolve import OpenTool
 from pegboard.core.selection import Selection
 from pegboard.core.server import DeclaredAt
 from pegboard.core.toolset import Toolset
@@ -31,7 +31,7 @@ GET, READ = tool(GITHUB, "widget_get"), tool(FILES, "read_file")
 AT = DeclaredAt("pegboard.yaml", 14)
 
 
-def misspelled(*names: str) -> Declared:
+def misspelled(*names: str) -> DeclaredSettings:
     lines = dict.fromkeys(names, AT)
     return replace(declared(GITHUB, FILES), selection=Selection(disabled=names), selection_lines=lines)
 
@@ -57,7 +57,7 @@ async def test_an_unknown_name_is_logged_once_and_shown_until_it_is_corrected(ca
             house.provider(FILES).lists(READ, tool(FILES, "write_file"))
             await house.until(lambda: len(house.board.catalogue.tools) == 3)
             await house.gateway.unknown_names.refresh()
-            await house.gateway.operator.redeclare(misspelled("widget_get"))
+            await house.gateway.operator.apply_settings(misspelled("widget_get"))
             await house.until(lambda: notice(house) is None)
     assert [record.getMessage() for record in caplog.records] == [
         f"{TEXT} Correct it at pegboard.yaml:14, or mark it as optional."
@@ -73,9 +73,9 @@ async def test_the_tool_of_a_misspelled_denial_is_open_at_no_moment_of_a_start()
         ) as house:
             while len(house.board.catalogue.tools) < 2:
                 verdict = house.board.resolution(View()).verdicts.get(GET.id)
-                seen.add(isinstance(verdict, Open))
+                seen.add(isinstance(verdict, OpenTool))
                 await anyio.lowlevel.checkpoint()
-            seen.add(isinstance(house.board.resolution(View()).verdicts[GET.id], Open))
+            seen.add(isinstance(house.board.resolution(View()).verdicts[GET.id], OpenTool))
     assert seen == {False}
 
 
@@ -99,7 +99,7 @@ def test_many_unknown_names_are_counted_first() -> None:
 
 def written(file: Path, text: str) -> Settings:
     file.write_text(text)
-    loaded = load(file)
+    loaded = load_settings_file(file)
     assert isinstance(loaded, Settings)
     return loaded
 

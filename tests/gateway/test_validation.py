@@ -164,7 +164,7 @@ def test_problems_are_few_and_short_whatever_was_sent() -> None:
     told = problems(many, {f"n{n}": "x" for n in range(50)})
     assert (len(told), told[-1]) == (11, "and more")
     (long,) = problems({"additionalProperties": False}, {"x" * 5000: 1})
-    assert len(long) <= validation.MAX_LENGTH + 1
+    assert len(long) <= validation.MAX_PROBLEM_CHARS + 1
     (far,) = problems({"additionalProperties": {"type": "integer"}}, {"y" * 5000: "x"})
     assert far.startswith("y" * 120 + "…: the value is not")
 
@@ -212,7 +212,7 @@ def test_nothing_is_compiled_before_a_tool_is_called(monkeypatch: pytest.MonkeyP
 
 
 def test_only_so_many_compiled_schemas_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validation, "REMEMBERED", 3)
+    monkeypatch.setattr(validation, "MAX_CACHED_SCHEMAS", 3)
     compilations, validators = Compilations(monkeypatch), Validators()
     for name in ("a", "b", "c", "a", "d", "a"):
         validators.problems(tool(of({"type": "integer"}), name=name), {})

@@ -5,8 +5,8 @@ from tests.gateway.schemas import Compilations, of, problems
 
 from pegboard.core.call import Arguments
 from pegboard.core.tool import Json, JsonSchema
-from pegboard.gateway.measure import Texts, texts_in
-from pegboard.gateway.patterns import MANY, search_steps, written_out
+from pegboard.gateway.measure import TextSizes, texts_in
+from pegboard.gateway.patterns import MAX_COUNT, expanded_size, search_steps
 
 LONG = "ab" * 1_000_000
 ROUGH = ("a: the value does not fit its schema",)
@@ -94,22 +94,22 @@ def test_ordinary_lists_and_patterns_are_told_in_full() -> None:
         (r"[]a\]]{2,5}x", 6),
         ("a{3,}", 3),
         ("(ab{10}){4}c", 45),
-        ("((a{1,1000}){1,1000}){1,1000}", MANY),
+        ("((a{1,1000}){1,1000}){1,1000}", MAX_COUNT),
         (r"\d{4}-\d{2}", 7),
         ("a){2}", 3),
         ("((", 0),
     ],
 )
 def test_a_pattern_is_counted_with_its_repetitions_written_out(pattern: str, parts: int) -> None:
-    assert written_out(pattern) == parts
+    assert expanded_size(pattern) == parts
 
 
 def test_a_class_of_letters_counts_by_its_size_where_it_is_compiled() -> None:
-    assert (written_out(r"\p{L}{2}"), written_out(r"[\p{L}\p{N}]{2}", compiled=True)) == (2, 2002)
+    assert (expanded_size(r"\p{L}{2}"), expanded_size(r"[\p{L}\p{N}]{2}", compiled=True)) == (2, 2002)
 
 
 def test_names_and_texts_are_what_a_pattern_may_see() -> None:
-    assert texts_in({"ab": ["cde", 1, {"f": None}], "g": "häh"}) == Texts(5, 10, 3)
-    assert texts_in(7) == Texts(0, 0, 0)
-    assert search_steps(3, Texts(5, 10, 3), back_and_forth=False) == 30
-    assert search_steps(3, Texts(5, 10, 3), back_and_forth=True) == 15_009
+    assert texts_in({"ab": ["cde", 1, {"f": None}], "g": "häh"}) == TextSizes(5, 10, 3)
+    assert texts_in(7) == TextSizes(0, 0, 0)
+    assert search_steps(3, TextSizes(5, 10, 3), back_and_forth=False) == 30
+    assert search_steps(3, TextSizes(5, 10, 3), back_and_forth=True) == 15_009

@@ -9,13 +9,13 @@ from tests.core.boards import NOW, key, tool
 from tests.support.doubles import Providers
 from tests.support.house import PATIENCE, declared, opened
 
-from pegboard.core.commands import Approve, SetTrust
-from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.commands import ApproveTool, SetTrust
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
 from pegboard.core.server import Trust
 from pegboard.core.tool import Fingerprint, Tool, ToolSpec
-from pegboard.gateway.board import Board
-from pegboard.gateway.waits import KeptWaits, Waits
-from pegboard.ports import StoreAway
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.waits import InMemoryPendingSinceStore, PendingSince
+from pegboard.ports import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -33,17 +33,17 @@ class Hands:
         return self.now
 
 
-class Away(KeptWaits):
+class Away(InMemoryPendingSinceStore):
     def __init__(self) -> None:
         super().__init__()
         self.away = False
 
-    async def noted(
+    async def record_pending(
         self, waiting: Mapping[ToolId, Fingerprint], settled: Collection[ToolId], at: datetime
     ) -> Mapping[ToolId, datetime]:
         if self.away:
-            raise StoreAway("gone fishing")
-        return await super().noted(waiting, settled, at)
+            raise StoreUnavailable("gone fishing")
+        return await super().record_pending(waiting, settled, at)
 
 
 def names(since: Mapping[ToolId, datetime]) -> dict[str, datetime]:
@@ -55,7 +55,7 @@ async def test_a_tool_waits_since_its_definition_was_first_seen() -> None:
     providers, hands = Providers({GITHUB: (READ,)}), Hands()
     with anyio.fail_after(PATIENCE):
         async with opened(declared(GITHUB, trust=Trust.STRICT), providers) as house:
-            waits = Waits(house.board, KeptWaits(), hands)
+            waits = PendingSince(house.board, InMemoryPendingSinceStore(), hands)
             assert names(await waits.since()) == {"read": NOW}
             hands.now += HOUR
             house.provider(GITHUB).lists(READ, WRITE)
@@ -65,13 +65,13 @@ async def test_a_tool_waits_since_its_definition_was_first_seen() -> None:
             house.provider(GITHUB).lists(CHANGED, WRITE)
             await house.until(lambda: house.board.catalogue.tools[READ.id].spec == CHANGED.spec)
             assert names(await waits.since()) == {"read": NOW + 2 * HOUR, "write": NOW + HOUR}
-            write = Approve(WRITE.id, WRITE.spec, WRITE.spec.fingerprint)
-            await house.gateway.operator.do(write, LOCAL)
+            write = ApproveTool(WRITE.id, WRITE.spec, WRITE.spec.fingerprint)
+            await house.gateway.operator.execute(write, LOCAL_PRINCIPAL)
             assert names(await waits.since()) == {"read": NOW + 2 * HOUR}
-            await house.gateway.operator.do(SetTrust(GITHUB, Trust.OPEN), LOCAL)
+            await house.gateway.operator.execute(SetTrust(GITHUB, Trust.OPEN), LOCAL_PRINCIPAL)
             assert await waits.since() == {}
             hands.now += HOUR
-            await house.gateway.operator.do(SetTrust(GITHUB, Trust.STRICT), LOCAL)
+            await house.gateway.operator.execute(SetTrust(GITHUB, Trust.STRICT), LOCAL_PRINCIPAL)
             assert names(await waits.since()) == {"read": NOW + 3 * HOUR}
 
 
@@ -80,7 +80,7 @@ async def test_while_the_store_is_away_what_is_known_stays_and_is_written_when_i
     hands, store = Hands(), Away()
     with anyio.fail_after(PATIENCE):
         async with opened(declared(GITHUB, trust=Trust.STRICT), Providers({GITHUB: (READ,)})) as house:
-            waits = Waits(house.board, store, hands)
+            waits = PendingSince(house.board, store, hands)
             assert names(await waits.since()) == {"read": NOW}
             store.away, hands.now = True, NOW + HOUR
             house.provider(GITHUB).lists(READ, WRITE)
@@ -91,4 +91,4 @@ async def test_while_the_store_is_away_what_is_known_stays_and_is_written_when_i
 
 
 async def test_nothing_waits_on_an_empty_board() -> None:
-    assert await Waits(Board(), KeptWaits(), Hands()).since() == {}
+    assert await PendingSince(BoardState(), InMemoryPendingSinceStore(), Hands()).since() == {}

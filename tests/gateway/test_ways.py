@@ -3,8 +3,8 @@
 import pytest
 
 from pegboard.core.tool import Json, JsonObject
-from pegboard.gateway.patterns import MANY
-from pegboard.gateway.ways import Ways
+from pegboard.gateway.patterns import MAX_COUNT
+from pegboard.gateway.ways import SchemaCost
 
 INTEGER: JsonObject = {"type": "integer"}
 
@@ -33,29 +33,29 @@ INTEGER: JsonObject = {"type": "integer"}
     ],
 )
 def test_ways_are_counted_in_the_same_place_and_one_deeper(schema: JsonObject, depth: int, ways: int) -> None:
-    assert Ways(schema).through(depth) == ways
+    assert SchemaCost(schema).paths(depth) == ways
 
 
 def test_ways_that_double_at_each_reference_are_counted_without_walking_them() -> None:
     defs: JsonObject = {f"n{n}": {"allOf": [{"$ref": f"#/$defs/n{n + 1}"}] * 2} for n in range(1000)}
-    assert Ways({"$ref": "#/$defs/n0", "$defs": {**defs, "n1000": INTEGER}}).through(1) == MANY
+    assert SchemaCost({"$ref": "#/$defs/n0", "$defs": {**defs, "n1000": INTEGER}}).paths(1) == MAX_COUNT
 
 
 def test_ways_that_double_at_each_level_grow_with_the_depth() -> None:
     schema: JsonObject = {"allOf": [{"properties": {"c": {"$ref": "#"}}}, {"properties": {"c": {"$ref": "#"}}}]}
-    counted = [Ways(schema).through(depth) for depth in (1, 2, 3, 4, 200)]
-    assert counted == [3, 11, 27, 59, MANY]
+    counted = [SchemaCost(schema).paths(depth) for depth in (1, 2, 3, 4, 200)]
+    assert counted == [3, 11, 27, 59, MAX_COUNT]
 
 
 def test_a_chain_too_long_to_follow_counts_as_many() -> None:
     defs: dict[str, Json] = {f"n{n}": {"$ref": f"#/$defs/n{n + 1}"} for n in range(100_000)}
-    ways = Ways({"$ref": "#/$defs/n0", "$defs": {**defs, "n100000": INTEGER}})
-    assert (ways.through(1), ways.through(1)) == (MANY, MANY)
+    ways = SchemaCost({"$ref": "#/$defs/n0", "$defs": {**defs, "n100000": INTEGER}})
+    assert (ways.paths(1), ways.paths(1)) == (MAX_COUNT, MAX_COUNT)
 
 
 def test_size_and_patterns_are_counted_everywhere() -> None:
     schema: JsonObject = {
         "properties": {"pattern": {"pattern": "a"}, "b": {"items": [{"patternProperties": {"^x": {}, "^y": {}}}]}},
     }
-    ways = Ways(schema)
+    ways = SchemaCost(schema)
     assert (ways.size, ways.patterns) == (8, 3)

@@ -13,8 +13,8 @@ import pytest
 from tests.support.sentences import unfit_arguments, unknown_tool
 
 from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
-from pegboard.library import Result, Shown, open_board
-from pegboard.prompts import LaunchFilter, Prompting
+from pegboard.library import ToolDescription, ToolResult, open_board
+from pegboard.prompts import LaunchFilter, PromptSettings
 from pegboard.tools import NotAToolError, ToolContext, tool
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +53,7 @@ def erase() -> str:
 async def test_functions_are_listed_and_called_as_a_model_would() -> None:
     async with open_board(weather=[forecast, alert]) as board:
         assert [shown.name for shown in board.tools()] == ["forecast", "alert"]
-        assert board.tools()[0] == Shown(
+        assert board.tools()[0] == ToolDescription(
             "forecast",
             None,
             "What the weather will be.",
@@ -72,8 +72,8 @@ async def test_functions_are_listed_and_called_as_a_model_would() -> None:
                 "required": ["result"],
             },
         )
-        assert await board.call("forecast", {"city": "Åre"}) == Result('["Åre: sun"]', {"result": ["Åre: sun"]})
-        assert await board.call("weather:forecast", {"city": "Oslo", "days": 0}) == Result("[]", {"result": []})
+        assert await board.call("forecast", {"city": "Åre"}) == ToolResult('["Åre: sun"]', {"result": ["Åre: sun"]})
+        assert await board.call("weather:forecast", {"city": "Oslo", "days": 0}) == ToolResult("[]", {"result": []})
 
 
 @pytest.mark.behaviour("python.library")
@@ -84,16 +84,16 @@ async def test_what_goes_wrong_is_told_and_not_raised(caplog: pytest.LogCaptureF
             'days: the value is not of type "integer"',
             '"city" is a required property',
         )
-        assert await board.call("broken") == Result("TimeoutError: the station does not answer", is_error=True)
+        assert await board.call("broken") == ToolResult("TimeoutError: the station does not answer", is_error=True)
         assert (await board.call("forcast")).text == unknown_tool("forcast", "forecast")
         refused = await board.call("erase")
-        assert refused == Result(
+        assert refused == ToolResult(
             "confirmation_unavailable: A person must confirm this call first, and there is nobody to ask here: no "
             "client of the caller can confirm it, and this gateway keeps no tickets. It has not run. Tell the user.",
             is_error=True,
         )
         assert caplog.records == []
-        log = board.gateway.roster.log(next(iter(board.gateway.roster.sources)))
+        log = board.gateway.providers.log(next(iter(board.gateway.providers.sources)))
         assert log[-1] == "TimeoutError: the station does not answer"
 
 
@@ -143,7 +143,7 @@ async def test_a_call_that_is_given_up_stops_an_async_function() -> None:
     [
         ("Weather", [forecast], "'Weather' is not a toolset id"),
         ("weather", [forecast, forecast], "two functions of weather are called 'forecast'"),
-        ("weather", [Result], "it is a class"),
+        ("weather", [ToolResult], "it is a class"),
     ],
 )
 async def test_what_cannot_be_on_a_board_is_an_error_at_once(
@@ -230,7 +230,7 @@ async def test_a_program_gets_the_whole_request_for_what_its_user_says() -> None
         assert isinstance(tools, list)
         assert len(tools) == len(native.prompt.shapes)
         assert "native: in, because the model can call tools natively" in native.decisions
-        text = await board.prompt("", "nobody-knows", settings=Prompting(base="Brief."), launch=LaunchFilter())
+        text = await board.prompt("", "nobody-knows", settings=PromptSettings(base="Brief."), launch=LaunchFilter())
         assert "tools" not in text.request
         assert text.prompt.system.startswith("Brief.")
         with pytest.raises(TypeError, match="user_text is of type int"):

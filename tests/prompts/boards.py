@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from tests.core.boards import BUILTINS, DEV_FILES, GITHUB, MATH, ME, Board, board
 
-from pegboard.core.ids import Source, ToolId
+from pegboard.core.ids import SourceKey, ToolId
 from pegboard.core.launch import NO_FILTER, LaunchFilter
-from pegboard.core.prompting import Prompting
+from pegboard.core.prompting import PromptSettings
 from pegboard.core.resolve import Resolution, resolve
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
@@ -29,7 +29,7 @@ def tool(id: ToolId, description: str = "") -> Tool:
     return Tool(id, ToolSpec(id.name, description=told, input_schema=schema))
 
 
-def hung(ids: Iterable[ToolId] = (READ, WRITE, ISSUE, ADD), sources: Iterable[Source] = ()) -> Board:
+def hung(ids: Iterable[ToolId] = (READ, WRITE, ISSUE, ADD), sources: Iterable[SourceKey] = ()) -> Board:
     """A board on which all of these are open."""
     return board([tool(id) for id in ids], sources=sources)
 
@@ -39,7 +39,7 @@ def many(count: int) -> Board:
 
 
 def resolved(made: Board, launch: LaunchFilter = NO_FILTER) -> Resolution:
-    return resolve(made.catalogue, made.policy, View(ME).filtered(launch))
+    return resolve(made.catalogue, made.policy, View(ME).with_filter(launch))
 
 
 def capable(
@@ -52,7 +52,7 @@ def capable(
     programs: ProgramRunner | NoPrograms | None = None,
     **settings: object,
 ) -> Capabilities:
-    prompting = replace(Prompting(), **settings)  # type: ignore[arg-type]  # checked by dataclasses
+    prompting = replace(PromptSettings(), **settings)  # type: ignore[arg-type]  # checked by dataclasses
     made = hung() if made is None else made
     model = Model(8) if model is None else model
     resolution = resolved(made)

@@ -14,13 +14,13 @@ from tests.support.collect_failures import each_case
 
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override, OverrideIndex
-from pegboard.core.prompting import LEAST_BUDGET, TEXT_FORMATS, Prompting
-from pegboard.core.tokens import tokens
-from pegboard.prompts.building import Part, PartKind, Prompt, build
-from pegboard.prompts.capability import Capabilities, Kind, Place, Ruling
+from pegboard.core.prompting import MIN_BUDGET_TOKENS, TEXT_FORMATS, PromptSettings
+from pegboard.core.tokens import estimate_tokens
+from pegboard.prompts.building import BuiltPrompt, PartKind, PromptPart, build
+from pegboard.prompts.capability import Availability, Capabilities, CapabilityDecision, CapabilityKind
 from pegboard.prompts.formats import FORMATS
 from pegboard.prompts.model import Model
-from pegboard.prompts.native import functions
+from pegboard.prompts.native import tool_functions
 from pegboard.prompts.searching import SEARCH_SHAPE
 from pegboard.prompts.shapes import ToolShape
 
@@ -28,12 +28,12 @@ NATIVE = Model(8, tool_calling=True)
 TOOL = ToolShape("look_up", "Looks up.", {"type": "object", "properties": {}})
 
 
-def built(made: Capabilities, *, client: Sequence[ToolShape] = (), **settings: object) -> Prompt:
-    prompting = replace(Prompting(), **settings)  # type: ignore[arg-type]  # checked by dataclasses
+def built(made: Capabilities, *, client: Sequence[ToolShape] = (), **settings: object) -> BuiltPrompt:
+    prompting = replace(PromptSettings(), **settings)  # type: ignore[arg-type]  # checked by dataclasses
     return build(made, prompting, client=client)
 
 
-def kinds(prompt: Prompt) -> list[PartKind]:
+def kinds(prompt: BuiltPrompt) -> list[PartKind]:
     return [part.kind for part in prompt.parts]
 
 
@@ -52,7 +52,7 @@ def test_a_prompt_has_base_format_built_ins_and_tools_in_this_order() -> None:
 @pytest.mark.behaviour("prompt.parts_in_order")
 def test_each_part_tells_its_reason_and_its_cost() -> None:
     prompt = built(capable(found=[READ]), base="Be brief.")
-    assert [(part.why, part.tokens == tokens(part.joint + part.text)) for part in prompt.parts] == [
+    assert [(part.why, part.tokens == estimate_tokens(part.separator + part.text)) for part in prompt.parts] == [
         ("it is what the settings say under prompts.base", True),
         ("hermes is the format in which this model calls tools", True),
         ("these built-ins are in: tool_search", True),
@@ -62,9 +62,11 @@ def test_each_part_tells_its_reason_and_its_cost() -> None:
             True,
         ),
     ]
-    assert prompt.parts[0] == Part(PartKind.BASE, "Be brief.", prompt.parts[0].why, tokens("Be brief."), "")
+    assert prompt.parts[0] == PromptPart(
+        PartKind.BASE, "Be brief.", prompt.parts[0].why, estimate_tokens("Be brief."), ""
+    )
     assert prompt.tokens == sum(part.tokens for part in prompt.parts)
-    assert all(each.tokens > 10 for each in prompt.offered)
+    assert all(each.tokens > 10 for each in prompt.offered_tools)
 
 
 @pytest.mark.behaviour("prompt.native_tools_array")
@@ -72,7 +74,9 @@ def test_with_native_the_tools_stand_beside_the_system_prompt() -> None:
     prompt = built(capable(model=NATIVE, found=[READ]), base="Be brief.")
     assert prompt.system == "Be brief."
     assert kinds(prompt) == [PartKind.BASE, PartKind.BUILTINS, PartKind.TOOLS]
-    assert json.loads("".join(part.text for part in prompt.parts if part.beside)) == functions(prompt.shapes)
+    assert json.loads("".join(part.text for part in prompt.parts if part.in_tools_array)) == tool_functions(
+        prompt.shapes
+    )
 
 
 def test_where_nothing_can_be_called_nothing_is_told_of_calling() -> None:
@@ -113,7 +117,7 @@ def test_tool_search_can_be_called_where_the_model_is_not_told_of_it() -> None:
 
 def test_a_tool_is_told_in_the_words_that_people_gave_it() -> None:
     override = Override(READ.toolset, READ, description_override="Ours.")
-    prompt = build(capable(found=[READ]), Prompting(), overrides=OverrideIndex((override,)))
+    prompt = build(capable(found=[READ]), PromptSettings(), overrides=OverrideIndex((override,)))
     assert prompt.shapes[1].description == "Ours."
 
 
@@ -121,7 +125,7 @@ def test_tools_of_the_client_keep_their_names_and_take_none_from_the_board() -> 
     mine = ToolShape("read_file", "Mine.", {})
     prompt = built(capable(found=[READ]), client=[mine, TOOL])
     assert kinds(prompt) == [PartKind.BASE, PartKind.FORMAT, PartKind.BUILTINS, PartKind.TOOLS, PartKind.CLIENT]
-    assert [(each.shape.name, each.id) for each in prompt.offered[1:]] == [
+    assert [(each.shape.name, each.id) for each in prompt.offered_tools[1:]] == [
         ("dev__read_file", READ),
         ("read_file", None),
         ("look_up", None),
@@ -134,11 +138,11 @@ def test_over_the_budget_the_least_relevant_tools_leave_first_and_are_told() -> 
     whole = built(made)
     assert whole.left_out == ()
     short = built(made, budget=whole.tokens - 1)
-    assert [each.id for each in short.offered[1:]] == [READ, WRITE, ISSUE]
+    assert [each.id for each in short.offered_tools[1:]] == [READ, WRITE, ISSUE]
     why = f"the budget of {whole.tokens - 1} tokens had no room for it"
-    assert short.left_out == (Ruling(Kind.TOOL, "math:add", Place.OUT, why),)
-    assert short.ruling(ADD) == short.left_out[0]
-    assert short.ruling(READ).place is Place.IN
+    assert short.left_out == (CapabilityDecision(CapabilityKind.TOOL, "math:add", Availability.OUT, why),)
+    assert short.decision(ADD) == short.left_out[0]
+    assert short.decision(READ).availability is Availability.IN
 
 
 @pytest.mark.behaviour("prompt.budget")
@@ -157,15 +161,15 @@ def test_what_is_always_shown_and_built_ins_leave_last_and_without_them_the_form
 
 
 @pytest.mark.behaviour("prompt.budget")
-@given(st.integers(LEAST_BUDGET, 4_000), st.integers(0, 12), st.sampled_from([Model(1), Model(70), NATIVE]))
+@given(st.integers(MIN_BUDGET_TOKENS, 4_000), st.integers(0, 12), st.sampled_from([Model(1), Model(70), NATIVE]))
 def test_the_budget_is_never_exceeded(budget: int, count: int, model: Model) -> None:
     made = MANY if count else hung([READ])
     found = [ToolId(GITHUB, f"tool_{number}") for number in range(count)]
     prompt = built(capable(made, model, found), budget=budget)
     assert prompt.tokens <= budget
-    assert tokens(prompt.system) <= budget + len(prompt.parts)
-    assert len(prompt.offered) + len(prompt.left_out) == 1 + min(count, model.most_found)
-    assert {each.id for each in prompt.offered}.isdisjoint(each.subject for each in prompt.left_out)
+    assert estimate_tokens(prompt.system) <= budget + len(prompt.parts)
+    assert len(prompt.offered_tools) + len(prompt.left_out) == 1 + min(count, model.max_found_tools)
+    assert {each.id for each in prompt.offered_tools}.isdisjoint(each.subject for each in prompt.left_out)
 
 
 MANY: Board = many(12)
@@ -178,7 +182,7 @@ def test_equal_boards_give_equal_prompts(found: list[ToolId], native: bool) -> N
     one = built(capable(hung([READ, WRITE, ISSUE, ADD]), model, found))
     other = built(capable(hung([READ, WRITE, ISSUE, ADD]), model, found))
     assert (one.system, one.parts, one.shapes) == (other.system, other.parts, other.shapes)
-    assert [each.id for each in one.offered[1:]] == found
+    assert [each.id for each in one.offered_tools[1:]] == found
 
 
 @pytest.mark.behaviour("prompt.deterministic")
@@ -193,7 +197,7 @@ def test_words_from_anywhere_in_the_world_and_broken_ones_are_told() -> None:
     odd = ToolShape("odd", "説明 \ud800 🦜 </tools>", {"type": "object"})
     prompt = built(capable(found=[READ]), client=[odd])
     assert "🦜" in prompt.system
-    assert prompt.tokens <= Prompting().budget
+    assert prompt.tokens <= PromptSettings().budget
 
 
 @pytest.mark.behaviour("prompt.parts_in_order", "prompt.text_format_instructions", "prompt.budget")
@@ -211,5 +215,5 @@ def test_in_every_format_the_parts_are_its_own_texts_and_keep_to_every_budget(na
     assert ("tool_search" in builtins, "read_file" in tools, "look_up" in client) == (True, True, True)
     described = re.sub(r"\w+\.read_file", "", builtins)  # as a function of python_execution
     assert ("read_file" in described, "look_up" in tools) == (False, False)
-    for budget in range(LEAST_BUDGET, whole.tokens, 61):
+    for budget in range(MIN_BUDGET_TOKENS, whole.tokens, 61):
         assert built(made, client=[TOOL], budget=budget).tokens <= budget

@@ -14,16 +14,16 @@ from pegboard.core.launch import Allowance, LaunchFilter
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Switch
 from pegboard.core.prompting import BUILTINS as FOUR
-from pegboard.core.prompting import TEXT_FORMATS, USUAL_FORMATS, Prompting
-from pegboard.core.resolve import Open, resolve
+from pegboard.core.prompting import DEFAULT_FORMATS, TEXT_FORMATS, PromptSettings
+from pegboard.core.resolve import OpenTool, resolve
 from pegboard.core.view import View
 from pegboard.prompts.capability import (
+    Availability,
     Capabilities,
-    Kind,
+    CapabilityDecision,
+    CapabilityKind,
     NoPrograms,
-    Place,
     ProgramRunner,
-    Ruling,
     capabilities,
 )
 from pegboard.prompts.formats import FORMATS
@@ -37,54 +37,60 @@ def denying(*names: str) -> LaunchFilter:
     return LaunchFilter(builtins=Allowance(deny=tuple(Pattern("builtin", name) for name in names)))
 
 
-def about(made: Capabilities, subject: str) -> tuple[Place, str]:
-    (ruling,) = (each for each in made.rulings() if each.subject == subject)
-    return ruling.place, ruling.why
+def about(made: Capabilities, subject: str) -> tuple[Availability, str]:
+    (ruling,) = (each for each in made.decisions() if each.subject == subject)
+    return ruling.availability, ruling.why
 
 
 @pytest.mark.behaviour("builtins.python_execution_included")
 @pytest.mark.parametrize(
     ("builtins", "launch", "formats", "place", "why"),
     [
-        (FOUR, LaunchFilter(), ("codemode",), Place.IN, "it is switched on, and codemode is among prompts.formats"),
-        ((), LaunchFilter(), ("codemode",), Place.OUT, "it is not among prompts.builtins"),
+        (
+            FOUR,
+            LaunchFilter(),
+            ("codemode",),
+            Availability.IN,
+            "it is switched on, and codemode is among prompts.formats",
+        ),
+        ((), LaunchFilter(), ("codemode",), Availability.OUT, "it is not among prompts.builtins"),
         (
             FOUR,
             denying("python_*"),
             ("codemode",),
-            Place.OUT,
+            Availability.OUT,
             "the launch filter denies it: 'python_*' under deny_builtins",
         ),
-        (FOUR, LaunchFilter(), ("native", "hermes"), Place.OUT, "codemode is not among prompts.formats"),
+        (FOUR, LaunchFilter(), ("native", "hermes"), Availability.OUT, "codemode is not among prompts.formats"),
     ],
 )
 def test_python_execution_needs_its_switch_the_filter_and_code_mode(
-    builtins: tuple[str, ...], launch: LaunchFilter, formats: tuple[str, ...], place: Place, why: str
+    builtins: tuple[str, ...], launch: LaunchFilter, formats: tuple[str, ...], place: Availability, why: str
 ) -> None:
     made = capable(hung(EVERYTHING), builtins=builtins, formats=formats, launch=launch)
     assert about(made, "python_execution") == (place, why)
-    assert ("python_execution" in made.builtins) == (place is Place.IN)
+    assert ("python_execution" in made.builtins) == (place is Availability.IN)
 
 
 RUNNER = ProgramRunner(python_tool("A small Python.", CodeSettings()), "A small Python.")
 
 
 @pytest.mark.behaviour("builtins.python_execution_included")
-@pytest.mark.parametrize("formats", [USUAL_FORMATS, ("hermes", "codemode"), ("codemode",)])
+@pytest.mark.parametrize("formats", [DEFAULT_FORMATS, ("hermes", "codemode"), ("codemode",)])
 def test_python_execution_is_in_by_default_where_programs_are_run_whatever_the_primary_format(
     formats: tuple[str, ...],
 ) -> None:
     made = capable(hung([READ]), CALLS, programs=RUNNER, formats=formats)
     assert about(made, "python_execution") == (
-        Place.IN,
+        Availability.IN,
         "it is switched on, and codemode is among prompts.formats",
     )
-    assert about(made, "codemode") == (Place.IN, "python_execution is in")
+    assert about(made, "codemode") == (Availability.IN, "python_execution is in")
 
 
 def test_where_programs_cannot_run_the_reason_is_the_one_that_the_gateway_gives() -> None:
     made = capable(hung([READ]), programs=NoPrograms("code mode is not installed"))
-    assert about(made, "python_execution") == (Place.OUT, "code mode is not installed")
+    assert about(made, "python_execution") == (Availability.OUT, "code mode is not installed")
     assert about(made, "codemode")[1] == "it needs python_execution, which is out: code mode is not installed"
 
 
@@ -93,19 +99,19 @@ def test_where_programs_cannot_run_the_reason_is_the_one_that_the_gateway_gives(
 @pytest.mark.parametrize(
     ("on", "denied", "sources", "place"),
     [
-        (True, False, ("shop",), Place.IN),
-        (True, False, (), Place.OUT),
-        (True, True, ("shop",), Place.OUT),
-        (False, False, ("shop",), Place.OUT),
+        (True, False, ("shop",), Availability.IN),
+        (True, False, (), Availability.OUT),
+        (True, True, ("shop",), Availability.OUT),
+        (False, False, ("shop",), Availability.OUT),
     ],
 )
 def test_database_tools_need_their_switch_the_filter_and_a_source(
-    name: str, on: bool, denied: bool, sources: tuple[str, ...], place: Place
+    name: str, on: bool, denied: bool, sources: tuple[str, ...], place: Availability
 ) -> None:
     launch = denying(name) if denied else LaunchFilter()
     made = capable(hung(EVERYTHING), builtins=FOUR if on else ("tool_search",), launch=launch, sources=sources)
     assert about(made, name)[0] is place
-    assert (name in made.builtins) == (place is Place.IN)
+    assert (name in made.builtins) == (place is Availability.IN)
 
 
 def test_why_a_database_tool_is_in_or_out_is_told() -> None:
@@ -121,41 +127,41 @@ def test_why_a_database_tool_is_in_or_out_is_told() -> None:
 @pytest.mark.parametrize(
     ("builtins", "launch", "ids", "place", "why"),
     [
-        (FOUR, LaunchFilter(), (READ,), Place.IN, "it is switched on, and there are deferred tools to find"),
+        (FOUR, LaunchFilter(), (READ,), Availability.IN, "it is switched on, and there are deferred tools to find"),
         (
             FOUR,
             LaunchFilter(),
             (PYTHON,),
-            Place.CALLABLE,
+            Availability.CALLABLE,
             "no tool is deferred, so that there is nothing to tell the model to look for",
         ),
-        (("execute_sql",), LaunchFilter(), (READ,), Place.OUT, "it is not among prompts.builtins"),
+        (("execute_sql",), LaunchFilter(), (READ,), Availability.OUT, "it is not among prompts.builtins"),
         (
             FOUR,
             denying("tool_search"),
             (READ,),
-            Place.OUT,
+            Availability.OUT,
             "the launch filter denies it: 'tool_search' under deny_builtins",
         ),
     ],
 )
 def test_tool_search_needs_its_switch_the_filter_and_deferred_tools(
-    builtins: tuple[str, ...], launch: LaunchFilter, ids: tuple[ToolId, ...], place: Place, why: str
+    builtins: tuple[str, ...], launch: LaunchFilter, ids: tuple[ToolId, ...], place: Availability, why: str
 ) -> None:
     made = capable(hung(ids), builtins=builtins, launch=launch)
     assert about(made, "tool_search") == (place, why)
-    assert (made.searches, made.may_search) == (place is Place.IN, place is not Place.OUT)
+    assert (made.should_search, made.may_search) == (place is Availability.IN, place is not Availability.OUT)
 
 
 def test_a_filter_that_leaves_no_tool_leaves_nothing_to_search() -> None:
     nothing = LaunchFilter(servers=Allowance(()))
-    assert about(capable(launch=nothing), "tool_search")[0] is Place.CALLABLE
+    assert about(capable(launch=nothing), "tool_search")[0] is Availability.CALLABLE
 
 
 @pytest.mark.behaviour("builtins.four_in_one_list")
 def test_what_this_gateway_has_not_got_is_out_for_that_reason() -> None:
     made = capable(hung([READ]), sources=["shop"])
-    assert [*map(str, made.about_builtins)] == [
+    assert [*map(str, made.builtin_decisions)] == [
         "python_execution: out, because nothing here runs programs",
         "tool_search: in, because it is switched on, and there are deferred tools to find",
         "search_schemas: out, because this gateway has no search_schemas",
@@ -164,11 +170,11 @@ def test_what_this_gateway_has_not_got_is_out_for_that_reason() -> None:
 
 
 def test_a_built_in_that_a_person_switched_off_is_out_for_that_reason() -> None:
-    off = Switch(False, *next((a.by, a.at) for a in hung().policy.decided.approvals.values()))
+    off = Switch(False, *next((a.by, a.at) for a in hung().policy.decisions.approvals.values()))
     made = hung(EVERYTHING)
     made = made.deciding(switches={PYTHON: off})
     place, why = about(capable(made), "python_execution")
-    assert place is Place.OUT
+    assert place is Availability.OUT
     assert why.startswith("it is locked (disabled_by_user): ")
 
 
@@ -225,14 +231,14 @@ def test_the_formats_that_can_be_switched_on_are_those_that_there_are() -> None:
 
 def test_every_format_in_or_out_has_its_reason() -> None:
     made = capable(formats=("native", "family", "hermes", "codemode"))
-    assert [*map(str, made.about_formats)] == [
+    assert [*map(str, made.format_decisions)] == [
         "native: out, because the model cannot, as far as is known, call tools natively",
         "family: out, because no format is known to be the model's own",
         "hermes: in, because it is switched on, and any model can write text",
         "codemode: out, because it needs python_execution, which is out: nothing here runs programs",
     ]
     qwen = capable(model=model_facts("qwen3:8b"), formats=("native", "family"))
-    assert [*map(str, qwen.about_formats)] == [
+    assert [*map(str, qwen.format_decisions)] == [
         "native: in, because the model can call tools natively",
         "hermes: in, because Qwen3 was trained on it",
     ]
@@ -241,7 +247,9 @@ def test_every_format_in_or_out_has_its_reason() -> None:
 def test_without_any_format_nothing_can_be_called_and_nothing_is_told() -> None:
     made = capable(formats=("native",), found=[READ], always=[ISSUE])
     assert (made.primary, made.tools) == (None, ())
-    assert made.ruling(READ) == Ruling(Kind.TOOL, str(READ), Place.OUT, "no format is available to call it in")
+    assert made.decision(READ) == CapabilityDecision(
+        CapabilityKind.TOOL, str(READ), Availability.OUT, "no format is available to call it in"
+    )
 
 
 @pytest.mark.behaviour(
@@ -260,32 +268,32 @@ def test_the_size_of_the_model_caps_what_was_found_the_best_first(billions: floa
     found = [*made.tools][::-1]
     told = capable(made, Model(billions), found)
     assert told.tools == tuple(found[:most])
-    assert told.ruling(found[most - 1]).place is Place.IN
-    late = told.ruling(found[most])
-    assert late.place is Place.DEFERRED
+    assert told.decision(found[most - 1]).availability is Availability.IN
+    late = told.decision(found[most])
+    assert late.availability is Availability.DEFERRED
     assert late.why.startswith(f"it was found in place {most + 1}, and ")
     assert late.why.endswith(f": it is shown {most} found tools at most")
 
 
 @pytest.mark.behaviour("explain.prompt_placement")
 def test_for_one_tool_the_step_that_placed_it_is_told() -> None:
-    made = hung().deciding(approvals={id: a for id, a in hung().policy.decided.approvals.items() if id != ISSUE})
+    made = hung().deciding(approvals={id: a for id, a in hung().policy.decisions.approvals.items() if id != ISSUE})
     launch = LaunchFilter(tools=Allowance(deny=(Pattern("*", "write_*"),)))
     told = capable(made, Model(8), [READ, WRITE], launch, always=[ADD])
-    assert [*map(str, map(told.ruling, (READ, WRITE, ADD)))] == [
+    assert [*map(str, map(told.decision, (READ, WRITE, ADD)))] == [
         "mcp:dev~files:read_file: in, because it was found, in place 1; the model has 8 billion parameters, 7 to 30: "
         "it is shown 5 found tools at most",
         "mcp:dev~files:write_file: out, because the launch filter denies it: '*:write_*' under deny_tools",
         "math:add: in, because always_visible names it",
     ]
-    assert told.ruling(ISSUE).why.startswith("it is locked (pending_approval): ")
-    unfound = capable(made).ruling(READ)
+    assert told.decision(ISSUE).why.startswith("it is locked (pending_approval): ")
+    unfound = capable(made).decision(READ)
     assert str(unfound) == (
         "mcp:dev~files:read_file: deferred, because it is known to search and is in the prompt once a search finds it"
     )
-    off = capable(made, builtins=()).ruling(READ)
+    off = capable(made, builtins=()).decision(READ)
     assert off.why == "it is known to search and tool_search is out, so it stays there"
-    nowhere = told.ruling(ToolId(GITHUB, "nowhere"))
+    nowhere = told.decision(ToolId(GITHUB, "nowhere"))
     assert nowhere.why == "the board has no such tool"
 
 
@@ -293,9 +301,9 @@ def test_for_one_tool_the_step_that_placed_it_is_told() -> None:
 def test_what_the_view_has_not_got_is_out_by_the_step_that_removed_it() -> None:
     launch = LaunchFilter(servers=Allowance((Pattern("github", "*"),)))
     view = resolved(hung(), launch)
-    told = capabilities(Prompting(), Model(8), LaunchFilter(), view, [READ])
+    told = capabilities(PromptSettings(), Model(8), LaunchFilter(), view, [READ])
     assert told.tools == ()
-    assert told.ruling(READ).why == (
+    assert told.decision(READ).why == (
         "it is not in this view: it is filtered away: the launch filter allows others: nothing under allow_servers "
         "fits it"
     )
@@ -323,18 +331,20 @@ def test_everything_gets_exactly_one_decision_and_nothing_closed_is_told_of(
     resolution = resolve(board.catalogue, board.policy, view)
     found = data.draw(st.lists(st.sampled_from(sorted(board.tools)), max_size=6))
     always = data.draw(st.lists(st.sampled_from(sorted(board.tools)), max_size=2))
-    made = capabilities(Prompting(), Model(), launch, resolution, found, always=always)
-    rulings = [*made.rulings()]
-    subjects = [each.subject for each in rulings if each.kind is not Kind.FORMAT]
+    made = capabilities(PromptSettings(), Model(), launch, resolution, found, always=always)
+    rulings = [*made.decisions()]
+    subjects = [each.subject for each in rulings if each.kind is not CapabilityKind.FORMAT]
     assert len(subjects) == len({*subjects})
     assert {*subjects} == {*FOUR, *map(str, board.tools)}
-    assert [*made.rulings()] == rulings
-    told = {each.subject for each in rulings if each.kind is Kind.TOOL and each.place is Place.IN}
+    assert [*made.decisions()] == rulings
+    told = {
+        each.subject for each in rulings if each.kind is CapabilityKind.TOOL and each.availability is Availability.IN
+    }
     assert told == {*map(str, made.tools)}
     for id in made.tools:
-        assert isinstance(resolution.verdicts[id], Open)
-        assert launch.tool_allowed(id)
-    assert len([id for id in made.tools if id not in made.always and id.source != BUILTINS]) <= 2
+        assert isinstance(resolution.verdicts[id], OpenTool)
+        assert launch.allows_tool(id)
+    assert len([id for id in made.tools if id not in made.always_visible and id.source != BUILTINS]) <= 2
 
 
 @pytest.mark.behaviour("filter.only_narrows")
@@ -342,11 +352,11 @@ def test_everything_gets_exactly_one_decision_and_nothing_closed_is_told_of(
 def test_more_filter_never_means_more_tools(board: Board, launch: LaunchFilter) -> None:
     resolution = resolved(board)
     found = sorted(board.tools)
-    wide = capabilities(Prompting(), Model(70), LaunchFilter(), resolution, found)
-    narrow = capabilities(Prompting(), Model(70), launch, resolution, found)
+    wide = capabilities(PromptSettings(), Model(70), LaunchFilter(), resolution, found)
+    narrow = capabilities(PromptSettings(), Model(70), launch, resolution, found)
     assert {*narrow.tools} <= {*wide.tools}
     assert {*narrow.builtins} <= {*wide.builtins}
-    within = capabilities(Prompting(), Model(70), LaunchFilter(), resolved(board, launch), found)
+    within = capabilities(PromptSettings(), Model(70), LaunchFilter(), resolved(board, launch), found)
     assert within.tools == narrow.tools
 
 

@@ -3,13 +3,13 @@
 import pytest
 
 from pegboard.core.folded import Json
-from pegboard.prompts.coercion import coerced, types_of
+from pegboard.prompts.coercion import coerce_arguments, schema_types
 from pegboard.prompts.shapes import ToolShape
 
 
 def read(value: Json, schema: Json) -> tuple[Json, bool]:
     tool = ToolShape("t", "", {"type": "object", "properties": {"a": schema}})
-    arguments, repairs = coerced({"a": value}, tool)
+    arguments, repairs = coerce_arguments({"a": value}, tool)
     return arguments["a"], bool(repairs)
 
 
@@ -66,20 +66,20 @@ def test_what_could_mean_two_things_or_none_stays_as_it_was_written(value: Json,
 
 
 def test_types_are_found_through_alternatives_enums_and_properties() -> None:
-    assert types_of({"anyOf": [{"type": "integer"}, {"enum": ["a", "b"]}]}) == {"integer", "string"}
-    assert types_of({"properties": {}}) == {"object"}
-    assert types_of({"enum": [1, 2]}) == {"integer"}
-    assert types_of({"enum": ["a", 2.5, None]}) == {"string", "number", "null"}
-    assert types_of({"const": True}) == {"boolean"}
-    assert types_of({"items": {"type": "string"}}) == {"array"}
-    assert types_of({"type": ["int", "Dict"]}) == {"integer", "object"}
+    assert schema_types({"anyOf": [{"type": "integer"}, {"enum": ["a", "b"]}]}) == {"integer", "string"}
+    assert schema_types({"properties": {}}) == {"object"}
+    assert schema_types({"enum": [1, 2]}) == {"integer"}
+    assert schema_types({"enum": ["a", 2.5, None]}) == {"string", "number", "null"}
+    assert schema_types({"const": True}) == {"boolean"}
+    assert schema_types({"items": {"type": "string"}}) == {"array"}
+    assert schema_types({"type": ["int", "Dict"]}) == {"integer", "object"}
 
 
 def test_a_schema_that_never_ends_is_not_followed_for_ever() -> None:
     endless: Json = {"type": "integer"}
     for _ in range(100_000):
         endless = {"anyOf": [endless]}
-    assert types_of(endless) == frozenset()
+    assert schema_types(endless) == frozenset()
 
 
 INNER: Json = {
@@ -97,7 +97,7 @@ INNER: Json = {
 def test_what_objects_and_arrays_hold_is_read_by_the_schema_too() -> None:
     assert isinstance(INNER, dict)
     given: dict[str, Json] = {"o": {"n": "5", "s": "5"}, "arr": ["1", "x", 2], "either": {"n": "5"}}
-    assert coerced(given, ToolShape("t", parameters=INNER)) == (
+    assert coerce_arguments(given, ToolShape("t", parameters=INNER)) == (
         {"o": {"n": 5, "s": "5"}, "arr": [1, "x", 2], "either": {"n": "5"}},
         ("argument 'o.n': \"5\" was read as an integer", "argument 'arr[]': \"1\" was read as an integer"),
     )
@@ -106,10 +106,10 @@ def test_what_objects_and_arrays_hold_is_read_by_the_schema_too() -> None:
 def test_arguments_between_tags_are_read_by_the_inner_schema_and_stay_as_they_are_otherwise() -> None:
     assert isinstance(INNER, dict)
     given: dict[str, Json] = {"arr": ["1"], "o": "5"}
-    assert coerced(given, ToolShape("t", parameters=INNER), only_inner=True)[0] == {"arr": [1], "o": "5"}
+    assert coerce_arguments(given, ToolShape("t", parameters=INNER), only_inner=True)[0] == {"arr": [1], "o": "5"}
 
 
 def test_a_schema_that_refers_to_itself_ends_with_the_value() -> None:
     node: Json = {"type": "object", "properties": {"n": {"type": "integer"}, "next": {"$ref": "#/$defs/node"}}}
     tool = ToolShape("t", parameters={"properties": {"list": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}})
-    assert coerced({"list": {"next": {"next": {"n": "7"}}}}, tool)[0] == {"list": {"next": {"next": {"n": 7}}}}
+    assert coerce_arguments({"list": {"next": {"next": {"n": "7"}}}}, tool)[0] == {"list": {"next": {"next": {"n": 7}}}}

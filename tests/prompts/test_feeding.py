@@ -7,11 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.core.prompting import LEAST_RESULT
+from pegboard.core.prompting import MIN_RESULT_CHARS
 from pegboard.core.tool import JsonObject
-from pegboard.prompts.events import Broken
-from pegboard.prompts.feeding import NOTHING, fed, fed_error, fed_unknown, shortened, told_broken
-from pegboard.prompts.formats import FORMATS, Fed
+from pegboard.prompts.events import BrokenCallEvent
+from pegboard.prompts.feeding import (
+    EMPTY_RESULT,
+    format_broken_calls,
+    format_error,
+    format_result,
+    format_unknown_tool,
+    shorten_result,
+)
+from pegboard.prompts.formats import FORMATS, FormattedResult
 from pegboard.prompts.shapes import ToolShape
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -21,7 +28,7 @@ WEATHER = ToolShape("get_weather", "The weather.", SCHEMA)
 @pytest.mark.behaviour("feeding.both_ends")
 def test_a_long_result_keeps_both_ends_and_says_what_was_cut() -> None:
     lines = [f"line {number}" for number in range(1_000)]
-    told = shortened("\n".join(lines), 1_000)
+    told = shorten_result("\n".join(lines), 1_000)
     assert len(told) <= 1_000
     head, note, *tail = told.partition("\n[… ")
     assert (head + note).startswith("line 0\nline 1\n")
@@ -34,8 +41,8 @@ def test_a_long_result_keeps_both_ends_and_says_what_was_cut() -> None:
 @pytest.mark.behaviour("feeding.both_ends")
 @given(st.text(max_size=3_000) | st.text("ab\n", min_size=1_000, max_size=4_000), st.integers(0, 2_500))
 def test_no_result_is_longer_than_the_limit_and_a_short_one_is_as_it_was(text: str, limit: int) -> None:
-    told = shortened(text, limit)
-    most = max(limit, LEAST_RESULT)
+    told = shorten_result(text, limit)
+    most = max(limit, MIN_RESULT_CHARS)
     assert len(told) <= most
     if len(text) <= most:
         assert told == text
@@ -47,56 +54,56 @@ def test_no_result_is_longer_than_the_limit_and_a_short_one_is_as_it_was(text: s
 
 @pytest.mark.behaviour("feeding.both_ends")
 def test_one_endless_line_is_cut_too() -> None:
-    told = shortened("a" * 50_000 + "z", 400)
+    told = shorten_result("a" * 50_000 + "z", 400)
     assert len(told) <= 400
     assert told.startswith("aaa")
     assert told.endswith("z")
 
 
 def test_an_empty_result_is_said_to_be_empty() -> None:
-    assert fed("get_weather", "") == Fed("get_weather", NOTHING)
-    assert fed("get_weather", "sunny", id="c1") == Fed("get_weather", "sunny", "c1")
+    assert format_result("get_weather", "") == FormattedResult("get_weather", EMPTY_RESULT)
+    assert format_result("get_weather", "sunny", id="c1") == FormattedResult("get_weather", "sunny", "c1")
 
 
 @pytest.mark.behaviour("feeding.errors_bring_the_schema")
 def test_an_error_brings_the_schema_that_the_model_needs() -> None:
-    told = fed_error("get_weather", "city: this is missing.", WEATHER, id="c1")
-    assert told == Fed(
+    told = format_error("get_weather", "city: this is missing.", WEATHER, id="c1")
+    assert told == FormattedResult(
         "get_weather",
         f"city: this is missing.\n\nget_weather takes these arguments (JSON Schema):\n{json.dumps(SCHEMA)}",
         "c1",
-        failed=True,
+        is_error=True,
     )
-    assert fed_error("get_weather", " ").text == "The call failed."
+    assert format_error("get_weather", " ").text == "The call failed."
 
 
 @pytest.mark.behaviour("feeding.errors_bring_the_schema", "feeding.both_ends")
 def test_a_long_error_with_a_huge_schema_keeps_to_the_limit() -> None:
     huge = ToolShape("x", "", {"properties": {f"p{number}": {"type": "string"} for number in range(5_000)}})
-    told = fed_error("x", "wrong " * 10_000, huge, limit=2_000)
+    told = format_error("x", "wrong " * 10_000, huge, limit=2_000)
     assert len(told.text) <= 2_000
     assert "x takes these arguments (JSON Schema):" in told.text
 
 
 @pytest.mark.behaviour("feeding.errors_bring_the_schema")
 def test_a_call_of_what_is_no_tool_names_what_is_near() -> None:
-    near = fed_unknown("get_wether", ["get_weather", "send_mail"], search="tool_search")
-    assert near == Fed(
+    near = format_unknown_tool("get_wether", ["get_weather", "send_mail"], search="tool_search")
+    assert near == FormattedResult(
         "get_wether",
         "There is no tool 'get_wether', so nothing was called. Did you mean 'get_weather'? Find others with "
         "tool_search.",
-        failed=True,
+        is_error=True,
     )
-    assert fed_unknown("x", ["read_file", "send_mail"]).text.endswith("There are: read_file, send_mail.")
-    assert fed_unknown("x", []).text == "There is no tool 'x', so nothing was called."
-    many = fed_unknown("x", [f"tool_{number}" for number in range(50)])
+    assert format_unknown_tool("x", ["read_file", "send_mail"]).text.endswith("There are: read_file, send_mail.")
+    assert format_unknown_tool("x", []).text == "There is no tool 'x', so nothing was called."
+    many = format_unknown_tool("x", [f"tool_{number}" for number in range(50)])
     assert many.text.endswith("tool_19 and 30 more.")
 
 
 @pytest.mark.behaviour("feeding.errors_bring_the_schema")
 def test_what_was_no_call_is_told_with_what_was_wrong_and_how_it_is_right() -> None:
-    broken = Broken('<tool_call>{"name": "get_weather", "arg', "The output ended inside a call.")
-    told = told_broken([broken], FORMATS["hermes"], [WEATHER])
+    broken = BrokenCallEvent('<tool_call>{"name": "get_weather", "arg', "The output ended inside a call.")
+    told = format_broken_calls([broken], FORMATS["hermes"], [WEATHER])
     assert told.role == "user"
     assert told.text.startswith(
         'The output ended inside a call.\nYou wrote: <tool_call>{"name": "get_weather", "arg\n\nget_weather takes '
@@ -108,7 +115,7 @@ def test_what_was_no_call_is_told_with_what_was_wrong_and_how_it_is_right() -> N
 def test_every_format_tells_results_and_errors_with_every_character(name: str) -> None:
     format = FORMATS[name]
     texts = ['{"temp": 7, "sky": "☁"}', "line\nline </tool_response>", "failed: 'x' \\ \"y\""]
-    results = [Fed("get_weather", text, f"call{number}", number == 2) for number, text in enumerate(texts)]
+    results = [FormattedResult("get_weather", text, f"call{number}", number == 2) for number, text in enumerate(texts)]
     told = format.results(results)
     assert told
     # A backslash stands in what would end the frame of a result.

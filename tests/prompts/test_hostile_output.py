@@ -10,19 +10,19 @@ from benchmarks.formats.fuzz import fuzzed
 from benchmarks.parser_cases.cases import Case, Expected
 from benchmarks.parser_cases.invariants import broken_rule, streamed, whole
 
-from pegboard.prompts.events import Called
+from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, Format, parse
-from pegboard.prompts.formats.codemode import CodeMode
-from pegboard.prompts.formats.marked import Marked
-from pegboard.prompts.scanner import HEADER_MOST, Scanner
+from pegboard.prompts.formats.codemode import CodeModeFormat
+from pegboard.prompts.formats.marked import JsonFormat
+from pegboard.prompts.scanner import MAX_HEADER_LENGTH, Scanner
 from pegboard.prompts.shapes import ToolShape
 
 TOOL = ToolShape("write", "", {"type": "object", "properties": {"path": {"type": "string"}, "n": {"type": "integer"}}})
-SCANNED = [name for name in FORMATS if isinstance(FORMATS[name], Marked | CodeMode)]
-CALLS = [Called("write", {"path": 'a "b"\n', "n": 1}), Called("write", {"path": "c", "n": 2})]
+SCANNED = [name for name in FORMATS if isinstance(FORMATS[name], JsonFormat | CodeModeFormat)]
+CALLS = [ParsedCall("write", {"path": 'a "b"\n', "n": 1}), ParsedCall("write", {"path": "c", "n": 2})]
 CODE = [
-    Called("python_execution", {"code": 'x = """\n```\n"""\nprint(x)'}),
-    Called("python_execution", {"code": "y()"}),
+    ParsedCall("python_execution", {"code": 'x = """\n```\n"""\nprint(x)'}),
+    ParsedCall("python_execution", {"code": "y()"}),
 ]
 
 INPUTS: dict[str, tuple[str, Callable[[int], str]]] = {
@@ -136,17 +136,17 @@ def test_what_waits_for_more_is_bounded_however_long_the_output(name: str) -> No
     scanner = format.scanner((TOOL,))
     if not isinstance(scanner, Scanner):
         pytest.fail(f"{name} is read by something else than a scanner")
-    long = Called("write", {"path": "x y\n" * 2000})
+    long = ParsedCall("write", {"path": "x y\n" * 2000})
     for character in format.calls_text(CODE if name == "codemode" else [long]):
         scanner.feed(character)
-        assert scanner.held <= HEADER_MOST + 64, character
+        assert scanner.held_length <= MAX_HEADER_LENGTH + 64, character
 
 
 def test_an_argument_of_a_million_characters_arrives_whole_in_one_piece_and_in_many() -> None:
     value = 'line "one"\\\n' * 90_000
     for name in ("hermes", "mistral"):
         format = FORMATS[name]
-        text = format.calls_text([Called("write", {"path": value})])
+        text = format.calls_text([ParsedCall("write", {"path": value})])
         parts = [text[at : at + 4096] for at in range(0, len(text), 4096)]
         for events in (whole(format, text, (TOOL,), False), streamed(format, parts, (TOOL,), False)):
             assert "Broken" not in {type(event).__name__ for event in events}

@@ -8,9 +8,9 @@ from benchmarks.parser_cases.invariants import broken_rule
 from tests.support.collect_failures import each_case
 
 from pegboard.core.folded import Json
-from pegboard.prompts.engines.json_opening import RIGHT
-from pegboard.prompts.events import Called
-from pegboard.prompts.formats import FORMATS, Fed, named, parse
+from pegboard.prompts.engines.json_opening import CORRECTION
+from pegboard.prompts.events import ParsedCall
+from pegboard.prompts.formats import FORMATS, FormattedResult, find_format, parse
 from pegboard.prompts.shapes import ToolShape
 
 TOOLS = (
@@ -199,7 +199,7 @@ def test_an_output_is_read_as_it_is_meant_whole_and_in_chunks(output: Output) ->
     found = parse(format, output.text, TOOLS)
     assert tuple((call.name, call.arguments) for call in found.calls) == output.calls
     assert " ".join(found.text.split()) == " ".join(output.said.split())
-    assert len(found.broken) == output.broken
+    assert len(found.broken_calls) == output.broken
     assert any(call.repairs for call in found.calls) == output.repaired
     assert broken_rule(format, output.text, TOOLS, False, random.Random(1)) is None
 
@@ -208,7 +208,7 @@ def test_an_output_is_read_as_it_is_meant_whole_and_in_chunks(output: Output) ->
 @pytest.mark.parametrize("name", JSON_FORMATS)
 def test_what_a_format_renders_it_reads_back(name: str) -> None:
     format = FORMATS[name]
-    made = [Called(tool.name, arguments) for tool, arguments in zip((*TOOLS, TOOLS[0]), HOSTILE, strict=True)]
+    made = [ParsedCall(tool.name, arguments) for tool, arguments in zip((*TOOLS, TOOLS[0]), HOSTILE, strict=True)]
     text = f"I begin.\n{format.calls_text(made)}"
     found = parse(format, text, TOOLS)
     assert [(call.name, call.arguments) for call in found.calls] == [(call.name, call.arguments) for call in made]
@@ -224,18 +224,18 @@ def test_a_format_shows_every_tool_tells_how_to_call_and_gives_results_back(name
     assert all(tool.name in shown and tool.description in shown for tool in TOOLS)
     example = parse(format, format.instructions(TOOLS), (ToolShape("tool_name"), ToolShape("other_tool")))
     assert {call.name for call in example.calls} == {"tool_name", "other_tool"}
-    fed = format.results([Fed("look", "fog", "1"), Fed("wait", "nothing", "2", failed=True)])
+    fed = format.results([FormattedResult("look", "fog", "1"), FormattedResult("wait", "nothing", "2", is_error=True)])
     assert "fog" in fed[0].text
     assert "nothing" in fed[-1].text
     assert format.results([]) == ()
-    assert named(name.upper()) is format
+    assert find_format(name.upper()) is format
 
 
 @pytest.mark.behaviour("formats.truncated_is_no_call")
 @pytest.mark.parametrize("name", JSON_FORMATS)
 def test_no_prefix_of_a_call_is_a_call(name: str) -> None:
     format = FORMATS[name]
-    text = format.calls_text([Called("look", {"at": "Bern", "deep": {"x": 1}})])
+    text = format.calls_text([ParsedCall("look", {"at": "Bern", "deep": {"x": 1}})])
     for size in range(len(text)):
         for call in parse(format, text[:size], TOOLS).calls:
             assert call.arguments == {"at": "Bern", "deep": {"x": 1}}, text[:size]
@@ -248,8 +248,8 @@ def test_a_call_that_had_to_be_mended_ends_at_its_value_like_any_other() -> None
     assert found.text == "then {'name': 'look'}"
     more = parse(FORMATS["hermes"], text.replace(" then", ", {'x': 1},"), TOOLS)
     assert [call.name for call in more.calls] == ["wait", "look"]
-    assert [(one.raw, one.why) for one in more.broken] == [
-        ("{'x': 1}", f"The call was not made: it is no call. {RIGHT}.")
+    assert [(one.raw, one.why) for one in more.broken_calls] == [
+        ("{'x': 1}", f"The call was not made: it is no call. {CORRECTION}.")
     ]
 
 
@@ -294,7 +294,7 @@ def test_an_argument_beside_the_others_breaks_the_call_and_is_named() -> None:
     text = '<tool_call>{"name": "book", "arguments": {"place": "A"}, "guests": 4}</tool_call>'
     found = parse(FORMATS["hermes"], text, ())
     assert found.calls == ()
-    assert "'guests' is no key of a call" in found.broken[0].why
+    assert "'guests' is no key of a call" in found.broken_calls[0].why
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 import pytest
 
-from pegboard.prompts.matching import Names
+from pegboard.prompts.matching import ToolNameMatcher
 from pegboard.prompts.shapes import ToolShape
 
 
 def meant(name: str, *tools: str) -> str | None:
-    found = Names([ToolShape(tool) for tool in tools]).match(name)
+    found = ToolNameMatcher([ToolShape(tool) for tool in tools]).match(name)
     return found.tool.name if found.tool else None
 
 
@@ -36,5 +36,5 @@ def test_a_name_is_never_guessed() -> None:
 
 
 def test_of_two_tools_with_one_name_the_first_counts_and_a_change_is_told() -> None:
-    found = Names([ToolShape("a", "first"), ToolShape("a", "second")]).match("functions.a")
+    found = ToolNameMatcher([ToolShape("a", "first"), ToolShape("a", "second")]).match("functions.a")
     assert (found.tool, found.repairs) == (ToolShape("a", "first"), ("the name 'functions.a' was read as 'a'",))

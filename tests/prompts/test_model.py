@@ -8,7 +8,7 @@ from pegboard.core.prompting import TEXT_FORMATS, KnownModel
 from pegboard.core.tool import Json
 from pegboard.prompts.families import families
 from pegboard.prompts.model import Model, model_facts
-from pegboard.prompts.sizes import parameters, size_in_name
+from pegboard.prompts.sizes import billions_in_metadata, size_in_name
 
 
 @pytest.mark.behaviour("model.size_from_name")
@@ -73,7 +73,7 @@ def test_what_is_no_size_is_not_taken_for_one(name: str) -> None:
     ],
 )
 def test_the_size_is_read_out_of_what_the_server_tells(told: dict[str, Json], billions: float | None) -> None:
-    assert parameters(told) == (None if billions is None else pytest.approx(billions))
+    assert billions_in_metadata(told) == (None if billions is None else pytest.approx(billions))
 
 
 @pytest.mark.behaviour("model.facts")
@@ -112,7 +112,7 @@ def test_a_model_is_known_by_its_name(
     name: str, family: str, format: str, calls: bool, thinks: bool, billions: float | None, most: int
 ) -> None:
     model = model_facts(name)
-    found = (model.family, model.format, model.tool_calling, model.thinking, model.billions, model.most_found)
+    found = (model.family, model.format, model.tool_calling, model.thinking, model.billions, model.max_found_tools)
     assert found == (family, format, calls, thinks, billions, most)
 
 
@@ -130,7 +130,7 @@ def test_the_operators_word_goes_before_the_servers_and_that_before_the_name() -
         family="Gemma 3",
         format="hermes",
         thinking=True,
-        whence=(
+        fact_sources=(
             "Size: 40 billion, as models says for 'GEMMA-3*, *'.",
             "Native tool calling: no, as models says for 'GEMMA-3*, *'.",
             "Format: hermes, as models says for 'GEMMA-3*, *'.",
@@ -142,7 +142,7 @@ def test_the_operators_word_goes_before_the_servers_and_that_before_the_name() -
 @pytest.mark.behaviour("model.facts")
 def test_what_nobody_knows_is_said_to_be_unknown_and_small() -> None:
     model = model_facts("nobody-knows")
-    assert (model.most_found, model.whence) == (
+    assert (model.max_found_tools, model.fact_sources) == (
         2,
         (
             "Size: unknown, so it is taken for a small one. Say it under models in pegboard.yaml.",
@@ -152,7 +152,7 @@ def test_what_nobody_knows_is_said_to_be_unknown_and_small() -> None:
         ),
     )
     hosted = model_facts("claude-sonnet-4")
-    assert hosted.size == "the model is a large one, though its maker tells no number of parameters"
+    assert hosted.size_description == "the model is a large one, though its maker tells no number of parameters"
 
 
 @pytest.mark.parametrize("flag", ["supportsToolCalling", "tool_calling", "tools"])
@@ -168,5 +168,5 @@ def test_every_family_writes_a_format_that_exists() -> None:
 @given(st.text(max_size=40), st.dictionaries(st.sampled_from(["details", "params", "meta", "capabilities"]), st.none()))
 def test_any_name_and_anything_a_server_tells_gives_facts(name: str, told: dict[str, Json]) -> None:
     model = model_facts(name, told)
-    assert model.most_found in (2, 5, 10)
-    assert len(model.whence) == 4
+    assert model.max_found_tools in (2, 5, 10)
+    assert len(model.fact_sources) == 4

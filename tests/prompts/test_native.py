@@ -8,9 +8,9 @@ from benchmarks.parser_cases.invariants import broken_rule
 
 from pegboard.core.folded import Json
 from pegboard.prompts.deltas import NativeCalls
-from pegboard.prompts.events import Arguments, Broken, Called, Done, Event, Started
+from pegboard.prompts.events import Arguments, BrokenCallEvent, CallDoneEvent, CallStartedEvent, OutputEvent, ParsedCall
 from pegboard.prompts.formats import FORMATS, parse
-from pegboard.prompts.scanner import CUT
+from pegboard.prompts.scanner import CUT_MESSAGE
 from pegboard.prompts.shapes import ToolShape
 
 NATIVE = FORMATS["native"]
@@ -29,22 +29,22 @@ def piece(
     return {"function": function, **{key: value for key, value in given.items() if value is not None}}
 
 
-def read(*deltas: list[Json]) -> list[Event]:
+def read(*deltas: list[Json]) -> list[OutputEvent]:
     calls = NativeCalls(TOOLS)
     events = [event for delta in deltas for event in calls.feed({"tool_calls": delta})]
     return events + calls.finish()
 
 
 def made(*deltas: list[Json]) -> list[tuple[str, object]]:
-    return [(event.call.name, event.call.arguments) for event in read(*deltas) if isinstance(event, Done)]
+    return [(event.call.name, event.call.arguments) for event in read(*deltas) if isinstance(event, CallDoneEvent)]
 
 
 def test_a_stream_as_it_should_be_is_told_as_it_comes() -> None:
     assert read([piece(0, "c1", "look", "")], [piece(0, arguments='{"at": ')], [piece(0, arguments='"Bern"}')]) == [
-        Started(0, "look"),
+        CallStartedEvent(0, "look"),
         Arguments(0, '{"at": '),
         Arguments(0, '"Bern"}'),
-        Done(0, Called("look", {"at": "Bern"}, "", '{"at": "Bern"}')),
+        CallDoneEvent(0, ParsedCall("look", {"at": "Bern"}, "", '{"at": "Bern"}')),
     ]
 
 
@@ -94,26 +94,26 @@ def test_the_legacy_function_call_and_a_whole_message_are_read_too() -> None:
     calls = NativeCalls(TOOLS)
     calls.feed({"function_call": {"name": "look", "arguments": ""}})
     calls.feed({"function_call": {"arguments": '{"at": "a"}'}})
-    assert [event.call.arguments for event in calls.finish() if isinstance(event, Done)] == [{"at": "a"}]
+    assert [event.call.arguments for event in calls.finish() if isinstance(event, CallDoneEvent)] == [{"at": "a"}]
     message = NativeCalls(TOOLS)
     message.feed({"content": None, "tool_calls": [piece(None, "x", "wait", "{}"), piece(None, "y", "wait", "{}")]})
     assert message.ids == {0: "x", 1: "y"}
-    assert [event.index for event in message.finish() if isinstance(event, Done)] == [0, 1]
+    assert [event.index for event in message.finish() if isinstance(event, CallDoneEvent)] == [0, 1]
     assert NativeCalls().feed({"content": "hello"}) == []
 
 
 def test_arguments_that_were_cut_off_or_are_no_object_are_broken_and_the_others_stand() -> None:
     events = read([piece(0, "1", "look", '{"at": "a'), piece(1, "2", "wait", "{}"), piece(2, "3", "look", "[1]")])
-    assert [event for event in events if isinstance(event, Broken)] == [
-        Broken("", f"The call of 'look' was not made: {CUT}"),
-        Broken("", "The call of 'look' was not made: its arguments are no object. Write one JSON object."),
+    assert [event for event in events if isinstance(event, BrokenCallEvent)] == [
+        BrokenCallEvent("", f"The call of 'look' was not made: {CUT_MESSAGE}"),
+        BrokenCallEvent("", "The call of 'look' was not made: its arguments are no object. Write one JSON object."),
     ]
-    assert [event.call.name for event in events if isinstance(event, Done)] == ["wait"]
+    assert [event.call.name for event in events if isinstance(event, CallDoneEvent)] == ["wait"]
 
 
 def test_a_call_without_any_name_is_broken() -> None:
     assert read([piece(0, "1", None, '{"at": "a"}')]) == [
-        Broken("", 'A call with the arguments \'{"at": "a"}\' has no name, so nothing was called.')
+        BrokenCallEvent("", 'A call with the arguments \'{"at": "a"}\' has no name, so nothing was called.')
     ]
 
 
@@ -147,7 +147,7 @@ def test_a_call_that_is_the_whole_text_is_a_call(text: str) -> None:
 )
 def test_a_call_among_other_text_is_text(text: str) -> None:
     found = parse(NATIVE, text, TOOLS)
-    assert (found.calls, found.broken, found.text) == ((), (), text)
+    assert (found.calls, found.broken_calls, found.text) == ((), (), text)
     assert broken_rule(NATIVE, text, TOOLS, False, random.Random(1)) is None
 
 

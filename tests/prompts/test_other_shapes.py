@@ -6,7 +6,7 @@ import pytest
 from benchmarks.parser_cases.invariants import broken_rule
 
 from pegboard.core.tool import Json
-from pegboard.prompts.events import Called
+from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, parse
 from pegboard.prompts.shapes import ToolShape
 
@@ -37,7 +37,7 @@ def calls_of(format: str, text: str) -> list[tuple[str, object]]:
 def test_a_call_of_another_shape_is_read_between_the_tags_of_hermes_and_told_as_a_repair(text: str, told: str) -> None:
     found = parse(FORMATS["hermes"], text, TOOLS)
     assert [(call.name, call.arguments, call.repairs) for call in found.calls] == [(*PARIS, (told,))]
-    assert (found.text.strip(), found.broken) == ("", ())
+    assert (found.text.strip(), found.broken_calls) == ("", ())
     assert broken_rule(FORMATS["hermes"], text, TOOLS, False, random.Random(3), times=5) is None
 
 
@@ -55,7 +55,7 @@ def test_a_call_of_another_shape_is_read_between_the_tags_of_hermes_and_told_as_
 )
 def test_what_of_another_shape_cannot_be_read_is_told_to_the_model_and_not_shown_as_the_answer(text: str) -> None:
     found = parse(FORMATS["hermes"], text, TOOLS)
-    assert (found.calls, found.text, [one.raw for one in found.broken]) == (
+    assert (found.calls, found.text, [one.raw for one in found.broken_calls]) == (
         (),
         "",
         [text.removesuffix("</tool_call>")],
@@ -73,14 +73,14 @@ def test_what_of_another_shape_cannot_be_read_is_told_to_the_model_and_not_shown
 )
 def test_prose_about_the_tags_of_hermes_is_shown_whole(text: str) -> None:
     found = parse(FORMATS["hermes"], text, TOOLS)
-    assert (found.text, found.calls, found.broken) == (text, (), ())
+    assert (found.text, found.calls, found.broken_calls) == (text, (), ())
     assert broken_rule(FORMATS["hermes"], text, TOOLS, False, random.Random(3), times=5) is None
 
 
 @pytest.mark.parametrize("value", ['"a" + "b"', '"x" if 1 else "y"', '"a".join(["b"])', '"%s" % city', '"a" * 3'])
 def test_an_expression_is_no_value_and_the_model_is_told(value: str) -> None:
     found = parse(FORMATS["pythonic"], f"[get_weather(city={value})]", TOOLS)
-    assert (found.calls, len(found.broken)) == ((), 1)
+    assert (found.calls, len(found.broken_calls)) == ((), 1)
 
 
 def test_strings_in_a_row_are_one_and_quotes_inside_a_string_are_still_mended() -> None:
@@ -89,16 +89,16 @@ def test_strings_in_a_row_are_one_and_quotes_inside_a_string_are_still_mended() 
 
 
 def test_line_breaks_of_windows_around_a_value_belong_to_the_tags() -> None:
-    text = FORMATS["qwen3_coder"].calls_text([Called(*PARIS)])
+    text = FORMATS["qwen3_coder"].calls_text([ParsedCall(*PARIS)])
     assert calls_of("qwen3_coder", text.replace("\n", "\r\n")) == [PARIS]
     for value in ("\r\na\r\n", "a\r", "\ra", "\r\n", "\n", "\r"):
         for format in ("qwen3_coder", "seed_oss", "glm45"):
-            made = Called("get_weather", {"city": value})
+            made = ParsedCall("get_weather", {"city": value})
             assert calls_of(format, FORMATS[format].calls_text([made])) == [("get_weather", {"city": value})]
 
 
 @pytest.mark.parametrize("format", ["gemma4", "functiongemma"])
 def test_null_is_nothing_where_the_format_marks_its_texts(format: str) -> None:
     for value in (None, "null"):
-        text = FORMATS[format].calls_text([Called("get_weather", {"time": value})])
+        text = FORMATS[format].calls_text([ParsedCall("get_weather", {"time": value})])
         assert calls_of(format, text) == [("get_weather", {"time": value})]

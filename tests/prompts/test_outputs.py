@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.prompts.events import joined
+from pegboard.prompts.events import join_events
 from pegboard.prompts.formats import FORMATS, parse
 
 from .outputs import OUTPUTS, TOOLS, Output
@@ -35,7 +35,7 @@ def test_an_output_holds_what_the_model_meant(output: Output) -> None:
     calls = [(call.name, dict(call.arguments)) for call in found.calls]
     assert calls == [(name, dict(arguments)) for name, arguments in output.calls]
     assert (plain(found.text), plain(found.thinking)) == (plain(output.said), plain(output.thought))
-    assert len(found.broken) == output.broken
+    assert len(found.broken_calls) == output.broken
     assert any(call.recovered for call in found.calls) == output.recovered
     assert any(call.repairs for call in found.calls) == output.repaired
 
@@ -65,11 +65,11 @@ def test_repaired_calls_keep_every_rule_in_any_chunks_and_cut_anywhere(name: str
     format = FORMATS[name]
     for case in OWN[name]:
         thinking = case.in_thinking(format)
-        events = joined(whole(format, case.text, case.tools, thinking))
+        events = join_events(whole(format, case.text, case.tools, thinking))
         assert faults(events, case.text) is None, case.note
         for _ in range(2):
             parts = list(chunks(case.text, chance))
-            assert joined(streamed(format, parts, case.tools, thinking)) == events, (case.note, parts)
+            assert join_events(streamed(format, parts, case.tools, thinking)) == events, (case.note, parts)
         cut = case.text[: chance.randrange(len(case.text))]
         prefix = whole(format, cut, case.tools, thinking)
         assert (faults(prefix, cut) or cut_call(format, prefix, events)) is None, (case.note, cut)
@@ -114,7 +114,7 @@ def test_a_call_that_lost_a_part_of_itself_waits_for_the_settings(name: str, tex
 def test_neither_a_name_nor_a_value_is_ever_made_up(name: str, text: str) -> None:
     found = parse(FORMATS[name], text, TOOLS)
     assert found.calls == ()
-    assert len(found.broken) == 1
+    assert len(found.broken_calls) == 1
 
 
 @pytest.mark.behaviour("formats.truncated_is_no_call")
@@ -164,4 +164,4 @@ def test_wherever_an_output_is_cut_into_chunks_its_events_are_those_of_the_whole
     cuts = sorted(data.draw(st.sets(st.integers(0, len(output.text)), max_size=40)))
     parts = [output.text[start:end] for start, end in zip([0, *cuts], [*cuts, len(output.text)], strict=True)]
     whole = parse(format, output.text, output.tools, in_thinking=output.in_thinking).events
-    assert joined(streamed(format, parts, output.tools, output.in_thinking)) == joined(whole)
+    assert join_events(streamed(format, parts, output.tools, output.in_thinking)) == join_events(whole)

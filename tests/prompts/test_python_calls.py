@@ -45,7 +45,7 @@ def test_a_call_never_runs_with_a_string_that_an_inner_quote_cut_short(name: str
     text = call.join(AROUND[name])
     found = parse(FORMATS[name], text, TOOLS)
     assert [made for made in found.calls if not made.recovered] == []
-    assert found.broken
+    assert found.broken_calls
     assert broken_rule(FORMATS[name], text, TOOLS, False, random.Random(call), times=20) is None
 
 
@@ -60,7 +60,7 @@ def test_inner_quotes_are_repaired_where_only_one_end_is_possible(name: str) -> 
 
 def test_the_model_reads_why_a_call_with_text_behind_it_was_not_made() -> None:
     text = """[write_file(path="a.py", content="print("hello")")]"""
-    (broken,) = parse(FORMATS["pythonic"], text, TOOLS).broken
+    (broken,) = parse(FORMATS["pythonic"], text, TOOLS).broken_calls
     assert broken.raw == text
     assert broken.why == snapshot(
         "The call was not made: text stands behind it, so a string in it may have quotes that are not escaped. \

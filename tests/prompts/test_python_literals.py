@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard.core.folded import Json
-from pegboard.prompts.python_literals import DEEPEST, LiteralError, called, keywords, literal, unescaped, written
+from pegboard.prompts.python_literals import (
+    MAX_DEPTH,
+    LiteralError,
+    format_call,
+    format_literal,
+    parse_keywords,
+    parse_literal,
+    unescape,
+)
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -20,7 +28,7 @@ VALUES = st.recursive(
 @settings(deadline=None, max_examples=50)
 @given(VALUES)
 def test_a_value_that_is_written_reads_back(value: Json) -> None:
-    assert literal(written(value)) == value
+    assert parse_literal(format_literal(value)) == value
 
 
 @settings(deadline=None)
@@ -63,7 +71,7 @@ def test_a_body_between_quotes_means_what_python_says(body: str) -> None:
                 meant = ast.literal_eval(f"{quote}{body}{quote}")
             except (ValueError, SyntaxError):
                 continue
-        assert unescaped(body, quote) == unescaped(body, "") == meant
+        assert unescape(body, quote) == unescape(body, "") == meant
 
 
 @pytest.mark.parametrize(
@@ -99,7 +107,7 @@ def test_a_body_between_quotes_means_what_python_says(body: str) -> None:
     ],
 )
 def test_what_models_write_is_read(text: str, value: Json) -> None:
-    assert literal(text) == value
+    assert parse_literal(text) == value
 
 
 @pytest.mark.behaviour("formats.python_never_runs")
@@ -119,7 +127,7 @@ def test_what_models_write_is_read(text: str, value: Json) -> None:
         "1e999",
         "-",
         "1 2",
-        "[" * (DEEPEST + 2) + "]" * (DEEPEST + 2),
+        "[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2),
         "[" * 100_000,
         "9" * 10_000,
         "0x" + "f" * 10_000,
@@ -129,27 +137,27 @@ def test_what_models_write_is_read(text: str, value: Json) -> None:
 )
 def test_what_is_no_literal_is_refused_and_never_run(text: str) -> None:
     with pytest.raises(LiteralError):
-        literal(text)
+        parse_literal(text)
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.dictionaries(st.text(min_size=1), VALUES, max_size=5))
 def test_a_call_reads_back_whatever_its_arguments_are_named(arguments: dict[str, Json]) -> None:
-    text = called("f", arguments)
-    assert keywords(text.removeprefix("f(").removesuffix(")")) == (arguments, [], ())
+    text = format_call("f", arguments)
+    assert parse_keywords(text.removeprefix("f(").removesuffix(")")) == (arguments, [], ())
 
 
 def test_reserved_words_and_dashes_may_name_an_argument() -> None:
-    assert keywords("from='a', class=1, max-size = 2")[0] == {"from": "a", "class": 1, "max-size": 2}
+    assert parse_keywords("from='a', class=1, max-size = 2")[0] == {"from": "a", "class": 1, "max-size": 2}
 
 
 def test_a_number_that_begins_with_zero_stays_the_text_it_is() -> None:
-    assert keywords("zip=00123, n=0, x='y'") == (
+    assert parse_keywords("zip=00123, n=0, x='y'") == (
         {"zip": "00123", "n": 0, "x": "y"},
         [],
         ("a number that begins with 0 was read as text",),
     )
-    assert keywords("day=05, zip=00123", has_type=lambda key: key == "zip") == (
+    assert parse_keywords("day=05, zip=00123", has_type=lambda key: key == "zip") == (
         {"day": 5, "zip": "00123"},
         [],
         ("the 0 before a number was left out", "a number that begins with 0 was read as text"),
@@ -159,7 +167,7 @@ def test_a_number_that_begins_with_zero_stays_the_text_it_is() -> None:
 def test_an_argument_that_is_given_twice_is_refused() -> None:
     for text in ("a=1, a=2", "a=1, **{'a': 2}"):
         with pytest.raises(LiteralError, match="twice"):
-            keywords(text)
+            parse_keywords(text)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +179,7 @@ def test_an_argument_that_is_given_twice_is_refused() -> None:
     ],
 )
 def test_quotes_in_a_string_are_kept_where_its_end_is_clear(text: str, arguments: dict[str, Json]) -> None:
-    assert keywords(text) == (arguments, [], ("quotes inside a string were not escaped",))
+    assert parse_keywords(text) == (arguments, [], ("quotes inside a string were not escaped",))
 
 
 @pytest.mark.behaviour("formats.repaired_without_guessing")
@@ -191,40 +199,40 @@ def test_quotes_in_a_string_are_kept_where_its_end_is_clear(text: str, arguments
 )
 def test_a_string_whose_end_is_unclear_is_refused(text: str, why: str) -> None:
     with pytest.raises(LiteralError, match=why):
-        keywords(text)
+        parse_keywords(text)
 
 
 def test_an_unpaired_quote_is_refused_where_nothing_must_follow_the_call() -> None:
     with pytest.raises(LiteralError, match="end is unclear"):
-        keywords("""size="6" wide", n=2""", is_enclosed=False)
+        parse_keywords("""size="6" wide", n=2""", is_enclosed=False)
 
 
 def test_strings_that_python_joins_are_joined_and_told() -> None:
     for text in ('text="a" "b"', 'text=("a"\n"b")'):
-        assert keywords(text) == ({"text": "ab"}, [], ("strings without a comma between them were joined",))
+        assert parse_keywords(text) == ({"text": "ab"}, [], ("strings without a comma between them were joined",))
 
 
 def test_the_backslashes_of_a_path_are_kept_and_told() -> None:
     for path in (r"C:\Users\bob\notes.txt", r"D:\data\new"):
         for quote in "\"'":
-            assert keywords(f"path={quote}{path}{quote}") == (
+            assert parse_keywords(f"path={quote}{path}{quote}") == (
                 {"path": path},
                 [],
                 ("the backslashes of a path were kept",),
             )
-    assert keywords(r"path='C:\temp'") == ({"path": "C:\temp"}, [], ())
-    assert keywords(r"code='re.match(\d)\n'") == ({"code": "re.match(\\d)\n"}, [], ())
+    assert parse_keywords(r"path='C:\temp'") == ({"path": "C:\temp"}, [], ())
+    assert parse_keywords(r"code='re.match(\d)\n'") == ({"code": "re.match(\\d)\n"}, [], ())
 
 
 def test_escapes_beside_backslashes_that_escape_nothing_are_refused() -> None:
     for body in (r"\bword\d", r"dir C:\Users\x\n"):
         with pytest.raises(LiteralError, match="escape something and others do not"):
-            keywords(f"text='{body}'")
+            parse_keywords(f"text='{body}'")
     with pytest.raises(LiteralError, match="escape something and others do not"):
-        literal(r'{"text": "\d\n"}')
+        parse_literal(r'{"text": "\d\n"}')
 
 
 def test_a_raw_line_break_in_a_string_is_kept_and_told() -> None:
     for text in ("text='a\nb'", "text='a\nb', n=[1]", "n=[1], text='a\nb'"):
-        assert keywords(text)[2] == ("a raw line break or tab in a string was kept",)
-    assert keywords('text="""a\nb""", other=\'a\\\nb\'')[2] == ()
+        assert parse_keywords(text)[2] == ("a raw line break or tab in a string was kept",)
+    assert parse_keywords('text="""a\nb""", other=\'a\\\nb\'')[2] == ()

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard.core.folded import Json
-from pegboard.prompts.repair import Read, Refused, read, read_at
+from pegboard.prompts.repair import RepairedJson, UnrepairableJson, read_json, read_json_at
 
 
 @pytest.mark.behaviour("formats.repairs")
@@ -49,7 +49,7 @@ from pegboard.prompts.repair import Read, Refused, read, read_at
     ],
 )
 def test_what_models_get_wrong_is_mended_and_told(text: str, value: Json, repairs: tuple[str, ...]) -> None:
-    assert read(text) == Read(value, repairs)
+    assert read_json(text) == RepairedJson(value, repairs)
 
 
 @pytest.mark.parametrize(
@@ -91,29 +91,29 @@ def test_what_models_get_wrong_is_mended_and_told(text: str, value: Json, repair
     ],
 )
 def test_what_has_no_sure_reading_is_refused_in_words(text: str) -> None:
-    refused = read(text)
-    assert isinstance(refused, Refused)
+    refused = read_json(text)
+    assert isinstance(refused, UnrepairableJson)
     assert refused.why
 
 
 def test_a_key_given_twice_is_named() -> None:
-    assert read('{"city": "Oslo", "city": "Bergen"}') == Refused("'city' is given twice")
-    assert read_at('{"city": "Oslo", "city": "Bergen"}', 0) is None
+    assert read_json('{"city": "Oslo", "city": "Bergen"}') == UnrepairableJson("'city' is given twice")
+    assert read_json_at('{"city": "Oslo", "city": "Bergen"}', 0) is None
 
 
 @settings(deadline=None, max_examples=200)
 @given(st.text(alphabet="{}[]\"':,\\\n 1aTrue/*“”\ud83d", max_size=60))
 def test_no_text_makes_reading_fail_otherwise(text: str) -> None:
-    assert isinstance(read(text), Read | Refused)
+    assert isinstance(read_json(text), RepairedJson | UnrepairableJson)
 
 
 def test_a_value_is_found_where_it_ends_and_not_where_it_is_cut_or_unsound() -> None:
-    assert read_at('x{"a": 1} y', 1) == ({"a": 1}, 9)
-    assert read_at('x{"a": 1', 1) is None
-    assert read_at(r'{"a": "\ud83d"}', 0) is None
-    assert read_at("[" * 300 + "]" * 300, 0) is None
+    assert read_json_at('x{"a": 1} y', 1) == ({"a": 1}, 9)
+    assert read_json_at('x{"a": 1', 1) is None
+    assert read_json_at(r'{"a": "\ud83d"}', 0) is None
+    assert read_json_at("[" * 300 + "]" * 300, 0) is None
 
 
 def test_what_is_longer_than_anybody_writes_is_not_mended() -> None:
-    refused = read("{'a': '" + "x" * (1 << 20) + "'}")
-    assert refused == Refused("it is no JSON, and longer than the 1,048,576 characters that are repaired")
+    refused = read_json("{'a': '" + "x" * (1 << 20) + "'}")
+    assert refused == UnrepairableJson("it is no JSON, and longer than the 1,048,576 characters that are repaired")

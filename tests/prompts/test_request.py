@@ -8,16 +8,16 @@ import pytest
 from tests.prompts.boards import READ, capable
 from tests.support.collect_failures import each_case
 
-from pegboard.core.prompting import TEXT_FORMATS, Prompting
+from pegboard.core.prompting import TEXT_FORMATS, PromptSettings
 from pegboard.core.tool import Json, JsonObject
-from pegboard.prompts.building import Prompt, build
-from pegboard.prompts.events import Called
-from pegboard.prompts.formats import FORMATS, Fed, parse
+from pegboard.prompts.building import BuiltPrompt, build
+from pegboard.prompts.events import ParsedCall
+from pegboard.prompts.formats import FORMATS, FormattedResult, parse
 from pegboard.prompts.model import Model, model_facts
-from pegboard.prompts.native import functions
+from pegboard.prompts.native import tool_functions
 from pegboard.prompts.request import chat_request
 
-SETTINGS = replace(Prompting(), base="Be brief.")
+SETTINGS = replace(PromptSettings(), base="Be brief.")
 CALL: Json = {
     "id": "call_1",
     "type": "function",
@@ -32,7 +32,7 @@ SPOKEN: list[JsonObject] = [
 ]
 
 
-def prompt_for(model: Model) -> Prompt:
+def prompt_for(model: Model) -> BuiltPrompt:
     return build(capable(model=model, found=[READ]), SETTINGS)
 
 
@@ -49,7 +49,7 @@ def test_a_native_request_has_the_tools_beside_the_conversation() -> None:
         "temperature": 0,
         "model": "qwen3:8b",
         "messages": [{"role": "system", "content": "Be brief.\n\nThe client's own word."}, *SPOKEN[1:]],
-        "tools": functions(prompt.shapes),
+        "tools": tool_functions(prompt.shapes),
         "tool_choice": "auto",
         "stream": True,
     }
@@ -60,8 +60,8 @@ def test_a_text_request_tells_calls_and_results_in_the_models_own_format() -> No
     prompt = prompt_for(Model(8, name="small"))
     body = chat_request(prompt, SPOKEN)
     hermes = FORMATS["hermes"]
-    call = hermes.calls_text([Called("read_file", {"path": "a.txt"})])
-    (result,) = hermes.results([Fed("read_file", "hello", "call_1")])
+    call = hermes.calls_text([ParsedCall("read_file", {"path": "a.txt"})])
+    (result,) = hermes.results([FormattedResult("read_file", "hello", "call_1")])
     assert body == {
         "model": "small",
         "messages": [
@@ -127,11 +127,15 @@ def test_results_of_several_calls_stand_in_their_order_and_end_a_conversation() 
     assert messages(body)[1:] == [
         {
             "role": "assistant",
-            "content": hermes.calls_text([Called("read_file", {"path": "a"}), Called("read_file", {"path": "b"})]),
+            "content": hermes.calls_text(
+                [ParsedCall("read_file", {"path": "a"}), ParsedCall("read_file", {"path": "b"})]
+            ),
         },
         {
             "role": "user",
-            "content": hermes.results([Fed("read_file", "first", "a"), Fed("read_file", "second", "b")])[0].text,
+            "content": hermes.results(
+                [FormattedResult("read_file", "first", "a"), FormattedResult("read_file", "second", "b")]
+            )[0].text,
         },
     ]
 
@@ -171,7 +175,7 @@ def test_what_the_client_chooses_is_asked_of_a_model_that_writes_text(choice: Js
 def test_arguments_in_any_shape_that_clients_send_are_kept(arguments: Json, read: JsonObject) -> None:
     call: Json = {"id": "c", "function": {"name": "read_file", "arguments": arguments}}
     body = chat_request(prompt_for(Model(8)), [{"role": "assistant", "content": "", "tool_calls": [call]}])
-    assert messages(body)[1]["content"] == FORMATS["hermes"].calls_text([Called("read_file", read)])
+    assert messages(body)[1]["content"] == FORMATS["hermes"].calls_text([ParsedCall("read_file", read)])
 
 
 @pytest.mark.behaviour("prompt.chat_request")

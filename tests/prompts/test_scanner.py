@@ -7,9 +7,19 @@ from benchmarks.parser_cases.invariants import broken_rule, streamed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pegboard.prompts.events import Arguments, Called, Done, Event, Markup, Started, Text, Thinking, joined
-from pegboard.prompts.formats import FORMATS, Fed, Message, parse
-from pegboard.prompts.scanner import HEADER_MOST, Scanner
+from pegboard.prompts.events import (
+    Arguments,
+    CallDoneEvent,
+    CallStartedEvent,
+    Markup,
+    OutputEvent,
+    ParsedCall,
+    TextEvent,
+    ThinkingEvent,
+    join_events,
+)
+from pegboard.prompts.formats import FORMATS, FormatMessage, FormattedResult, parse
+from pegboard.prompts.scanner import MAX_HEADER_LENGTH, Scanner
 from pegboard.prompts.shapes import ToolShape
 
 HERMES = FORMATS["hermes"]
@@ -21,23 +31,23 @@ WEATHER = ToolShape(
 CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Bern"}}\n</tool_call>'
 
 
-def read(text: str, *, in_thinking: bool = False) -> list[Event]:
-    return joined(parse(HERMES, text, (WEATHER,), in_thinking=in_thinking).events)
+def read(text: str, *, in_thinking: bool = False) -> list[OutputEvent]:
+    return join_events(parse(HERMES, text, (WEATHER,), in_thinking=in_thinking).events)
 
 
-def calls(text: str, *, in_thinking: bool = False) -> list[Called]:
+def calls(text: str, *, in_thinking: bool = False) -> list[ParsedCall]:
     return list(parse(HERMES, text, (WEATHER,), in_thinking=in_thinking).calls)
 
 
 @pytest.mark.behaviour("law.parsing_is_chunk_independent")
 def test_a_call_is_told_from_its_start_to_its_end_with_all_that_stood_around_it() -> None:
     assert read(f"One moment. {CALL}\nDone.") == [
-        Text("One moment. "),
-        Started(0, "get_weather"),
+        TextEvent("One moment. "),
+        CallStartedEvent(0, "get_weather"),
         Arguments(0, '{"city": "Bern"}'),
-        Done(
+        CallDoneEvent(
             0,
-            Called(
+            ParsedCall(
                 "get_weather",
                 {"city": "Bern"},
                 '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Bern"}}',
@@ -45,7 +55,7 @@ def test_a_call_is_told_from_its_start_to_its_end_with_all_that_stood_around_it(
             ),
         ),
         Markup("\n</tool_call>\n"),
-        Text("Done."),
+        TextEvent("Done."),
     ]
 
 
@@ -56,7 +66,7 @@ def test_any_chunks_of_a_text_give_the_events_of_the_whole(data: st.DataObject) 
     text = f"<think>hm <tool_call></think>I look. {CALL}{CALL} and <tool_call>{{'name': 'get_weather'}}</tool_call> end"
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=40)))
     parts = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    assert joined(streamed(HERMES, parts, (WEATHER,), False)) == read(text)
+    assert join_events(streamed(HERMES, parts, (WEATHER,), False)) == read(text)
 
 
 @pytest.mark.behaviour("law.parsing_is_chunk_independent")
@@ -113,7 +123,7 @@ def test_a_call_that_the_output_ends_in_is_broken_and_never_called() -> None:
     for size in range(len("<tool_call>"), CALL.index("}}") + 1):
         found = parse(HERMES, CALL[:size], (WEATHER,))
         assert not found.calls, CALL[:size]
-    cut = parse(HERMES, CALL[:50], (WEATHER,)).broken
+    cut = parse(HERMES, CALL[:50], (WEATHER,)).broken_calls
     assert [(one.raw, one.why) for one in cut] == [
         (CALL[:50], "The output ended inside a call, so nothing was called. Write the whole call again.")
     ]
@@ -144,7 +154,7 @@ def test_a_call_at_the_end_of_thinking_that_never_closes_is_told_as_recovered() 
 def test_thinking_in_thinking_is_read_once_and_not_once_for_each_level() -> None:
     text = "<think><tool_call>" * 3000
     assert broken_rule(HERMES, text, (WEATHER,), False, random.Random(1), times=1) is None
-    assert read(text) == [Markup("<think>"), Thinking(text.removeprefix("<think>"))]
+    assert read(text) == [Markup("<think>"), ThinkingEvent(text.removeprefix("<think>"))]
 
 
 def test_what_waits_for_more_text_is_never_longer_than_a_header() -> None:
@@ -152,13 +162,13 @@ def test_what_waits_for_more_text_is_never_longer_than_a_header() -> None:
     assert isinstance(scanner, Scanner)
     for character in CALL.replace("Bern", "x" * 500) * 2:
         scanner.feed(character)
-        assert scanner.held <= HEADER_MOST
+        assert scanner.held_length <= MAX_HEADER_LENGTH
 
 
 def test_a_misspelt_key_never_runs_a_tool_without_its_arguments() -> None:
     found = parse(HERMES, '<tool_call>{"name": "get_weather", "arts": {"city": "Bern"}}</tool_call>', (WEATHER,))
     assert found.calls == ()
-    assert found.broken[0].why == (
+    assert found.broken_calls[0].why == (
         "The call was not made: 'arts' is no key of a call. Put the arguments under \"arguments\". "
         'Write {"name": …, "arguments": {…}} as JSON.'
     )
@@ -190,7 +200,7 @@ def test_at_the_end_of_the_output_only_the_last_brace_may_be_missing_and_the_cal
 def test_nesting_beyond_the_limit_is_broken_in_one_piece_and_in_chunks_alike() -> None:
     deep = '<tool_call>{"name": "get_weather", "arguments": {"city": ' + "[" * 250 + "]" * 250 + "}}</tool_call>"
     assert calls(deep) == []
-    assert joined(streamed(HERMES, list(deep), (WEATHER,), False)) == read(deep)
+    assert join_events(streamed(HERMES, list(deep), (WEATHER,), False)) == read(deep)
 
 
 def test_brackets_in_a_string_are_no_nesting() -> None:
@@ -209,9 +219,9 @@ def test_a_name_is_matched_by_prefix_and_case_and_an_argument_by_its_schema() ->
 
 
 def test_what_is_rendered_is_read_back_and_results_go_into_one_turn_of_the_user() -> None:
-    made = [Called("get_weather", {"city": 'a "b" </tool_call>'}), Called("get_weather", {})]
+    made = [ParsedCall("get_weather", {"city": 'a "b" </tool_call>'}), ParsedCall("get_weather", {})]
     back = calls(HERMES.calls_text(made))
     assert [(call.name, call.arguments) for call in back] == [(call.name, call.arguments) for call in made]
-    assert HERMES.results([Fed("get_weather", "rain"), Fed("get_weather", "sun")]) == (
-        Message("user", "<tool_response>\nrain\n</tool_response>\n<tool_response>\nsun\n</tool_response>"),
+    assert HERMES.results([FormattedResult("get_weather", "rain"), FormattedResult("get_weather", "sun")]) == (
+        FormatMessage("user", "<tool_response>\nrain\n</tool_response>\n<tool_response>\nsun\n</tool_response>"),
     )

@@ -7,7 +7,7 @@ from benchmarks.parser_cases.invariants import broken_rule
 
 from pegboard.core.folded import Json
 from pegboard.prompts.formats import FORMATS, parse
-from pegboard.prompts.scanner import Parsed
+from pegboard.prompts.scanner import ParsedOutput
 from pegboard.prompts.shapes import ToolShape
 
 TEXT: Json = {"type": "string"}
@@ -15,7 +15,7 @@ TOOLS = (ToolShape("book", parameters={"type": "object", "properties": {"place":
 FORGOTTEN = "the closing tag of an argument was missing"
 
 
-def checked(name: str, text: str) -> Parsed:
+def checked(name: str, text: str) -> ParsedOutput:
     """The output, read whole, after every rule was checked on it in chunks."""
     assert broken_rule(FORMATS[name], text, TOOLS, False, random.Random(text), times=10) is None
     return parse(FORMATS[name], text, TOOLS)
@@ -67,7 +67,7 @@ def test_the_header_of_a_message_is_quoted_inside_another_one() -> None:
 def test_a_call_written_as_python_between_tags_is_broken_and_no_text() -> None:
     found = checked("glm45", '<tool_call>book(place="A")</tool_call>')
     assert (found.calls, found.text) == ((), "")
-    assert found.broken[0].why.startswith("The call was not made: it is written as Python.")
+    assert found.broken_calls[0].why.startswith("The call was not made: it is written as Python.")
     assert checked("glm45", "<tool_call>other(place) is text").text == "<tool_call>other(place) is text"
 
 

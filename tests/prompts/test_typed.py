@@ -4,9 +4,9 @@ import pytest
 from tests.support.collect_failures import each_case
 
 from pegboard.core.folded import Json
-from pegboard.prompts.coercion import schema_of
+from pegboard.prompts.coercion import parameter_schema
 from pegboard.prompts.shapes import ToolShape
-from pegboard.prompts.typed import Bare, settled, typed
+from pegboard.prompts.typed import BareWord, read_typed, resolve_bare_words
 
 INTEGER: Json = {"type": "integer"}
 NUMBER: Json = {"type": "number"}
@@ -95,29 +95,29 @@ LIST: Json = {"type": "array"}
     ],
 )
 def test_a_value_is_what_its_schema_says(raw: str, schema: Json, value: Json) -> None:
-    found, _ = typed(raw, schema)
+    found, _ = read_typed(raw, schema)
     assert (found, type(found)) == (value, type(value))
 
 
 def test_what_no_schema_speaks_of_stays_text_where_a_format_never_writes_json() -> None:
-    assert typed("7", None, guess=False) == ("7", ())
+    assert read_typed("7", None, guess=False) == ("7", ())
 
 
 def test_where_the_format_marks_strings_what_is_unmarked_is_something_else_if_the_schema_has_it() -> None:
     either: Json = {"type": ["string", "integer"]}
-    assert [typed(raw, either, no_text=True)[0] for raw in ("5", "five")] == [5, "five"]
-    assert typed("5", TEXT, no_text=True)[0] == "5"
-    assert settled({"a": Bare("5")}, {"properties": {"a": either}}, {}, no_text=True) == {"a": 5}
-    assert typed("05", either, no_text=True)[0] == 5
-    assert typed("05", either)[0] == "05"
+    assert [read_typed(raw, either, no_text=True)[0] for raw in ("5", "five")] == [5, "five"]
+    assert read_typed("5", TEXT, no_text=True)[0] == "5"
+    assert resolve_bare_words({"a": BareWord("5")}, {"properties": {"a": either}}, {}, no_text=True) == {"a": 5}
+    assert read_typed("05", either, no_text=True)[0] == 5
+    assert read_typed("05", either)[0] == "05"
 
 
 def test_reading_that_had_to_bend_something_says_so() -> None:
-    assert typed("{'a': 1}", OBJECT) == ({"a": 1}, ("it was read as a Python literal, not as JSON",))
-    assert typed('{"a": [1', OBJECT) == ({"a": [1]}, ("what was missing at the end was added: ]}",))
-    assert typed('{"a": 1}]', OBJECT) == ({"a": 1}, ("brackets too many at the end were left out",))
-    assert typed('"7"', INTEGER) == (7, ("the quotes around it were left out",))
-    assert typed("1", FLAG) == (True, ("1 or 0 was read as a boolean",))
+    assert read_typed("{'a': 1}", OBJECT) == ({"a": 1}, ("it was read as a Python literal, not as JSON",))
+    assert read_typed('{"a": [1', OBJECT) == ({"a": [1]}, ("what was missing at the end was added: ]}",))
+    assert read_typed('{"a": 1}]', OBJECT) == ({"a": 1}, ("brackets too many at the end were left out",))
+    assert read_typed('"7"', INTEGER) == (7, ("the quotes around it were left out",))
+    assert read_typed("1", FLAG) == (True, ("1 or 0 was read as a boolean",))
 
 
 def test_a_schema_is_found_through_its_references_and_one_that_goes_in_circles_says_nothing() -> None:
@@ -133,10 +133,10 @@ def test_a_schema_is_found_through_its_references_and_one_that_goes_in_circles_s
             "$defs": {"one": {"type": "integer"}, "round": {"$ref": "#/$defs/round"}},
         },
     )
-    assert [typed("7", schema_of(tool, key))[0] for key in ("a", "b", "c", "d")] == [7, 7, 7, 7]
-    assert [typed("null", schema_of(tool, key))[0] for key in ("b", "d")] == [None, None]
-    assert schema_of(tool, "c") is None
-    assert schema_of(None, "a") is None
+    assert [read_typed("7", parameter_schema(tool, key))[0] for key in ("a", "b", "c", "d")] == [7, 7, 7, 7]
+    assert [read_typed("null", parameter_schema(tool, key))[0] for key in ("b", "d")] == [None, None]
+    assert parameter_schema(tool, "c") is None
+    assert parameter_schema(None, "a") is None
 
 
 def test_bare_words_in_a_tree_are_read_by_the_schema_of_their_place() -> None:
@@ -150,10 +150,16 @@ def test_bare_words_in_a_tree_are_read_by_the_schema_of_their_place() -> None:
         "$defs": {"x": {"properties": {"y": TEXT}}},
     }
     tree: Json = {
-        "zip": Bare("3011"),
-        "tags": [Bare("1"), "b"],
-        "n": Bare("2"),
-        "in": {"y": Bare("true")},
-        "z": Bare("true"),
+        "zip": BareWord("3011"),
+        "tags": [BareWord("1"), "b"],
+        "n": BareWord("2"),
+        "in": {"y": BareWord("true")},
+        "z": BareWord("true"),
     }
-    assert settled(tree, schema, schema) == {"zip": "3011", "tags": ["1", "b"], "n": 2, "in": {"y": "true"}, "z": True}
+    assert resolve_bare_words(tree, schema, schema) == {
+        "zip": "3011",
+        "tags": ["1", "b"],
+        "n": 2,
+        "in": {"y": "true"},
+        "z": True,
+    }

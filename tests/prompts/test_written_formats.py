@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
 from pegboard.core.folded import Json
-from pegboard.prompts.events import Called
-from pegboard.prompts.formats import FORMATS, Fed, Message, named, parse
+from pegboard.prompts.events import ParsedCall
+from pegboard.prompts.formats import FORMATS, FormatMessage, FormattedResult, find_format, parse
 from pegboard.prompts.formats.wording import EXAMPLE
-from pegboard.prompts.scanner import parsed
+from pegboard.prompts.scanner import collect_output
 from pegboard.prompts.shapes import ToolShape
 
 from .outputs import FORECAST, OUTPUTS, TOOLS
@@ -87,7 +87,7 @@ def test_any_arguments_come_back_from_formats_that_know_text_from_numbers(
     name: str, given: list[dict[str, Json]]
 ) -> None:
     tools = (ToolShape("act"),)
-    text = FORMATS[name].calls_text([Called("act", arguments) for arguments in given])
+    text = FORMATS[name].calls_text([ParsedCall("act", arguments) for arguments in given])
     assert calls_of(name, text, tools) == [("act", arguments) for arguments in given]
 
 
@@ -107,7 +107,7 @@ def test_arguments_come_back_by_their_schema_whole_and_in_chunks(
     properties: Json = {key: {"type": kind} for key, (kind, _) in given.items()}
     tools = (ToolShape("act", parameters={"type": "object", "properties": properties}),)
     arguments = {key: value for key, (_, value) in given.items()}
-    text = FORMATS[name].calls_text([Called("act", arguments)])
+    text = FORMATS[name].calls_text([ParsedCall("act", arguments)])
     assert calls_of(name, text, tools) == [("act", arguments)]
     assert broken_rule(FORMATS[name], text[:120], tools, False, chance, times=1) is None
 
@@ -125,35 +125,37 @@ def test_whole_numbers_come_back_exactly_in_every_format(integer: int, number: i
     arguments: dict[str, Json] = {"id": integer, "n": number}
     for name, format in FORMATS.items():
         if name not in WITHOUT_CALLS_TEXT:
-            assert [repr(call) for call in calls_of(name, format.calls_text([Called("act", arguments)]), tools)] == [
-                repr(("act", arguments))
-            ], name
+            assert [
+                repr(call) for call in calls_of(name, format.calls_text([ParsedCall("act", arguments)]), tools)
+            ] == [repr(("act", arguments))], name
 
 
 @pytest.mark.behaviour("formats.given_twice")
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - WITHOUT_CALLS_TEXT))
 def test_an_argument_given_twice_breaks_the_call_in_every_format(name: str) -> None:
     tools = (ToolShape("act", parameters={"type": "object", "properties": {"city": {"type": "string"}}}),)
-    written = FORMATS[name].calls_text([Called("act", {"city": "Oslo", "town": "Bergen"})])
+    written = FORMATS[name].calls_text([ParsedCall("act", {"city": "Oslo", "town": "Bergen"})])
     text = written.replace("town", "city")
     found = parse(FORMATS[name], text, tools)
     assert found.calls == ()
     if name in WRAPPED:
         assert found.text == text
         return
-    assert ["'city'" in broken.why and "twice" in broken.why for broken in found.broken] == [True]
+    assert ["'city'" in broken.why and "twice" in broken.why for broken in found.broken_calls] == [True]
 
 
 def test_a_format_is_found_by_its_name_and_by_every_alias_in_any_case() -> None:
     for name, format in FORMATS.items():
         for said in (name, name.upper(), *format.aliases, *(alias.replace("_", "-") for alias in format.aliases)):
-            assert named(said) is format, said
-    assert named("nothing like it") is None
+            assert find_format(said) is format, said
+    assert find_format("nothing like it") is None
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_results_go_back_in_their_order_with_all_of_their_text(name: str) -> None:
-    messages = FORMATS[name].results([Fed("forecast", "sun & <rain>"), Fed("now", "late", failed=True)])
+    messages = FORMATS[name].results(
+        [FormattedResult("forecast", "sun & <rain>"), FormattedResult("now", "late", is_error=True)]
+    )
     said = "\n".join(message.text for message in messages)
     assert said.index("sun & <rain>") < said.index("late")
     assert {message.role for message in messages} <= {"tool", "user"}
@@ -161,11 +163,11 @@ def test_results_go_back_in_their_order_with_all_of_their_text(name: str) -> Non
 
 
 def test_results_of_one_turn_share_a_message_of_the_user_where_the_format_has_it_so() -> None:
-    assert FORMATS["qwen3_coder"].results([Fed("a", "1"), Fed("b", "2")]) == (
-        Message("user", "<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response>"),
+    assert FORMATS["qwen3_coder"].results([FormattedResult("a", "1"), FormattedResult("b", "2")]) == (
+        FormatMessage("user", "<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response>"),
     )
-    assert FORMATS["deepseek_v32"].results([Fed("a", "1")]) == (
-        Message("user", "<function_results>\n<result>1</result>\n</function_results>"),
+    assert FORMATS["deepseek_v32"].results([FormattedResult("a", "1")]) == (
+        FormatMessage("user", "<function_results>\n<result>1</result>\n</function_results>"),
     )
 
 
@@ -183,18 +185,20 @@ HOSTILE = {
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_outputs_are_told_to_the_last_character(name: str, kind: str) -> None:
     format = FORMATS[name]
-    text = HOSTILE[kind](format.calls_text([Called("forecast", {"city": "@"})]).split("@")[0])
+    text = HOSTILE[kind](format.calls_text([ParsedCall("forecast", {"city": "@"})]).split("@")[0])
     whole = parse(format, text, TOOLS)
-    chunked = parsed(streamed(format, [text[place : place + 997] for place in range(0, len(text), 997)], TOOLS, False))
-    assert (whole.text, whole.calls, whole.broken) == (chunked.text, chunked.calls, chunked.broken)
+    chunked = collect_output(
+        streamed(format, [text[place : place + 997] for place in range(0, len(text), 997)], TOOLS, False)
+    )
+    assert (whole.text, whole.calls, whole.broken_calls) == (chunked.text, chunked.calls, chunked.broken_calls)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_argument_of_a_megabyte_comes_back_in_chunks(name: str) -> None:
     format = FORMATS[name]
     content = 'def f(x):\n    """doc"""\n    return {"a": [x, \'y\']}  # <b> & \\d\n' * 16_000
-    text = format.calls_text([Called("forecast", {"city": content, "days": 1})])
-    found = parsed(
+    text = format.calls_text([ParsedCall("forecast", {"city": content, "days": 1})])
+    found = collect_output(
         streamed(format, [text[place : place + 4096] for place in range(0, len(text), 4096)], (FORECAST,), False)
     )
     assert [dict(call.arguments) for call in found.calls] == [{"city": content, "days": 1}]
@@ -203,6 +207,6 @@ def test_an_argument_of_a_megabyte_comes_back_in_chunks(name: str) -> None:
 def test_a_prompt_that_ends_in_an_opener_of_thinking_has_begun_it() -> None:
     for name in NAMES:
         format = FORMATS[name]
-        for _, end in format.thinking:
+        for _, end in format.thinking_markers:
             found = parse(format, f"hm{end}", TOOLS, in_thinking=True)
-            assert (found.thinking, found.text, found.broken) == ("hm", "", ()), name
+            assert (found.thinking, found.text, found.broken_calls) == ("hm", "", ()), name

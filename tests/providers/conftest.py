@@ -60,7 +60,7 @@ def _peer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pe
     transport, _, era = request.param.partition(" ")
     if era == "2025-11-25":
         # The peer knows both eras: not asking for the new one is how it comes to speak the old one.
-        monkeypatch.setattr(connect, "_PROBE", 0.0)
+        monkeypatch.setattr(connect, "_PROBE_TIMEOUT_S", 0.0)
     if transport == "stdio":
         return Peer(program("everyday"), era)
     address = request.getfixturevalue(f"{transport}_address")

@@ -13,14 +13,14 @@ import psutil
 from tests.servers.peers import command, warm_command
 from tests.support import fork_server
 
-from pegboard.core.call import Admitted, Call, Outcome
-from pegboard.core.catalogue import Down, Listing, Up
-from pegboard.core.ids import LOCAL, CallId, ServerId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.call import AdmittedCall, Outcome, ToolCall
+from pegboard.core.catalogue import Listing, ProviderDown, ProviderUp
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ServerId, ServerKey, ToolId, ToolsetId, WireName
 from pegboard.core.server import Connection, DeclaredAt, Http, Server, Stdio, Timeouts
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.ports import Expand, Progress
-from pegboard.providers.mcp import McpServer
-from pegboard.providers.mcp.oauth import Desk
+from pegboard.providers.mcp import McpServerProvider
+from pegboard.providers.mcp.oauth import SignInService
 
 KEY = ServerKey(ToolsetId("dev"), ServerId("peer"))
 PATIENCE = 40
@@ -55,7 +55,7 @@ class Watch:
 class Watched:
     """A running provider and every listing it rang for."""
 
-    def __init__(self, provider: McpServer) -> None:
+    def __init__(self, provider: McpServerProvider) -> None:
         self.provider = provider
         self.seen: list[Listing] = []
         self._rung = anyio.Event()
@@ -72,14 +72,14 @@ class Watched:
         return self.provider.listing()
 
     async def up(self) -> Listing:
-        return await self.until(lambda listing: isinstance(listing.health, Up))
+        return await self.until(lambda listing: isinstance(listing.health, ProviderUp))
 
-    async def down(self) -> Down:
+    async def down(self) -> ProviderDown:
         """Down for good until the next attempt: with the moment of that attempt."""
         listing = await self.until(
-            lambda listing: isinstance(listing.health, Down) and listing.health.retry_at is not None
+            lambda listing: isinstance(listing.health, ProviderDown) and listing.health.retry_at is not None
         )
-        assert isinstance(listing.health, Down)
+        assert isinstance(listing.health, ProviderDown)
         return listing.health
 
     async def call(self, tool: str, /, *, progress: Progress | None = None, **arguments: Json) -> Outcome:
@@ -87,10 +87,10 @@ class Watched:
             return await self.provider.call(admitted(tool, arguments), progress)
 
 
-def admitted(name: str, arguments: Mapping[str, Json]) -> Admitted:
+def admitted(name: str, arguments: Mapping[str, Json]) -> AdmittedCall:
     """As if the gate had let it through: what a provider does with it is the question here."""
-    call = Call(CallId("1"), WireName(name), arguments, LOCAL, datetime(2026, 1, 1, tzinfo=UTC))
-    return Admitted(call, Tool(ToolId(KEY, name), ToolSpec(name)))
+    call = ToolCall(CallId("1"), WireName(name), arguments, LOCAL_PRINCIPAL, datetime(2026, 1, 1, tzinfo=UTC))
+    return AdmittedCall(call, Tool(ToolId(KEY, name), ToolSpec(name)))
 
 
 def program(
@@ -116,10 +116,10 @@ async def running(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     chance: Callable[[], float] = lambda: 0.0,
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
-    desk: Desk | None = None,
+    desk: SignInService | None = None,
 ) -> AsyncIterator[Watched]:
     """Run the provider for the length of the block; then no process and no open file may be left of it."""
-    provider = McpServer(
+    provider = McpServerProvider(
         declared if isinstance(declared, Server) else server(declared),
         expand,
         clock,

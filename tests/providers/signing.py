@@ -13,11 +13,11 @@ from tests.providers.web import Endpoint, served
 from tests.servers.guarded import Guarded
 from tests.support.doubles import MemorySecrets
 
-from pegboard.core.catalogue import NeedsSignIn
+from pegboard.core.catalogue import ProviderNeedsSignIn
 from pegboard.core.ids import PrincipalId
 from pegboard.core.server import Http, NoOAuth, OAuth, Transport
-from pegboard.ports import NoSignIn, SignedIn
-from pegboard.providers.mcp.oauth import Desk, open_desk
+from pegboard.ports import CompletedSignIn, SignInUnavailable
+from pegboard.providers.mcp.oauth import SignInService, open_sign_in_service
 
 BASE = "http://127.0.0.1:8460"
 ANN = PrincipalId("ann")
@@ -32,34 +32,34 @@ def now() -> datetime:
 class Person:
     """`desk` is where they go, `watched` the board they look at."""
 
-    desk: Desk
+    desk: SignInService
     watched: Watched
 
-    async def needed(self) -> NeedsSignIn:
-        listing = await self.watched.until(lambda listing: isinstance(listing.health, NeedsSignIn))
-        assert isinstance(listing.health, NeedsSignIn)
+    async def needed(self) -> ProviderNeedsSignIn:
+        listing = await self.watched.until(lambda listing: isinstance(listing.health, ProviderNeedsSignIn))
+        assert isinstance(listing.health, ProviderNeedsSignIn)
         return listing.health
 
     async def link(self) -> str:
         await self.needed()
-        link = self.desk.link(KEY, ANN)
+        link = self.desk.create_link(KEY, ANN)
         assert isinstance(link, str), link
         return link
 
-    async def follows(self, link: str) -> SignedIn | NoSignIn:
+    async def follows(self, link: str) -> CompletedSignIn | SignInUnavailable:
         """The whole way."""
         with anyio.fail_after(PATIENCE):
             sent = await self.desk.begin(link.rpartition("/")[2])
-            if isinstance(sent, NoSignIn):
+            if isinstance(sent, SignInUnavailable):
                 return sent
             return await self.desk.finish(await consents(sent.url), sent.mark)
 
-    async def signs_in(self) -> SignedIn | NoSignIn:
+    async def signs_in(self) -> CompletedSignIn | SignInUnavailable:
         return await self.follows(await self.link())
 
     async def comes_in(self) -> None:
         done = await self.signs_in()
-        assert isinstance(done, SignedIn), done
+        assert isinstance(done, CompletedSignIn), done
         await self.watched.up()
 
 
@@ -91,8 +91,8 @@ async def asking(
 @asynccontextmanager
 async def process(declared: Http, secrets: MemorySecrets) -> AsyncIterator[Person]:
     """One gateway's provider and desk; several may share what is kept."""
-    async with open_desk(secrets, now) as desk:
-        desk.listen_at(BASE)
+    async with open_sign_in_service(secrets, now) as desk:
+        desk.set_base_url(BASE)
         async with running(declared, desk=desk) as watched:
             yield Person(desk, watched)
 

@@ -5,13 +5,26 @@ import json
 import pytest
 from mcp import MCPError
 
-from pegboard.core.call import Arguments, Demanded, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
+from pegboard.core.call import (
+    Arguments,
+    NeedsInput,
+    Outcome,
+    ProtocolErrorReply,
+    ProviderFailure,
+    ToolFailure,
+    ToolSuccess,
+)
 from pegboard.core.tool import JsonObject
-from pegboard.providers.mcp.answers import Unsendable, encoded, failure, outcome
-from pegboard.providers.mcp.trouble import BROKEN_OFF, NONSENSE, STATUS, UNSENT
+from pegboard.providers.mcp.answers import (
+    UnsendableArgumentsError,
+    encode_arguments,
+    outcome_of_error,
+    outcome_of_result,
+)
+from pegboard.providers.mcp.trouble import CONNECTION_BROKEN, HTTP_STATUS_BASE, NOT_SENT, UNUSABLE_ANSWER
 
 TEXT: JsonObject = {"content": [{"type": "text", "text": "größe"}]}
-NO_RESULT = ProviderFailed("dev~peer answered with something that is no tool result", may_have_run=True)
+NO_RESULT = ProviderFailure("dev~peer answered with something that is no tool result", may_have_run=True)
 
 
 @pytest.mark.behaviour("mcp.in.answers_intact")
@@ -22,14 +35,14 @@ def test_a_result_is_passed_on_with_everything_in_it() -> None:
         "_meta": {"com.example/trace": "1"},
         "future": {"member": True},
     }
-    found = outcome(result, "dev~peer")
-    assert isinstance(found, Returned)
+    found = outcome_of_result(result, "dev~peer")
+    assert isinstance(found, ToolSuccess)
     assert json.loads(found.body) == result
 
 
 def test_a_result_marked_as_error_is_the_tool_s_own_failure() -> None:
-    found = outcome(TEXT | {"isError": True}, "dev~peer")
-    assert isinstance(found, ToolFailed)
+    found = outcome_of_result(TEXT | {"isError": True}, "dev~peer")
+    assert isinstance(found, ToolFailure)
     assert json.loads(found.body) == TEXT | {"isError": True}
 
 
@@ -44,7 +57,7 @@ def test_a_result_marked_as_error_is_the_tool_s_own_failure() -> None:
     ],
 )
 def test_an_answer_no_client_could_read_is_a_failure_of_the_server(result: JsonObject) -> None:
-    assert outcome(result, "dev~peer") == NO_RESULT
+    assert outcome_of_result(result, "dev~peer") == NO_RESULT
 
 
 @pytest.mark.behaviour("mcp.in.sampling_and_elicitation")
@@ -58,7 +71,7 @@ def test_an_answer_no_client_could_read_is_a_failure_of_the_server(result: JsonO
 )
 def test_a_result_that_asks_back_is_passed_on_with_everything_in_it(asked: JsonObject) -> None:
     result = {"resultType": "input_required", **asked}
-    found = outcome(result, "dev~peer")
+    found = outcome_of_result(result, "dev~peer")
     assert isinstance(found, NeedsInput)
     assert json.loads(found.body) == result
 
@@ -76,20 +89,20 @@ def test_a_result_that_asks_back_is_passed_on_with_everything_in_it(asked: JsonO
     ],
 )
 def test_a_result_that_asks_for_nothing_is_a_failure_of_the_server(asked: JsonObject) -> None:
-    assert outcome({"resultType": "input_required", **asked}, "dev~peer") == NO_RESULT
+    assert outcome_of_result({"resultType": "input_required", **asked}, "dev~peer") == NO_RESULT
 
 
-def own(code: int, why: str, message: str = "") -> ProviderFailed:
+def own(code: int, why: str, message: str = "") -> ProviderFailure:
     error = json.dumps({"code": code, "message": message or why}, separators=(",", ":")).encode()
-    return ProviderFailed(f"s answered with the error {code}: {why}", True, error)
+    return ProviderFailure(f"s answered with the error {code}: {why}", True, error)
 
 
 @pytest.mark.behaviour("mcp.in.own_errors")
 def test_an_error_of_a_server_keeps_its_code_and_data_within_bounds_and_no_credential() -> None:
     def told(data: object) -> object:
         error = MCPError(-32050, "Quota", data)
-        found = failure(error, "s", None, lambda text: text.replace("hush", "●"))
-        assert isinstance(found, ProviderFailed)
+        found = outcome_of_error(error, "s", None, lambda text: text.replace("hush", "●"))
+        assert isinstance(found, ProviderFailure)
         assert (found.why, found.may_have_run) == ("s answered with the error -32050: Quota", True)
         assert found.error is not None
         return json.loads(found.error)
@@ -109,8 +122,10 @@ def test_an_error_of_a_server_keeps_its_code_and_data_within_bounds_and_no_crede
 @pytest.mark.parametrize("code", [-32042, -32021])
 def test_an_error_that_is_meant_for_the_client_keeps_its_code_and_data_but_no_credential(code: int) -> None:
     data = {"elicitations": [{"mode": "url", "url": "https://there.example/?key=hush", "hush": 1, "n": None}]}
-    found = failure(MCPError(code, "Sign in with hush first.", data), "s", None, lambda text: text.replace("hush", "●"))
-    assert isinstance(found, Demanded)
+    found = outcome_of_error(
+        MCPError(code, "Sign in with hush first.", data), "s", None, lambda text: text.replace("hush", "●")
+    )
+    assert isinstance(found, ProtocolErrorReply)
     assert json.loads(found.error) == {
         "code": code,
         "message": "Sign in with ● first.",
@@ -121,14 +136,14 @@ def test_an_error_that_is_meant_for_the_client_keeps_its_code_and_data_but_no_cr
 @pytest.mark.behaviour("mcp.in.demands_reach_the_client")
 def test_answers_that_a_server_does_not_take_are_refused_to_the_client_that_gave_them() -> None:
     error = MCPError(-32602, "Invalid or expired requestState")
-    found = failure(error, "s", None, str, resumed=True)
-    assert found == Demanded(b'{"code":-32602,"message":"Invalid or expired requestState"}')
-    refused = failure(MCPError(-32601, "Method not found"), "s", None, str, resumed=True)
+    found = outcome_of_error(error, "s", None, str, resumed=True)
+    assert found == ProtocolErrorReply(b'{"code":-32602,"message":"Invalid or expired requestState"}')
+    refused = outcome_of_error(MCPError(-32601, "Method not found"), "s", None, str, resumed=True)
     assert refused == own(-32601, "Method not found")
 
 
 def test_half_a_character_in_a_result_becomes_its_escape() -> None:
-    assert outcome({"content": [{"type": "text", "text": "\ud83d"}]}, "s") == Returned(
+    assert outcome_of_result({"content": [{"type": "text", "text": "\ud83d"}]}, "s") == ToolSuccess(
         b'{"content":[{"type":"text","text":"\\ud83d"}]}'
     )
 
@@ -144,35 +159,35 @@ def test_half_a_character_in_a_result_becomes_its_escape() -> None:
         (
             -32000,
             "SSE stream ended without a response",
-            ProviderFailed("s exited with code 9 before it answered", True),
+            ProviderFailure("s exited with code 9 before it answered", True),
         ),
-        (-32000, "Connection closed", ProviderFailed("s exited with code 9 before it answered", True)),
-        (NONSENSE, "the answer is not JSON", ProviderFailed("s answered, but the answer is not JSON", True)),
-        (UNSENT, "cannot be reached", ProviderFailed("s cannot be reached", False)),
-        (BROKEN_OFF, "broke off", ProviderFailed("s broke off", True)),
-        (STATUS - 401, "answered HTTP 401", ProviderFailed("s answered HTTP 401", False)),
-        (STATUS - 408, "answered HTTP 408", ProviderFailed("s answered HTTP 408", True)),
-        (STATUS - 502, "answered HTTP 502", ProviderFailed("s answered HTTP 502", True)),
+        (-32000, "Connection closed", ProviderFailure("s exited with code 9 before it answered", True)),
+        (UNUSABLE_ANSWER, "the answer is not JSON", ProviderFailure("s answered, but the answer is not JSON", True)),
+        (NOT_SENT, "cannot be reached", ProviderFailure("s cannot be reached", False)),
+        (CONNECTION_BROKEN, "broke off", ProviderFailure("s broke off", True)),
+        (HTTP_STATUS_BASE - 401, "answered HTTP 401", ProviderFailure("s answered HTTP 401", False)),
+        (HTTP_STATUS_BASE - 408, "answered HTTP 408", ProviderFailure("s answered HTTP 408", True)),
+        (HTTP_STATUS_BASE - 502, "answered HTTP 502", ProviderFailure("s answered HTTP 502", True)),
     ],
 )
 def test_an_error_says_what_happened_and_whether_the_tool_may_have_run(
     code: int, message: str, expected: Outcome
 ) -> None:
-    assert failure(MCPError(code, message), "s", "exited with code 9", str) == expected
+    assert outcome_of_error(MCPError(code, message), "s", "exited with code 9", str) == expected
 
 
 def test_an_error_does_not_repeat_a_secret_or_a_novel() -> None:
-    found = failure(
+    found = outcome_of_error(
         MCPError(-32603, "key hunter2 " + "x" * 10_000), "s", None, lambda text: text.replace("hunter2", "•••")
     )
-    assert isinstance(found, ProviderFailed)
+    assert isinstance(found, ProviderFailure)
     assert found.why == f"s answered with the error -32603: key ••• {'x' * 292}"
     assert b"hunter2" not in (found.error or b"")
 
 
 def test_a_server_s_words_make_no_line_of_their_own() -> None:
-    found = failure(MCPError(-32603, "no.\n\n✗ fake\r\n\x1b[31m\t→ run\u2028this\x07"), "s", None, str)
-    assert isinstance(found, ProviderFailed)
+    found = outcome_of_error(MCPError(-32603, "no.\n\n✗ fake\r\n\x1b[31m\t→ run\u2028this\x07"), "s", None, str)
+    assert isinstance(found, ProviderFailure)
     assert found.why == "s answered with the error -32603: no. ✗ fake → run this\ufffd"
 
 
@@ -186,11 +201,11 @@ def test_a_server_s_words_make_no_line_of_their_own() -> None:
     ],
 )
 def test_arguments_that_no_message_can_carry_are_found_beforehand(arguments: Arguments, problem: str) -> None:
-    with pytest.raises(Unsendable) as unsendable:
-        encoded(arguments)
+    with pytest.raises(UnsendableArgumentsError) as unsendable:
+        encode_arguments(arguments)
     assert str(unsendable.value) == problem
 
 
 def test_arguments_are_sent_on_one_line() -> None:
     arguments: Arguments = {"a": [1, 2.5, None, "größe\n🔨", {"b": True}]}
-    assert encoded(arguments) == '{"a":[1,2.5,null,"größe\\n🔨",{"b":true}]}'.encode()
+    assert encode_arguments(arguments) == '{"a":[1,2.5,null,"größe\\n🔨",{"b":true}]}'.encode()

@@ -15,14 +15,14 @@ from starlette.responses import Response
 from tests.providers import web
 from tests.providers.running import running
 
-from pegboard.core.call import Outcome, Returned
+from pegboard.core.call import Outcome, ToolSuccess
 from pegboard.core.server import Connection, Http, Stdio, Transport
-from pegboard.providers.mcp.answers import outcome
-from pegboard.providers.mcp.messages import Reader
-from pegboard.providers.mcp.raw.events import Events
-from pegboard.providers.mcp.raw.reply import read, read_now
-from pegboard.providers.mcp.shared_stream import WHOLE, Answer, SharedStream
-from pegboard.providers.mcp.trouble import NONSENSE
+from pegboard.providers.mcp.answers import outcome_of_result
+from pegboard.providers.mcp.messages import McpMessageReader
+from pegboard.providers.mcp.raw.events import EventStreamParser
+from pegboard.providers.mcp.raw.reply import read_outcome, read_outcome_now
+from pegboard.providers.mcp.shared_stream import RAW_ANSWER_KEY, RawAnswer, SharedStreamCalls
+from pegboard.providers.mcp.trouble import UNUSABLE_ANSWER
 
 pytestmark = pytest.mark.anyio
 
@@ -31,22 +31,26 @@ PEERS = Path(__file__).parent / "peers"
 
 async def over_events(body: bytes) -> Outcome:
     """As it comes over SSE, where the session reads the stream too."""
-    (event,) = Events().feed(b"data: %b\n\n" % body)
-    calls = SharedStream()
-    calls.ask(JSONRPCRequest(jsonrpc="2.0", id="1", method="tools/call"))
-    found = calls.answer(event.text) or await Reader("s", lambda: True).message(event.text)
+    (event,) = EventStreamParser().feed(b"data: %b\n\n" % body)
+    calls = SharedStreamCalls()
+    calls.register_call(JSONRPCRequest(jsonrpc="2.0", id="1", method="tools/call"))
+    found = calls.wrap_answer(event.text) or await McpMessageReader("s", lambda: True).read_message(event.text)
     assert found is not None
     message = found.message
     if isinstance(message, JSONRPCError):
         raise MCPError(message.error.code, message.error.message, message.error.data)
     assert isinstance(message, JSONRPCResponse)
-    whole = message.result.get(WHOLE)
-    return await read(whole.body, whole.id, "s") if isinstance(whole, Answer) else outcome(message.result, "s")
+    whole = message.result.get(RAW_ANSWER_KEY)
+    return (
+        await read_outcome(whole.body, whole.id, "s")
+        if isinstance(whole, RawAnswer)
+        else outcome_of_result(message.result, "s")
+    )
 
 
 async def over_bytes(body: bytes) -> Outcome:
     """As it comes over stdio and streamable HTTP."""
-    return read_now(body, "1", "s")
+    return read_outcome_now(body, "1", "s")
 
 
 @pytest.mark.behaviour("mcp.in.bad_answers_alike")
@@ -54,17 +58,17 @@ async def over_bytes(body: bytes) -> Outcome:
 @pytest.mark.parametrize(
     ("rest", "expected"),
     [
-        (b'"result":{"content":[],"n":NaN}', Returned(b'{"content":[],"n":null}')),
-        (b'"result":{"content":[],"n":-Infinity}', Returned(b'{"content":[],"n":null}')),
-        (b'"result":{"content":[],"n":-1e999}', Returned(b'{"content":[],"n":-1e999}')),
+        (b'"result":{"content":[],"n":NaN}', ToolSuccess(b'{"content":[],"n":null}')),
+        (b'"result":{"content":[],"n":-Infinity}', ToolSuccess(b'{"content":[],"n":null}')),
+        (b'"result":{"content":[],"n":-1e999}', ToolSuccess(b'{"content":[],"n":-1e999}')),
         (
             b'"result":{"content":[{"type":"text","text":"a\xffb"}]}',
-            Returned('{"content":[{"type":"text","text":"a\ufffdb"}]}'.encode()),
+            ToolSuccess('{"content":[{"type":"text","text":"a\ufffdb"}]}'.encode()),
         ),
         (b'"result":{"content":[]},"error":{"code":1,"message":"x"}', "the answer has both a result and an error"),
         (b'"error":{"code":1,"message":"x"},"result":{"content":[]}', "the answer has both a result and an error"),
         (b'"error":{"code":1,"message":"x"},"result":null', "x"),
-        (b'"result":{"content":[]},"error":null', Returned(b'{"content":[]}')),
+        (b'"result":{"content":[]},"error":null', ToolSuccess(b'{"content":[]}')),
     ],
     ids=[
         "not a number",
@@ -84,7 +88,10 @@ async def test_a_bad_answer_means_the_same_over_every_transport(
     if isinstance(expected, str):
         with pytest.raises(MCPError) as failed:
             await over(body)
-        assert (failed.value.error.code, failed.value.error.message) == (1 if expected == "x" else NONSENSE, expected)
+        assert (failed.value.error.code, failed.value.error.message) == (
+            1 if expected == "x" else UNUSABLE_ANSWER,
+            expected,
+        )
     else:
         assert await over(body) == expected
 
@@ -100,7 +107,7 @@ AS_WRITTEN = (
 async def test_a_result_passes_as_its_server_wrote_it(transport: str) -> None:
     async with answering(transport, AS_WRITTEN) as connection, running(connection) as watched:
         await watched.up()
-        assert await watched.call("listens" if transport == "stdio" else "echo") == Returned(AS_WRITTEN)
+        assert await watched.call("listens" if transport == "stdio" else "echo") == ToolSuccess(AS_WRITTEN)
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ import json
 
 from pegboard import __version__
 from pegboard.core.tool import Json
-from pegboard.providers.mcp.beside import beside, log_level
+from pegboard.providers.mcp.beside import extra_params, requested_log_level
 
 HANDSHAKE, MODERN = "2025-11-25", "2026-07-28"
 KEY = "io.modelcontextprotocol/"
@@ -25,14 +25,14 @@ TEXT = {name: json.dumps(value).encode() for name, value in SAID.items()}
 
 
 def test_a_server_of_the_handshake_era_gets_the_clients_own_words_and_nothing_of_the_later_era() -> None:
-    assert beside(TEXT, HANDSHAKE) == {"_meta": {"example.org/trace": [None, "größe"]}}
-    assert beside({}, HANDSHAKE) == {}
-    assert beside({"_meta": b"null"}, HANDSHAKE) == {}
+    assert extra_params(TEXT, HANDSHAKE) == {"_meta": {"example.org/trace": [None, "größe"]}}
+    assert extra_params({}, HANDSHAKE) == {}
+    assert extra_params({"_meta": b"null"}, HANDSHAKE) == {}
 
 
 def test_a_server_of_the_later_era_is_told_who_we_are_and_what_the_client_can_be_asked() -> None:
     can: dict[str, Json] = {"elicitation": {"form": {}}, "roots": {}, "extensions": {"x": {}}, "experimental": {}}
-    assert beside(TEXT, MODERN, can) == {
+    assert extra_params(TEXT, MODERN, can) == {
         "requestState": "s",
         "inputResponses": {"a": {}},
         "later": 1,
@@ -48,6 +48,6 @@ def test_a_server_of_the_later_era_is_told_who_we_are_and_what_the_client_can_be
 
 def test_a_level_that_is_none_is_not_passed_on() -> None:
     for level in (7, "loud", None):
-        assert log_level(json.dumps({f"{KEY}logLevel": level}).encode()) is None
-    assert log_level(b'{"io.modelcontextprotocol/logLevel":"error"}') == "error"
-    assert log_level(b"[]") is None
+        assert requested_log_level(json.dumps({f"{KEY}logLevel": level}).encode()) is None
+    assert requested_log_level(b'{"io.modelcontextprotocol/logLevel":"error"}') == "error"
+    assert requested_log_level(b"[]") is None

@@ -7,25 +7,25 @@ import anyio
 import pytest
 from tests.providers.running import KEY, Peer, running, server
 
-from pegboard.core.call import Outcome, ProviderFailed, Returned, ToolFailed
-from pegboard.core.catalogue import Listing, Off, Starting, Up
+from pegboard.core.call import Outcome, ProviderFailure, ToolFailure, ToolSuccess
+from pegboard.core.catalogue import Listing, ProviderOff, ProviderStart, ProviderUp
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Json, ToolSpec
 from pegboard.ports import Provider
-from pegboard.providers.mcp import McpServer, life
+from pegboard.providers.mcp import McpServerProvider, life
 
 pytestmark = pytest.mark.anyio
 
 
 def text_of(outcome: Outcome) -> str:
-    assert isinstance(outcome, Returned | ToolFailed), outcome
+    assert isinstance(outcome, ToolSuccess | ToolFailure), outcome
     text = json.loads(outcome.body)["content"][0]["text"]
     assert isinstance(text, str)
     return text
 
 
 def structured(outcome: Outcome) -> Json:
-    assert isinstance(outcome, Returned), outcome
+    assert isinstance(outcome, ToolSuccess), outcome
     content: Json = json.loads(outcome.body)["structuredContent"]
     return content
 
@@ -44,7 +44,7 @@ async def test_the_tools_are_listed_with_all_that_the_server_says_of_them(peer: 
         assert watched.provider.listing().tools == ()
         listing = await watched.up()
         assert listing.source == KEY
-        assert listing.flaws == ()
+        assert listing.problems == ()
         assert spec(listing, "echo") == ToolSpec(
             "echo",
             "Echo",
@@ -98,11 +98,11 @@ async def test_a_call_reaches_the_tool_by_its_own_name_and_the_answer_comes_back
         added = await watched.call("add", a=2, b=40)
         assert structured(added) == {"total": 42}
         # A member that only the newer era knows shows which one both sides settled on.
-        assert isinstance(added, Returned)
+        assert isinstance(added, ToolSuccess)
         assert ("resultType" in json.loads(added.body)) == (peer.era == "2026-07-28")
         assert text_of(await watched.call("files.read", path="notes/größe.txt")) == "Grüße aus dem Regal.\n"
         picture = await watched.call("picture")
-        assert isinstance(picture, Returned)
+        assert isinstance(picture, ToolSuccess)
         content = json.loads(picture.body)["content"]
         assert [(block["type"], block["mimeType"]) for block in content] == [("image", "image/png")]
 
@@ -117,7 +117,7 @@ async def test_what_a_tool_says_of_its_own_failure_is_passed_on(transport: Peer)
     async with running(transport.connection) as watched:
         await watched.up()
         failed = await watched.call("fail", message="out of pegs")
-        assert isinstance(failed, ToolFailed)
+        assert isinstance(failed, ToolFailure)
         assert "out of pegs" in text_of(failed)
 
 
@@ -125,18 +125,18 @@ async def test_a_tool_the_server_does_not_know_is_refused_and_did_not_run(transp
     async with running(transport.connection) as watched:
         await watched.up()
         unknown = await watched.call("no_such_tool")
-        if isinstance(unknown, ProviderFailed):
+        if isinstance(unknown, ProviderFailure):
             assert not unknown.may_have_run
             assert "no_such_tool" in unknown.why
         else:
-            assert isinstance(unknown, ToolFailed)
+            assert isinstance(unknown, ToolFailure)
             assert "no_such_tool" in text_of(unknown)
 
 
 async def test_arguments_that_no_message_can_carry_cost_nothing_but_their_own_call(transport: Peer) -> None:
     async with running(transport.connection) as watched:
         await watched.up()
-        assert await watched.call("echo", text="\ud83d") == ProviderFailed(
+        assert await watched.call("echo", text="\ud83d") == ProviderFailure(
             "dev~peer was not asked: the arguments hold half a character, which no JSON text can carry", False
         )
         assert text_of(await watched.call("echo", text="still here")) == "still here"
@@ -180,11 +180,11 @@ async def test_a_call_that_takes_too_long_ends_with_a_word_and_stops_the_tool(tr
         assert isinstance(before, dict)
         count = before["result"]
         assert isinstance(count, int)
-        assert await watched.call("sleepy", seconds=600) == ProviderFailed(
+        assert await watched.call("sleepy", seconds=600) == ProviderFailure(
             "dev~peer did not answer within 2 s", may_have_run=True
         )
         assert structured(await watched.call("cancellations", at_least=count + 1)) == {"result": count + 1}
-        assert isinstance(watched.provider.listing().health, Up)
+        assert isinstance(watched.provider.listing().health, ProviderUp)
 
 
 @pytest.mark.behaviour("supervision.two_hundred_parallel_calls")
@@ -211,7 +211,7 @@ async def test_two_hundred_calls_at_once_each_get_their_own_answer(peer: Peer) -
 async def test_tools_that_come_go_or_change_are_seen_without_asking(
     peer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(life, "_BREATH", 0.01)
+    monkeypatch.setattr(life, "_MIN_INTERVAL_S", 0.01)
     async with running(peer.connection) as watched:
         await watched.up()
         grown = text_of(await watched.call("grow"))
@@ -231,13 +231,13 @@ async def test_a_restart_opens_a_new_connection_and_keeps_the_tools_meanwhile(tr
         watched.seen.clear()
         watched.provider.restart()
         restarting = watched.provider.listing()
-        assert isinstance(restarting.health, Starting)
+        assert isinstance(restarting.health, ProviderStart)
         assert restarting.tools == first.tools
         failed = await watched.call("echo", text="too early")
-        assert failed == ProviderFailed("dev~peer is starting (attempt 1)", may_have_run=False)
+        assert failed == ProviderFailure("dev~peer is starting (attempt 1)", may_have_run=False)
         await watched.up()
         assert text_of(await watched.call("echo", text="again")) == "again"
-        assert [type(listing.health) for listing in watched.seen] == [Starting, Starting, Up]
+        assert [type(listing.health) for listing in watched.seen] == [ProviderStart, ProviderStart, ProviderUp]
 
 
 async def test_a_call_in_flight_ends_when_the_server_is_restarted(transport: Peer) -> None:
@@ -253,14 +253,14 @@ async def test_a_call_in_flight_ends_when_the_server_is_restarted(transport: Pee
             tasks.start_soon(call)
             await asleep.wait()
             watched.provider.restart()
-        assert outcomes == [ProviderFailed("dev~peer was restarted before it answered", may_have_run=True)]
+        assert outcomes == [ProviderFailure("dev~peer was restarted before it answered", may_have_run=True)]
 
 
 async def test_a_stopped_provider_says_that_it_is_off_and_takes_no_calls(transport: Peer) -> None:
     async with running(transport.connection) as watched:
         listing = await watched.up()
-    assert watched.provider.listing() == Listing(KEY, Off(), listing.tools)
-    assert await watched.call("echo", text="late") == ProviderFailed("dev~peer is not running", may_have_run=False)
+    assert watched.provider.listing() == Listing(KEY, ProviderOff(), listing.tools)
+    assert await watched.call("echo", text="late") == ProviderFailure("dev~peer is not running", may_have_run=False)
 
 
 @pytest.mark.behaviour("mcp.in.headers", "config.http_server")
@@ -282,5 +282,5 @@ async def test_a_server_is_reached_the_same_on_the_loop_the_gateway_runs_on(tran
 
 
 def test_it_is_a_provider() -> None:
-    provider: type[Provider] = McpServer
-    assert provider is McpServer
+    provider: type[Provider] = McpServerProvider
+    assert provider is McpServerProvider

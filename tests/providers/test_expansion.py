@@ -4,23 +4,23 @@ import json
 
 import pytest
 
-from pegboard.children.erasing import Eraser
+from pegboard.children.erasing import SecretFilter
 from pegboard.core.server import Http, Stdio, Transport
-from pegboard.ports import Unresolved
-from pegboard.providers.mcp.expansion import Expanded, expanded
+from pegboard.ports import UnresolvedReference
+from pegboard.providers.mcp.expansion import ExpandedConnection, expand_connection
 
 VALUES = {"TOKEN": "s3cr3t-token", "DIR": "/srv/files", "SHORT": "ab"}
 
 
-def expand(text: str) -> str | Unresolved:
+def expand(text: str) -> str | UnresolvedReference:
     for name, value in VALUES.items():
         text = text.replace(f"${{{name}}}", value)
-    return Unresolved("${MISSING} stands for nothing") if "${" in text else text
+    return UnresolvedReference("${MISSING} stands for nothing") if "${" in text else text
 
 
-def read(connection: Stdio | Http) -> Expanded:
-    found = expanded(connection, expand)
-    assert isinstance(found, Expanded)
+def read(connection: Stdio | Http) -> ExpandedConnection:
+    found = expand_connection(connection, expand)
+    assert isinstance(found, ExpandedConnection)
     return found
 
 
@@ -40,7 +40,7 @@ def test_every_part_of_an_address_may_refer() -> None:
     "connection", [Stdio("a", env={"A": "${MISSING}"}), Http("http://h", headers={"A": "${MISSING}"})]
 )
 def test_a_reference_that_stands_for_nothing_is_the_answer(connection: Stdio | Http) -> None:
-    assert expanded(connection, expand) == Unresolved("${MISSING} stands for nothing")
+    assert expand_connection(connection, expand) == UnresolvedReference("${MISSING} stands for nothing")
 
 
 @pytest.mark.parametrize(
@@ -65,19 +65,19 @@ def test_what_is_no_secret_stays_readable(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_secret_is_erased_in_the_form_an_address_gives_it() -> None:
-    assert Eraser({"a b/c?"})("http://h/?k=a%20b%2Fc%3F") == "http://h/?k=•••"
+    assert SecretFilter({"a b/c?"})("http://h/?k=a%20b%2Fc%3F") == "http://h/?k=•••"
 
 
 def test_a_secret_that_begins_like_another_is_erased_whole() -> None:
-    assert Eraser({"abcd", "abcdefgh"})("abcdefgh abcd") == "••• •••"
+    assert SecretFilter({"abcd", "abcdefgh"})("abcdefgh abcd") == "••• •••"
 
 
 def test_a_secret_of_many_lines_is_erased_line_by_line() -> None:
-    erase = Eraser({"-----BEGIN KEY-----\r\n  c2VjcmV0LWxpbmU=\r\nend\r\n"})
+    erase = SecretFilter({"-----BEGIN KEY-----\r\n  c2VjcmV0LWxpbmU=\r\nend\r\n"})
     printed = ["-----BEGIN KEY-----", "got c2VjcmV0LWxpbmU=!", "the end"]
     assert [erase(line) for line in printed] == ["•••", "got •••!", "the end"]
 
 
 @pytest.mark.parametrize(("ascii_only", "secret"), [(True, 'pass"wörd\n1'), (False, 'pass"wörd\n1'), (True, "a\\b c")])
 def test_a_secret_is_erased_in_the_form_json_gives_it(ascii_only: bool, secret: str) -> None:
-    assert Eraser({secret})(json.dumps({"key": secret}, ensure_ascii=ascii_only)) == '{"key": "•••"}'
+    assert SecretFilter({secret})(json.dumps({"key": secret}, ensure_ascii=ascii_only)) == '{"key": "•••"}'

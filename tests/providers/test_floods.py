@@ -21,16 +21,16 @@ from tests.providers.web import Events, served
 from tests.providers.wires import EVENTS_HEAD, LAST_CHUNK, MODERN, SESSIONS, Heard, calling, chunk, event
 from tests.support.asking import AskedClient
 
-from pegboard.core.call import Returned
+from pegboard.core.call import ToolSuccess
 from pegboard.core.server import Connection, Http, Stdio, Transport
 from pegboard.providers.mcp import messages, notes, pace, stdio
-from pegboard.providers.mcp.http_client import HttpClient
-from pegboard.providers.mcp.in_flight import InFlight
-from pegboard.providers.mcp.messages import Line, Lines, Reader
-from pegboard.providers.mcp.pace import SLICE, STEPS_AT_ONCE, Turns
-from pegboard.providers.mcp.raw.pipe import Taking
-from pegboard.providers.mcp.raw.tickets import Tickets
-from pegboard.providers.mcp.sieve import Sieve
+from pegboard.providers.mcp.http_client import McpHttpClient
+from pegboard.providers.mcp.in_flight import CallsInFlight
+from pegboard.providers.mcp.messages import Line, McpMessageReader, OutputLineSplitter
+from pegboard.providers.mcp.pace import PROGRESS_BURST, SLICE_BYTES, TurnTimer
+from pegboard.providers.mcp.raw.pipe import CallLineHandler
+from pegboard.providers.mcp.raw.tickets import PendingRequests
+from pegboard.providers.mcp.sieve import UnsolicitedFilter
 
 pytestmark = pytest.mark.anyio
 
@@ -45,8 +45,8 @@ COMPLETE = {
 @pytest.fixture
 def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every slice took as long as a whole turn may take: then a turn is exactly one slice."""
-    monkeypatch.setattr(pace, "TURN", -1.0)
-    monkeypatch.setattr(pace, "REST", 0.0)
+    monkeypatch.setattr(pace, "TURN_S", -1.0)
+    monkeypatch.setattr(pace, "REST_S", 0.0)
 
 
 @asynccontextmanager
@@ -85,7 +85,7 @@ async def test_a_flood_on_the_stream_of_a_call_is_read_a_slice_in_a_turn(version
         async with most_in_a_turn(lambda: len(calls.forwarded)) as most:
             assert text(await calls.call()) == "done"
         assert len(calls.forwarded) == 10_000
-        assert 0 < most[0] <= SLICE // len(said) + 1
+        assert 0 < most[0] <= SLICE_BYTES // len(said) + 1
         assert text(await calls.call()) == "done"
         assert calls.connections == [1, 1]
 
@@ -144,7 +144,7 @@ async def test_of_steps_faster_than_anyone_can_look_the_client_is_told_the_last(
     told: list[float] = []
     async with calling(hurry) as calls:
         assert text(await calls.call(progress=lambda done, *_: told.append(done))) == "done"
-    assert told[:STEPS_AT_ONCE] == list(range(1, STEPS_AT_ONCE + 1))
+    assert told[:PROGRESS_BURST] == list(range(1, PROGRESS_BURST + 1))
     assert told[-1] == 5_000
     assert told == sorted(set(told))
     assert len(told) < 2_500
@@ -154,8 +154,8 @@ async def test_of_steps_faster_than_anyone_can_look_the_client_is_told_the_last(
 async def test_log_messages_beyond_a_pace_are_dropped_and_the_log_says_so_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pegboard.providers.mcp.in_flight.MESSAGES_AT_ONCE", 3)
-    monkeypatch.setattr("pegboard.providers.mcp.in_flight.MESSAGES_A_SECOND", 0.001)
+    monkeypatch.setattr("pegboard.providers.mcp.in_flight.LOG_BURST", 3)
+    monkeypatch.setattr("pegboard.providers.mcp.in_flight.LOG_RATE_PER_S", 0.001)
 
     async def babble(request: Heard) -> None:
         request.write(EVENTS_HEAD + event(LOG) * 1_000 + event(COMPLETE))
@@ -177,28 +177,28 @@ async def test_log_messages_beyond_a_pace_are_dropped_and_the_log_says_so_once(
 async def test_of_thousands_of_log_messages_in_a_call_only_those_that_are_told_are_read(
     transport: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pegboard.providers.mcp.in_flight.MESSAGES_AT_ONCE", 3)
-    monkeypatch.setattr("pegboard.providers.mcp.in_flight.MESSAGES_A_SECOND", 0.001)
+    monkeypatch.setattr("pegboard.providers.mcp.in_flight.LOG_BURST", 3)
+    monkeypatch.setattr("pegboard.providers.mcp.in_flight.LOG_RATE_PER_S", 0.001)
     read: list[bytes] = []
     built: list[Line] = []
 
-    def read_note(line: bytes) -> notes._Note:
+    def read_note(line: bytes) -> notes._LogNotification:
         read.append(line)
-        return msgspec.json.decode(line, type=notes._Note)
+        return msgspec.json.decode(line, type=notes._LogNotification)
 
     def build(line: Line) -> SessionMessage | None:
         built.append(line)
         return message_of(line)
 
-    message_of = messages.message_of
-    monkeypatch.setattr(notes, "_read", read_note)
+    message_of = messages.parse_message
+    monkeypatch.setattr(notes, "_decode_notification", read_note)
     client = AskedClient()
     async with chattering(transport, 5_000) as connection, running(connection) as watched:
         await watched.up()
-        monkeypatch.setattr(messages, "message_of", build)
+        monkeypatch.setattr(messages, "parse_message", build)
         with anyio.fail_after(PATIENCE):
             outcome = await watched.provider.call(admitted("chatter", {"times": 5_000}), None, client)
-    assert isinstance(outcome, Returned)
+    assert isinstance(outcome, ToolSuccess)
     assert client.noted == [("notifications/message", LOG["params"])] * 3
     assert (len(read), len(built)) == (3, 0)
 
@@ -225,8 +225,8 @@ async def chattering(transport: str, times: int) -> AsyncIterator[Connection]:
 async def test_a_flood_on_standard_output_is_read_a_line_in_a_turn() -> None:
     lines: list[bytes] = []
 
-    class Counting(Reader):
-        async def message(self, line: object) -> SessionMessage | None:
+    class Counting(McpMessageReader):
+        async def read_message(self, line: object) -> SessionMessage | None:
             lines.append(b"")
             return None
 
@@ -234,10 +234,15 @@ async def test_a_flood_on_standard_output_is_read_a_line_in_a_turn() -> None:
     write, leaving = anyio.create_memory_object_stream[SessionMessage](0)
     with arriving, read, write, leaving:
         async with most_in_a_turn(lambda: len(lines)) as most:
-            noise = Lines().feed(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n' * 1_000)
-            taking = Taking(Tickets(InFlight(str(KEY))))
+            noise = OutputLineSplitter().feed(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n' * 1_000)
+            taking = CallLineHandler(PendingRequests(CallsInFlight(str(KEY))))
             counting = Counting("A server", lambda: False)
-            assert await stdio._deliver(noise, taking, Turns(), Sieve(), counting, arriving, leaving) == 1_000
+            assert (
+                await stdio._deliver_messages(
+                    noise, taking, TurnTimer(), UnsolicitedFilter(), counting, arriving, leaving
+                )
+                == 1_000
+            )
     assert most == [1]
 
 
@@ -253,13 +258,13 @@ async def test_a_flood_on_any_other_event_stream_is_read_a_slice_in_a_turn() -> 
     size = 0
     async with nothing_left():
         listener = await asyncio.start_server(flood, "127.0.0.1", 0)
-        async with listener, HttpClient({}, lambda: None) as client, most_in_a_turn(lambda: size) as most:
+        async with listener, McpHttpClient({}, lambda: None) as client, most_in_a_turn(lambda: size) as most:
             url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/"
             async with client.stream("GET", url) as response:
                 async for part in response.aiter_raw():
                     size += len(part)
     assert size == 360_000
-    assert 0 < most[0] <= SLICE
+    assert 0 < most[0] <= SLICE_BYTES
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])

@@ -16,11 +16,11 @@ from tests.providers.running import Watched, running, server
 from tests.providers.web import Endpoint, answer, served
 from tests.servers import peers
 
-from pegboard.core.call import Outcome, ProviderFailed, Returned
-from pegboard.core.catalogue import Up
+from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.catalogue import ProviderUp
 from pegboard.core.server import Http, Transport
 from pegboard.providers.mcp import http_client
-from pegboard.providers.mcp.http_client import HttpClient, tls
+from pegboard.providers.mcp.http_client import McpHttpClient, tls_context
 from pegboard.providers.mcp.raw import exchange
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ async def forever(seconds: float) -> None:
 
 
 def said(outcome: Outcome) -> object:
-    assert isinstance(outcome, Returned), outcome
+    assert isinstance(outcome, ToolSuccess), outcome
     return json.loads(json.loads(outcome.body)["content"][0]["text"])
 
 
@@ -44,7 +44,7 @@ def free_port() -> int:
 
 
 async def lost(watched: Watched) -> None:
-    await watched.until(lambda listing: not isinstance(listing.health, Up))
+    await watched.until(lambda listing: not isinstance(listing.health, ProviderUp))
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,10 @@ async def test_calls_one_after_the_other_use_one_connection_of_one_client() -> N
 
 
 async def test_all_clients_share_one_tls_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = tls()
+    first = tls_context()
     monkeypatch.setattr(httpx2, "create_ssl_context", None)
-    async with HttpClient({}, lambda: None), HttpClient({}, lambda: None):
-        assert tls() is first
+    async with McpHttpClient({}, lambda: None), McpHttpClient({}, lambda: None):
+        assert tls_context() is first
 
 
 @pytest.mark.behaviour("mcp.in.headers")
@@ -155,7 +155,7 @@ async def test_a_session_is_ended_when_the_provider_stops_and_when_it_restarts()
         async with running(http) as watched:
             first = await watched.up()
             watched.provider.restart()
-            await watched.until(lambda listing: isinstance(listing.health, Up) and listing is not first)
+            await watched.until(lambda listing: isinstance(listing.health, ProviderUp) and listing is not first)
         assert endpoint.ended == ["session-1", "session-2"]
 
 
@@ -175,7 +175,7 @@ async def test_a_forgotten_session_costs_one_call_that_did_not_run_and_a_new_one
     async with served(endpoint) as http, running(http) as watched:
         await watched.up()
         endpoint.sessions[0] = "forgotten"
-        assert await watched.call("echo") == ProviderFailed(
+        assert await watched.call("echo") == ProviderFailure(
             "dev~peer answered HTTP 404: it has forgotten our session", may_have_run=False
         )
         await lost(watched)
@@ -205,8 +205,8 @@ async def test_one_call_that_breaks_the_server_costs_no_other_call() -> None:
             tasks.start_soon(call, "good")
             tasks.start_soon(call, "bad")
         assert said(outcomes["good"]) == {"of": "good"}
-        assert outcomes["bad"] == ProviderFailed("dev~peer answered HTTP 500: Internal Server Error", True)
-        assert isinstance(watched.provider.listing().health, Up)
+        assert outcomes["bad"] == ProviderFailure("dev~peer answered HTTP 500: Internal Server Error", True)
+        assert isinstance(watched.provider.listing().health, ProviderUp)
 
 
 @pytest.mark.parametrize("media_type", ["application/json", "text/event-stream"])
@@ -237,9 +237,9 @@ async def test_an_answer_cut_in_the_middle_costs_no_other_call(media_type: str) 
             tasks.start_soon(call, "cut")
         assert said(outcomes["good"]) == {"of": "good"}
         failed = outcomes["cut"]
-        assert isinstance(failed, ProviderFailed)
+        assert isinstance(failed, ProviderFailure)
         assert failed.may_have_run
-        assert isinstance(watched.provider.listing().health, Up)
+        assert isinstance(watched.provider.listing().health, ProviderUp)
 
 
 async def test_the_server_s_own_error_is_told_with_its_code_whatever_the_status() -> None:
@@ -251,7 +251,7 @@ async def test_the_server_s_own_error_is_told_with_its_code_whatever_the_status(
 
     async with served(Endpoint(refuse)) as http, running(http) as watched:
         await watched.up()
-        assert await watched.call("echo") == ProviderFailed(
+        assert await watched.call("echo") == ProviderFailure(
             "dev~peer answered with the error -32602: a must be positive",
             True,
             b'{"code":-32602,"message":"a must be positive"}',
@@ -265,7 +265,7 @@ async def test_a_server_that_went_away_is_noticed_by_the_next_call_and_found_aga
         async with served(Endpoint(), port):
             listing = await watched.up()
         outcome = await watched.call("echo")
-        assert isinstance(outcome, ProviderFailed)
+        assert isinstance(outcome, ProviderFailure)
         assert not outcome.may_have_run
         await lost(watched)
         assert watched.provider.listing().tools == listing.tools
@@ -275,7 +275,7 @@ async def test_a_server_that_went_away_is_noticed_by_the_next_call_and_found_aga
 
 
 async def test_a_notice_that_nobody_takes_holds_up_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_client, "_NOTICE", 0.2)
+    monkeypatch.setattr(http_client, "_NOTIFICATION_TIMEOUT_S", 0.2)
     never = anyio.Event()
 
     async def deaf(request: Request, message: dict[str, Any]) -> Response | None:
@@ -287,14 +287,14 @@ async def test_a_notice_that_nobody_takes_holds_up_no_call(monkeypatch: pytest.M
     endpoint = Endpoint(deaf)
     async with served(endpoint) as http, running(server(http, call=1)) as watched:
         await watched.up()
-        assert await watched.call("slow") == ProviderFailed("dev~peer did not answer within 1 s", may_have_run=True)
+        assert await watched.call("slow") == ProviderFailure("dev~peer did not answer within 1 s", may_have_run=True)
         assert said(await watched.call("echo", a=1)) == {"a": 1}
         assert "notifications/cancelled" in endpoint.methods()
         never.set()
 
 
 async def test_an_answer_as_large_as_memory_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "LONGEST", 100_000)
+    monkeypatch.setattr(exchange, "MAX_MESSAGE_BYTES", 100_000)
 
     async def endless() -> Any:
         while True:
@@ -308,7 +308,7 @@ async def test_an_answer_as_large_as_memory_is_not_read_to_its_end(monkeypatch: 
 
     async with served(Endpoint(large)) as http, running(http) as watched:
         await watched.up()
-        assert await watched.call("large") == ProviderFailed(
+        assert await watched.call("large") == ProviderFailure(
             "dev~peer answered, but the answer is longer than 64 MiB", may_have_run=True
         )
         assert said(await watched.call("echo", a=1)) == {"a": 1}
@@ -380,7 +380,7 @@ async def test_a_server_killed_in_a_call_ends_the_call_and_is_down() -> None:
     async with peers.http() as url, running(Http(url), sleep=forever) as watched:
         await watched.up()
         whoami = await watched.call("whoami")
-        assert isinstance(whoami, Returned)
+        assert isinstance(whoami, ToolSuccess)
         asleep = anyio.Event()
         outcomes: list[Outcome] = []
 
@@ -391,5 +391,5 @@ async def test_a_server_killed_in_a_call_ends_the_call_and_is_down() -> None:
             tasks.start_soon(call)
             await asleep.wait()
             os.kill(json.loads(whoami.body)["structuredContent"]["pid"], signal.SIGKILL)
-        assert outcomes == [ProviderFailed("dev~peer closed the connection before it answered", may_have_run=True)]
+        assert outcomes == [ProviderFailure("dev~peer closed the connection before it answered", may_have_run=True)]
         assert (await watched.down()).why.startswith("cannot be reached at http://127.0.0.1:")

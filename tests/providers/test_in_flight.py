@@ -7,8 +7,8 @@ import pytest
 from tests.support.asking import AskedClient
 
 from pegboard.core.tool import JsonObject
-from pegboard.ports import CannotAsk
-from pegboard.providers.mcp.in_flight import Deadline, InFlight
+from pegboard.ports import PeerRequestError
+from pegboard.providers.mcp.in_flight import CallDeadline, CallsInFlight
 
 pytestmark = pytest.mark.anyio
 ASK = "elicitation/create"
@@ -21,15 +21,15 @@ class Watched:
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def hold(self) -> None:
+    def pause(self) -> None:
         self.calls.append("hold")
 
-    def run_on(self) -> None:
+    def resume(self) -> None:
         self.calls.append("run on")
 
 
 async def test_a_question_on_the_stream_of_a_call_goes_to_its_client_whoever_else_calls() -> None:
-    calls, one, other = InFlight(), AskedClient(ACCEPT, who=1), AskedClient(ACCEPT, who=2)
+    calls, one, other = CallsInFlight(), AskedClient(ACCEPT, connection_key=1), AskedClient(ACCEPT, connection_key=2)
     flight = calls.begin(one)
     calls.begin(other)
     assert await calls.ask(ASK, {"message": "?", "unknown": [1]}, flight) == ACCEPT
@@ -39,7 +39,7 @@ async def test_a_question_on_the_stream_of_a_call_goes_to_its_client_whoever_els
 
 @pytest.mark.behaviour("mcp.in.whom_to_ask_is_never_guessed")
 async def test_a_question_that_belongs_to_no_call_in_particular_goes_to_the_only_client() -> None:
-    calls, client, same = InFlight(), AskedClient(ACCEPT), AskedClient(ACCEPT)
+    calls, client, same = CallsInFlight(), AskedClient(ACCEPT), AskedClient(ACCEPT)
     calls.begin(client)
     calls.begin(same)
     assert await calls.ask(ASK, {"message": "?"}) == ACCEPT
@@ -48,12 +48,12 @@ async def test_a_question_that_belongs_to_no_call_in_particular_goes_to_the_only
 
 @pytest.mark.behaviour("mcp.in.whom_to_ask_is_never_guessed")
 async def test_with_calls_of_several_clients_nobody_is_asked_or_told() -> None:
-    calls, one, other = InFlight(), AskedClient(ACCEPT, who=1), AskedClient(ACCEPT, who=2)
+    calls, one, other = CallsInFlight(), AskedClient(ACCEPT, connection_key=1), AskedClient(ACCEPT, connection_key=2)
     calls.begin(one)
     second = calls.begin(other)
-    with pytest.raises(CannotAsk, match="Calls of several clients") as refused:
+    with pytest.raises(PeerRequestError, match="Calls of several clients") as refused:
         await calls.ask(ASK, {})
-    calls.note("notifications/message", {"level": "info"})
+    calls.notify("notifications/message", {"level": "info"})
     assert refused.value.code == -32600
     calls.end(second)
     assert await calls.ask(ASK, {}) == ACCEPT
@@ -62,79 +62,83 @@ async def test_with_calls_of_several_clients_nobody_is_asked_or_told() -> None:
 
 @pytest.mark.behaviour("mcp.in.whom_to_ask_is_never_guessed")
 async def test_a_call_of_someone_who_cannot_be_asked_counts_as_another_client() -> None:
-    calls, client = InFlight(), AskedClient(ACCEPT)
+    calls, client = CallsInFlight(), AskedClient(ACCEPT)
     calls.begin(client)
     calls.begin(None)
-    with pytest.raises(CannotAsk, match="Calls of several clients"):
+    with pytest.raises(PeerRequestError, match="Calls of several clients"):
         await calls.ask(ASK, {})
     assert client.asked == []
 
 
 @pytest.mark.behaviour("mcp.in.whom_to_ask_is_never_guessed")
 async def test_nobody_is_asked_in_place_of_someone_else_whose_call_was_given_up() -> None:
-    calls, alice, bob = InFlight(patience=0.05), AskedClient(ACCEPT, who=1), AskedClient(ACCEPT, who=2)
+    calls, alice, bob = (
+        CallsInFlight(patience=0.05),
+        AskedClient(ACCEPT, connection_key=1),
+        AskedClient(ACCEPT, connection_key=2),
+    )
     hers = calls.begin(alice, principal="alice")
-    calls.give_up(hers, "peg-1")
+    calls.abandon(hers, "peg-1")
     calls.end(hers)
     calls.begin(bob, principal="bob")
-    with pytest.raises(CannotAsk, match="Somebody else's call was given up here"):
+    with pytest.raises(PeerRequestError, match="Somebody else's call was given up here"):
         await calls.ask(ASK, {})
-    calls.note("notifications/message", {"level": "info"})
+    calls.notify("notifications/message", {"level": "info"})
     assert (alice.asked, bob.asked, bob.noted) == ([], [], [])
-    assert calls.answered("peg-1")
-    assert not calls.answered("peg-1")
+    assert calls.take_late_answer("peg-1")
+    assert not calls.take_late_answer("peg-1")
     assert await calls.ask(ASK, {}) == ACCEPT
-    calls.give_up(hers, "peg-2")
+    calls.abandon(hers, "peg-2")
     with anyio.fail_after(30):
         while True:
             try:
                 assert await calls.ask(ASK, {}) == ACCEPT
                 break
-            except CannotAsk:
+            except PeerRequestError:
                 await anyio.lowlevel.checkpoint()
     assert bob.asked == [(ASK, {})] * 2
 
 
 async def test_a_call_of_ones_own_that_was_given_up_stands_in_nobodys_way() -> None:
-    calls, client = InFlight(), AskedClient(ACCEPT)
-    calls.give_up(calls.begin(client, principal="alice"), "peg-1")
+    calls, client = CallsInFlight(), AskedClient(ACCEPT)
+    calls.abandon(calls.begin(client, principal="alice"), "peg-1")
     assert await calls.ask(ASK, {}) == ACCEPT
 
 
 async def test_without_a_call_or_without_a_client_nobody_is_asked() -> None:
-    calls = InFlight()
-    with pytest.raises(CannotAsk, match="No call is in flight"):
+    calls = CallsInFlight()
+    with pytest.raises(PeerRequestError, match="No call is in flight"):
         await calls.ask(ASK, {})
-    calls.note("notifications/message", {})
+    calls.notify("notifications/message", {})
     flight = calls.begin(None)
-    with pytest.raises(CannotAsk, match="cannot be asked anything"):
+    with pytest.raises(PeerRequestError, match="cannot be asked anything"):
         await calls.ask(ASK, {})
-    calls.note("notifications/message", {})
+    calls.notify("notifications/message", {})
     calls.end(flight)
-    with pytest.raises(CannotAsk, match="is over"):
+    with pytest.raises(PeerRequestError, match="is over"):
         await calls.ask(ASK, {}, flight)
 
 
 @pytest.mark.behaviour("mcp.in.asks_only_what_the_client_knows")
 async def test_a_client_is_not_bothered_with_what_it_did_not_declare() -> None:
-    calls, client = InFlight(), AskedClient(ACCEPT, can={"roots": {}})
+    calls, client = CallsInFlight(), AskedClient(ACCEPT, capabilities={"roots": {}})
     calls.begin(client)
-    with pytest.raises(CannotAsk, match="did not declare the capability 'elicitation'") as refused:
+    with pytest.raises(PeerRequestError, match="did not declare the capability 'elicitation'") as refused:
         await calls.ask(ASK, {})
     assert (refused.value.code, client.asked) == (-32601, [])
 
 
 async def test_what_the_client_refuses_is_told_as_it_is() -> None:
-    calls = InFlight()
-    calls.begin(AskedClient(CannotAsk(-1, "The user said no.")))
-    with pytest.raises(CannotAsk, match=r"\AThe user said no\.\Z") as refused:
+    calls = CallsInFlight()
+    calls.begin(AskedClient(PeerRequestError(-1, "The user said no.")))
+    with pytest.raises(PeerRequestError, match=r"\AThe user said no\.\Z") as refused:
         await calls.ask(ASK, {})
     assert refused.value.code == -1
 
 
 @pytest.mark.behaviour("mcp.in.deadline_waits_for_the_answer")
 async def test_a_calls_time_stands_still_while_its_client_is_asked() -> None:
-    calls, timer, client = InFlight(), Watched(), AskedClient()
+    calls, timer, client = CallsInFlight(), Watched(), AskedClient()
     flight = calls.begin(client, timer)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(calls.ask, ASK, {}, flight)
@@ -151,32 +155,32 @@ async def test_a_calls_time_stands_still_while_its_client_is_asked() -> None:
 
 
 async def test_a_deadline_that_was_held_runs_on_with_what_was_left() -> None:
-    deadline = Deadline(1_000.0)
-    deadline.hold()
+    deadline = CallDeadline(1_000.0)
+    deadline.pause()
     assert deadline.scope.deadline == math.inf
-    deadline.run_on()
+    deadline.resume()
     assert anyio.current_time() + 900 < deadline.scope.deadline <= anyio.current_time() + 1_000
 
 
 @pytest.mark.behaviour("mcp.in.deadline_waits_for_the_answer")
 async def test_a_question_that_nobody_answers_is_given_up_in_time() -> None:
-    calls, timer, client = InFlight(patience=0.01), Watched(), AskedClient()
+    calls, timer, client = CallsInFlight(patience=0.01), Watched(), AskedClient()
     calls.begin(client, timer)
-    with anyio.fail_after(20), pytest.raises(CannotAsk, match=r"did not answer within 0\.01 seconds") as refused:
+    with anyio.fail_after(20), pytest.raises(PeerRequestError, match=r"did not answer within 0\.01 seconds") as refused:
         await calls.ask(ASK, {})
     assert client.given_up.is_set()
     assert (refused.value.code, timer.calls) == (-32001, ["hold", "run on"])
 
 
 async def test_a_question_is_taken_back_when_the_last_call_it_may_belong_to_is_over() -> None:
-    calls, client = InFlight(), AskedClient()
+    calls, client = CallsInFlight(), AskedClient()
     first, second = calls.begin(client), calls.begin(client)
-    refused: list[CannotAsk] = []
+    refused: list[PeerRequestError] = []
 
     async def ask() -> None:
         try:
             await calls.ask(ASK, {})
-        except CannotAsk as error:
+        except PeerRequestError as error:
             refused.append(error)
 
     with anyio.fail_after(20):
@@ -194,11 +198,11 @@ async def test_a_question_is_taken_back_when_the_last_call_it_may_belong_to_is_o
 
 @pytest.mark.parametrize("first", ["older", "newer"])
 async def test_a_question_is_taken_back_in_the_call_that_ends_last(first: str) -> None:
-    calls, older, newer = InFlight(), AskedClient(), AskedClient()
+    calls, older, newer = CallsInFlight(), AskedClient(), AskedClient()
     flights = {"older": calls.begin(older), "newer": calls.begin(newer)}
 
     async def ask() -> None:
-        with pytest.raises(CannotAsk, match="is over"):
+        with pytest.raises(PeerRequestError, match="is over"):
             await calls.ask(ASK, {})
 
     with anyio.fail_after(20):
@@ -213,11 +217,11 @@ async def test_a_question_is_taken_back_in_the_call_that_ends_last(first: str) -
 
 
 async def test_a_server_that_asks_without_end_is_told_to_wait() -> None:
-    calls, client = InFlight(most=1), AskedClient()
+    calls, client = CallsInFlight(most=1), AskedClient()
     calls.begin(client)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(calls.ask, ASK, {})
         await client.was_asked.wait()
-        with pytest.raises(CannotAsk, match="1 questions are open already"):
+        with pytest.raises(PeerRequestError, match="1 questions are open already"):
             await calls.ask(ASK, {})
         tasks.cancel_scope.cancel()

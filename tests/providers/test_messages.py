@@ -8,23 +8,30 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCResponse
 
 from pegboard.providers.mcp import messages
-from pegboard.providers.mcp.messages import LARGE, Line, Lines, Reader, TooLong, message_of
-from pegboard.providers.mcp.trouble import NONSENSE
+from pegboard.providers.mcp.messages import (
+    LARGE_MESSAGE_BYTES,
+    Line,
+    McpMessageReader,
+    OutputLineSplitter,
+    OversizedLine,
+    parse_message,
+)
+from pegboard.providers.mcp.trouble import UNUSABLE_ANSWER
 
 
 def lines_of(*chunks: bytes, longest: int = 1_000) -> list[Line]:
-    lines = Lines(longest)
+    lines = OutputLineSplitter(longest)
     return [line for chunk in chunks for line in lines.feed(chunk)]
 
 
 def read(line: Line) -> JSONRPCMessage | None:
-    message = message_of(line)
+    message = parse_message(line)
     assert message is None or isinstance(message, SessionMessage)
     return None if message is None else message.message
 
 
 def nonsense(id: int | str, why: str) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=NONSENSE, message=why))
+    return JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=UNUSABLE_ANSWER, message=why))
 
 
 def test_lines_come_out_whole_however_they_were_cut() -> None:
@@ -33,7 +40,7 @@ def test_lines_come_out_whole_however_they_were_cut() -> None:
 
 def test_a_line_that_is_too_long_is_let_go_and_the_next_one_is_read() -> None:
     flood = [b"x" * 600] * 10
-    assert lines_of(b"before\n", *flood, b"\nafter\n") == [b"before", TooLong(b"x" * 512), b"after"]
+    assert lines_of(b"before\n", *flood, b"\nafter\n") == [b"before", OversizedLine(b"x" * 512), b"after"]
 
 
 def test_an_answer_keeps_members_that_no_model_knows() -> None:
@@ -65,8 +72,8 @@ def test_noise_is_no_message(line: bytes) -> None:
 @pytest.mark.anyio
 async def test_a_log_message_is_read_only_while_somebody_hears_it() -> None:
     said = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"talk"}}'
-    assert await Reader("The server", lambda: False).message(said) is None
-    heard = await Reader("The server", lambda: True).message(said)
+    assert await McpMessageReader("The server", lambda: False).read_message(said) is None
+    heard = await McpMessageReader("The server", lambda: True).read_message(said)
     assert heard is not None
     assert isinstance(heard.message, JSONRPCNotification)
 
@@ -74,7 +81,7 @@ async def test_a_log_message_is_read_only_while_somebody_hears_it() -> None:
 @pytest.mark.anyio
 async def test_an_answer_that_speaks_of_log_messages_is_no_log_message() -> None:
     answer = b'{"jsonrpc":"2.0","id":1,"result":{"x":"notifications/message"}}'
-    assert await Reader("The server", lambda: False).message(answer) == message_of(answer)
+    assert await McpMessageReader("The server", lambda: False).read_message(answer) == parse_message(answer)
 
 
 def test_a_notification_is_a_message() -> None:
@@ -103,7 +110,10 @@ def test_half_a_character_in_an_answer_is_read_all_the_same() -> None:
             b'{"jsonrpc":"2.0","id":3,"result":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
             nonsense(3, "the answer is nested deeper than 200 levels"),
         ),
-        (TooLong(b'{"jsonrpc":"2.0","id":12,"result":{"content'), nonsense(12, "the answer is longer than 64 MiB")),
+        (
+            OversizedLine(b'{"jsonrpc":"2.0","id":12,"result":{"content'),
+            nonsense(12, "the answer is longer than 64 MiB"),
+        ),
     ],
 )
 def test_who_waits_for_an_answer_is_told_at_once_that_it_cannot_be_used(line: Line, answer: JSONRPCError) -> None:
@@ -111,7 +121,7 @@ def test_who_waits_for_an_answer_is_told_at_once_that_it_cannot_be_used(line: Li
 
 
 def test_a_line_too_long_that_answers_nobody_is_dropped() -> None:
-    assert read(TooLong(b'{"jsonrpc":"2.0","method":"x","params":"')) is None
+    assert read(OversizedLine(b'{"jsonrpc":"2.0","method":"x","params":"')) is None
 
 
 MANY = b"[" + b",".join([b"{}"] * 500_000) + b"]"
@@ -120,7 +130,7 @@ MANY = b"[" + b",".join([b"{}"] * 500_000) + b"]"
 def test_of_a_large_line_that_is_no_answer_only_the_head_is_held() -> None:
     line = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + MANY + b"}}"
     chunks = [line[start : start + 65_536] for start in range(0, len(line), 65_536)]
-    assert lines_of(*chunks, b"\nafter\n", longest=10 * LARGE) == [TooLong(line[:512]), b"after"]
+    assert lines_of(*chunks, b"\nafter\n", longest=10 * LARGE_MESSAGE_BYTES) == [OversizedLine(line[:512]), b"after"]
 
 
 @pytest.mark.anyio
@@ -129,17 +139,17 @@ async def test_a_large_message_that_is_no_answer_is_dropped_unread_and_told_once
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_lines: list[Line] = []
-    monkeypatch.setattr(messages, "message_of", read_lines.append)
-    reader = Reader("The server", lambda: False)
+    monkeypatch.setattr(messages, "parse_message", read_lines.append)
+    reader = McpMessageReader("The server", lambda: False)
     for line in (
         b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"x":' + MANY + b"}}",
         b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x":' + MANY + b"}}",
         b'{"params":{"x":' + MANY + b'},"method":"notifications/progress","jsonrpc":"2.0"}',
-        TooLong(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":'),
+        OversizedLine(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":'),
     ):
-        assert await reader.message(line) is None
+        assert await reader.read_message(line) is None
     assert read_lines == []
-    assert reader.dropped == 4
+    assert reader.dropped_count == 4
     assert caplog.messages == [
         "The server sent a request or notification longer than 1 MiB. It was dropped, and so is every further one."
     ]
@@ -152,14 +162,14 @@ async def test_a_large_answer_is_read_beside_the_event_loop(cut: bytes, monkeypa
 
     def seen(line: Line) -> SessionMessage | None:
         threads.append(threading.get_ident())
-        return message_of(line)
+        return parse_message(line)
 
-    monkeypatch.setattr(messages, "message_of", seen)
-    reader = Reader("The server", lambda: False)
+    monkeypatch.setattr(messages, "parse_message", seen)
+    reader = McpMessageReader("The server", lambda: False)
     small = b'{"jsonrpc":"2.0","id":1,"result":{}}'
-    large = b'{"jsonrpc":"2.0","id":2,"result":{"method":"GET","text":"' + b"x" * LARGE + cut + b'"}}'
-    found = [await reader.message(line) for line in (small, large)]
-    text = "x" * LARGE + json.loads(b'"' + cut + b'"')
+    large = b'{"jsonrpc":"2.0","id":2,"result":{"method":"GET","text":"' + b"x" * LARGE_MESSAGE_BYTES + cut + b'"}}'
+    found = [await reader.read_message(line) for line in (small, large)]
+    text = "x" * LARGE_MESSAGE_BYTES + json.loads(b'"' + cut + b'"')
     assert [message and message.message for message in found] == [
         JSONRPCResponse(jsonrpc="2.0", id=1, result={}),
         JSONRPCResponse(jsonrpc="2.0", id=2, result={"method": "GET", "text": text}),

@@ -11,12 +11,12 @@ import psutil
 import pytest
 from tests.providers.running import program, running, server
 
-from pegboard.children.lines import KEPT
-from pegboard.core.call import Outcome, ProviderFailed, Returned
-from pegboard.core.catalogue import Flaw, Starting, Up
+from pegboard.children.lines import MAX_LINES
+from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.catalogue import ListingProblem, ProviderStart, ProviderUp
 from pegboard.core.server import Stdio
 from pegboard.providers.mcp import connect, life, listing, stdio
-from pegboard.providers.mcp.messages import Lines
+from pegboard.providers.mcp.messages import OutputLineSplitter
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,7 @@ def peer(name: str, *arguments: str) -> Stdio:
 
 
 def text(outcome: Outcome) -> str:
-    assert isinstance(outcome, Returned), outcome
+    assert isinstance(outcome, ToolSuccess), outcome
     said = json.loads(outcome.body)["content"][0]["text"]
     assert isinstance(said, str)
     return said
@@ -53,7 +53,7 @@ async def test_what_a_server_started_goes_with_it_even_if_it_left_the_group() ->
 async def test_a_server_that_left_while_its_child_holds_the_output_is_seen_to_have_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stdio, "_LAST_WORDS", 0.1)
+    monkeypatch.setattr(stdio, "_LAST_OUTPUT_S", 0.1)
     async with running(server(peer("restless"), stop=1.0), sleep=anyio.sleep, chance=lambda: 1.0) as watched:
         await watched.up()
         assert text(await watched.call("leave")) == "bye"
@@ -67,22 +67,22 @@ async def test_a_flood_on_both_streams_hides_no_answer_and_fills_no_memory() -> 
         await watched.up()
         for number in range(30):
             assert text(await watched.call("echo", text=str(number))) == str(number)
-        assert len(watched.provider.log()) == KEPT
+        assert len(watched.provider.log()) == MAX_LINES
     assert psutil.Process().memory_info().rss - before < 50_000_000
 
 
 async def test_bytes_without_end_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stdio, "Lines", lambda: Lines(100_000))
+    monkeypatch.setattr(stdio, "OutputLineSplitter", lambda: OutputLineSplitter(100_000))
     async with running(peer("restless")) as watched:
         await watched.up()
         assert text(await watched.call("babble", megabytes=30)) == "babbled"
 
 
 async def test_an_answer_that_is_too_long_ends_its_call_at_once_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stdio, "Lines", lambda: Lines(100_000))
+    monkeypatch.setattr(stdio, "OutputLineSplitter", lambda: OutputLineSplitter(100_000))
     async with running(peer("restless")) as watched:
         await watched.up()
-        assert await watched.call("huge", bytes=1_000_000) == ProviderFailed(
+        assert await watched.call("huge", bytes=1_000_000) == ProviderFailure(
             "dev~peer answered, but the answer is longer than 64 MiB", may_have_run=True
         )
         assert text(await watched.call("huge", bytes=10)) == "x" * 10
@@ -107,44 +107,44 @@ async def test_of_a_list_full_of_bad_tools_the_good_ones_hang() -> None:
             "endless_ref",
             "honest",
         ]
-        assert Flaw("twin", "is listed more than once: the first one stays") in found.flaws
-        assert Flaw("new\\nline", "has a control or invisible character in its name") in found.flaws
+        assert ListingProblem("twin", "is listed more than once: the first one stays") in found.problems
+        assert ListingProblem("new\\nline", "has a control or invisible character in its name") in found.problems
         assert text(await watched.call("honest", text="yes")) == "yes"
 
 
 async def test_a_list_without_end_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MOST_PAGES", 50)
+    monkeypatch.setattr(listing, "MAX_PAGES", 50)
     async with running(program("endless_pages")) as watched:
         found = await watched.up()
         assert len(found.tools) == 50
-        assert found.flaws == (Flaw("the list", "has more than 50 pages: those after them are left out"),)
+        assert found.problems == (ListingProblem("the list", "has more than 50 pages: those after them are left out"),)
 
 
 async def test_a_list_that_leads_in_a_circle_is_cut_and_says_so() -> None:
     async with running(program("endless_pages", "--same-cursor")) as watched:
         found = await watched.up()
         assert [tool.id.name for tool in found.tools] == ["tool_0"]
-        assert found.flaws == (
-            Flaw("tool_0", "is listed more than once: the first one stays"),
-            Flaw("the list", "leads in a circle: a page names one as the next that came before"),
+        assert found.problems == (
+            ListingProblem("tool_0", "is listed more than once: the first one stays"),
+            ListingProblem("the list", "leads in a circle: a page names one as the next that came before"),
         )
 
 
 async def test_more_tools_than_any_board_can_hold_are_cut_and_the_server_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(listing, "MOST_TOOLS", 250)
+    monkeypatch.setattr(listing, "MAX_TOOLS", 250)
     async with running(program("many", "300")) as watched:
         found = await watched.up()
         assert [tool.id.name for tool in found.tools] == [f"tool_{number:05}" for number in range(250)]
-        assert found.flaws == (Flaw("the list", "has more than 250 tools: those after them are left out"),)
+        assert found.problems == (ListingProblem("the list", "has more than 250 tools: those after them are left out"),)
 
 
 async def test_every_page_of_a_long_list_is_read() -> None:
     async with running(program("many", "2000", "--handshake-only")) as watched:
         found = await watched.up()
         assert [tool.id.name for tool in found.tools] == [f"tool_{number:05}" for number in range(2000)]
-        assert found.flaws == ()
+        assert found.problems == ()
 
 
 @pytest.mark.behaviour("supervision.deadlines")
@@ -157,8 +157,8 @@ async def test_a_list_that_takes_too_long_is_not_waited_for() -> None:
 async def test_a_server_that_hangs_on_the_call_costs_the_call_its_deadline_and_stays_up() -> None:
     async with running(server(program("hung", "--after-initialize"), call=0.2)) as watched:
         await watched.up()
-        assert await watched.call("wait") == ProviderFailed("dev~peer did not answer within 0.2 s", may_have_run=True)
-        assert isinstance(watched.provider.listing().health, Up)
+        assert await watched.call("wait") == ProviderFailure("dev~peer did not answer within 0.2 s", may_have_run=True)
+        assert isinstance(watched.provider.listing().health, ProviderUp)
 
 
 @pytest.mark.behaviour("supervision.slow_server_is_alone", "supervision.parallel_start")
@@ -166,12 +166,12 @@ async def test_a_hung_server_holds_up_no_other() -> None:
     async with running(program("hung")) as hung, running(program("crash_on_call")) as good:
         await good.up()
         assert text(await good.call("echo", text="quick")) == "quick"
-        assert not isinstance(hung.provider.listing().health, Up)
+        assert not isinstance(hung.provider.listing().health, ProviderUp)
 
 
 @pytest.mark.behaviour("mcp.in.list_changed")
 async def test_a_thousand_changes_at_once_mean_few_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(life, "_BREATH", 0.2)
+    monkeypatch.setattr(life, "_MIN_INTERVAL_S", 0.2)
     async with running(peer("restless")) as watched:
         await watched.up()
         assert text(await watched.call("lists")) == "1"
@@ -195,10 +195,10 @@ async def test_what_a_server_asks_back_is_answered_as_not_supported() -> None:
 async def test_a_server_that_ignores_the_question_of_the_new_era_is_asked_in_the_old_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connect, "_PROBE", 0.5)
+    monkeypatch.setattr(connect, "_PROBE_TIMEOUT_S", 0.5)
     async with running(peer("odd", "--ignore-discover")) as watched:
         await watched.up()
-        assert [type(listing.health) for listing in watched.seen] == [Starting, Up]
+        assert [type(listing.health) for listing in watched.seen] == [ProviderStart, ProviderUp]
         assert "resultType" not in json.loads(text_body(await watched.call("listens")))
 
 
@@ -206,7 +206,7 @@ async def test_a_server_that_ignores_the_question_of_the_new_era_is_asked_in_the
 async def test_a_subscription_that_is_not_granted_keeps_no_list_waiting(
     way: str, listens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(life, "_SUBSCRIBE", 0.1)
+    monkeypatch.setattr(life, "_SUBSCRIBE_TIMEOUT_S", 0.1)
     async with running(peer("odd", "--listen", way)) as watched:
         await watched.up()
         assert text(await watched.call("listens")) == str(listens)
@@ -224,7 +224,7 @@ async def test_a_server_that_stops_reading_costs_each_call_its_deadline_and_no_m
     async with running(server(peer("odd", "--deaf"), call=0.2, stop=0.5)) as watched:
         await watched.up()
         for _ in range(3):
-            assert await watched.call("listens", much="x" * 1_000_000) == ProviderFailed(
+            assert await watched.call("listens", much="x" * 1_000_000) == ProviderFailure(
                 "dev~peer did not answer within 0.2 s", may_have_run=True
             )
 
@@ -239,7 +239,7 @@ async def test_a_server_that_asks_and_asks_but_reads_no_answer_fills_no_memory()
 
 
 def text_body(outcome: Outcome) -> bytes:
-    assert isinstance(outcome, Returned), outcome
+    assert isinstance(outcome, ToolSuccess), outcome
     return outcome.body
 
 
@@ -259,12 +259,12 @@ async def test_notifications_of_megabytes_are_dropped_and_hide_no_answer(caplog:
 async def test_an_error_with_the_code_of_a_closed_connection_is_the_server_s_own() -> None:
     async with running(peer("odd", "--own-errors")) as watched:
         await watched.up()
-        assert await watched.call("listens") == ProviderFailed(
+        assert await watched.call("listens") == ProviderFailure(
             "dev~peer answered with the error -32000: My own trouble",
             True,
             b'{"code":-32000,"message":"My own trouble"}',
         )
-        assert [type(listing.health) for listing in watched.seen] == [Starting, Up]
+        assert [type(listing.health) for listing in watched.seen] == [ProviderStart, ProviderUp]
 
 
 async def test_the_words_of_a_server_make_no_line_of_their_own_in_its_health() -> None:

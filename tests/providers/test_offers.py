@@ -8,11 +8,18 @@ import pytest
 from tests.providers.running import KEY, PATIENCE, Watched, program, running
 from tests.servers import peers
 
-from pegboard.core.ask import Answer, Declined, Directed, Failed, Method, Told
-from pegboard.core.catalogue import Listing, Up
+from pegboard.core.ask import (
+    ResourceAnswer,
+    ResourceFailure,
+    ResourceMethod,
+    ResourceRefusal,
+    ResourceResult,
+    RoutedRequest,
+)
+from pegboard.core.catalogue import Listing, ProviderUp
 from pegboard.core.server import Connection, Http, Stdio, Transport
 from pegboard.core.tool import Json, JsonObject
-from pegboard.providers.mcp import McpServer
+from pegboard.providers.mcp import McpServerProvider
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -52,18 +59,18 @@ class Reached:
             await self._serving.__aexit__(None, None, None)
 
 
-async def ask(watched: Watched, method: Method, **params: Json) -> Answer:
-    library = watched.provider.library
+async def ask(watched: Watched, method: ResourceMethod, **params: Json) -> ResourceAnswer:
+    library = watched.provider.resources
     with anyio.fail_after(PATIENCE):
-        return await library.ask(Directed(KEY, method, dict(params)))
+        return await library.request(RoutedRequest(KEY, method, dict(params)))
 
 
-def told(answer: Answer) -> JsonObject:
-    assert isinstance(answer, Told), answer
+def told(answer: ResourceAnswer) -> JsonObject:
+    assert isinstance(answer, ResourceResult), answer
     return answer.result
 
 
-def text_of(answer: Answer) -> str:
+def text_of(answer: ResourceAnswer) -> str:
     contents = told(answer)["contents"]
     assert isinstance(contents, list)
     assert isinstance(contents[0], dict)
@@ -71,7 +78,7 @@ def text_of(answer: Answer) -> str:
 
 
 def keys(listing: Listing) -> tuple[list[str], list[str], list[str]]:
-    offers = listing.offers
+    offers = listing.resources
     return (
         [each.name for each in offers.prompts],
         [each.uri for each in offers.resources],
@@ -84,19 +91,19 @@ def keys(listing: Listing) -> tuple[list[str], list[str], list[str]]:
 async def test_prompts_resources_and_templates_are_listed_as_they_came(transport: str, era: str) -> None:
     async with Reached(transport, era) as connection, running(connection) as watched:
         listing = await watched.up()
-        assert listing.flaws == ()
+        assert listing.problems == ()
         assert keys(listing) == (
             [
                 "test_simple_prompt",
                 "test_prompt_with_arguments",
                 "test_prompt_with_embedded_resource",
                 "test_prompt_with_image",
-                listing.offers.prompts[4].name,
+                listing.resources.prompts[4].name,
             ],
             ["test://static-text", "test://static-binary", WATCHED],
             ["test://template/{id}/data"],
         )
-        assert listing.offers.resources[0].body == {
+        assert listing.resources.resources[0].body == {
             "uri": "test://static-text",
             "name": "static-text",
             "description": "A text.",
@@ -109,11 +116,13 @@ async def test_prompts_resources_and_templates_are_listed_as_they_came(transport
 async def test_what_is_asked_for_comes_back_whole(transport: str, era: str) -> None:
     async with Reached(transport, era) as connection, running(connection) as watched:
         await watched.up()
-        text = await ask(watched, Method.READ, uri="test://static-text")
+        text = await ask(watched, ResourceMethod.READ, uri="test://static-text")
         assert text_of(text) == "This is the content of the static text resource."
-        made = await ask(watched, Method.READ, uri="test://template/größe/data")
+        made = await ask(watched, ResourceMethod.READ, uri="test://template/größe/data")
         assert '"id": "gr\\u00f6\\u00dfe"' in text_of(made)
-        prompt = await ask(watched, Method.GET, name="test_prompt_with_arguments", arguments={"arg1": "a", "arg2": "b"})
+        prompt = await ask(
+            watched, ResourceMethod.GET, name="test_prompt_with_arguments", arguments={"arg1": "a", "arg2": "b"}
+        )
         assert told(prompt)["messages"] == [
             {
                 "role": "user",
@@ -122,7 +131,7 @@ async def test_what_is_asked_for_comes_back_whole(transport: str, era: str) -> N
         ]
         completed = await ask(
             watched,
-            Method.COMPLETE,
+            ResourceMethod.COMPLETE,
             ref={"type": "ref/prompt", "name": "test_prompt_with_arguments"},
             argument={"name": "arg1", "value": "par"},
         )
@@ -131,8 +140,8 @@ async def test_what_is_asked_for_comes_back_whole(transport: str, era: str) -> N
             "total": 3,
             "hasMore": False,
         }
-        refused = await ask(watched, Method.READ, uri="test://nothing")
-        assert isinstance(refused, Declined)
+        refused = await ask(watched, ResourceMethod.READ, uri="test://nothing")
+        assert isinstance(refused, ResourceRefusal)
         assert refused.code == (-32002 if era == "handshake" else -32602)
         assert refused.data == {"uri": "test://nothing"}
 
@@ -143,7 +152,7 @@ async def test_a_prompt_that_comes_or_goes_is_listed_anew(transport: str, era: s
     async with Reached(transport, era) as connection, running(connection) as watched:
         before = await watched.up()
         await watched.call("test_trigger_prompt_change")
-        after = await watched.until(lambda listing: len(listing.offers.prompts) > len(before.offers.prompts))
+        after = await watched.until(lambda listing: len(listing.resources.prompts) > len(before.resources.prompts))
         assert keys(after)[0][-1] == "test_comes_and_goes"
         assert after.tools == before.tools
 
@@ -153,15 +162,15 @@ async def test_a_prompt_that_comes_or_goes_is_listed_anew(transport: str, era: s
 async def test_a_followed_resource_is_told_of_until_it_is_followed_no_more(transport: str, era: str) -> None:
     async with Reached(transport, era) as connection, running(connection) as watched:
         await watched.up()
-        library = watched.provider.library
+        library = watched.provider.resources
         send, heard = anyio.create_memory_object_stream[str](100)
         with send, heard, anyio.fail_after(PATIENCE):
-            assert isinstance(await library.subscribe(WATCHED, send.send_nowait), Told)
+            assert isinstance(await library.subscribe(WATCHED, send.send_nowait), ResourceResult)
             await watched.call("test_trigger_resource_change")
             assert await heard.receive() == WATCHED
             await library.unsubscribe(WATCHED)
             await watched.call("test_trigger_resource_change")
-            assert "version 3" in text_of(await ask(watched, Method.READ, uri=WATCHED))
+            assert "version 3" in text_of(await ask(watched, ResourceMethod.READ, uri=WATCHED))
             assert heard.statistics().current_buffer_used == 0
 
 
@@ -170,12 +179,12 @@ async def test_a_followed_resource_is_told_of_until_it_is_followed_no_more(trans
 async def test_what_is_followed_is_followed_again_after_a_restart(era: str) -> None:
     async with running(over_stdio("--era", era)) as watched:
         await watched.up()
-        library = watched.provider.library
+        library = watched.provider.resources
         send, heard = anyio.create_memory_object_stream[str](100)
         with send, heard, anyio.fail_after(PATIENCE):
-            assert isinstance(await library.subscribe(WATCHED, send.send_nowait), Told)
+            assert isinstance(await library.subscribe(WATCHED, send.send_nowait), ResourceResult)
             watched.provider.restart()
-            await watched.until(lambda listing: not isinstance(listing.health, Up))
+            await watched.until(lambda listing: not isinstance(listing.health, ProviderUp))
             await watched.up()
             # What may have changed meanwhile is told once, and then what does change.
             assert await heard.receive() == WATCHED
@@ -187,16 +196,16 @@ async def test_what_is_followed_is_followed_again_after_a_restart(era: str) -> N
 async def test_a_server_that_dies_over_a_read_fails_that_read_with_its_reason() -> None:
     async with running(program("shelves", "deadly")) as watched:
         await watched.up()
-        failed = await ask(watched, Method.READ, uri="shelf://die")
-        assert failed == Failed("dev~peer exited with code 3 before it answered")
+        failed = await ask(watched, ResourceMethod.READ, uri="shelf://die")
+        assert failed == ResourceFailure("dev~peer exited with code 3 before it answered")
 
 
 @pytest.mark.behaviour("offers.bounds")
 async def test_ten_thousand_resources_and_bad_entries_among_them() -> None:
     async with running(program("shelves", "many")) as watched:
         listing = await watched.up()
-        assert len(listing.offers.resources) == 10_000
-        assert [(flaw.name, flaw.why.partition(":")[0]) for flaw in listing.flaws] == [
+        assert len(listing.resources.resources) == 10_000
+        assert [(flaw.name, flaw.why.partition(":")[0]) for flaw in listing.problems] == [
             ("resource 10002 of the list", "is not an object"),
             ("resource 10003 of the list", "has no uri"),
             ("shelf://0", "is listed more than once as a resource"),
@@ -211,37 +220,37 @@ async def test_a_server_with_resources_that_knows_of_no_templates_has_none_and_n
     state.write_text(json.dumps({"tools": [], "marker": ""}), "utf-8")
     async with running(program("turncoat", str(state))) as watched:
         listing = await watched.up()
-        assert (listing.offers.templates, listing.flaws) == ((), ())
+        assert (listing.resources.templates, listing.problems) == ((), ())
 
 
 @pytest.mark.behaviour("offers.bounds")
 async def test_a_list_without_end_is_cut_and_costs_the_tools_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pegboard.providers.mcp.offers.MOST_PAGES", 20)
+    monkeypatch.setattr("pegboard.providers.mcp.offers.MAX_PAGES", 20)
     async with running(program("shelves", "endless")) as watched:
         listing = await watched.up()
         assert [tool.id.name for tool in listing.tools] == ["look"]
-        assert len(listing.offers.resources) == 20
-        assert [flaw.name for flaw in listing.flaws] == ["the list of prompts", "the list of resources"]
-        assert listing.flaws[0].why.startswith('cannot be had: the server answered with an error: "out of order')
+        assert len(listing.resources.resources) == 20
+        assert [flaw.name for flaw in listing.problems] == ["the list of prompts", "the list of resources"]
+        assert listing.problems[0].why.startswith('cannot be had: the server answered with an error: "out of order')
 
 
 @pytest.mark.behaviour("offers.bounds")
 async def test_twenty_megabytes_are_read_whole() -> None:
     async with running(program("shelves", "large")) as watched:
         await watched.up()
-        assert len(text_of(await ask(watched, Method.READ, uri="shelf://large"))) == 20_000_000
+        assert len(text_of(await ask(watched, ResourceMethod.READ, uri="shelf://large"))) == 20_000_000
 
 
 @pytest.mark.behaviour("offers.crash")
 async def test_a_server_that_does_not_answer_a_read_is_given_up_and_told() -> None:
     async with running(program("shelves", "deadly")) as watched:
         await watched.up()
-        provider: McpServer = watched.provider
+        provider: McpServerProvider = watched.provider
         with anyio.move_on_after(0.5) as given_up:
-            await provider.library.ask(Directed(KEY, Method.READ, {"uri": "shelf://wait"}))
+            await provider.resources.request(RoutedRequest(KEY, ResourceMethod.READ, {"uri": "shelf://wait"}))
         assert given_up.cancelled_caught
         # It reads one message after the other, so this answer tells that the cancellation was heard before.
-        assert text_of(await ask(watched, Method.READ, uri="shelf://cancelled")) == "1"
+        assert text_of(await ask(watched, ResourceMethod.READ, uri="shelf://cancelled")) == "1"
 
 
 @pytest.mark.behaviour("offers.nothing_lost")
@@ -249,16 +258,16 @@ async def test_members_that_no_protocol_knows_are_kept_and_secrets_are_not() -> 
     secret = "s3cr3t-of-the-shelf"
     async with running(program("shelves", "odd", env={"SHELF_TOKEN": secret})) as watched:
         listing = await watched.up()
-        assert listing.offers.prompts[0].body == {
+        assert listing.resources.prompts[0].body == {
             "name": "odd one",
             "vintage": 1987,
             "_meta": {"example.org/a": [1, None]},
             "icons": [{"src": "https://shelf.example/i.png"}],
         }
-        read = told(await ask(watched, Method.READ, uri="shelf://odd"))
+        read = told(await ask(watched, ResourceMethod.READ, uri="shelf://odd"))
         assert read["mood"] == "calm"
         assert read["contents"] == [{"uri": "shelf://odd", "text": "odd", "flavour": {"sweet": True}}]
-        refused = await ask(watched, Method.READ, uri="shelf://leak")
-        assert isinstance(refused, Declined)
+        refused = await ask(watched, ResourceMethod.READ, uri="shelf://leak")
+        assert isinstance(refused, ResourceRefusal)
         assert (refused.code, refused.data) == (-1234, {"token": "•••"})
         assert secret not in refused.message

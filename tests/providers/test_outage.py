@@ -13,10 +13,10 @@ from tests.providers.running import Watch, Watched, running, server
 from tests.providers.web import Endpoint, served
 from tests.servers.peers import command
 
-from pegboard.core.call import ProviderFailed, Returned
-from pegboard.core.catalogue import Down, Starting
+from pegboard.core.call import ProviderFailure, ToolSuccess
+from pegboard.core.catalogue import ProviderDown, ProviderStart
 from pegboard.core.server import Connection, Stdio
-from pegboard.providers.mcp.backoff import LONGEST, SHORTEST, STEADY
+from pegboard.providers.mcp.backoff import MAX_PAUSE_S, MIN_PAUSE_S, RECOVERED_AFTER
 
 pytestmark = pytest.mark.anyio
 
@@ -45,7 +45,7 @@ class Outage:
     async def sleep(self, seconds: float) -> None:
         assert self.watched is not None
         health = self.watched.provider.listing().health
-        assert isinstance(health, Down)
+        assert isinstance(health, ProviderDown)
         assert health.retry_at is not None
         self.pauses.append(seconds)
         self.promised.append((health.retry_at - self.clock.time).total_seconds())
@@ -58,7 +58,7 @@ class Outage:
     def attempts(self) -> list[int]:
         assert self.watched is not None
         healths = [listing.health for listing in self.watched.seen]
-        return [health.attempt for health in healths if isinstance(health, Starting)]
+        return [health.attempt for health in healths if isinstance(health, ProviderStart)]
 
 
 async def live_through(outage: Outage, connection: Connection, fail_again: Callable[[], None]) -> None:
@@ -68,24 +68,24 @@ async def live_through(outage: Outage, connection: Connection, fail_again: Calla
         await watched.up()
 
         failures = len(outage.pauses)
-        ceilings = [min(LONGEST, SHORTEST * 2.0**number) for number in range(failures)]
+        ceilings = [min(MAX_PAUSE_S, MIN_PAUSE_S * 2.0**number) for number in range(failures)]
         assert outage.pauses == [draw * ceiling for draw, ceiling in zip(outage.drawn, ceilings, strict=True)]
         assert outage.promised == pytest.approx(outage.pauses, abs=JUMP)
         assert outage.attempts == list(range(1, failures + 2))
         # Pauses of half a minute on average make an hour of about 120 attempts, not of thousands.
-        assert HOUR / LONGEST <= failures < 3 * HOUR / LONGEST
+        assert HOUR / MAX_PAUSE_S <= failures < 3 * HOUR / MAX_PAUSE_S
         assert sum(outage.pauses) - outage.pauses[-1] < HOUR <= sum(outage.pauses)
 
         # Whatever the hour did, a server that held out for a while begins anew with the shortest pause.
-        outage.clock.move(STEADY.total_seconds())
+        outage.clock.move(RECOVERED_AFTER.total_seconds())
         fail_again()
-        assert isinstance(await watched.call("crash"), ProviderFailed)
+        assert isinstance(await watched.call("crash"), ProviderFailure)
         await watched.until(lambda _: len(outage.pauses) > failures)
         outage.mend()
         await watched.up()
-        assert outage.pauses[failures] == outage.drawn[failures] * SHORTEST
+        assert outage.pauses[failures] == outage.drawn[failures] * MIN_PAUSE_S
         assert outage.attempts[failures + 1] == 1
-        assert isinstance(await watched.call("echo", text="back"), Returned)
+        assert isinstance(await watched.call("echo", text="back"), ToolSuccess)
 
 
 @pytest.mark.behaviour("supervision.backoff_with_jitter", "supervision.backoff_is_honoured", "supervision.recovers")

@@ -17,13 +17,13 @@ from tests.support.fork_server import python
 from tests.support.house import call_of
 
 from pegboard.config.references import expander_for_callers
-from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned, ToolFailed
-from pegboard.core.catalogue import Asleep, Listing, Up
+from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
+from pegboard.core.catalogue import Listing, ProviderAsleep, ProviderUp
 from pegboard.core.ids import ToolId
 from pegboard.core.server import Http, Server, Transport
 from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.providers.mcp import PerCaller, connect
-from pegboard.providers.mcp.callers import asked
+from pegboard.providers.mcp import PerCallerProvider, connect
+from pegboard.providers.mcp.callers import header_requirements
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ def token(name: str) -> dict[bytes, bytes]:
 @pytest.fixture(params=ERAS)
 def era(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "2025-11-25":
-        monkeypatch.setattr(connect, "_PROBE", 0.0)
+        monkeypatch.setattr(connect, "_PROBE_TIMEOUT_S", 0.0)
     return str(request.param)
 
 
@@ -71,7 +71,7 @@ async def _drain(stream: BufferedByteReceiveStream) -> None:
 class Callers:
     """A running provider, and calls in the names of several callers."""
 
-    def __init__(self, provider: PerCaller) -> None:
+    def __init__(self, provider: PerCallerProvider) -> None:
         self.provider = provider
         self._rung = anyio.Event()
 
@@ -91,15 +91,15 @@ class Callers:
         call = call_of(name, arguments)
         object.__setattr__(call, "headers", headers)
         with anyio.fail_after(PATIENCE):
-            return await self.provider.call(Admitted(call, tool))
+            return await self.provider.call(AdmittedCall(call, tool))
 
 
 @asynccontextmanager
 async def running(declared: Server, **options: Any) -> AsyncIterator[Callers]:
-    wants = asked(declared.connection)
+    wants = header_requirements(declared.connection)
     assert wants is not None
     expand_for = expander_for_callers({"SHARED": "all-of-us"}, Path())
-    provider = PerCaller(declared, wants, expand_for, lambda: datetime.now(UTC), **options)
+    provider = PerCallerProvider(declared, wants, expand_for, lambda: datetime.now(UTC), **options)
     callers = Callers(provider)
     async with nothing_left(), anyio.create_task_group() as tasks:
         tasks.start_soon(provider.run, callers.ring)
@@ -110,7 +110,7 @@ async def running(declared: Server, **options: Any) -> AsyncIterator[Callers]:
 
 
 def said(outcome: Outcome) -> str:
-    assert isinstance(outcome, Returned), outcome
+    assert isinstance(outcome, ToolSuccess), outcome
     text = json.loads(outcome.body)["content"][0]["text"]
     assert isinstance(text, str)
     return text
@@ -123,7 +123,7 @@ async def test_each_caller_is_served_with_its_own_rights(transport: str) -> None
         owners("--open", transport=transport) as url,
         running(server(Http(url, Transport(transport), OWN))) as callers,
     ):
-        await callers.until(Up)
+        await callers.until(ProviderUp)
         names = ["alice", "bob", "alice", "carol", "bob"]
         assert [said(await callers.call(token(name), "whose")) for name in names] == names
 
@@ -131,28 +131,28 @@ async def test_each_caller_is_served_with_its_own_rights(transport: str) -> None
 @pytest.mark.behaviour("per_caller.missing_header_is_told")
 async def test_a_caller_without_the_header_is_told_to_send_it_and_the_server_is_not_asked() -> None:
     async with owners("--open") as url, running(server(Http(url, headers=OWN))) as callers:
-        await callers.until(Up)
+        await callers.until(ProviderUp)
         told = f"{KEY} was not asked: it needs a header of your own: send X-Owner-Token with your request."
         for headers in ({}, {b"x-owner-token": b""}, {b"x-owner-token": b" \t"}):
-            assert await callers.call(headers, "whose") == ProviderFailed(told, may_have_run=False)
+            assert await callers.call(headers, "whose") == ProviderFailure(told, may_have_run=False)
         bad = (
             f"{KEY} was not asked: your header X-Owner-Token holds what cannot be passed on. "
             "Send one line of printable ASCII characters."
         )
         for value in (b"a\r\nX-Admin: yes", b"a\nb", "schlüssel".encode(), b"\x00", b"a\tb"):
-            assert await callers.call({b"x-owner-token": value}, "whose") == ProviderFailed(bad, may_have_run=False)
+            assert await callers.call({b"x-owner-token": value}, "whose") == ProviderFailure(bad, may_have_run=False)
         long = (
             f"{KEY} was not asked: your header X-Owner-Token has 8193 bytes, and 8192 are the most. "
             "Send a shorter value."
         )
         asked = await callers.call({b"x-owner-token": b"x" * 8193}, "whose")
-        assert asked == ProviderFailed(long, may_have_run=False)
+        assert asked == ProviderFailure(long, may_have_run=False)
 
 
 async def test_what_a_caller_sends_is_never_read_as_a_reference_of_the_operators() -> None:
     headers = {"Authorization": "Bearer ${request:A}${request:B}", "X-Shared": "${SHARED}"}
     async with owners("--open") as url, running(server(Http(url, headers=headers))) as callers:
-        await callers.until(Up)
+        await callers.until(ProviderUp)
         sent = {b"a": b"token-of-x$", b"b": b"{SHARED}"}
         assert said(await callers.call(sent, "whose")) == "x${SHARED}"
         assert said(await callers.call({b"a": b"token-of-", b"b": b"${SHARED}"}, "whose")) == "${SHARED}"
@@ -161,14 +161,14 @@ async def test_what_a_caller_sends_is_never_read_as_a_reference_of_the_operators
 @pytest.mark.behaviour("per_caller.listed_by_the_first_caller")
 async def test_a_server_that_lists_for_nobody_is_listed_by_the_first_caller_who_can(era: str) -> None:
     async with owners() as url, running(server(Http(url, headers=OWN))) as callers:
-        waiting = await callers.until(Asleep)
+        waiting = await callers.until(ProviderAsleep)
         assert waiting.tools == ()
-        assert isinstance(waiting.health, Asleep)
+        assert isinstance(waiting.health, ProviderAsleep)
         assert waiting.health.why.startswith("it lists its tools when a caller sends X-Owner-Token; without, it ")
-        assert callers.provider.meet({}) is False
-        assert callers.provider.meet(token("alice")) is True
-        assert callers.provider.meet(token("alice")) is False, "once is enough"
-        listing = await callers.until(Up)
+        assert callers.provider.announce_caller({}) is False
+        assert callers.provider.announce_caller(token("alice")) is True
+        assert callers.provider.announce_caller(token("alice")) is False, "once is enough"
+        listing = await callers.until(ProviderUp)
         assert sorted(tool.id.name for tool in listing.tools) == ["blurt", "crossings", "whose"]
         assert said(await callers.call(token("bob"), "whose")) == "bob"
 
@@ -176,7 +176,7 @@ async def test_a_server_that_lists_for_nobody_is_listed_by_the_first_caller_who_
 async def test_a_default_stands_for_callers_who_send_nothing() -> None:
     own = {"Authorization": "Bearer ${request:X-Owner-Token:-token-of-everybody}"}
     async with owners() as url, running(server(Http(url, headers=own))) as callers:
-        await callers.until(Up)
+        await callers.until(ProviderUp)
         assert said(await callers.call({}, "whose")) == "everybody"
         assert said(await callers.call(token("alice"), "whose")) == "alice"
 
@@ -184,10 +184,10 @@ async def test_a_default_stands_for_callers_who_send_nothing() -> None:
 @pytest.mark.behaviour("per_caller.bounded_and_forgotten")
 async def test_only_so_many_connections_are_kept_and_the_one_unused_for_longest_goes_first() -> None:
     async with owners("--open") as url, running(server(Http(url, headers=OWN)), most=2) as callers:
-        await callers.until(Up)
+        await callers.until(ProviderUp)
         for name in ("a", "b", "a", "c", "a", "d", "b"):
             assert said(await callers.call(token(name), "whose")) == name
-            assert len(callers.provider._kept) <= 2
+            assert len(callers.provider._connections) <= 2
         ended: dict[str, Outcome] = {}
 
         async def slow(name: str) -> None:
@@ -197,9 +197,12 @@ async def test_only_so_many_connections_are_kept_and_the_one_unused_for_longest_
             for name in ("x", "y"):
                 tasks.start_soon(slow, name)
             with anyio.fail_after(PATIENCE):
-                while [kept.demand.users > 1 for kept in callers.provider._kept.values()] != [True, True]:
+                while [kept.idle_tracker.user_count > 1 for kept in callers.provider._connections.values()] != [
+                    True,
+                    True,
+                ]:
                     await anyio.lowlevel.checkpoint()
-            assert await callers.call(token("z"), "whose") == ProviderFailed(
+            assert await callers.call(token("z"), "whose") == ProviderFailure(
                 f"2 callers use {KEY} at this moment, which is the most at once. Try again later",
                 may_have_run=False,
             )
@@ -209,11 +212,11 @@ async def test_only_so_many_connections_are_kept_and_the_one_unused_for_longest_
 @pytest.mark.behaviour("per_caller.bounded_and_forgotten")
 async def test_a_connection_that_its_caller_does_not_use_is_closed_and_made_anew() -> None:
     async with owners("--open") as url, running(server(Http(url, headers=OWN)), idle=0.05) as callers:
-        await callers.until(Up)
+        await callers.until(ProviderUp)
         for _ in range(3):
             assert said(await callers.call(token("alice"), "whose")) == "alice"
             with anyio.fail_after(PATIENCE):
-                while callers.provider._kept:
+                while callers.provider._connections:
                     await anyio.lowlevel.checkpoint()
 
 
@@ -222,15 +225,15 @@ async def test_a_callers_credentials_are_in_no_error_no_log_and_no_listing(caplo
     secret = {b"x-owner-token": b"nobody-knows-this-secret"}
     with caplog.at_level(logging.DEBUG, "pegboard"):
         async with owners() as url, running(server(Http(url, headers=OWN))) as callers:
-            await callers.until(Asleep)
+            await callers.until(ProviderAsleep)
             refused = await callers.call(secret, "whose")
-            assert isinstance(refused, ProviderFailed)
+            assert isinstance(refused, ProviderFailure)
             assert refused.may_have_run is False
             assert "401" in refused.why
-            assert callers.provider.meet(token("alice"))
-            await callers.until(Up)
+            assert callers.provider.announce_caller(token("alice"))
+            await callers.until(ProviderUp)
             blurted = await callers.call(token("alice"), "blurt")
-            assert isinstance(blurted, ToolFailed), "the tool's own answer is its caller's"
+            assert isinstance(blurted, ToolFailure), "the tool's own answer is its caller's"
             texts = (repr(refused), repr(callers.provider.listing()), *callers.provider.log(), caplog.text)
             assert not [text for text in texts if "nobody-knows" in text or "token-of-alice" in text]
 
@@ -238,9 +241,9 @@ async def test_a_callers_credentials_are_in_no_error_no_log_and_no_listing(caplo
 @pytest.mark.behaviour("per_caller.never_crossed")
 async def test_hundreds_of_calls_of_two_callers_at_once_with_reconnects_never_cross(era: str) -> None:
     async with owners() as url, running(server(Http(url, headers=OWN)), idle=0.2) as callers:
-        await callers.until(Asleep)
-        callers.provider.meet(token("alice"))
-        await callers.until(Up)
+        await callers.until(ProviderAsleep)
+        callers.provider.announce_caller(token("alice"))
+        await callers.until(ProviderUp)
         answers: dict[str, list[str]] = {"alice": [], "bob": []}
         lost = 0
 
@@ -248,13 +251,13 @@ async def test_hundreds_of_calls_of_two_callers_at_once_with_reconnects_never_cr
             nonlocal lost
             for step in range(20):
                 outcome = await callers.call(token(name), "whose", pause=0.002 * ((turn + step) % 4))
-                if isinstance(outcome, Returned):
+                if isinstance(outcome, ToolSuccess):
                     answers[name].append(said(outcome))
                 else:
-                    assert isinstance(outcome, ProviderFailed), outcome
+                    assert isinstance(outcome, ProviderFailure), outcome
                     lost += 1
                 if turn == 0 and step % 4 == 3:
-                    for kept in tuple(callers.provider._kept.values()):
+                    for kept in tuple(callers.provider._connections.values()):
                         kept.provider.restart()
 
         async with anyio.create_task_group() as tasks:

@@ -5,33 +5,35 @@ import pytest
 from tests.providers.running import KEY, PATIENCE, server
 from tests.providers.test_per_caller import OWN, Callers, owners, running, said, token
 
-from pegboard.core.ask import Answer, Directed, Method, Told, Unasked
-from pegboard.core.catalogue import Asleep, Up
+from pegboard.core.ask import MissingCallerInput, ResourceAnswer, ResourceMethod, ResourceResult, RoutedRequest
+from pegboard.core.catalogue import ProviderAsleep, ProviderUp
 from pegboard.core.server import Http, Transport
 from pegboard.core.tool import JsonObject
 
 pytestmark = pytest.mark.anyio
 
 DIARY: JsonObject = {"uri": "diary://monday"}
-QUESTIONS: tuple[tuple[Method, JsonObject], ...] = (
-    (Method.READ, DIARY),
-    (Method.GET, {"name": "greeting"}),
+QUESTIONS: tuple[tuple[ResourceMethod, JsonObject], ...] = (
+    (ResourceMethod.READ, DIARY),
+    (ResourceMethod.GET, {"name": "greeting"}),
     (
-        Method.COMPLETE,
+        ResourceMethod.COMPLETE,
         {"ref": {"type": "ref/prompt", "name": "greeting"}, "argument": {"name": "who", "value": ""}},
     ),
 )
 
 
-async def asked(callers: Callers, headers: dict[bytes, bytes], method: Method, params: JsonObject) -> Answer:
-    library = callers.provider.library
+async def asked(
+    callers: Callers, headers: dict[bytes, bytes], method: ResourceMethod, params: JsonObject
+) -> ResourceAnswer:
+    library = callers.provider.resources
     assert library is not None
     with anyio.fail_after(PATIENCE):
-        return await library.ask(Directed(KEY, method, params, headers))
+        return await library.request(RoutedRequest(KEY, method, params, headers))
 
 
-def words(answer: Answer) -> object:
-    assert isinstance(answer, Told), answer
+def words(answer: ResourceAnswer) -> object:
+    assert isinstance(answer, ResourceResult), answer
     match answer.result:
         case {"contents": [{"text": text}]} | {"messages": [{"content": {"text": text}}]}:
             return text
@@ -51,7 +53,7 @@ async def test_each_caller_reads_fills_in_and_completes_with_its_own_rights(
         owners(*lists, transport=transport) as url,
         running(server(Http(url, Transport(transport), OWN))) as callers,
     ):
-        await callers.until(Up if lists else Asleep)
+        await callers.until(ProviderUp if lists else ProviderAsleep)
         heard: dict[str, list[object]] = {"alice": [], "bob": []}
 
         async def ask(name: str) -> None:
@@ -69,9 +71,11 @@ async def test_each_caller_reads_fills_in_and_completes_with_its_own_rights(
 
 @pytest.mark.behaviour("per_caller.missing_header_is_told")
 async def test_without_the_header_nothing_is_asked_in_anybody_s_name() -> None:
-    told = Unasked(f"{KEY} was not asked: it needs a header of your own: send X-Owner-Token with your request.")
+    told = MissingCallerInput(
+        f"{KEY} was not asked: it needs a header of your own: send X-Owner-Token with your request."
+    )
     async with owners("--open") as url, running(server(Http(url, headers=OWN))) as callers:
-        await callers.until(Up)
+        await callers.until(ProviderUp)
         for question in QUESTIONS:
             assert await asked(callers, {}, *question) == told
 
@@ -79,8 +83,8 @@ async def test_without_the_header_nothing_is_asked_in_anybody_s_name() -> None:
 @pytest.mark.behaviour("per_caller.offers_in_own_name")
 async def test_what_callers_were_listed_is_offered_where_the_server_lists_nothing_for_nobody() -> None:
     async with owners() as url, running(server(Http(url, headers=OWN))) as callers:
-        assert (await callers.until(Asleep)).offers.templates == ()
-        assert callers.provider.meet(token("alice"))
-        offers = (await callers.until(Up)).offers
+        assert (await callers.until(ProviderAsleep)).resources.templates == ()
+        assert callers.provider.announce_caller(token("alice"))
+        offers = (await callers.until(ProviderUp)).resources
         assert [template.pattern for template in offers.templates] == ["diary://{page}"]
         assert [prompt.name for prompt in offers.prompts] == ["greeting"]

@@ -10,8 +10,8 @@ import anyio
 import pytest
 from tests.providers.running import Watched, running, server
 
-from pegboard.children.child import let_go
-from pegboard.core.call import Outcome, ProviderFailed, Returned
+from pegboard.children.child import close_pipes
+from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
 from pegboard.core.server import Stdio
 from pegboard.providers.mcp.processes import start_process, stop_process
 
@@ -50,7 +50,7 @@ async def test_a_child_cannot_read_what_the_gateway_was_started_with(tmp_path: P
         with anyio.fail_after(30):
             said = await process.stdout.readline()
         await stop_process(process, 5)
-        let_go(process)
+        close_pipes(process)
     assert "ours alone" not in json.loads(said)
 
 
@@ -68,9 +68,9 @@ async def test_a_server_that_closes_its_output_is_lost_at_once_and_started_again
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call, watched, "fall_silent")
             tasks.start_soon(call, watched, "lists")
-        assert ended == [ProviderFailed("dev~peer closed its output before it answered", may_have_run=True)] * 2
+        assert ended == [ProviderFailure("dev~peer closed its output before it answered", may_have_run=True)] * 2
         await watched.up()
-        assert isinstance(await watched.call("lists"), Returned)
+        assert isinstance(await watched.call("lists"), ToolSuccess)
 
 
 async def test_a_script_without_a_first_line_is_run_by_the_shell(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ async def test_a_script_without_a_first_line_is_run_by_the_shell(tmp_path: Path)
         process.stdin.write(b"it ends\n")
         assert await process.stdout.readline() == b"says it ends\n"
         assert await process.wait() == 0
-    let_go(process)
+    close_pipes(process)
 
 
 async def test_a_process_is_seen_to_end_where_no_event_tells_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,4 +99,4 @@ async def test_a_process_is_seen_to_end_where_no_event_tells_it(monkeypatch: pyt
     process.stdin.close()
     with anyio.fail_after(30):
         assert await process.wait() == 3
-    let_go(process)
+    close_pipes(process)

@@ -22,15 +22,15 @@ from tests.providers.wires import (
     whole,
 )
 
-from pegboard.core.call import NeedsInput, Outcome, Returned
+from pegboard.core.call import NeedsInput, Outcome, ToolSuccess
 from pegboard.providers.mcp.raw import pool
-from pegboard.providers.mcp.trouble import BROKEN_OFF, NONSENSE, STATUS
+from pegboard.providers.mcp.trouble import CONNECTION_BROKEN, HTTP_STATUS_BASE, UNUSABLE_ANSWER
 
 pytestmark = pytest.mark.anyio
 
 
 def text(outcome: Outcome) -> str:
-    assert isinstance(outcome, Returned), outcome
+    assert isinstance(outcome, ToolSuccess), outcome
     said = json.loads(outcome.body)["content"][0]["text"]
     assert isinstance(said, str)
     return said
@@ -78,7 +78,7 @@ async def test_a_connection_that_the_server_closed_meanwhile_is_not_used() -> No
 async def test_a_connection_that_was_idle_for_long_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     async with calling(echo) as calls:
         await calls.call()
-        monkeypatch.setattr(pool, "_FRESH", 0.0)
+        monkeypatch.setattr(pool, "_MAX_IDLE_S", 0.0)
         await calls.call()
         assert calls.connections == [1, 2]
 
@@ -89,7 +89,7 @@ async def test_a_call_is_never_sent_twice() -> None:
 
     async with calling(hang_up) as calls:
         code, why = await failed(calls)
-        assert code == BROKEN_OFF
+        assert code == CONNECTION_BROKEN
         assert why.startswith("broke the connection off at http://127.0.0.1:")
         assert len(calls.heard) == 1
         assert calls.doubts == 1
@@ -133,7 +133,7 @@ async def test_what_is_no_proper_answer_is_told_as_that_and_the_next_call_gets_i
 
     async with calling(first) as calls:
         code, _ = await failed(calls)
-        assert code == NONSENSE
+        assert code == UNUSABLE_ANSWER
         assert text(await calls.call()) == "done"
 
 
@@ -187,8 +187,8 @@ async def test_an_answer_that_lasts_until_the_connection_closes_is_an_answer() -
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ("307 Moved", (STATUS - 307, "answered HTTP 307: it has moved. Correct the url")),
-        ("500 No", (STATUS - 500, "answered HTTP 500: Internal Server Error")),
+        ("307 Moved", (HTTP_STATUS_BASE - 307, "answered HTTP 307: it has moved. Correct the url")),
+        ("500 No", (HTTP_STATUS_BASE - 500, "answered HTTP 500: Internal Server Error")),
         ("202 Accepted", (-310001, "it only said that it took the request (HTTP 202)")),
     ],
 )
@@ -291,18 +291,18 @@ class Tokens:
     def headers(self) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 
-    async def unauthorized(self, sent: Mapping[str, str] | None = None, challenge: str = "") -> bool:
+    async def handle_unauthorized(self, sent: Mapping[str, str] | None = None, challenge: str = "") -> bool:
         self.asked.append((sent, challenge))
         self.token = self.renewed
         return True
 
-    def rejected(self, challenge: str = "") -> None:
+    def mark_rejected(self, challenge: str = "") -> None:
         self.refused.append(challenge)
 
-    def forbidden(self, challenge: str) -> bool:
+    def handle_forbidden(self, challenge: str) -> bool:
         return False
 
-    def lapse(self) -> None:
+    def mark_lapsed(self) -> None:
         raise NotImplementedError
 
     async def keep_fresh(self) -> float:
@@ -332,7 +332,7 @@ async def test_credentials_that_are_refused_again_are_a_person_s_turn() -> None:
     tokens = Tokens("stale", "worse")
     async with calling(guard, authorization=tokens) as calls:
         code, _ = await failed(calls)
-        assert code == STATUS - 401
+        assert code == HTTP_STATUS_BASE - 401
         assert len(calls.heard) == 2
         assert tokens.refused == ["Bearer"]
 

@@ -9,14 +9,14 @@ import pytest
 from mcp import MCPError
 from tests.support.asking import AskedClient
 
-from pegboard.core.call import Call, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
-from pegboard.core.ids import LOCAL, CallId, WireName
+from pegboard.core.call import NeedsInput, Outcome, ProviderFailure, ToolCall, ToolFailure, ToolSuccess
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, WireName
 from pegboard.core.tool import Json
-from pegboard.ports import Peer
-from pegboard.providers.mcp.raw.reply import read_now
-from pegboard.providers.mcp.raw.request import Requests
-from pegboard.providers.mcp.raw.tickets import Ticket
-from pegboard.providers.mcp.trouble import NONSENSE
+from pegboard.ports import ClientPeer
+from pegboard.providers.mcp.raw.reply import read_outcome_now
+from pegboard.providers.mcp.raw.request import CallEncoder
+from pegboard.providers.mcp.raw.tickets import PendingRequest
+from pegboard.providers.mcp.trouble import UNUSABLE_ANSWER
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 WHO = "io.modelcontextprotocol/clientInfo"
@@ -27,19 +27,21 @@ LEVEL = "io.modelcontextprotocol/logLevel"
 def said(
     version: str,
     meta: Mapping[str, Json] | None = None,
-    peer: Peer | None = None,
+    peer: ClientPeer | None = None,
     *,
     progress: bool = False,
     raw: bytes | None = None,
     **beside: bytes,
 ) -> dict[str, Any]:
     told = beside if meta is None else {"_meta": json.dumps(meta, indent=1).encode(), **beside}
-    call = Call(CallId("1"), WireName("a"), {"x": 1}, LOCAL, datetime(2026, 1, 1, tzinfo=UTC), raw=raw, beside=told)
-    ticket = Ticket("peg-9", (lambda *_: None) if progress else None, peer, None)
-    requests = Requests(version)
-    body = b"".join(requests.body('größe "1"', call, ticket))
+    call = ToolCall(
+        CallId("1"), WireName("a"), {"x": 1}, LOCAL_PRINCIPAL, datetime(2026, 1, 1, tzinfo=UTC), raw=raw, beside=told
+    )
+    ticket = PendingRequest("peg-9", (lambda *_: None) if progress else None, peer, None)
+    requests = CallEncoder(version)
+    body = b"".join(requests.encode_call('größe "1"', call, ticket))
     assert b"\n" not in body
-    assert b"".join(requests.body('größe "1"', call, ticket)) == body
+    assert b"".join(requests.encode_call('größe "1"', call, ticket)) == body
     message = json.loads(body)
     params: dict[str, Any] = message.pop("params")
     assert message == {"jsonrpc": "2.0", "id": "peg-9", "method": "tools/call"}
@@ -56,7 +58,7 @@ def test_what_a_caller_says_beside_its_call_passes_to_a_stateless_server() -> No
         "progressToken": 5,
         "com.example/trace": [1, None],
     }
-    found = said("2026-07-28", meta, AskedClient(can={"elicitation": {}}), requestState=b'"s"', later=b"{\n}")
+    found = said("2026-07-28", meta, AskedClient(capabilities={"elicitation": {}}), requestState=b'"s"', later=b"{\n}")
     assert found["_meta"].pop(WHO)["name"] == "pegboard"
     assert found == {
         "arguments": {"x": 1},
@@ -67,7 +69,9 @@ def test_what_a_caller_says_beside_its_call_passes_to_a_stateless_server() -> No
 
 
 def test_a_client_that_shook_hands_with_us_is_spoken_for_to_a_stateless_server() -> None:
-    found = said("2026-07-28", {"com.example/a": 1}, AskedClient(can={"roots": {}, "tasks": {}}), progress=True)
+    found = said(
+        "2026-07-28", {"com.example/a": 1}, AskedClient(capabilities={"roots": {}, "tasks": {}}), progress=True
+    )
     assert found["_meta"].pop(WHO)["name"] == "pegboard"
     assert found["_meta"] == {VERSION: "2026-07-28", CAN: {"roots": {}}, "com.example/a": 1, "progressToken": "peg-9"}
 
@@ -93,28 +97,28 @@ def answer(result: bytes) -> bytes:
     [
         (
             b'{"content": [ {"type":"text","text":"gr\xc3\xb6\xc3\x9fe"}], "n": 1.10 }',
-            Returned(b'{"content": [ {"type":"text","text":"gr\xc3\xb6\xc3\x9fe"}], "n": 1.10 }'),
+            ToolSuccess(b'{"content": [ {"type":"text","text":"gr\xc3\xb6\xc3\x9fe"}], "n": 1.10 }'),
         ),
-        (b'{"content":[],"isError":true}', ToolFailed(b'{"content":[],"isError":true}')),
-        (b'{"content":[],"isError":"yes"}', Returned(b'{"content":[],"isError":"yes"}')),
-        (b'{"content":[],"resultType":"complete"}', Returned(b'{"content":[],"resultType":"complete"}')),
+        (b'{"content":[],"isError":true}', ToolFailure(b'{"content":[],"isError":true}')),
+        (b'{"content":[],"isError":"yes"}', ToolSuccess(b'{"content":[],"isError":"yes"}')),
+        (b'{"content":[],"resultType":"complete"}', ToolSuccess(b'{"content":[],"resultType":"complete"}')),
         (
             b'{"content":[{"type":"text","text":"\\ud83d"}]}',
-            Returned(b'{"content":[{"type":"text","text":"\\ud83d"}]}'),
+            ToolSuccess(b'{"content":[{"type":"text","text":"\\ud83d"}]}'),
         ),
-        (b'{"content":[],"x":NaN}', Returned(b'{"content":[],"x":null}')),
+        (b'{"content":[],"x":NaN}', ToolSuccess(b'{"content":[],"x":null}')),
         (
             b'{"resultType":"input_required","requestState":"s"}',
             NeedsInput(b'{"resultType":"input_required","requestState":"s"}'),
         ),
         *(
-            (bad, ProviderFailed("s answered with something that is no tool result", may_have_run=True))
+            (bad, ProviderFailure("s answered with something that is no tool result", may_have_run=True))
             for bad in (b"{}", b'{"content":"a"}', b'{"content":[7]}', b'{"content":[{}]}', b'{"resultType":"task"}')
         ),
     ],
 )
 def test_a_result_is_looked_at_and_passed_on(result: bytes, expected: Outcome) -> None:
-    assert read_now(answer(result), "peg-1", "s") == expected
+    assert read_outcome_now(answer(result), "peg-1", "s") == expected
 
 
 @pytest.mark.parametrize(
@@ -124,23 +128,23 @@ def test_a_result_is_looked_at_and_passed_on(result: bytes, expected: Outcome) -
         (b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"what?"}}', -32600, "what?"),
         (
             b'{"jsonrpc":"2.0","id":"peg-2","error":{"code":1,"message":"no"}}',
-            NONSENSE,
+            UNUSABLE_ANSWER,
             "the answer is one to another request",
         ),
-        (answer(b'{"content":[]}').replace(b"peg-1", b"1"), NONSENSE, "the answer is one to another request"),
-        (answer(b"{").strip(), NONSENSE, "the answer is not JSON"),
-        (b"", NONSENSE, "the answer is not JSON"),
-        (b"[]", NONSENSE, "the answer is not a JSON-RPC response"),
-        (answer(b"[]"), NONSENSE, "the answer is not a JSON-RPC response"),
-        (answer(b"\xff"), NONSENSE, "the answer is not JSON"),
+        (answer(b'{"content":[]}').replace(b"peg-1", b"1"), UNUSABLE_ANSWER, "the answer is one to another request"),
+        (answer(b"{").strip(), UNUSABLE_ANSWER, "the answer is not JSON"),
+        (b"", UNUSABLE_ANSWER, "the answer is not JSON"),
+        (b"[]", UNUSABLE_ANSWER, "the answer is not a JSON-RPC response"),
+        (answer(b"[]"), UNUSABLE_ANSWER, "the answer is not a JSON-RPC response"),
+        (answer(b"\xff"), UNUSABLE_ANSWER, "the answer is not JSON"),
         (
             answer(b'{"content":[],"x":' + b"[" * 300 + b"]" * 300 + b"}"),
-            NONSENSE,
+            UNUSABLE_ANSWER,
             "the answer is nested deeper than 200 levels",
         ),
     ],
 )
 def test_an_error_and_nonsense_are_told_as_what_they_are(body: bytes, code: int, message: str) -> None:
     with pytest.raises(MCPError) as error:
-        read_now(body, "peg-1", "s")
+        read_outcome_now(body, "peg-1", "s")
     assert (error.value.code, error.value.message) == (code, message)

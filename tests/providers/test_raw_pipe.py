@@ -8,8 +8,8 @@ import pytest
 from tests.providers.running import KEY, PATIENCE, Watched, program, running, server
 from tests.providers.test_misbehaviour import peer
 
-from pegboard.core.call import Admitted, Call, Outcome, ProviderFailed, Returned
-from pegboard.core.ids import LOCAL, CallId, ToolId, WireName
+from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure, ToolCall, ToolSuccess
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.providers.mcp.raw import pipe
 
@@ -17,16 +17,16 @@ pytestmark = pytest.mark.anyio
 
 
 def text(outcome: Outcome) -> str:
-    assert isinstance(outcome, Returned), outcome
+    assert isinstance(outcome, ToolSuccess), outcome
     said = json.loads(outcome.body)["content"][0]["text"]
     assert isinstance(said, str)
     return said
 
 
 async def call_raw(watched: Watched, tool: str, raw: bytes) -> Outcome:
-    call = Call(CallId("1"), WireName(tool), {}, LOCAL, datetime(2026, 1, 1, tzinfo=UTC), raw=raw)
+    call = ToolCall(CallId("1"), WireName(tool), {}, LOCAL_PRINCIPAL, datetime(2026, 1, 1, tzinfo=UTC), raw=raw)
     with anyio.fail_after(PATIENCE):
-        return await watched.provider.call(Admitted(call, Tool(ToolId(KEY, tool), ToolSpec(tool))))
+        return await watched.provider.call(AdmittedCall(call, Tool(ToolId(KEY, tool), ToolSpec(tool))))
 
 
 @pytest.mark.behaviour("mcp.in.raw_path")
@@ -58,12 +58,12 @@ async def test_calls_of_the_same_id_at_the_same_time_are_told_apart() -> None:
 
 
 async def test_a_call_that_finds_the_pipe_full_is_not_sent_and_did_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipe, "_CROWDED", 100_000)
+    monkeypatch.setattr(pipe, "_MAX_UNREAD_BYTES", 100_000)
     async with running(server(peer("odd", "--deaf"), call=0.3, stop=0.5)) as watched:
         await watched.up()
-        assert await watched.call("listens", much="x" * 1_000_000) == ProviderFailed(
+        assert await watched.call("listens", much="x" * 1_000_000) == ProviderFailure(
             "dev~peer did not answer within 0.3 s", may_have_run=True
         )
-        assert await watched.call("listens") == ProviderFailed(
+        assert await watched.call("listens") == ProviderFailure(
             "dev~peer does not read what it is sent, so the call was not sent in time", may_have_run=False
         )

@@ -7,7 +7,7 @@ import pytest
 from tests.providers.test_raw_http import echo, failed, never, text, until
 from tests.providers.wires import SESSIONS, Heard, calling
 
-from pegboard.providers.mcp.trouble import UNSENT
+from pegboard.providers.mcp.trouble import NOT_SENT
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,7 @@ async def test_more_calls_than_may_wait_are_turned_away_at_once() -> None:
         await until(lambda: len(calls.heard) == 1)
         tasks.start_soon(calls.call)
         await until(lambda: len(calls.tickets) == 2)
-        assert await failed(calls) == (UNSENT, "has 1 calls waiting for a connection. Try again later")
+        assert await failed(calls) == (NOT_SENT, "has 1 calls waiting for a connection. Try again later")
         tasks.cancel_scope.cancel()
 
 
@@ -67,7 +67,7 @@ async def test_a_call_whose_time_is_up_while_it_waits_for_a_connection_did_not_r
     async with calling(never, most=1) as calls, anyio.create_task_group() as tasks:
         tasks.start_soon(calls.call)
         await until(lambda: len(calls.heard) == 1)
-        calls.tickets.within = 0.2
+        calls.tickets.timeout_s = 0.2
         failures: list[tuple[int, str]] = []
 
         async def fail() -> None:
@@ -76,9 +76,9 @@ async def test_a_call_whose_time_is_up_while_it_waits_for_a_connection_did_not_r
         async with anyio.create_task_group() as waiting:
             waiting.start_soon(fail)
             await until(lambda: len(calls.tickets) == 2)
-            calls.tickets.look_at(anyio.current_time())
+            calls.tickets.schedule_sweep(anyio.current_time())
         [(code, why)] = failures
-        assert code == UNSENT
+        assert code == NOT_SENT
         assert why.startswith("had no connection to http://127.0.0.1:")
         tasks.cancel_scope.cancel()
 
@@ -115,10 +115,10 @@ async def test_a_server_that_keeps_a_connection_again_is_called_on_it_again() ->
 
     async with calling(serve) as calls:
         assert text(await calls.call()) == "{}"
-        await until(lambda: calls.pool.keeps is False)
+        await until(lambda: calls.pool.keeps_alive is False)
         closing = False
         assert text(await calls.call()) == "{}"
-        await until(lambda: calls.pool.keeps is True)
+        await until(lambda: calls.pool.keeps_alive is True)
         assert text(await calls.call()) == "{}"
         assert calls.connections == [1, 2, 2]
 

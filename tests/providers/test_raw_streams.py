@@ -13,11 +13,11 @@ from tests.providers.wires import EVENTS_HEAD, LAST_CHUNK, MODERN, SESSIONS, Hea
 from tests.support.asking import AskedClient
 
 from pegboard.core.tool import JsonObject
-from pegboard.ports import CannotAsk
-from pegboard.providers.mcp.in_flight import InFlight
+from pegboard.ports import PeerRequestError
+from pegboard.providers.mcp.in_flight import CallsInFlight
 from pegboard.providers.mcp.raw import exchange, http
-from pegboard.providers.mcp.raw.events import Event, Events, TooLarge
-from pegboard.providers.mcp.raw.tickets import Tickets
+from pegboard.providers.mcp.raw.events import EventStreamParser, EventTooLargeError, ServerSentEvent
+from pegboard.providers.mcp.raw.tickets import PendingRequests
 
 pytestmark = pytest.mark.anyio
 
@@ -67,7 +67,7 @@ async def test_what_is_said_on_the_way_reaches_the_caller_before_the_answer(vers
     [
         (AskedClient({"action": "accept"}), {"jsonrpc": "2.0", "id": 7, "result": {"action": "accept"}}),
         (
-            AskedClient(CannotAsk(-32000, "gone")),
+            AskedClient(PeerRequestError(-32000, "gone")),
             {"jsonrpc": "2.0", "id": 7, "error": {"code": -32000, "message": "gone"}},
         ),
         (
@@ -154,7 +154,7 @@ async def test_a_question_is_over_with_its_call_or_when_the_server_takes_it_back
 
 async def test_the_time_of_a_call_stands_still_while_its_client_is_asked() -> None:
     client = AskedClient()
-    tickets = Tickets(InFlight(), within=100)
+    tickets = PendingRequests(CallsInFlight(), timeout_s=100)
     ticket = tickets.begin(None, client)
     before = ticket.deadline
     async with anyio.create_task_group() as tasks:
@@ -163,23 +163,23 @@ async def test_the_time_of_a_call_stands_still_while_its_client_is_asked() -> No
         assert ticket.deadline == math.inf
         tasks.cancel_scope.cancel()
     assert before <= ticket.deadline < math.inf
-    tickets.break_off(ValueError)
+    tickets.fail_all(ValueError)
 
 
 async def test_progress_makes_the_time_of_a_call_count_anew_but_not_for_ever() -> None:
-    tickets = Tickets(InFlight(), within=100)
+    tickets = PendingRequests(CallsInFlight(), timeout_s=100)
     ticket = tickets.begin()
     ticket.deadline -= 50
-    tickets.advance(ticket)
-    assert ticket.deadline > ticket.last - 1_000 + 99
-    ticket.last = 0
-    tickets.advance(ticket)
+    tickets.extend_deadline(ticket)
+    assert ticket.deadline > ticket.final_deadline - 1_000 + 99
+    ticket.final_deadline = 0
+    tickets.extend_deadline(ticket)
     assert ticket.deadline == 0
-    tickets.break_off(ValueError)
+    tickets.fail_all(ValueError)
 
 
 async def test_a_stream_that_ended_too_early_is_resumed_from_its_last_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "_SOONEST", 0.01)
+    monkeypatch.setattr(http, "_MIN_RETRY_PAUSE_S", 0.01)
 
     async def polled(request: Heard) -> None:
         if request.method == "POST":
@@ -205,8 +205,8 @@ async def test_a_stream_that_ended_too_early_is_resumed_from_its_last_event(monk
 async def test_a_stream_that_cannot_be_resumed_may_have_run(
     version: str, id: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "_RETRY", 0.0)
-    monkeypatch.setattr(http, "_SOONEST", 0.01)
+    monkeypatch.setattr(http, "_RETRY_PAUSE_S", 0.0)
+    monkeypatch.setattr(http, "_MIN_RETRY_PAUSE_S", 0.01)
 
     async def cut(request: Heard) -> None:
         if request.method == "POST":
@@ -223,7 +223,7 @@ async def test_a_stream_that_cannot_be_resumed_may_have_run(
 
 
 async def test_a_stream_that_stays_open_after_the_answer_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "LINGER", 0.05)
+    monkeypatch.setattr(exchange, "LINGER_TIMEOUT_S", 0.05)
 
     async def stay(request: Heard) -> None:
         request.write(EVENTS_HEAD + event(request.result().decode()))
@@ -261,20 +261,24 @@ def test_events_come_out_the_same_however_they_were_cut() -> None:
     chance = random.Random(7)
     content = STREAM.encode()
     for _ in range(300):
-        events, found, rest = Events(), [], content
+        events, found, rest = EventStreamParser(), [], content
         while rest:
             size = chance.randint(1, 9)
             found += events.feed(rest[:size])
             rest = rest[size:]
-        assert found == [Event(b"message", b"a\nb"), Event(b"other", "größe".encode()), Event(b"message", b"x")]
-        assert (events.last, events.retry) == (b"3", 0.02)
+        assert found == [
+            ServerSentEvent(b"message", b"a\nb"),
+            ServerSentEvent(b"other", "größe".encode()),
+            ServerSentEvent(b"message", b"x"),
+        ]
+        assert (events.last_event_id, events.retry_s) == (b"3", 0.02)
 
 
 def test_an_event_is_bounded_and_comments_are_not() -> None:
-    events = Events(longest=100)
+    events = EventStreamParser(longest=100)
     for _ in range(100):
         assert events.feed(b": still here\n") == []
-    assert events.feed(b"data: " + b"x" * 80 + b"\n\n") == [Event(b"message", b"x" * 80)]
+    assert events.feed(b"data: " + b"x" * 80 + b"\n\n") == [ServerSentEvent(b"message", b"x" * 80)]
     events.feed(b"data: " + b"x" * 80 + b"\n")
-    with pytest.raises(TooLarge):
+    with pytest.raises(EventTooLargeError):
         events.feed(b"data: " + b"x" * 80 + b"\n")

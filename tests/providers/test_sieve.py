@@ -6,9 +6,9 @@ import pytest
 from tests.providers.running import running
 from tests.providers.test_misbehaviour import peer
 
-from pegboard.core.call import Returned
-from pegboard.providers.mcp.pace import STEPS_AT_ONCE
-from pegboard.providers.mcp.sieve import Sieve, is_noise
+from pegboard.core.call import ToolSuccess
+from pegboard.providers.mcp.pace import PROGRESS_BURST
+from pegboard.providers.mcp.sieve import UnsolicitedFilter, is_not_json
 
 CHANGED = b'{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}'
 STEP = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}'
@@ -16,12 +16,12 @@ STEP = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"prog
 
 @pytest.mark.parametrize("line", [b"", b"noise", b"[1]", b" \t", b'"{"', b"\xef\xbb\xbf{}"])
 def test_what_does_not_begin_as_an_object_is_noise(line: bytes) -> None:
-    assert is_noise(line)
+    assert is_not_json(line)
 
 
 @pytest.mark.parametrize("line", [b"{}", b" {", b"\r{}", b'{"jsonrpc": "2.0", "id": 1, "result": {}}'])
 def test_what_begins_as_an_object_is_looked_at(line: bytes) -> None:
-    assert not is_noise(line)
+    assert not is_not_json(line)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_what_begins_as_an_object_is_looked_at(line: bytes) -> None:
     ],
 )
 def test_what_is_no_message_or_answers_nobody_is_let_go(line: object) -> None:
-    assert Sieve().lets_go(json.dumps(line).encode())
+    assert UnsolicitedFilter().can_drop(json.dumps(line).encode())
 
 
 @pytest.mark.parametrize(
@@ -53,28 +53,31 @@ def test_what_is_no_message_or_answers_nobody_is_let_go(line: object) -> None:
     ],
 )
 def test_what_somebody_may_wait_for_is_kept(line: bytes) -> None:
-    sieve = Sieve()
-    sieve.ask(1)
-    assert not sieve.lets_go(line)
+    sieve = UnsolicitedFilter()
+    sieve.expect(1)
+    assert not sieve.can_drop(line)
 
 
 def test_a_bell_rings_once_in_a_chunk_and_again_in_the_next() -> None:
-    sieve = Sieve()
-    sieve.begin()
-    assert [sieve.lets_go(CHANGED) for _ in range(3)] == [False, True, True]
-    sieve.begin()
-    assert not sieve.lets_go(CHANGED)
+    sieve = UnsolicitedFilter()
+    sieve.begin_chunk()
+    assert [sieve.can_drop(CHANGED) for _ in range(3)] == [False, True, True]
+    sieve.begin_chunk()
+    assert not sieve.can_drop(CHANGED)
 
 
 def test_log_messages_are_never_taken_for_one_another() -> None:
-    sieve, line = Sieve(), b'{"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "tick"}}'
-    assert [sieve.lets_go(line) for _ in range(3)] == [False, False, False]
+    sieve, line = (
+        UnsolicitedFilter(),
+        b'{"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "tick"}}',
+    )
+    assert [sieve.can_drop(line) for _ in range(3)] == [False, False, False]
 
 
 def test_steps_faster_than_anyone_can_look_are_let_go() -> None:
-    sieve = Sieve()
-    kept = sum(not sieve.lets_go(STEP) for _ in range(10_000))
-    assert STEPS_AT_ONCE <= kept < 1_000
+    sieve = UnsolicitedFilter()
+    kept = sum(not sieve.can_drop(STEP) for _ in range(10_000))
+    assert PROGRESS_BURST <= kept < 1_000
 
 
 @pytest.mark.slow
@@ -84,5 +87,5 @@ async def test_a_server_answers_again_soon_after_megabytes_that_nobody_waits_for
     """Read message by message, they would take minutes."""
     async with running(peer("outburst")) as watched:
         await watched.up()
-        assert isinstance(await watched.call("burst"), Returned)
-        assert isinstance(await watched.call("echo"), Returned)
+        assert isinstance(await watched.call("burst"), ToolSuccess)
+        assert isinstance(await watched.call("echo"), ToolSuccess)

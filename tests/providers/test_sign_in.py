@@ -14,10 +14,10 @@ from tests.providers.web import Endpoint, Events, answer, served
 from tests.servers.guarded import MARK, Guarded
 from tests.support.doubles import MemorySecrets
 
-from pegboard.core.call import Outcome, ProviderFailed, Returned
-from pegboard.core.catalogue import Down, NeedsSignIn, Up
+from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.catalogue import ProviderDown, ProviderNeedsSignIn, ProviderUp
 from pegboard.core.server import NoOAuth, OAuth, Transport
-from pegboard.ports import NoSignIn, SignedIn
+from pegboard.ports import CompletedSignIn, SignInUnavailable
 from pegboard.providers.mcp.oauth import account
 
 pytestmark = pytest.mark.anyio
@@ -46,21 +46,21 @@ async def test_a_server_is_signed_in_to_renewed_and_lost_again(transport: Transp
         assert needed.why == ""
         assert (await person.link()).startswith(f"{BASE}/sign-in/")
         assert guard.asked == [], "nothing is registered before a person clicks"
-        assert await person.signs_in() == SignedIn(KEY, ANN)
+        assert await person.signs_in() == CompletedSignIn(KEY, ANN)
         tools = (await person.watched.up()).tools
-        assert isinstance(await called(person), Returned)
+        assert isinstance(await called(person), ToolSuccess)
         guard.expire()
-        assert isinstance(await called(person), Returned)
+        assert isinstance(await called(person), ToolSuccess)
         assert guard.asked == ["register", "authorization_code", "refresh_token"]
         guard.revoke()
-        assert await called(person) == ProviderFailed(
+        assert await called(person) == ProviderFailure(
             "dev~peer answered HTTP 401: needs sign-in. Ask the user to run: pegboard servers sign-in dev~peer",
             may_have_run=False,
         )
         assert (await person.needed()).why == "the last sign-in was not renewed (invalid_grant)"
         assert person.watched.provider.listing().tools == tools, "they stay on the board"
         await person.comes_in()
-        assert isinstance(await called(person), Returned)
+        assert isinstance(await called(person), ToolSuccess)
         assert guard.asked.count("register") == 1, "the client is still known there"
 
 
@@ -78,7 +78,7 @@ async def test_calls_that_are_refused_together_are_renewed_once() -> None:
         async with anyio.create_task_group() as tasks:
             for _ in range(12):
                 tasks.start_soon(call)
-        assert [type(each) for each in ended] == [Returned] * 12
+        assert [type(each) for each in ended] == [ToolSuccess] * 12
         assert guard.asked.count("refresh_token") == 1
 
 
@@ -89,7 +89,7 @@ async def test_a_sign_in_is_renewed_before_it_ends() -> None:
         await person.comes_in()
         await until(lambda: guard.asked.count("refresh_token") >= 2)
         assert guard.sent_in_vain == 0
-        assert isinstance(person.watched.provider.listing().health, Up)
+        assert isinstance(person.watched.provider.listing().health, ProviderUp)
 
 
 @pytest.mark.behaviour("mcp.in.sign_in_lost")
@@ -102,7 +102,7 @@ async def test_a_renewal_that_is_refused_ahead_of_the_end_wants_a_sign_in_though
         assert guard.sent_in_vain == 0
         guard.lasts = None
         await person.comes_in()
-        assert isinstance(await called(person), Returned)
+        assert isinstance(await called(person), ToolSuccess)
 
 
 async def test_a_call_that_takes_long_holds_no_other_up() -> None:
@@ -120,7 +120,7 @@ async def test_a_call_that_takes_long_holds_no_other_up() -> None:
         tasks.start_soon(person.watched.call, "slow")
         with anyio.fail_after(30):
             await reached.wait()
-            assert isinstance(await called(person), Returned)
+            assert isinstance(await called(person), ToolSuccess)
         go_on.set()
 
 
@@ -135,7 +135,7 @@ async def test_a_renewal_goes_on_when_the_call_that_needed_it_is_given_up() -> N
             await until(lambda: guard.sent_in_vain > 0)
             tasks.cancel_scope.cancel()
         await until(lambda: kept(secrets)["tokens"]["refresh_token"] != before)
-        assert isinstance(await called(person), Returned)
+        assert isinstance(await called(person), ToolSuccess)
 
 
 @pytest.mark.behaviour("mcp.in.sign_in_lost")
@@ -165,8 +165,10 @@ async def test_a_sign_in_that_cannot_be_renewed_has_run_out() -> None:
 async def test_a_server_that_takes_no_token_says_so() -> None:
     guard = guarded(rejects=True)
     async with asking(guard) as person:
-        assert await person.signs_in() == SignedIn(KEY, ANN)
-        await person.watched.until(lambda listing: isinstance(listing.health, NeedsSignIn) and listing.health.why != "")
+        assert await person.signs_in() == CompletedSignIn(KEY, ANN)
+        await person.watched.until(
+            lambda listing: isinstance(listing.health, ProviderNeedsSignIn) and listing.health.why != ""
+        )
         assert (await person.needed()).why == "the server does not take the last sign-in"
 
 
@@ -178,14 +180,14 @@ async def test_what_another_process_renewed_is_not_renewed_again() -> None:
         async with process(http, secrets) as other:
             await other.watched.up()
             guard.expire()
-            assert isinstance(await called(one), Returned)
-            assert isinstance(await called(other), Returned)
+            assert isinstance(await called(one), ToolSuccess)
+            assert isinstance(await called(other), ToolSuccess)
             assert guard.asked.count("refresh_token") == 1
 
 
 @pytest.mark.behaviour("mcp.in.sign_in")
 async def test_a_sign_in_by_another_process_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(account, "LOOK_AGAIN", 0.05)
+    monkeypatch.setattr(account, "STORE_POLL_INTERVAL_S", 0.05)
     guard, secrets = guarded(), MemorySecrets()
     async with served(guard) as http, process(http, secrets) as one, process(http, secrets) as other:
         await one.needed()
@@ -232,13 +234,13 @@ async def test_a_sign_in_that_cannot_be_kept_is_none() -> None:
     async with asking(guard, secrets) as person:
         link = await person.link()
         secrets.away = "The disk is full."
-        assert await person.follows(link) == NoSignIn(
+        assert await person.follows(link) == SignInUnavailable(
             "dev~peer was not signed in to, because that cannot be kept: The disk is full."
         )
         secrets.away = None
-        again = person.desk.link(KEY, ANN)
+        again = person.desk.create_link(KEY, ANN)
         assert isinstance(again, str)
-        assert await person.follows(again) == SignedIn(KEY, ANN)
+        assert await person.follows(again) == CompletedSignIn(KEY, ANN)
 
 
 @pytest.mark.behaviour("mcp.in.sign_out")
@@ -246,7 +248,7 @@ async def test_signing_out_forgets_the_tokens_here_and_there() -> None:
     guard, secrets = guarded(), MemorySecrets()
     async with asking(guard, secrets) as person:
         await person.comes_in()
-        assert await person.desk.forget(KEY) is True
+        assert await person.desk.sign_out(KEY) is True
         assert (secrets.kept, guard.asked[-1], guard.valid) == ({}, "revoke", set())
         person.watched.provider.restart()
         await person.needed()
@@ -257,7 +259,7 @@ async def test_signing_out_where_nothing_can_be_revoked_still_forgets() -> None:
     guard, secrets = guarded(metadata={"revocation_endpoint": None}), MemorySecrets()
     async with asking(guard, secrets) as person:
         await person.comes_in()
-        assert await person.desk.forget(KEY) is False
+        assert await person.desk.sign_out(KEY) is False
         assert secrets.kept == {}
 
 
@@ -267,7 +269,7 @@ async def test_a_server_with_credentials_of_its_own_or_set_so_is_never_signed_in
     headers = {"authorization": "Bearer mine"} if how == "header" else {}
     async with asking(guard, headers=headers, oauth=NoOAuth() if how == "never" else OAuth()) as person:
         assert await down(person) == "answered HTTP 401: needs sign-in. Check the credentials in its headers"
-        assert isinstance(person.desk.link(KEY, ANN), NoSignIn)
+        assert isinstance(person.desk.create_link(KEY, ANN), SignInUnavailable)
 
 
 async def test_a_server_that_does_not_say_where_to_sign_in_is_down() -> None:
@@ -283,7 +285,7 @@ async def test_rights_that_do_not_suffice_are_asked_for_beside_the_others() -> N
         await person.comes_in()
         guard.short = "admin"
         refused = await called(person)
-        assert isinstance(refused, ProviderFailed)
+        assert isinstance(refused, ProviderFailure)
         assert "did not grant enough for this" in refused.why
         await person.comes_in()
         assert guard.granted == ["tools", "tools admin"]
@@ -299,7 +301,7 @@ async def test_a_token_is_in_no_message_no_log_and_no_listing(caplog: pytest.Log
         await called(person)
         guard.rejects = True
         refused = await called(person)
-        assert isinstance(refused, ProviderFailed)
+        assert isinstance(refused, ProviderFailure)
         await person.needed()
         told = [str(listing) for listing in person.watched.seen] + [refused.why, repr(person.desk.state(KEY))]
         assert [text for text in told if MARK in text] == []
@@ -311,7 +313,7 @@ async def test_a_token_is_in_no_message_no_log_and_no_listing(caplog: pytest.Log
 async def test_nothing_else_waits_for_a_sign_in() -> None:
     async with asking(guarded()) as person:
         await person.needed()
-        assert not any(isinstance(listing.health, Down) for listing in person.watched.seen)
+        assert not any(isinstance(listing.health, ProviderDown) for listing in person.watched.seen)
         person.watched.provider.restart()
         await person.needed()
 
@@ -325,7 +327,7 @@ async def test_who_does_not_say_what_was_sent_is_served_by_one_renewal_too() -> 
         before, answers = ours.headers(), list[bool]()
 
         async def refused() -> None:
-            answers.append(await ours.unauthorized())
+            answers.append(await ours.handle_unauthorized())
 
         async with anyio.create_task_group() as tasks:
             for _ in range(8):
@@ -344,12 +346,12 @@ async def test_a_server_that_wants_a_sign_in_for_some_calls_only_keeps_the_other
     async with asking(guard) as person:
         await person.watched.up()
         refused = await called(person)
-        assert isinstance(refused, ProviderFailed)
+        assert isinstance(refused, ProviderFailure)
         assert "needs sign-in" in refused.why
         person.watched.provider.restart()
         await person.watched.up()
-        assert not any(isinstance(listing.health, NeedsSignIn) for listing in person.watched.seen)
-        link = person.desk.link(KEY, ANN)
+        assert not any(isinstance(listing.health, ProviderNeedsSignIn) for listing in person.watched.seen)
+        link = person.desk.create_link(KEY, ANN)
         assert isinstance(link, str)
-        assert await person.follows(link) == SignedIn(KEY, ANN)
-        assert isinstance(await called(person), Returned)
+        assert await person.follows(link) == CompletedSignIn(KEY, ANN)
+        assert isinstance(await called(person), ToolSuccess)

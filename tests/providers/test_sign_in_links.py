@@ -7,19 +7,19 @@ from tests.providers.signing import ANN, Person, asking, consents, guarded, now
 from tests.support.doubles import MemorySecrets
 
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.ports import NoSignIn, SentTo, SignedIn
+from pegboard.ports import CompletedSignIn, SignInRedirect, SignInUnavailable
 from pegboard.providers.mcp.oauth import desk
 
 pytestmark = pytest.mark.anyio
 
-EXPIRED = NoSignIn(desk._EXPIRED)
-UNKNOWN = NoSignIn(desk._UNKNOWN)
+EXPIRED = SignInUnavailable(desk._EXPIRED_MESSAGE)
+UNKNOWN = SignInUnavailable(desk._UNKNOWN_MESSAGE)
 
 
-async def sent(person: Person) -> SentTo:
+async def sent(person: Person) -> SignInRedirect:
     link = await person.link()
     begun = await person.desk.begin(link.rpartition("/")[2])
-    assert isinstance(begun, SentTo), begun
+    assert isinstance(begun, SignInRedirect), begun
     return begun
 
 
@@ -27,7 +27,7 @@ async def sent(person: Person) -> SentTo:
 async def test_a_link_works_once_and_whoever_asks_gets_another() -> None:
     async with asking(guarded()) as person:
         link = await person.link()
-        assert isinstance(await person.desk.begin(link.rpartition("/")[2]), SentTo)
+        assert isinstance(await person.desk.begin(link.rpartition("/")[2]), SignInRedirect)
         assert await person.follows(link) == EXPIRED
         assert await person.link() != link
         await person.comes_in()
@@ -37,12 +37,12 @@ async def test_a_link_works_once_and_whoever_asks_gets_another() -> None:
 async def test_a_link_works_for_a_few_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     async with asking(guarded()) as person:
         link = await person.link()
-        monkeypatch.setattr(desk, "LINK_SECONDS", -1.0)
-        late = person.desk.link(KEY, ANN)
+        monkeypatch.setattr(desk, "LINK_LIFETIME_S", -1.0)
+        late = person.desk.create_link(KEY, ANN)
         assert isinstance(late, str)
         assert await person.follows(late) == EXPIRED
         monkeypatch.undo()
-        assert await person.follows(link) == SignedIn(KEY, ANN), "the others are not touched"
+        assert await person.follows(link) == CompletedSignIn(KEY, ANN), "the others are not touched"
 
 
 @pytest.mark.behaviour("mcp.in.sign_in_link")
@@ -59,7 +59,7 @@ async def test_whoever_comes_back_twice_is_let_in_once() -> None:
     async with asking(guard) as person:
         begun = await sent(person)
         back = await consents(begun.url)
-        assert await person.desk.finish(back, begun.mark) == SignedIn(KEY, ANN)
+        assert await person.desk.finish(back, begun.mark) == CompletedSignIn(KEY, ANN)
         assert await person.desk.finish(back, begun.mark) == UNKNOWN
         assert guard.asked.count("authorization_code") == 1
 
@@ -73,7 +73,7 @@ async def test_whoever_brings_another_state_is_not_let_in(state: str | None) -> 
         back = await consents(begun.url)
         wrong = {name: value for name, value in back.items() if name != "state"}
         assert await person.desk.finish(wrong if state is None else {**wrong, "state": state}, begun.mark) == UNKNOWN
-        assert await person.desk.finish(back, begun.mark) == SignedIn(KEY, ANN), "the true one still comes in"
+        assert await person.desk.finish(back, begun.mark) == CompletedSignIn(KEY, ANN), "the true one still comes in"
 
 
 @pytest.mark.behaviour("mcp.in.sign_in_link")
@@ -94,21 +94,21 @@ async def test_who_says_no_is_told_so_and_may_try_again() -> None:
     async with asking(guard) as person:
         refused = await person.signs_in()
         told = "the authorization server answered access_denied: <b>You</b> said no"
-        assert refused == NoSignIn(f"dev~peer was not signed in to: {told}.")
+        assert refused == SignInUnavailable(f"dev~peer was not signed in to: {told}.")
         state = person.desk.state(KEY)
-        assert not isinstance(state, NoSignIn)
-        assert (state.since, state.trouble) == (None, f"dev~peer was not signed in to: {told}.")
+        assert not isinstance(state, SignInUnavailable)
+        assert (state.since, state.problem) == (None, f"dev~peer was not signed in to: {told}.")
         guard.denies = False
-        again = person.desk.link(KEY, ANN)
+        again = person.desk.create_link(KEY, ANN)
         assert isinstance(again, str)
-        assert await person.follows(again) == SignedIn(KEY, ANN)
+        assert await person.follows(again) == CompletedSignIn(KEY, ANN)
 
 
 async def test_an_answer_without_a_code_is_none() -> None:
     async with asking(guarded()) as person:
         begun = await sent(person)
         back = await consents(begun.url)
-        assert await person.desk.finish({"state": back["state"]}, begun.mark) == NoSignIn(
+        assert await person.desk.finish({"state": back["state"]}, begun.mark) == SignInUnavailable(
             "dev~peer was not signed in to: the authorization server sent no code."
         )
 
@@ -117,30 +117,30 @@ async def test_a_code_that_the_server_does_not_take_gives_no_token() -> None:
     async with asking(guarded()) as person:
         begun = await sent(person)
         back = await consents(begun.url)
-        assert await person.desk.finish({**back, "code": "another"}, begun.mark) == NoSignIn(
+        assert await person.desk.finish({**back, "code": "another"}, begun.mark) == SignInUnavailable(
             "dev~peer wants a sign-in, and its authorization server gave us no token (HTTP 400, invalid_grant)."
         )
 
 
 @pytest.mark.behaviour("mcp.in.sign_in_link")
 async def test_a_person_who_never_comes_back_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "PAGE_SECONDS", 0.2)
+    monkeypatch.setattr(desk, "PAGE_TIMEOUT_S", 0.2)
     async with asking(guarded()) as person:
         begun = await sent(person)
         back = await consents(begun.url)
         with anyio.fail_after(30):
-            while person.desk._under_way:  # noqa: ASYNC110 - the end of a task that nobody awaits
+            while person.desk._attempts:  # noqa: ASYNC110 - the end of a task that nobody awaits
                 await anyio.sleep(0.01)
         assert await person.desk.finish(back, begun.mark) == UNKNOWN
 
 
 async def test_only_so_many_are_on_the_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "MOST_UNDER_WAY", 1)
+    monkeypatch.setattr(desk, "MAX_ATTEMPTS", 1)
     async with asking(guarded()) as person:
         await sent(person)
-        link = person.desk.link(KEY, ANN)
+        link = person.desk.create_link(KEY, ANN)
         assert isinstance(link, str)
-        assert await person.follows(link) == NoSignIn(
+        assert await person.follows(link) == SignInUnavailable(
             "Too many sign-ins are under way. Finish one, or try again in ten minutes."
         )
 
@@ -148,8 +148,8 @@ async def test_only_so_many_are_on_the_way_at_once(monkeypatch: pytest.MonkeyPat
 async def test_where_nothing_listens_there_is_a_command_instead_of_a_link() -> None:
     async with asking(guarded()) as person:
         await person.needed()
-        person.desk.base = None
-        assert person.desk.link(KEY, ANN) == NoSignIn(
+        person.desk.base_url = None
+        assert person.desk.create_link(KEY, ANN) == SignInUnavailable(
             f"Nothing listens here that a person could come back to. Run: pegboard servers sign-in {KEY}"
         )
 
@@ -158,6 +158,6 @@ async def test_where_nothing_listens_there_is_a_command_instead_of_a_link() -> N
 async def test_what_is_kept_for_a_server_that_does_not_run_is_forgotten_too() -> None:
     secrets = MemorySecrets()
     secrets.kept = {"sign-in to dev~gone": b"{}", "sign-in to dev~other": b"{}"}
-    async with desk.open_desk(secrets, now) as here:
-        assert isinstance(await here.forget(ServerKey(ToolsetId("dev"), ServerId("gone"))), NoSignIn)
+    async with desk.open_sign_in_service(secrets, now) as here:
+        assert isinstance(await here.sign_out(ServerKey(ToolsetId("dev"), ServerId("gone"))), SignInUnavailable)
     assert secrets.kept == {"sign-in to dev~other": b"{}"}

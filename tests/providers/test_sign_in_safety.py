@@ -10,9 +10,9 @@ from tests.providers.web import served
 from tests.support.doubles import MemorySecrets
 
 from pegboard.core.server import Http, OAuth
-from pegboard.ports import NoSignIn
-from pegboard.providers.mcp.oauth.outgoing import Bounds, outgoing
-from pegboard.providers.mcp.trouble import Trouble
+from pegboard.ports import SignInUnavailable
+from pegboard.providers.mcp.oauth.outgoing import SignInAddressPolicy, open_sender
+from pegboard.providers.mcp.trouble import McpServerError
 
 pytestmark = pytest.mark.anyio
 
@@ -57,8 +57,8 @@ async def test_an_authorization_server_at_an_unsafe_address_is_not_asked(server:
 @pytest.mark.behaviour("mcp.in.sign_in_safe")
 @pytest.mark.parametrize("url", ["https://127.0.0.1:1/x", "https://localhost:1/x", "https://[::1]:1/x"])
 async def test_a_server_elsewhere_cannot_have_this_machine_asked(url: str) -> None:
-    async with outgoing("https://tools.example.org/mcp") as send:
-        with pytest.raises(Trouble, match="which is an address inside this machine or its network"):
+    async with open_sender("https://tools.example.org/mcp") as send:
+        with pytest.raises(McpServerError, match="which is an address inside this machine or its network"):
             await send(httpx2.Request("GET", url))
 
 
@@ -105,7 +105,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.usefixtures("names")
 async def test_a_server_leads_a_sign_in_no_nearer_than_it_is_itself(place: str, reached: list[str]) -> None:
-    bounds = Bounds(httpx2.URL(PLACES[place]))
+    bounds = SignInAddressPolicy(httpx2.URL(PLACES[place]))
     asked = {
         "outside": ("93.184.216.34", "[2606:2800:220:1::1]"),
         "network": PRIVATE,
@@ -116,27 +116,27 @@ async def test_a_server_leads_a_sign_in_no_nearer_than_it_is_itself(place: str, 
         for host in hosts:
             url = httpx2.URL(f"https://{host}/x")
             if where in reached:
-                await bounds.check(url)
+                await bounds.check_url(url)
             else:
-                with pytest.raises(Trouble, match="which is an address inside this machine or its network"):
-                    await bounds.check(url)
+                with pytest.raises(McpServerError, match="which is an address inside this machine or its network"):
+                    await bounds.check_url(url)
 
 
 @pytest.mark.usefixtures("names")
 async def test_where_calls_go_anyway_questions_go_too() -> None:
-    bounds = Bounds(httpx2.URL(PLACES["on both sides"]))
+    bounds = SignInAddressPolicy(httpx2.URL(PLACES["on both sides"]))
     inside = ip_address("10.1.2.3")
     await bounds.check_address(inside, httpx2.URL("https://both.example.org/.well-known/x"))
     for other in ("https://both.example.org:8443/x", "https://other.example.org/x"):
-        with pytest.raises(Trouble, match="which is an address inside this machine or its network"):
+        with pytest.raises(McpServerError, match="which is an address inside this machine or its network"):
             await bounds.check_address(inside, httpx2.URL(other))
 
 
 @pytest.mark.behaviour("mcp.in.sign_in_safe")
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/x", "http://localhost:1/x", "http://tools.example.org:81/x"])
 async def test_a_server_elsewhere_cannot_have_anything_asked_in_the_clear(url: str) -> None:
-    async with outgoing("https://tools.example.org/mcp") as send:
-        with pytest.raises(Trouble, match="which is not https"):
+    async with open_sender("https://tools.example.org/mcp") as send:
+        with pytest.raises(McpServerError, match="which is not https"):
             await send(httpx2.Request("GET", url))
 
 
@@ -145,7 +145,7 @@ async def test_a_server_elsewhere_cannot_have_anything_asked_in_the_clear(url: s
 async def test_no_endpoint_in_the_clear_is_used(where: str) -> None:
     guard = guarded(metadata={where: "http://as.example.org/x"})
     async with asking(guard) as person:
-        assert await person.signs_in() == NoSignIn(
+        assert await person.signs_in() == SignInUnavailable(
             "dev~peer wants a sign-in at http://as.example.org, which is not https: nobody is sent there."
         )
         assert guard.valid == set()
@@ -174,7 +174,7 @@ async def test_an_answer_of_another_issuer_is_refused() -> None:
     guard = guarded(iss="https://bank.example.org")
     async with asking(guard) as person:
         refused = await person.signs_in()
-        assert isinstance(refused, NoSignIn)
+        assert isinstance(refused, SignInUnavailable)
         assert refused.why.startswith(
             "dev~peer wants a sign-in that is not to be trusted: Authorization response iss mismatch"
         )
@@ -202,7 +202,7 @@ async def test_metadata_that_is_none_is_as_good_as_nothing() -> None:
 @pytest.mark.behaviour("mcp.in.sign_in_clients")
 async def test_a_server_that_registers_nobody_says_what_to_do() -> None:
     async with asking(guarded(register_status=403)) as person:
-        assert await person.signs_in() == NoSignIn(
+        assert await person.signs_in() == SignInUnavailable(
             "dev~peer wants a sign-in, and its authorization server does not register us as a client (HTTP 403, "
             "invalid_client_metadata). Register one there and write it under oauth: client_id."
         )
@@ -238,7 +238,7 @@ async def test_a_gateway_at_another_address_is_another_client() -> None:
     guard = guarded()
     async with asking(guard) as person:
         await person.comes_in()
-        person.desk.base = "http://127.0.0.1:9999"
+        person.desk.base_url = "http://127.0.0.1:9999"
         guard.revoke()
         await person.watched.call("echo")
         await person.comes_in()

@@ -9,8 +9,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from tests.providers.running import running, server
 from tests.providers.web import Endpoint, Events, served
 
-from pegboard.core.call import Outcome, ProviderFailed, Returned
-from pegboard.core.catalogue import Up
+from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.catalogue import ProviderUp
 from pegboard.core.server import Http, Transport
 
 pytestmark = pytest.mark.anyio
@@ -27,8 +27,8 @@ def over_sse(http: Http) -> Http:
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        (500, ProviderFailed("dev~peer answered HTTP 500: Internal Server Error", may_have_run=True)),
-        (413, ProviderFailed("dev~peer answered HTTP 413: Request Entity Too Large", may_have_run=False)),
+        (500, ProviderFailure("dev~peer answered HTTP 500: Internal Server Error", may_have_run=True)),
+        (413, ProviderFailure("dev~peer answered HTTP 413: Request Entity Too Large", may_have_run=False)),
     ],
 )
 async def test_a_message_the_server_does_not_take_costs_its_own_call_alone(status: int, expected: Outcome) -> None:
@@ -38,7 +38,7 @@ async def test_a_message_the_server_does_not_take_costs_its_own_call_alone(statu
     async with served(Events(refuse)) as http, running(over_sse(http)) as watched:
         await watched.up()
         assert await watched.call("bad") == expected
-        assert isinstance(await watched.call("echo"), Returned)
+        assert isinstance(await watched.call("echo"), ToolSuccess)
 
 
 async def test_the_server_s_own_error_in_a_refusal_is_told_with_its_code() -> None:
@@ -48,7 +48,7 @@ async def test_the_server_s_own_error_in_a_refusal_is_told_with_its_code() -> No
 
     async with served(Events(refuse)) as http, running(over_sse(http)) as watched:
         await watched.up()
-        assert await watched.call("echo") == ProviderFailed(
+        assert await watched.call("echo") == ProviderFailure(
             "dev~peer answered with the error -32602: no such tool", True, b'{"code":-32602,"message":"no such tool"}'
         )
 
@@ -63,12 +63,12 @@ async def test_a_stream_that_ends_in_a_call_ends_the_call_and_is_opened_again() 
     events = Events(hang_up)
     async with served(events) as http, running(over_sse(http), chance=lambda: 0.1) as watched:
         await watched.up()
-        assert await watched.call("last") == ProviderFailed(
+        assert await watched.call("last") == ProviderFailure(
             "dev~peer closed the event stream before it answered", may_have_run=True
         )
         assert (await watched.down()).why == "closed the event stream"
         await watched.up()
-        assert isinstance(await watched.call("echo"), Returned)
+        assert isinstance(await watched.call("echo"), ToolSuccess)
 
 
 async def test_a_server_that_takes_its_time_to_accept_one_message_takes_others_meanwhile() -> None:
@@ -88,11 +88,11 @@ async def test_a_server_that_takes_its_time_to_accept_one_message_takes_others_m
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
-            assert isinstance(await watched.call("echo"), Returned)
+            assert isinstance(await watched.call("echo"), ToolSuccess)
             assert outcomes == []
             accepted.set()
-        assert isinstance(outcomes[0], Returned)
-        assert isinstance(watched.provider.listing().health, Up)
+        assert isinstance(outcomes[0], ToolSuccess)
+        assert isinstance(watched.provider.listing().health, ProviderUp)
 
 
 async def test_messages_are_not_sent_to_a_machine_that_the_operator_did_not_name() -> None:

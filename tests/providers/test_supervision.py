@@ -15,10 +15,10 @@ import pytest
 from tests.providers.running import KEY, Watch, program, running, server
 from tests.servers.peers import FOLDER
 
-from pegboard.core.call import Outcome, ProviderFailed, Returned
-from pegboard.core.catalogue import Down, Health, Starting, Up
+from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.catalogue import Health, ProviderDown, ProviderStart, ProviderUp
 from pegboard.core.server import Http, Stdio
-from pegboard.ports import Unresolved
+from pegboard.ports import UnresolvedReference
 from pegboard.providers.mcp import life
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +46,7 @@ async def test_a_server_that_keeps_failing_is_left_alone_for_longer_and_longer()
         with anyio.fail_after(60):
             await sleep.exhausted.wait()
         assert sleep.pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
-        attempts = [listing.health.attempt for listing in watched.seen if isinstance(listing.health, Starting)]
+        attempts = [listing.health.attempt for listing in watched.seen if isinstance(listing.health, ProviderStart)]
         assert attempts == list(range(1, 10))
         health = await watched.down()
         assert health.retry_at == clock.time + timedelta(seconds=60)
@@ -59,7 +59,7 @@ async def test_the_health_of_a_failed_server_holds_its_exit_code_and_its_last_li
         health = await watched.down()
         lines = tuple(watched.provider.log())
         assert len(lines) == 3
-        assert health == Down(clock.time, "exited with code 3", clock.time, lines)
+        assert health == ProviderDown(clock.time, "exited with code 3", clock.time, lines)
 
 
 async def test_a_failure_after_a_minute_of_health_counts_as_the_first() -> None:
@@ -69,7 +69,7 @@ async def test_a_failure_after_a_minute_of_health_counts_as_the_first() -> None:
             await watched.up()
             clock.move(healthy)
             await watched.call("crash")
-            await watched.until(lambda listing: not isinstance(listing.health, Up))
+            await watched.until(lambda listing: not isinstance(listing.health, ProviderUp))
         with anyio.fail_after(20):
             await sleep.exhausted.wait()
         assert sleep.pauses == [1, 2, 1, 2]
@@ -82,26 +82,26 @@ async def test_a_server_that_dies_in_a_call_keeps_its_tools_and_is_started_again
     sleep = Sleep()
     async with running(program("crash_on_call"), sleep=sleep) as watched:
         before = await watched.up()
-        assert await watched.call("crash") == ProviderFailed(
+        assert await watched.call("crash") == ProviderFailure(
             "dev~peer exited with code 9 before it answered", may_have_run=True
         )
         health = await watched.down()
         assert health.why == "exited with code 9"
         assert health.last_lines == ("crash_on_call: out of memory, or so it says",)
         assert watched.provider.listing().tools == before.tools
-        assert await watched.call("echo", text="hello") == ProviderFailed(
+        assert await watched.call("echo", text="hello") == ProviderFailure(
             "dev~peer is down: exited with code 9", may_have_run=False
         )
         watched.provider.restart()
         after = await watched.up()
         assert after.tools == before.tools
-        assert isinstance(await watched.call("echo", text="hello"), Returned)
+        assert isinstance(await watched.call("echo", text="hello"), ToolSuccess)
 
 
 async def test_half_an_answer_is_no_answer() -> None:
     async with running(program("crash_on_call"), sleep=Sleep()) as watched:
         await watched.up()
-        assert await watched.call("crash_halfway") == ProviderFailed(
+        assert await watched.call("crash_halfway") == ProviderFailure(
             "dev~peer exited with code 9 before it answered", may_have_run=True
         )
 
@@ -112,7 +112,7 @@ async def test_a_killed_server_loses_all_its_own_calls_and_nobody_else_s() -> No
         await one.up()
         await other.up()
         answer = await one.call("whoami")
-        assert isinstance(answer, Returned)
+        assert isinstance(answer, ToolSuccess)
         waiting = 0
         all_wait = anyio.Event()
 
@@ -130,9 +130,11 @@ async def test_a_killed_server_loses_all_its_own_calls_and_nobody_else_s() -> No
                 tasks.start_soon(call)
             await all_wait.wait()
             os.kill(json.loads(answer.body)["structuredContent"]["pid"], signal.SIGKILL)
-        assert outcomes == [ProviderFailed("dev~peer was ended by signal 9 before it answered", may_have_run=True)] * 20
-        assert isinstance(await other.call("echo", text="untouched"), Returned)
-        assert isinstance(other.provider.listing().health, Up)
+        assert (
+            outcomes == [ProviderFailure("dev~peer was ended by signal 9 before it answered", may_have_run=True)] * 20
+        )
+        assert isinstance(await other.call("echo", text="untouched"), ToolSuccess)
+        assert isinstance(other.provider.listing().health, ProviderUp)
 
 
 async def test_a_restart_cuts_the_pause_short(tmp_path: Path) -> None:
@@ -145,7 +147,7 @@ async def test_a_restart_cuts_the_pause_short(tmp_path: Path) -> None:
         )
         folder.mkdir()
         watched.provider.restart()
-        assert watched.provider.listing().health == Starting(1, watched.seen[-1].health.since)  # type: ignore[union-attr]
+        assert watched.provider.listing().health == ProviderStart(1, watched.seen[-1].health.since)  # type: ignore[union-attr]
         await watched.up()
 
 
@@ -219,8 +221,10 @@ async def test_a_file_that_is_no_program_says_so(tmp_path: Path) -> None:
 async def test_a_reference_that_stands_for_nothing_is_why_a_server_is_down_until_it_stands_for_something() -> None:
     found: list[str] = []
 
-    def expand(text: str) -> str | Unresolved:
-        return Unresolved("${TOKEN} stands for nothing: set TOKEN") if text == "${TOKEN}" and not found else text
+    def expand(text: str) -> str | UnresolvedReference:
+        return (
+            UnresolvedReference("${TOKEN} stands for nothing: set TOKEN") if text == "${TOKEN}" and not found else text
+        )
 
     async with running(program("crash_on_call", env={"A": "${TOKEN}"}), expand=expand, sleep=Sleep()) as watched:
         assert (await watched.down()).why == "${TOKEN} stands for nothing: set TOKEN"
@@ -253,7 +257,7 @@ async def test_a_fault_that_nobody_foresaw_is_logged_without_secrets_and_the_ser
         return text.replace("${KEY}", "s3cr3t-key")
 
     with monkeypatch.context() as patched:
-        patched.setattr(life, "connected", broken)
+        patched.setattr(life, "open_connection", broken)
         async with running(program("crash_on_call", env={"KEY": "${KEY}"}), expand=expand, sleep=Sleep()) as watched:
             health = await watched.down()
             assert health.why == "failed in an unforeseen way (KeyError); the gateway's log has the details"
@@ -275,7 +279,7 @@ async def test_a_child_gets_its_folder_its_arguments_and_what_it_was_granted_but
     async with running(program("everyday", env=granted, cwd=str(tmp_path), fresh=True)) as watched:
         await watched.up()
         told = await watched.call("env")
-        assert isinstance(told, Returned)
+        assert isinstance(told, ToolSuccess)
         names = set(json.loads(told.body)["structuredContent"]["result"])
         assert "GRANTED" in names
         assert names <= {
@@ -285,10 +289,10 @@ async def test_a_child_gets_its_folder_its_arguments_and_what_it_was_granted_but
         }  # fmt: skip
         assert "SSL_CERT_DIR" in names
         value = await watched.call("env", name="GRANTED")
-        assert isinstance(value, Returned)
+        assert isinstance(value, ToolSuccess)
         assert json.loads(value.body)["structuredContent"] == {"result": ["Grüße"]}
         where = await watched.call("whoami")
-        assert isinstance(where, Returned)
+        assert isinstance(where, ToolSuccess)
         assert json.loads(where.body)["structuredContent"]["cwd"] == str(tmp_path)
 
 
@@ -311,15 +315,15 @@ async def test_a_server_that_falls_over_the_question_of_the_new_era_is_asked_in_
     async with running(Stdio(sys.executable, (str(script),)), sleep=Sleep(few=1)) as watched:
         listing = await watched.up()
         assert [tool.id.name for tool in listing.tools] == ["a"]
-        assert [type(seen.health) for seen in watched.seen] == [Starting, Down, Starting, Up]
+        assert [type(seen.health) for seen in watched.seen] == [ProviderStart, ProviderDown, ProviderStart, ProviderUp]
 
 
 async def test_the_first_word_of_a_provider_is_that_it_is_starting() -> None:
     clock = Watch()
     async with running(program("crash_on_call"), clock=clock) as watched:
         assert watched.provider.source == KEY
-        assert watched.provider.listing().health == Starting(1, clock.time)
-        assert await watched.call("echo") == ProviderFailed("dev~peer is starting (attempt 1)", may_have_run=False)
+        assert watched.provider.listing().health == ProviderStart(1, clock.time)
+        assert await watched.call("echo") == ProviderFailure("dev~peer is starting (attempt 1)", may_have_run=False)
         await watched.up()
 
 
@@ -328,7 +332,7 @@ async def test_stopping_in_the_middle_of_a_start_leaves_nothing_behind() -> None
     async with running(program("hung")) as watched:
         while not psutil.Process().children():
             await anyio.lowlevel.checkpoint()
-        assert isinstance(watched.provider.listing().health, Starting)
+        assert isinstance(watched.provider.listing().health, ProviderStart)
 
 
 async def test_restarting_again_and_again_leaves_one_connection() -> None:
@@ -336,9 +340,11 @@ async def test_restarting_again_and_again_leaves_one_connection() -> None:
         before: Health = (await watched.up()).health
         for _ in range(5):
             watched.provider.restart()
-        listing = await watched.until(lambda listing: isinstance(listing.health, Up) and listing.health is not before)
+        listing = await watched.until(
+            lambda listing: isinstance(listing.health, ProviderUp) and listing.health is not before
+        )
         assert len(listing.tools) == 3
-        assert isinstance(await watched.call("echo", text="one"), Returned)
+        assert isinstance(await watched.call("echo", text="one"), ToolSuccess)
 
 
 async def test_a_server_that_does_not_answer_in_time_is_down_and_gone() -> None:

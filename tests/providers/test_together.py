@@ -7,21 +7,29 @@ import anyio
 import pytest
 from tests.providers.containers.boxes import KEY, called
 
-from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned
-from pegboard.core.catalogue import Asleep, Down, Health, Listing, Off, Starting, Up
+from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.catalogue import (
+    Health,
+    Listing,
+    ProviderAsleep,
+    ProviderDown,
+    ProviderOff,
+    ProviderStart,
+    ProviderUp,
+)
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Tool, ToolSpec
-from pegboard.ports import Peer, Progress, Ring
-from pegboard.providers.together import Together
+from pegboard.ports import ChangeCallback, ClientPeer, Progress
+from pegboard.providers.together import CompositeProvider
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-DOWN = Down(NOW, "needs podman or docker")
+DOWN = ProviderDown(NOW, "needs podman or docker")
 
 
 class Shelf:
     """A provider in this process whose tools answer with its name."""
 
-    library = None
+    resources = None
 
     def __init__(self, name: str, health: Health, *tools: str) -> None:
         self.name, self.source = name, KEY
@@ -32,18 +40,20 @@ class Shelf:
     def listing(self) -> Listing:
         return Listing(KEY, self.health, self._tools)
 
-    async def run(self, ring: Ring) -> None:
+    async def run(self, ring: ChangeCallback) -> None:
         self.told.append("run")
         ring()
         await anyio.sleep_forever()
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
-        return Returned(self.name.encode())
+    async def call(
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> Outcome:
+        return ToolSuccess(self.name.encode())
 
     def restart(self) -> None:
         self.told.append("restart")
 
-    def leave(self, why: str) -> None:
+    def drain(self, why: str) -> None:
         self.told.append(why)
 
     def log(self) -> Sequence[str]:
@@ -54,46 +64,49 @@ class Shelf:
 @pytest.mark.parametrize(
     ("first", "second", "told"),
     [
-        (Up(NOW), DOWN, DOWN),
-        (DOWN, Asleep(NOW), DOWN),
-        (Asleep(NOW), Up(NOW), Asleep(NOW)),
-        (Starting(1, NOW), Up(NOW), Starting(1, NOW)),
-        (Off(), Up(NOW), Off()),
-        (Up(NOW), Up(NOW), Up(NOW)),
+        (ProviderUp(NOW), DOWN, DOWN),
+        (DOWN, ProviderAsleep(NOW), DOWN),
+        (ProviderAsleep(NOW), ProviderUp(NOW), ProviderAsleep(NOW)),
+        (ProviderStart(1, NOW), ProviderUp(NOW), ProviderStart(1, NOW)),
+        (ProviderOff(), ProviderUp(NOW), ProviderOff()),
+        (ProviderUp(NOW), ProviderUp(NOW), ProviderUp(NOW)),
     ],
 )
 def test_a_toolset_is_as_well_as_the_worse_of_its_parts(first: Health, second: Health, told: Health) -> None:
-    assert Together(Shelf("a", first), Shelf("b", second)).listing().health == told
+    assert CompositeProvider(Shelf("a", first), Shelf("b", second)).listing().health == told
 
 
 @pytest.mark.anyio
 @pytest.mark.behaviour("containers.beside_functions")
 async def test_the_tools_of_both_are_shown_and_each_is_called_where_it_is() -> None:
-    functions, commands = Shelf("functions", Up(NOW), "add", "both"), Shelf("commands", Up(NOW), "both", "count")
-    joined = Together(functions, commands)
+    functions, commands = (
+        Shelf("functions", ProviderUp(NOW), "add", "both"),
+        Shelf("commands", ProviderUp(NOW), "both", "count"),
+    )
+    joined = CompositeProvider(functions, commands)
     shown = [(tool.id.name, tool.spec.description) for tool in joined.listing().tools]
     assert shown == [("add", "functions"), ("both", "functions"), ("count", "commands")]
     answers = [await joined.call(called(name, {})) for name in ("add", "both", "count", "gone")]
     assert answers == [
-        Returned(b"functions"),
-        Returned(b"functions"),
-        Returned(b"commands"),
-        ProviderFailed("demo has no tool 'gone' now. List the tools again", may_have_run=False),
+        ToolSuccess(b"functions"),
+        ToolSuccess(b"functions"),
+        ToolSuccess(b"commands"),
+        ProviderFailure("demo has no tool 'gone' now. List the tools again", may_have_run=False),
     ]
     assert joined.log() == ("log of functions", "log of commands")
 
 
 @pytest.mark.anyio
 async def test_both_are_run_restarted_and_left_together() -> None:
-    both = Shelf("functions", Up(NOW)), Shelf("commands", Up(NOW))
-    joined = Together(*both)
+    both = Shelf("functions", ProviderUp(NOW)), Shelf("commands", ProviderUp(NOW))
+    joined = CompositeProvider(*both)
     rung: list[Health] = []
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(joined.run, lambda: rung.append(joined.listing().health))
             await anyio.wait_all_tasks_blocked()
             joined.restart()
-            joined.leave("was removed")
+            joined.drain("was removed")
             tasks.cancel_scope.cancel()
-    assert rung == [Up(NOW), Up(NOW)]
+    assert rung == [ProviderUp(NOW), ProviderUp(NOW)]
     assert [shelf.told for shelf in both] == [["run", "restart", "was removed"]] * 2

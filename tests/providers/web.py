@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pegboard.core.server import Http
-from pegboard.surfaces.listening import WebServer, bound
+from pegboard.surfaces.listening import WebServer, bind_socket
 
 Answer = Callable[[Request, dict[str, Any]], Awaitable[Response | None]]
 """From a message to the response of this test's own making; None leaves it to the script below."""
@@ -143,7 +143,7 @@ def answer(message: dict[str, Any], result: dict[str, Any], headers: dict[str, s
 
 @asynccontextmanager
 async def served(endpoint: ASGIApp, port: int = 0) -> AsyncIterator[Http]:
-    with bound("127.0.0.1", port) as listener:
+    with bind_socket("127.0.0.1", port) as listener:
         config = uvicorn.Config(endpoint, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=1)
         web = WebServer(config)
         async with anyio.create_task_group() as tasks:
@@ -151,4 +151,4 @@ async def served(endpoint: ASGIApp, port: int = 0) -> AsyncIterator[Http]:
             try:
                 yield Http(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp")
             finally:
-                web.end(at_once=True)
+                web.stop(at_once=True)

@@ -12,17 +12,17 @@ import anyio
 import httpx2
 from tests.providers.running import KEY, PATIENCE, nothing_left
 
-from pegboard.core.call import Admitted, Call, Outcome
-from pegboard.core.ids import LOCAL, CallId, ToolId, WireName
+from pegboard.core.call import AdmittedCall, Outcome, ToolCall
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
 from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.ports import Peer, Progress
+from pegboard.ports import ClientPeer, Progress
 from pegboard.providers.mcp.authorization import Authorization
-from pegboard.providers.mcp.in_flight import InFlight
-from pegboard.providers.mcp.raw.heads import Heads
-from pegboard.providers.mcp.raw.http import HttpCalls
-from pegboard.providers.mcp.raw.pool import Pool
-from pegboard.providers.mcp.raw.request import Requests
-from pegboard.providers.mcp.raw.tickets import Tickets
+from pegboard.providers.mcp.in_flight import CallsInFlight
+from pegboard.providers.mcp.raw.heads import RequestHeadEncoder
+from pegboard.providers.mcp.raw.http import HttpToolCalls
+from pegboard.providers.mcp.raw.pool import HttpConnectionPool
+from pegboard.providers.mcp.raw.request import CallEncoder
+from pegboard.providers.mcp.raw.tickets import PendingRequests
 
 MODERN = "2026-07-28"
 SESSIONS = "2025-11-25"
@@ -86,9 +86,9 @@ Script = Callable[[Heard], Awaitable[None]]
 
 @dataclass
 class Calling:
-    calls: HttpCalls
-    pool: Pool
-    tickets: Tickets
+    calls: HttpToolCalls
+    pool: HttpConnectionPool
+    tickets: PendingRequests
     heard: list[Heard] = field(default_factory=list[Heard])
     forwarded: list[bytes] = field(default_factory=list[bytes])
     doubts: int = 0
@@ -101,7 +101,7 @@ class Calling:
         raw: bytes | None = None,
         beside: Mapping[str, bytes] | None = None,
         progress: Progress | None = None,
-        peer: Peer | None = None,
+        peer: ClientPeer | None = None,
     ) -> Outcome:
         with anyio.fail_after(PATIENCE):
             return await self.calls.call(admitted(arguments or {}, raw, beside or {}), progress, peer)
@@ -111,11 +111,17 @@ class Calling:
         return [request.connection for request in self.heard]
 
 
-def admitted(arguments: Mapping[str, Json], raw: bytes | None, beside: Mapping[str, bytes]) -> Admitted:
-    call = Call(
-        CallId("1"), WireName("echo"), arguments, LOCAL, datetime(2026, 1, 1, tzinfo=UTC), raw=raw, beside=beside
+def admitted(arguments: Mapping[str, Json], raw: bytes | None, beside: Mapping[str, bytes]) -> AdmittedCall:
+    call = ToolCall(
+        CallId("1"),
+        WireName("echo"),
+        arguments,
+        LOCAL_PRINCIPAL,
+        datetime(2026, 1, 1, tzinfo=UTC),
+        raw=raw,
+        beside=beside,
     )
-    return Admitted(call, Tool(ToolId(KEY, "echo"), ToolSpec("echo")))
+    return AdmittedCall(call, Tool(ToolId(KEY, "echo"), ToolSpec("echo")))
 
 
 @asynccontextmanager
@@ -157,11 +163,15 @@ async def calling(
             def doubt() -> None:
                 found[0].doubts += 1
 
-            requests, tickets, pool = Requests(version), Tickets(InFlight(), within), Pool(url, doubt, most, queue)
-            session = None if requests.modern else "session-1"
-            calls = HttpCalls(
+            requests, tickets, pool = (
+                CallEncoder(version),
+                PendingRequests(CallsInFlight(), within),
+                HttpConnectionPool(url, doubt, most, queue),
+            )
+            session = None if requests.is_modern else "session-1"
+            calls = HttpToolCalls(
                 pool,
-                Heads(url, {"X-Peg": "board"}, version, session, requests.modern, authorization),
+                RequestHeadEncoder(url, {"X-Peg": "board"}, version, session, requests.is_modern, authorization),
                 requests,
                 tickets,
                 tasks,

@@ -13,14 +13,14 @@ from tests.support.house import House, declared, opened
 from tests.support.shared_api import shared_rest_app
 from tests.support.sign_ins import ScriptedSignIns
 
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.tool import Tool
 from pegboard.ports import TicketStore
-from pegboard.surfaces.rest.access import hashed
-from pegboard.surfaces.rest.settings import About
+from pegboard.surfaces.rest.access import hash_token
+from pegboard.surfaces.rest.settings import RuntimeInfo
 
 TOKEN = "the-start-up-token"
-ABOUT = About("/srv/pegboard.yaml", "/srv/data", "http://127.0.0.1:8460/mcp", "sqlite:////srv/data/pegboard.db")
+ABOUT = RuntimeInfo("/srv/pegboard.yaml", "/srv/data", "http://127.0.0.1:8460/mcp", "sqlite:////srv/data/pegboard.db")
 GITHUB, NOTES = key("dev~github"), key("docs~notes")
 TOOLS: Mapping[Any, tuple[Tool, ...]] = {
     GITHUB: (tool(GITHUB, "read"), tool(GITHUB, "write")),
@@ -48,7 +48,7 @@ class Desk:
 
 @asynccontextmanager
 async def at_desk(
-    board: Declared | None = None,
+    board: DeclaredSettings | None = None,
     *,
     store: MemoryStore | None = None,
     token: str | None = TOKEN,
@@ -70,7 +70,7 @@ async def desk_over(
     house: House, *, token: str | None = TOKEN, sign_ins: ScriptedSignIns | None = None
 ) -> AsyncIterator[Desk]:
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
-    with shared_rest_app(house.gateway, ABOUT, hashed(TOKEN), lambda: sign_ins or ScriptedSignIns()) as app:
+    with shared_rest_app(house.gateway, ABOUT, hash_token(TOKEN), lambda: sign_ins or ScriptedSignIns()) as app:
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
             yield Desk(house, client)

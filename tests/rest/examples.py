@@ -15,7 +15,7 @@ from typing import Any
 from tests.rest.conforming import faults
 
 from pegboard.surfaces.rest.document import document
-from pegboard.surfaces.rest.examples import FILE
+from pegboard.surfaces.rest.examples import EXAMPLES_FILE
 
 JSON = "application/json"
 MOST_ITEMS = 2
@@ -33,7 +33,7 @@ def main() -> None:
         each = json.loads(line)
         recorded[each["operation"]].append(each)
     found = {id: example for id in sorted(operations()) if (example := _chosen(id, recorded[id])) is not None}
-    FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
+    EXAMPLES_FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
     missing = sorted({*operations()} - {*found})
     print(f"{len(found)} operations have an example, {len(missing)} have none: {', '.join(missing) or 'all do'}")
 

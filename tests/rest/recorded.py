@@ -10,13 +10,13 @@ from tests.store.engines import now
 from tests.support.doubles import MemoryStore, Providers
 from tests.support.house import declared, opened
 
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.store import Store, open_store
 
 
 @asynccontextmanager
 async def at_recorded_desk(
-    path: Path, board: Declared | None = None, *, store: MemoryStore | None = None
+    path: Path, board: DeclaredSettings | None = None, *, store: MemoryStore | None = None
 ) -> AsyncIterator[tuple[Desk, Store]]:
     board = declared(GITHUB, NOTES) if board is None else board
     async with (

@@ -9,8 +9,8 @@ import pytest
 from starlette.responses import PlainTextResponse
 from tests.rest.desk import TOKEN, at_desk, problem
 
-from pegboard.surfaces.mcp.door import Door
-from pegboard.surfaces.root import Root
+from pegboard.surfaces.mcp.door import RequestChecks
+from pegboard.surfaces.root import HttpRouter
 
 pytestmark = pytest.mark.anyio
 
@@ -70,7 +70,7 @@ async def test_an_unforeseen_failure_is_logged_and_answered_like_every_problem(
         def broken() -> bool:
             raise ZeroDivisionError("swordfish")
 
-        monkeypatch.setattr(desk.house.gateway.roster, "log", lambda key: broken())
+        monkeypatch.setattr(desk.house.gateway.providers, "log", lambda key: broken())
         answer = await desk.ask("GET", "/servers/github/log")
     assert problem(answer) == (500, "This failed in an unforeseen way. The gateway's log has the details.")
     assert "GET /api/v1/servers/github/log failed in an unforeseen way" in caplog.text
@@ -193,23 +193,23 @@ async def test_the_api_describes_itself() -> None:
 # The root before it
 
 
-def root(door: Door) -> Root:
+def root(door: RequestChecks) -> HttpRouter:
     def check(headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
-        refused = door.address_refusal(headers)
+        refused = door.check_address(headers)
         return None if refused is None else (refused.status, refused.message)
 
     pages = PlainTextResponse("sign-in")
-    return Root(mcp=PlainTextResponse("mcp"), api=PlainTextResponse("api"), sign_in=pages, check=check)
+    return HttpRouter(mcp=PlainTextResponse("mcp"), api=PlainTextResponse("api"), sign_in=pages, check=check)
 
 
-async def asked(app: Root, path: str, *, method: str = "GET", **headers: str) -> httpx2.Response:
+async def asked(app: HttpRouter, path: str, *, method: str = "GET", **headers: str) -> httpx2.Response:
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1:8460") as client:
         return await client.request(method, path, headers=headers)
 
 
 @pytest.mark.parametrize("path", ["/api/v1/status", "/health", "/sign-in/callback?state=x", "/nothing"])
 async def test_a_foreign_host_or_origin_gets_nothing(path: str) -> None:
-    app = root(Door())
+    app = root(RequestChecks())
     assert problem(await asked(app, path, host="evil.example"))[0] == 421
     assert problem(await asked(app, path, host="evil.example:8460"))[0] == 421
     assert problem(await asked(app, path, origin="https://evil.example"))[0] == 403
@@ -217,7 +217,7 @@ async def test_a_foreign_host_or_origin_gets_nothing(path: str) -> None:
 
 
 async def test_names_of_this_machine_and_those_the_operator_gave_are_served() -> None:
-    app = root(Door(frozenset({"board.example"}), frozenset({"https://app.example"})))
+    app = root(RequestChecks(frozenset({"board.example"}), frozenset({"https://app.example"})))
     for headers in (
         {},
         {"host": "localhost:8460"},
@@ -230,14 +230,14 @@ async def test_names_of_this_machine_and_those_the_operator_gave_are_served() ->
 
 
 async def test_a_header_that_is_given_twice_is_refused() -> None:
-    assert Door().address_refusal([(b"host", b"localhost"), (b"host", b"evil.example")]) is not None
-    refused = Door().address_refusal([(b"host", b"localhost"), (b"origin", b"null"), (b"origin", b"null")])
+    assert RequestChecks().check_address([(b"host", b"localhost"), (b"host", b"evil.example")]) is not None
+    refused = RequestChecks().check_address([(b"host", b"localhost"), (b"origin", b"null"), (b"origin", b"null")])
     assert refused is not None
     assert refused.status == 400
 
 
 async def test_the_root_hands_each_path_to_its_surface_and_answers_the_rest_itself() -> None:
-    app = root(Door())
+    app = root(RequestChecks())
     assert (await asked(app, "/mcp", method="POST", host="evil.example")).text == "mcp", "it checks by itself"
     assert (await asked(app, "/mcp/x")).text == "mcp"
     assert (await asked(app, "/api/v1/x")).text == "api"

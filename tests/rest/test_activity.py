@@ -37,7 +37,7 @@ async def test_records_are_told_in_pages_one_by_one_and_as_they_come() -> None:
             "client": "operator",
             "name": "read",
             "about": "mcp:dev~github:read",
-            "outcome": "Returned",
+            "outcome": "ToolSuccess",
             "state": "locked",
             "said": "",
             "policyVersion": 0,
@@ -77,12 +77,12 @@ async def test_what_is_asked_for_reaches_the_audit_as_it_was_meant() -> None:
         await desk.get("/activity/after", wait=0.1, after=5)
         asked, by_name, _ = desk.house.audit.asked
     assert (asked.tool, asked.name, asked.server) == ("mcp:dev~github:read", None, "dev~github")
-    assert (asked.principal, asked.client, asked.kind, asked.ended) == ("ann", "cursor", "call", "returned")
+    assert (asked.principal, asked.client, asked.kind, asked.outcome) == ("ann", "cursor", "call", "returned")
     assert (asked.since, asked.until) == (
         datetime(2026, 7, 28, 10, tzinfo=UTC),
         datetime(2026, 7, 28, 12, tzinfo=UTC),
     )
-    assert (asked.before, asked.limit, asked.slower_us, asked.words) == (9, 7, 1_500, "Read")
+    assert (asked.before, asked.limit, asked.slower_us, asked.text) == (9, 7, 1_500, "Read")
     assert asked.call == "c1"
     assert (by_name.tool, by_name.name, by_name.server) == (None, "read", "gone~server")
 

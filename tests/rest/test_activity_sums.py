@@ -16,12 +16,12 @@ from tests.rest.recorded import at_recorded_desk
 from tests.store.calls import NOON, TOOL, record
 from tests.support.house import declared
 
-from pegboard.core.call import CallRecord, ProviderFailed, UnknownTool
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.call import CallRecord, ProviderFailure, UnknownTool
+from pegboard.core.commands import SetSwitch
 from pegboard.core.ids import CallId, PrincipalId, ToolId
-from pegboard.core.presentations.costs import Cost
-from pegboard.core.presentations.presenting import Presented
-from pegboard.core.presentations.saved import Saving, Savings, savings
+from pegboard.core.presentations.costs import PresentationCost
+from pegboard.core.presentations.presenting import PresentationMode
+from pegboard.core.presentations.saved import PresentationTokenSavings, TotalSavings, compute_savings
 from pegboard.core.principal import Principal
 from pegboard.core.server import DeclaredAt
 from pegboard.store import StoreError
@@ -69,18 +69,25 @@ async def test_a_summary_tells_each_bucket_the_whole_and_what_was_saved_with_the
 
 @pytest.mark.behaviour("audit.tokens_saved")
 def test_savings_are_the_turns_without_all_tools_less_what_finding_cost() -> None:
-    costs = [Cost(Presented.DIRECT, 50, 10_000), Cost(Presented.SEARCH, 4, 1_000), Cost(Presented.CODE, 2, 600)]
-    found = savings(costs, {"search": (3, 2_000), "trial": (9, 9), "code": (1, 0)})
-    parts = [Saving("search", 3, 1_000, 2_000, 25_000), Saving("code", 1, 600, 0, 9_400)]
-    assert (found, found.saved) == (Savings(10_000, parts), 34_400)
-    assert savings(costs[1:], {}).saved == 0
+    costs = [
+        PresentationCost(PresentationMode.DIRECT, 50, 10_000),
+        PresentationCost(PresentationMode.SEARCH, 4, 1_000),
+        PresentationCost(PresentationMode.CODE, 2, 600),
+    ]
+    found = compute_savings(costs, {"search": (3, 2_000), "trial": (9, 9), "code": (1, 0)})
+    parts = [
+        PresentationTokenSavings("search", 3, 1_000, 2_000, 25_000),
+        PresentationTokenSavings("code", 1, 600, 0, 9_400),
+    ]
+    assert (found, found.saved_tokens) == (TotalSavings(10_000, parts), 34_400)
+    assert compute_savings(costs[1:], {}).saved_tokens == 0
 
 
 @pytest.mark.behaviour("audit.shares")
 async def test_servers_and_tools_are_told_with_times_and_the_last_error(tmp_path: Path) -> None:
     async with at_recorded_desk(tmp_path) as (desk, store):
         store.audit.record(record(at=NOON, took=timedelta(milliseconds=4)))
-        store.audit.record(record(ProviderFailed("gone away", may_have_run=False), at=NOON))
+        store.audit.record(record(ProviderFailure("gone away", may_have_run=False), at=NOON))
         (server,) = (await desk.get("/activity/servers"))["shares"]
         (tool,) = (await desk.get("/activity/tools", slowerThan=2))["shares"]
         desk.house.clock.now = NOON + timedelta(hours=1)
@@ -158,7 +165,7 @@ async def test_a_store_that_is_away_is_told_before_an_export_begins(
         async def away(query: object) -> None:
             raise StoreError("the disk is full")
 
-        monkeypatch.setattr(store.audit, "back", away)
+        monkeypatch.setattr(store.audit, "page_before", away)
         assert problem(await desk.ask("GET", "/activity/export")) == (503, "the disk is full")
 
 
@@ -171,8 +178,8 @@ async def test_a_record_tells_where_its_time_went_what_it_called_and_what_would_
         store.audit.record(record(id="child", parent=CallId("program"), tool=READ))
         store.audit.record(record(id="other", parent=CallId("another"), tool=READ))
         store.audit.record(record(id="program", tool=READ, policy_version=0)._replace(gate_us=1_000))
-        before = await desk.get(f"/activity/{await store.audit.latest()}")
-        await desk.house.does(ThrowSwitch(READ, on=False, note="too noisy"))
+        before = await desk.get(f"/activity/{await store.audit.latest_number()}")
+        await desk.house.does(SetSwitch(READ, enabled=False, note="too noisy"))
         after = await desk.get("/activity/3")
         unmeasured = await desk.get("/activity/1")
     assert before["timeline"] == [
@@ -207,7 +214,7 @@ async def test_a_record_of_what_is_gone_says_so(tmp_path: Path) -> None:
         store.audit.record(record())
         store.audit.record(record(tool=READ, principal=PrincipalId("nobody")))
         store.audit.record(record(UnknownTool("no"), tool=None))
-        assert await store.audit.latest() == 3
+        assert await store.audit.latest_number() == 3
         gone, nobody, unknown = [(await desk.get(f"/activity/{number}"))["resolvedNow"] for number in (1, 2, 3)]
     assert (gone["verdict"], gone["sentence"]) == ("gone", f"There is no tool {TOOL} on the board now.")
     assert (nobody["verdict"], nobody["sentence"]) == ("absent", "There is no caller 'nobody' any more.")

@@ -7,11 +7,11 @@ import pytest
 from tests.rest.desk import GITHUB, Desk, at_desk, problem
 from tests.rest.test_overrides import desk_with_arguments, said
 
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import SetSwitch
 from pegboard.core.ids import ToolId
 from pegboard.library import open_board
 from pegboard.prompts import FORMATS, parse
-from pegboard.prompts.preview import as_python
+from pegboard.prompts.preview import python_example
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ async def parsed(desk: Desk, text: str, **more: Any) -> Any:
 @pytest.mark.behaviour("prompt.parse_preview")
 async def test_calls_are_found_where_they_stand_and_held_up_to_the_gate() -> None:
     async with at_desk() as desk:
-        await desk.house.does(ThrowSwitch(ToolId(GITHUB, "write"), False, "not today"))
+        await desk.house.does(SetSwitch(ToolId(GITHUB, "write"), False, "not today"))
         text = f"Let me see.\n{hermes('read')}\n{hermes('write')}{hermes('nothing')}"
         told = await parsed(desk, text)
         assert desk.house.provider(GITHUB).calls == []
@@ -127,15 +127,15 @@ async def test_the_lines_of_python_run() -> None:
         assert request["messages"]
         return hermes("forecast", city="Oslo")
 
-    lines = as_python("qwen3:1.7b", "what's the weather", "hermes", 2_000)
+    lines = python_example("qwen3:1.7b", "what's the weather", "hermes", 2_000)
     body = "\n".join(f"    {line}" for line in lines.splitlines())
     names: dict[str, Any] = {"send": send, "parse": parse, "FORMATS": FORMATS}
-    names["Prompting"] = __import__("pegboard.core.prompting", fromlist=["Prompting"]).Prompting
+    names["PromptSettings"] = __import__("pegboard.core.prompting", fromlist=["PromptSettings"]).PromptSettings
     exec(f"async def run(board):\n{body}\n    return parsed", names)
     async with open_board(weather=[forecast]) as board:
         found = await names["run"](board)
     assert [call.name for call in found.calls] == ["forecast"]
-    assert "tool_calls" in as_python("x", "", "native", None)
+    assert "tool_calls" in python_example("x", "", "native", None)
 
 
 @pytest.mark.behaviour("prompt.parse_preview")

@@ -6,7 +6,7 @@ from tests.rest.desk import GITHUB, Desk, at_desk, problem
 from tests.support.house import declared
 from tests.support.sentences import rejection
 
-from pegboard.core.commands import Approve
+from pegboard.core.commands import ApproveTool
 from pegboard.core.ids import ToolId
 from pegboard.core.server import Trust
 from pegboard.core.tool import Fingerprint
@@ -51,7 +51,7 @@ async def test_a_tool_that_changed_while_it_was_read_is_not_approved() -> None:
         await desk.house.until(lambda: desk.house.board.catalogue.tools[READ].spec.fingerprint != read)
         refused = await desk.ask("POST", "/tools/approve", json={"tool": str(READ), "fingerprint": read})
         now = desk.house.board.catalogue.tools[READ].spec
-        assert problem(refused) == (409, rejection(desk.house.board.policy, Approve(READ, now, Fingerprint(read))))
+        assert problem(refused) == (409, rejection(desk.house.board.policy, ApproveTool(READ, now, Fingerprint(read))))
         assert await status_of_read(desk) == "pending_approval"
 
 

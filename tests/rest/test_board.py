@@ -9,11 +9,11 @@ from tests.rest.desk import GITHUB, NOTES, TOOLS, at_desk, problem
 from tests.support.house import declared
 from tests.support.sentences import not_granted
 
-from pegboard.core.catalogue import Down
-from pegboard.core.commands import Approve, ThrowSwitch
-from pegboard.core.gone import Gone, gone_sentence
+from pegboard.core.catalogue import ProviderDown
+from pegboard.core.commands import ApproveTool, SetSwitch
+from pegboard.core.gone import MissingTool, describe_missing
 from pegboard.core.ids import PrincipalId, ToolsetId
-from pegboard.core.presentations import Listed, Presented, Presenting
+from pegboard.core.presentations import PinnedEntry, PresentationMode, PresentationSettings
 from pegboard.core.principal import Principal
 from pegboard.core.server import Trust
 from pegboard.core.tool import ToolSpec
@@ -26,7 +26,7 @@ READ, WRITE = (tool.id for tool in TOOLS[GITHUB])
 @pytest.mark.behaviour("wall.states")
 async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> None:
     async with at_desk() as desk:
-        await desk.house.does(ThrowSwitch(WRITE, False, "too risky"))
+        await desk.house.does(SetSwitch(WRITE, False, "too risky"))
         told = await desk.get("/board")
     assert told == snapshot(
         {
@@ -219,7 +219,7 @@ async def test_a_page_that_cannot_be_is_refused(asked: dict[str, str], status: i
 async def test_a_tool_that_was_approved_and_is_no_longer_offered_is_shown_as_gone() -> None:
     async with at_desk(declared(GITHUB, trust=Trust.STRICT)) as desk:
         assert states(await desk.get("/board")) == {str(READ): "wants", str(WRITE): "wants"}
-        await desk.house.does(Approve(READ, TOOLS[GITHUB][0].spec, TOOLS[GITHUB][0].spec.fingerprint))
+        await desk.house.does(ApproveTool(READ, TOOLS[GITHUB][0].spec, TOOLS[GITHUB][0].spec.fingerprint))
         assert states(await desk.get("/board")) == {str(READ): "open", str(WRITE): "wants"}
         desk.house.provider(GITHUB).lists(TOOLS[GITHUB][1])
         await desk.house.until(lambda: READ not in desk.house.board.catalogue.tools)
@@ -227,14 +227,14 @@ async def test_a_tool_that_was_approved_and_is_no_longer_offered_is_shown_as_gon
         why = problem(await desk.ask("GET", "/why", params={"tool": str(READ)}))
     assert why == (404, " ".join((told["pegs"][0]["sentence"], told["pegs"][0]["remedy"])))
     assert states(told) == {str(READ): "gone", str(WRITE): "wants"}
-    assert told["pegs"][0]["sentence"] == gone_sentence(Gone(READ, approved=True))
+    assert told["pegs"][0]["sentence"] == describe_missing(MissingTool(READ, has_approval=True))
     assert told["totals"] | {"tokens": 0} == {"open": 0, "locked": 0, "wants": 1, "broken": 0, "gone": 1, "tokens": 0}
 
 
 async def test_a_server_that_is_down_breaks_its_pegs_and_its_toolset_says_so() -> None:
     async with at_desk() as desk:
-        desk.house.provider(GITHUB).becomes(Down(NOW, "exited with code 1"), *TOOLS[GITHUB])
-        await desk.house.until(lambda: isinstance(desk.house.board.catalogue.health(GITHUB), Down))
+        desk.house.provider(GITHUB).becomes(ProviderDown(NOW, "exited with code 1"), *TOOLS[GITHUB])
+        await desk.house.until(lambda: isinstance(desk.house.board.catalogue.health(GITHUB), ProviderDown))
         told = await desk.get("/board")
     assert states(told)[str(READ)] == "broken"
     assert told["pegs"][0]["sentence"] == "dev~github is down: exited with code 1."
@@ -262,7 +262,7 @@ def acts(told: dict[str, list[dict[str, object]]]) -> dict[object, object]:
 @pytest.mark.behaviour("wall.gone")
 async def test_one_peg_is_told_as_on_the_wall_and_also_after_its_tool_has_gone() -> None:
     async with at_desk(declared(GITHUB, trust=Trust.STRICT)) as desk:
-        await desk.house.does(Approve(READ, TOOLS[GITHUB][0].spec, TOOLS[GITHUB][0].spec.fingerprint))
+        await desk.house.does(ApproveTool(READ, TOOLS[GITHUB][0].spec, TOOLS[GITHUB][0].spec.fingerprint))
         wall = await desk.get("/board")
         for named in (str(READ), "read"):
             assert await desk.get("/board/peg", tool=named) == {
@@ -281,8 +281,8 @@ async def test_one_peg_is_told_as_on_the_wall_and_also_after_its_tool_has_gone()
 
 @pytest.mark.behaviour("present.unlisted_is_told")
 async def test_the_wall_tells_what_clients_are_shown_instead_of_all_tools() -> None:
-    presenting = Presenting(Presented.SEARCH, always_visible=(Listed("jot", FILE),))
-    async with at_desk(replace(declared(GITHUB, NOTES), presenting=presenting)) as desk:
+    presenting = PresentationSettings(PresentationMode.SEARCH, always_visible=(PinnedEntry("jot", FILE),))
+    async with at_desk(replace(declared(GITHUB, NOTES), presentation=presenting)) as desk:
         board = await desk.get("/board")
         one = await desk.get("/board/peg", tool="read")
     async with at_desk() as desk:

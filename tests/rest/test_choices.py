@@ -13,7 +13,7 @@ from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.server import DeclaredAt
 from pegboard.core.status import SwitchedOff
-from pegboard.gateway.toolsets.wanted import Overtaken
+from pegboard.gateway.toolsets.wanted import ImportConflictError
 
 pytestmark = pytest.mark.anyio
 
@@ -68,7 +68,7 @@ async def test_whoever_looked_at_an_older_policy_is_told_the_current_version() -
     async with at_desk() as desk:
         await saved(desk, excludes=["write"])
         answer = await desk.ask("PUT", CHOICE, json={}, headers={"if-match": '"0"'})
-        assert problem(answer) == (412, str(Overtaken(1)))
+        assert problem(answer) == (412, str(ImportConflictError(1)))
         assert changes(await desk.get(CHOICE)) == {"read": "in", "write": "out"}
 
 
@@ -97,7 +97,7 @@ async def test_what_the_file_keeps_out_stays_out_and_says_where() -> None:
         ToolsetId("dev"),
         Pattern("*", "write"),
         enabled=False,
-        declared=True,
+        is_declared=True,
         origins={"enabled": DeclaredAt("pegboard.yaml", 4)},
     )
     async with at_desk(replace(declared(GITHUB, NOTES), overrides=(row,))) as desk:

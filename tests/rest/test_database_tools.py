@@ -7,7 +7,7 @@ from tests.gateway.database.engines import ScriptedEngines, ScriptedLogin, datab
 from tests.gateway.database.test_callers import limited
 from tests.rest.desk import Desk, desk_over
 
-from pegboard.core.database import Checked, Finding, FindingSeverity
+from pegboard.core.database import DatabaseCheck, DatabaseFinding, FindingSeverity
 from pegboard.ports.databases import RoleScript
 
 pytestmark = pytest.mark.anyio
@@ -62,8 +62,10 @@ async def test_the_statements_of_a_login_are_shown_and_applied_as_an_administrat
 
 @pytest.mark.behaviour("databases.excess_privileges_refused")
 async def test_an_operator_sees_what_a_login_may_do_too_much_and_the_statements_that_fix_it() -> None:
-    excess = Finding("'reader' can read shop.staff.", FindingSeverity.REFUSED, ("REVOKE SELECT ON staff FROM reader",))
-    engines = ScriptedEngines(checked=Checked("PostgreSQL 18", "reader", (excess,)))
+    excess = DatabaseFinding(
+        "'reader' can read shop.staff.", FindingSeverity.REFUSED, ("REVOKE SELECT ON staff FROM reader",)
+    )
+    engines = ScriptedEngines(checked=DatabaseCheck("PostgreSQL 18", "reader", (excess,)))
     async with housing(declaring(database("shop", force=True)), engines) as house, desk_over(house) as desk:
         checked: Any = await desk.get("/databases/check")
         doctor: Any = await desk.get("/doctor")

@@ -7,7 +7,7 @@ from tests.support.sentences import locked_verdict
 
 from pegboard.core.ids import ToolId
 from pegboard.core.server import DeclaredAt
-from pegboard.core.status import DeniedByLimit
+from pegboard.core.status import DeniedByToolFilter
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,9 @@ async def test_what_would_change_is_told_and_nothing_changes() -> None:
                 "id": "mcp:dev~github:write",
                 "before": {"verdict": "open"},
                 "after": locked_verdict(
-                    DeniedByLimit(ToolId(GITHUB, "write"), "among the disabled_tools", DeclaredAt("/srv/other.yaml", 3))
+                    DeniedByToolFilter(
+                        ToolId(GITHUB, "write"), "among the disabled_tools", DeclaredAt("/srv/other.yaml", 3)
+                    )
                 ),
             }
         ],

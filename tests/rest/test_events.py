@@ -6,7 +6,7 @@ from tests.rest.desk import GITHUB, TOOLS, at_desk, problem
 from tests.support.house import PATIENCE
 
 from pegboard import __version__
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import SetSwitch
 from pegboard.surfaces.rest import events
 
 pytestmark = pytest.mark.anyio
@@ -30,9 +30,9 @@ async def test_a_bell_names_the_noun_and_the_stream_ends_with_the_gateway() -> N
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(follow)
-                while not desk.house.gateway.bells.listeners:
+                while not desk.house.gateway.changes.subscriber_count:
                     await anyio.lowlevel.checkpoint()
-                await desk.house.does(ThrowSwitch(READ, False, ""))
+                await desk.house.does(SetSwitch(READ, False, ""))
                 await anyio.lowlevel.checkpoint()
                 desk.house.board.close()
         (answer,) = told
@@ -40,20 +40,20 @@ async def test_a_bell_names_the_noun_and_the_stream_ends_with_the_gateway() -> N
         assert answer.headers["cache-control"] == "no-store"
         changed = [bell(noun) for noun in ("board", "servers", "toolsets", "approvals", "policy")]
         assert answer.text == "".join((HELLO, *changed))
-        assert desk.house.gateway.bells.listeners == 0
+        assert desk.house.gateway.changes.subscriber_count == 0
 
 
 async def test_silence_is_broken_by_comments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "HEARTBEAT", 0.0)
+    monkeypatch.setattr(events, "HEARTBEAT_S", 0.0)
     async with at_desk() as desk:
-        stream = events._stream(desk.house.gateway.bells)
+        stream = events._stream_events(desk.house.gateway.changes)
         told = [await anext(stream) for _ in range(3)]
         await stream.aclose()
     assert told == [HELLO.encode(), b": nothing new\n\n", b": nothing new\n\n"]
 
 
 async def test_no_more_listen_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "MOST_LISTENERS", 0)
+    monkeypatch.setattr(events, "MAX_LISTENERS", 0)
     async with at_desk() as desk:
         assert problem(await desk.ask("GET", "/events")) == (
             503,
@@ -64,7 +64,7 @@ async def test_no_more_listen_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.behaviour("rest.saved_queries_ring")
 async def test_a_saved_query_rings_when_it_comes_and_when_it_goes() -> None:
     async with at_desk() as desk:
-        with anyio.fail_after(PATIENCE), desk.house.gateway.bells.listen() as hearing:
+        with anyio.fail_after(PATIENCE), desk.house.gateway.changes.subscribe() as hearing:
             body = {"query": "read a file", "expected": [str(READ)]}
             assert (await desk.ask("PUT", "/search/queries/files", json=body)).status_code == 200
             assert {noun.value for noun in await hearing.wait() or ()} == {"search"}

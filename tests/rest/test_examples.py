@@ -8,7 +8,7 @@ from tests.rest.conforming import faults
 from tests.rest.examples import answer_of, body_of, operations
 from tests.support.collect_failures import each_case
 
-from pegboard.surfaces.rest.examples import FILE
+from pegboard.surfaces.rest.examples import EXAMPLES_FILE
 
 
 @pytest.mark.behaviour("rest.examples")
@@ -25,6 +25,6 @@ def test_an_operation_has_an_example_that_is_as_it_is_described(id: str) -> None
 
 @pytest.mark.behaviour("rest.examples")
 def test_examples_are_of_operations_that_there_are_and_hold_no_secret() -> None:
-    recorded = json.loads(FILE.read_text("utf-8"))
+    recorded = json.loads(EXAMPLES_FILE.read_text("utf-8"))
     assert {*recorded} == {*operations()}
-    assert not re.search(r"pgb_\w{8}|s3cret|swordfish|/tmp/", FILE.read_text("utf-8"))
+    assert not re.search(r"pgb_\w{8}|s3cret|swordfish|/tmp/", EXAMPLES_FILE.read_text("utf-8"))

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 from tests.rest.desk import at_desk
 
-from pegboard.core.counts import counts
-from pegboard.core.ids import Source
+from pegboard.core.counts import tool_counts
+from pegboard.core.ids import SourceKey
 from pegboard.core.resolve import Resolution
 from pegboard.surfaces.rest import shapes
 
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.anyio
 async def test_however_many_servers_are_listed_all_tools_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def counted(resolution: Resolution) -> Mapping[Source, Mapping[str, int]]:
+    def counted(resolution: Resolution) -> Mapping[SourceKey, Mapping[str, int]]:
         asked.append(len(resolution.verdicts))
-        return counts(resolution)
+        return tool_counts(resolution)
 
     async with at_desk() as desk:
-        monkeypatch.setattr(shapes, "counts", counted)
+        monkeypatch.setattr(shapes, "tool_counts", counted)
         body = await desk.get("/servers")
         assert {server["id"]: server["tools"]["callable"] for server in body["servers"]} == {
             "dev~github": 2,

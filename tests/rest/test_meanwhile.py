@@ -8,7 +8,7 @@ from tests.rest.desk import GITHUB, at_desk, problem
 from tests.rest.recorded import at_recorded_desk
 from tests.store.calls import NOON, record
 
-from pegboard.core.activity import STALE, Decision
+from pegboard.core.activity import STALE, DecisionRecord
 from pegboard.core.ids import PrincipalId
 
 pytestmark = pytest.mark.anyio
@@ -16,16 +16,16 @@ pytestmark = pytest.mark.anyio
 PAT = PrincipalId("pat")
 
 
-def decision(version: int, said: str) -> Decision:
-    return Decision("switch", str(GITHUB), said, PAT, NOON, version)
+def decision(version: int, said: str) -> DecisionRecord:
+    return DecisionRecord("switch", str(GITHUB), said, PAT, NOON, version)
 
 
 @pytest.mark.behaviour("rest.decided_meanwhile")
 async def test_what_was_decided_since_a_version_is_told_with_its_author_the_latest_first(tmp_path: Path) -> None:
     async with at_recorded_desk(tmp_path) as (desk, store):
         for version in (3, 4, 5):
-            store.audit.note(decision(version, f"switched at {version}"))
-        store.audit.note(replace(decision(5, "came too late"), ended=STALE))
+            store.audit.record_decision(decision(version, f"switched at {version}"))
+        store.audit.record_decision(replace(decision(5, "came too late"), outcome=STALE))
         store.audit.record(record(at=NOON))
         told = await desk.get("/policy/decisions", after=3)
         nothing = await desk.get("/policy/decisions", after=5)
@@ -49,7 +49,7 @@ async def test_what_was_decided_since_a_version_is_told_with_its_author_the_late
 async def test_of_many_the_latest_twenty_are_told_and_that_there_are_more(tmp_path: Path) -> None:
     async with at_recorded_desk(tmp_path) as (desk, store):
         for version in range(1, 31):
-            store.audit.note(decision(version, "switched"))
+            store.audit.record_decision(decision(version, "switched"))
         told = await desk.get("/policy/decisions", after=0)
     assert ([each["policyVersion"] for each in told["decisions"]], told["more"]) == ([*range(30, 10, -1)], True)
 

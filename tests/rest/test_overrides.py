@@ -11,12 +11,12 @@ from tests.rest.desk import GITHUB, NOTES, TOOLS, Desk, at_desk, desk_over, prob
 from tests.support.doubles import Providers
 from tests.support.house import declared, opened
 
-from pegboard.core.argument import Argument, held
+from pegboard.core.argument import ArgumentOverride, freeze_json
 from pegboard.core.commands import SetOverride
 from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.renderers import NAMES
+from pegboard.core.renderers import RENDERER_NAMES
 from pegboard.core.server import DeclaredAt
 from pegboard.core.tool import ToolSpec
 
@@ -31,8 +31,8 @@ BOARD = replace(
             DEV,
             Pattern("github", "*"),
             renderer="json",
-            arguments={"path": Argument(pin=held("s3cret"))},
-            declared=True,
+            arguments={"path": ArgumentOverride(pin=freeze_json("s3cret"))},
+            is_declared=True,
             origins={"renderer": DeclaredAt("pegboard.yaml", 4), "arguments.path": DeclaredAt("pegboard.yaml", 6)},
         ),
     ),
@@ -198,17 +198,17 @@ async def test_a_pinned_secret_is_refused_and_a_reference_is_kept_as_one() -> No
             assert why.startswith("arguments.limit.pin: this looks like a secret")
             assert "Pin a reference instead" in why
             assert "a1a1" not in why
-        assert [row.target for row in desk.house.board.policy.decided.overrides] == []
+        assert [row.target for row in desk.house.board.policy.decisions.overrides] == []
         await said(desk, "write", set={"renderer": "json"})
         await said(desk, "github:r*", set={"arguments": {"limit": {"pin": "${LIMIT_TOKEN}"}}})
-        kept = desk.house.board.policy.decided.overrides[-1]
-        assert kept.arguments == {"limit": Argument(pin=held("${LIMIT_TOKEN}"))}
+        kept = desk.house.board.policy.decisions.overrides[-1]
+        assert kept.arguments == {"limit": ArgumentOverride(pin=freeze_json("${LIMIT_TOKEN}"))}
 
 
 @pytest.mark.behaviour("overrides.no_secret_in_the_store")
 async def test_the_doctor_tells_of_a_secret_that_was_pinned_before() -> None:
     async with desk_with_arguments() as desk:
-        row = Override(DEV, READ, arguments={"api_key": Argument(pin=held("hunter2"))})
+        row = Override(DEV, READ, arguments={"api_key": ArgumentOverride(pin=freeze_json("hunter2"))})
         await desk.house.does(SetOverride(row))
         told = [each for each in (await desk.get("/doctor"))["findings"] if "looks like a secret" in each["what"]]
     assert [(each["subject"], each["grave"]) for each in told] == [(str(READ), True)]
@@ -288,7 +288,7 @@ async def test_the_default_renderer_switches_off_what_a_file_or_manifest_declare
 async def test_the_catalogue_is_told_with_the_schema_of_each_configuration() -> None:
     async with at_desk() as desk:
         told = (await desk.get("/renderers"))["renderers"]
-        assert tuple(each["name"] for each in told) == NAMES
+        assert tuple(each["name"] for each in told) == RENDERER_NAMES
         assert all(each["configSchema"]["additionalProperties"] is False for each in told)
 
 

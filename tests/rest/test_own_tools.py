@@ -8,15 +8,15 @@ from tests.core.imports import KIT, installing, own, own_tool
 from tests.core.imports import server as kit_server
 from tests.rest.desk import Desk, at_desk, problem
 
-from pegboard.core.argument import Argument, held
-from pegboard.core.catalogue import Asleep, Listing
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.catalogue import Listing, ProviderAsleep
+from pegboard.core.commands import SetSwitch
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.core.override import Override
-from pegboard.core.own import Own
+from pegboard.core.own import OwnTools
 from pegboard.core.policy import Policy
 from pegboard.core.server import DeclaredAt, Server
-from pegboard.core.status import Quarantined, sentence
+from pegboard.core.status import ServerInQuarantine, explain_reason
 from pegboard.core.tool import Tool, ToolSpec
 
 pytestmark = pytest.mark.anyio
@@ -24,15 +24,15 @@ pytestmark = pytest.mark.anyio
 
 async def imported(desk: Desk, mine: Server, *more: Server, overrides: tuple[Override, ...] = ()) -> None:
     """Its provider lists what was described when it was imported."""
-    assert isinstance(mine.connection, Own)
+    assert isinstance(mine.connection, OwnTools)
     tools = tuple(Tool(own_tool(spec.name), spec) for spec in mine.connection.specs)
-    done = await desk.house.gateway.operator.do(installing(mine, *more, overrides=overrides), ME)
+    done = await desk.house.gateway.operator.execute(installing(mine, *more, overrides=overrides), ME)
     assert isinstance(done, Policy)
     await desk.house.until(lambda: KIT in desk.house.board.catalogue.listings)
     if not mine.quarantined:
         provider = desk.house.provider(KIT)
         provider.lines = ("hello",)
-        provider.becomes(Asleep(desk.house.clock()), *tools)
+        provider.becomes(ProviderAsleep(desk.house.clock()), *tools)
         await desk.house.until(lambda: desk.house.board.catalogue.listings[KIT].tools == tools)
 
 
@@ -77,9 +77,9 @@ async def test_what_waits_of_it_is_listed_and_approved_by_its_toolset() -> None:
     async with at_desk() as desk:
         await imported(desk, own("add"))
         mine = own("add").connection
-        assert isinstance(mine, Own)
+        assert isinstance(mine, OwnTools)
         other = Tool(own_tool("add"), replace(mine.python[0].spec, description="Now it deletes."))
-        desk.house.provider(KIT).becomes(Asleep(desk.house.clock()), other)
+        desk.house.provider(KIT).becomes(ProviderAsleep(desk.house.clock()), other)
         await desk.house.until(lambda: desk.house.status(own_tool("add")) == "pending_approval")
         body = await desk.get("/approvals", server="kit")
         assert [(each["id"], each["server"], each["kind"]) for each in body["waiting"]] == [
@@ -100,12 +100,12 @@ async def test_a_review_of_what_an_import_put_in_quarantine_is_held_by_its_tools
         await imported(desk, waits)
         tools = (Tool(own_tool("add"), ToolSpec("add")),)
         desk.house.providers.prepare = lambda provider: setattr(
-            provider, "word", Listing(KIT, Asleep(desk.house.clock()), tools)
+            provider, "word", Listing(KIT, ProviderAsleep(desk.house.clock()), tools)
         )
         looked = await desk.ask("POST", "/servers/kit/review")
         assert looked.status_code == 200, looked.text
         assert (looked.json()["answered"], [tool["id"] for tool in looked.json()["tools"]]) == (True, ["kit:add"])
-        assert looked.json()["review"] == sentence(Quarantined(KIT))
+        assert looked.json()["review"] == explain_reason(ServerInQuarantine(KIT))
         assert (await desk.ask("POST", "/servers/kit/release")).status_code == 200
         assert problem(await desk.ask("POST", "/servers/kit/release")) == (
             409,
@@ -120,7 +120,9 @@ async def test_what_its_manifest_says_is_told_among_the_overrides() -> None:
         (row,) = (await desk.get("/overrides"))["overrides"]
         assert (row["target"], row["declared"], row["manifest"]) == ("kit:add", False, True)
         assert desk.house.status(own_tool("add")) == "disabled_by_user"
-        assert isinstance(await desk.house.gateway.operator.do(ThrowSwitch(own_tool("add"), on=True), ME), Policy)
+        assert isinstance(
+            await desk.house.gateway.operator.execute(SetSwitch(own_tool("add"), enabled=True), ME), Policy
+        )
         assert desk.house.status(own_tool("add")) == "open"
 
 
@@ -128,7 +130,7 @@ async def test_an_override_of_a_manifest_that_fits_nothing_is_mended_in_its_tool
     async with at_desk() as desk:
         said = {"renderer": DeclaredAt("toolset.yaml", 9)}
         lost = Override(KIT.toolset, own_tool("gone"), renderer="code", origins=said)
-        pin = Override(KIT.toolset, own_tool("add"), arguments={"token": Argument(pin=held("hunter2"))})
+        pin = Override(KIT.toolset, own_tool("add"), arguments={"token": ArgumentOverride(pin=freeze_json("hunter2"))})
         await imported(desk, own("add"), overrides=(lost, pin))
         found = [each for each in (await desk.get("/doctor"))["findings"] if each["subject"].startswith("kit:")]
         mend = "Mend the toolset.yaml of kit and import it again: pegboard toolset import"

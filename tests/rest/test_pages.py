@@ -6,7 +6,7 @@ import pytest
 from tests.rest.desk import GITHUB, NOTES, TOOLS, at_desk, problem
 from tests.support.house import declared
 
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import SetSwitch
 from pegboard.core.server import Trust
 from pegboard.surfaces.rest.document import document
 
@@ -89,7 +89,7 @@ async def test_pages_together_are_the_list(path: str, member: str, every: list[s
 @pytest.mark.anyio
 async def test_a_list_whose_place_has_gone_is_read_anew() -> None:
     async with at_desk() as desk:
-        await desk.house.does(ThrowSwitch(TOOLS[GITHUB][0].id, False, ""))
+        await desk.house.does(SetSwitch(TOOLS[GITHUB][0].id, False, ""))
         gone = await desk.ask("GET", "/tools", params={"after": "mcp:dev~github:gone"})
         assert problem(gone) == (
             409,

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.rest.desk import GITHUB, Desk, at_desk, problem
 
-from pegboard.core.commands import ThrowSwitch
-from pegboard.core.evaluation import MOST_QUERIES, Judged, Rates, SavedQuery, rates
+from pegboard.core.commands import SetSwitch
+from pegboard.core.evaluation import MAX_QUERIES, QueryEvaluation, SavedQuery, SearchQuality, search_quality
 from pegboard.core.ids import ToolId
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +39,7 @@ async def test_each_score_is_told_as_the_sum_of_its_parts() -> None:
 @pytest.mark.behaviour("search.laid_open")
 async def test_what_was_left_out_because_it_is_locked_is_told_with_why() -> None:
     async with at_desk() as desk:
-        await desk.house.does(ThrowSwitch(ToolId(GITHUB, "write"), False, "not today"))
+        await desk.house.does(SetSwitch(ToolId(GITHUB, "write"), False, "not today"))
         told = await desk.get("/search/playground", query="write")
     assert (told["hits"], told["lockedCount"]) == ([], 1)
     (locked,) = told["locked"]
@@ -86,7 +86,7 @@ async def test_queries_are_saved_told_in_pages_run_and_removed() -> None:
 @pytest.mark.behaviour("search.evaluation")
 async def test_a_tool_that_could_not_be_found_is_told_with_the_reason() -> None:
     async with at_desk() as desk:
-        await desk.house.does(ThrowSwitch(ToolId(GITHUB, "write"), False, "not today"))
+        await desk.house.does(SetSwitch(ToolId(GITHUB, "write"), False, "not today"))
         told = await run(desk, queries=[{"query": "write", "expected": ["write", "gone~away:tool"]}])
     (one,) = told["queries"]
     assert (one["name"], one["hit"]) == ("write", False)
@@ -97,11 +97,13 @@ async def test_a_tool_that_could_not_be_found_is_told_with_the_reason() -> None:
 
 @pytest.mark.behaviour("search.evaluation")
 def test_rates_count_queries_and_what_they_should_find() -> None:
-    def judged(**ranks: int | None) -> Judged:
-        return Judged(SavedQuery("n", "q", tuple(ranks)), (), ranks, {}, 0)
+    def judged(**ranks: int | None) -> QueryEvaluation:
+        return QueryEvaluation(SavedQuery("n", "q", tuple(ranks)), (), ranks, {}, 0)
 
-    assert rates([judged(a=1, b=None), judged(c=4), judged(d=None)]) == Rates(1 / 3, 2 / 3, 0.5, 1.25 / 3)
-    assert rates([]) == Rates(1.0, 1.0, 1.0, 1.0)
+    assert search_quality([judged(a=1, b=None), judged(c=4), judged(d=None)]) == SearchQuality(
+        1 / 3, 2 / 3, 0.5, 1.25 / 3
+    )
+    assert search_quality([]) == SearchQuality(1.0, 1.0, 1.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ async def test_what_does_not_fit_is_refused(method: str, path: str, body: dict[s
 
 async def test_there_is_a_bound_to_how_many_are_saved() -> None:
     async with at_desk() as desk:
-        for number in range(MOST_QUERIES):
-            await desk.house.gateway.queries.keep(SavedQuery(str(number), "q", ("read",)))
+        for number in range(MAX_QUERIES):
+            await desk.house.gateway.queries.save(SavedQuery(str(number), "q", ("read",)))
         answer = await desk.ask("PUT", "/search/queries/new", json={"query": "x", "expected": ["read"]})
     assert problem(answer) == (409, "500 queries are saved already, and no more may be. Remove one first.")

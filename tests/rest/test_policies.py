@@ -12,10 +12,10 @@ from tests.support.house import declared
 from tests.support.sentences import rejection
 
 from pegboard.config.policy_reading import read_policy
-from pegboard.core.carrying import Carried, ReplaceDecisions, left_out
-from pegboard.core.commands import Grant, ThrowSwitch
-from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
-from pegboard.core.policy import Approval, Decided
+from pegboard.core.carrying import PolicyExport, ReplaceDecisions, describe_left_out
+from pegboard.core.commands import SetGrants, SetSwitch
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, ToolsetId
+from pegboard.core.policy import Approval, PolicyDecisions
 from pegboard.core.server import Trust
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +35,7 @@ async def test_another_board_that_imports_a_policy_judges_alike() -> None:
         spec = desk.house.board.catalogue.tools[READ].spec
         await desk.ask("POST", "/servers", json={"id": "extra", "command": "x", "env": {"TOKEN": SECRET}})
         await desk.ask("POST", "/tools/approve", json={"tool": str(READ), "fingerprint": spec.fingerprint})
-        await desk.house.does(ThrowSwitch(NOTES, False), Grant(PrincipalId("ann"), frozenset({ToolsetId("docs")})))
+        await desk.house.does(SetSwitch(NOTES, False), SetGrants(PrincipalId("ann"), frozenset({ToolsetId("docs")})))
         body, statuses = await exported(desk), desk.house.statuses()
         alone = await desk.ask("GET", "/policy/export/file")
         assert (alone.text, alone.headers["content-type"]) == (body["text"], "application/octet-stream")
@@ -54,7 +54,7 @@ async def test_another_board_that_imports_a_policy_judges_alike() -> None:
 @pytest.mark.behaviour("policy.what_if")
 async def test_what_would_change_is_told_for_each_caller_and_nothing_is_saved() -> None:
     async with at_desk() as desk:
-        await desk.house.does(ThrowSwitch(READ, False))
+        await desk.house.does(SetSwitch(READ, False))
         saves = len(desk.house.store.saves)
         text = json.dumps({"pegboard_policy": 1, "grants": {"ann": ["dev"]}})
         body = (await desk.ask("POST", "/policy/what-if", json={"text": text})).json()
@@ -81,7 +81,7 @@ async def test_an_import_opens_nothing_that_nobody_has_read() -> None:
     async with at_desk(declared(GITHUB, NOTES, trust=Trust.STRICT)) as desk:
         spec = desk.house.board.catalogue.tools[READ].spec
         older = replace(spec, description="As it was when somebody read it.")
-        desk.house.store.decided = Decided(approvals={READ: Approval(older, PrincipalId("ann"), NOW)})
+        desk.house.store.decided = PolicyDecisions(approvals={READ: Approval(older, PrincipalId("ann"), NOW)})
         await desk.house.gateway.operator.reload()
         text = (await exported(desk))["text"]
         assert (await desk.ask("POST", "/policy/import", json={"text": text})).status_code == 200
@@ -102,8 +102,8 @@ async def test_a_policy_that_contradicts_the_board_or_stale_eyes_change_nothing(
             "toolsets": {"dev": {}, "new": {}},
         }
         answer = await desk.ask("POST", "/policy/import", json={"text": json.dumps(clashing)})
-        read = read_policy(json.dumps(clashing), LOCAL, NOW)
-        assert isinstance(read, Carried)
+        read = read_policy(json.dumps(clashing), LOCAL_PRINCIPAL, NOW)
+        assert isinstance(read, PolicyExport)
         assert problem(answer) == (409, rejection(before, ReplaceDecisions(read)))
         assert desk.house.board.policy is before
         for headers, version in (({"if-match": "7"}, None), ({}, 7)):
@@ -123,8 +123,8 @@ async def test_what_the_policy_is_about_and_the_board_has_not_is_left_out_and_to
     async with at_desk(store=MemoryStore()) as desk:
         text = json.dumps({"pegboard_policy": 1, "trust": {"no~where": "open", "dev~github": "strict"}})
         body = (await desk.ask("POST", "/policy/import", json={"text": text})).json()
-        nowhere = Carried(trust={key("no~where"): Trust.OPEN})
-        assert body["leftOut"] == [*left_out(desk.house.board.policy, nowhere)]
+        nowhere = PolicyExport(trust={key("no~where"): Trust.OPEN})
+        assert body["leftOut"] == [*describe_left_out(desk.house.board.policy, nowhere)]
         assert len(body["leftOut"]) == 1
-        assert desk.house.board.policy.decided.trust == {GITHUB: Trust.STRICT}
+        assert desk.house.board.policy.decisions.trust == {GITHUB: Trust.STRICT}
         assert desk.house.status(ToolId(GITHUB, "read")) == "pending_approval"

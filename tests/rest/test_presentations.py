@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.rest.desk import at_desk, problem
 
-from pegboard.core.presentations import Presented
-from pegboard.core.presentations.costs import OWN
+from pegboard.core.presentations import PresentationMode
+from pegboard.core.presentations.costs import PRESENTATION_TOOLS
 from pegboard.core.view import View
 from pegboard.gateway.presenting import costs_of
 
@@ -32,8 +32,8 @@ async def test_each_presentation_is_told_with_its_path_its_tools_and_its_tokens(
     ]
     assert [each["tools"] for each in told["presentations"][1:]] == [
         # What runs programs is told in the words of the settings.
-        len(own) + (presented is Presented.CODE)
-        for presented, own in OWN.items()
+        len(own) + (presented is PresentationMode.CODE)
+        for presented, own in PRESENTATION_TOOLS.items()
     ]
     assert 0 < narrow["presentations"][0]["tokens"] < told["presentations"][0]["tokens"]
     assert problem(refused)[0] == 400

@@ -10,11 +10,11 @@ from tests.support.doubles import UP
 from tests.support.house import declared
 from tests.support.sentences import rejection
 
-from pegboard.core.catalogue import Down, Flaw, Listing
-from pegboard.core.commands import Approve
+from pegboard.core.catalogue import Listing, ListingProblem, ProviderDown
+from pegboard.core.commands import ApproveTool
 from pegboard.core.ids import ToolId
 from pegboard.core.server import Trust
-from pegboard.core.status import Quarantined, sentence
+from pegboard.core.status import ServerInQuarantine, explain_reason
 from pegboard.core.tool import Fingerprint, Tool
 
 pytestmark = pytest.mark.anyio
@@ -106,7 +106,7 @@ async def test_what_was_read_is_approved_and_what_changed_meanwhile_is_refused()
         await become(desk, tool(GITHUB, "read"), tool(GITHUB, "write", "Now it deletes."))
         code, why = problem(await approve(desk, write))
         now = desk.house.board.catalogue.tools[WRITE].spec
-        stale = Approve(WRITE, now, Fingerprint(write["fingerprint"]))
+        stale = ApproveTool(WRITE, now, Fingerprint(write["fingerprint"]))
         assert (code, why) == (409, rejection(desk.house.board.policy, stale))
         assert desk.house.status(WRITE) == "pending_approval"
 
@@ -204,7 +204,7 @@ BODY: dict[str, object] = {"id": "extra", "command": "true", "quarantine": True}
 async def test_a_server_added_in_quarantine_is_not_started_and_says_so() -> None:
     async with at_desk() as desk:
         added = (await desk.ask("POST", "/servers", json=BODY)).json()
-        assert added["review"] == sentence(Quarantined(EXTRA))
+        assert added["review"] == explain_reason(ServerInQuarantine(EXTRA))
         assert (added["on"], added["health"]["state"]) == (False, "off")
         assert EXTRA not in [provider.source for provider in desk.house.providers.made]
         found = (await desk.get("/doctor"))["findings"]
@@ -247,13 +247,13 @@ async def test_a_look_at_a_server_that_does_not_come_up_says_why(fault: str, why
         def prepare(provider: Any) -> None:
             match fault:
                 case "falls":
-                    provider.word = Listing(EXTRA, Down(UP.since, "it fell"))
+                    provider.word = Listing(EXTRA, ProviderDown(UP.since, "it fell"))
                     provider.lines = ("its last words",)
                 case "breaks":
                     provider.break_with = ZeroDivisionError("swordfish")
                     provider.broken.set()
                 case _:
-                    provider.word = Listing(EXTRA, UP, (), (Flaw("odd", "has no name"),))
+                    provider.word = Listing(EXTRA, UP, (), (ListingProblem("odd", "has no name"),))
 
         desk.house.providers.prepare = prepare
         await desk.ask("POST", "/servers", json=BODY)

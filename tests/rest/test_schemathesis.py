@@ -46,8 +46,8 @@ def test_every_operation_is_tried() -> None:
 @pytest.fixture(autouse=True)
 def _servers_that_never_answer_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the desk do not start by themselves, and a trial waits a minute for one."""
-    monkeypatch.setattr(trials, "LONGEST", 0.05)
-    monkeypatch.setattr(trial, "MARGIN", 0.05)
+    monkeypatch.setattr(trials, "MAX_START_S", 0.05)
+    monkeypatch.setattr(trial, "LISTING_GRACE_S", 0.05)
 
 
 @pytest.fixture(autouse=True)

@@ -10,15 +10,15 @@ import pytest
 from tests.core.boards import tool
 from tests.rest.desk import GITHUB, TOOLS, at_desk
 
-from pegboard.core.scope import Scope, with_lesser
+from pegboard.core.scope import TokenScope, with_implied
 from pegboard.core.tool import ToolSpec
-from pegboard.gateway.filling import Filling
+from pegboard.gateway.filling import ArgumentFiller
 from pegboard.surfaces.rest.document import document
 
 pytestmark = pytest.mark.anyio
 
-ROUTES: Final[dict[tuple[str, str], set[Scope] | None]] = {
-    (method.upper(), path): {Scope(scope) for scope in said["security"][0]["bearer"]} if said["security"] else None
+ROUTES: Final[dict[tuple[str, str], set[TokenScope] | None]] = {
+    (method.upper(), path): {TokenScope(scope) for scope in said["security"][0]["bearer"]} if said["security"] else None
     for path, methods in document()["paths"].items()
     for method, said in methods.items()
 }
@@ -26,33 +26,33 @@ ROUTES: Final[dict[tuple[str, str], set[Scope] | None]] = {
 SAID: Final = {
     ("POST", "/api/v1/session"): None,
     ("DELETE", "/api/v1/session"): None,
-    ("GET", "/api/v1/status"): {Scope.READ},
-    ("POST", "/api/v1/render"): {Scope.READ},
-    ("POST", "/api/v1/servers"): {Scope.OPERATE},
-    ("POST", "/api/v1/call"): {Scope.CALL, Scope.OPERATE},
-    ("POST", "/api/v1/run"): {Scope.CALL, Scope.OPERATE},
-    ("GET", "/api/v1/tokens"): {Scope.ADMIN},
-    ("POST", "/api/v1/tokens"): {Scope.ADMIN},
-    ("DELETE", "/api/v1/tokens/{id}"): {Scope.ADMIN},
-    ("PUT", "/api/v1/principals/{id}/confirmation"): {Scope.ADMIN},
-    ("PUT", "/api/v1/principals/{id}/grants"): {Scope.ADMIN},
-    ("DELETE", "/api/v1/principals/{id}"): {Scope.ADMIN},
-    ("DELETE", "/api/v1/sessions"): {Scope.ADMIN},
-    ("POST", "/api/v1/policy/import"): {Scope.ADMIN},
-    ("POST", "/api/v1/toolsets/import"): {Scope.ADMIN},
-    ("POST", "/api/v1/store/unreadable/delete"): {Scope.ADMIN},
-    ("POST", "/api/v1/session/link"): {Scope.ADMIN},
+    ("GET", "/api/v1/status"): {TokenScope.READ},
+    ("POST", "/api/v1/render"): {TokenScope.READ},
+    ("POST", "/api/v1/servers"): {TokenScope.OPERATE},
+    ("POST", "/api/v1/call"): {TokenScope.CALL, TokenScope.OPERATE},
+    ("POST", "/api/v1/run"): {TokenScope.CALL, TokenScope.OPERATE},
+    ("GET", "/api/v1/tokens"): {TokenScope.ADMIN},
+    ("POST", "/api/v1/tokens"): {TokenScope.ADMIN},
+    ("DELETE", "/api/v1/tokens/{id}"): {TokenScope.ADMIN},
+    ("PUT", "/api/v1/principals/{id}/confirmation"): {TokenScope.ADMIN},
+    ("PUT", "/api/v1/principals/{id}/grants"): {TokenScope.ADMIN},
+    ("DELETE", "/api/v1/principals/{id}"): {TokenScope.ADMIN},
+    ("DELETE", "/api/v1/sessions"): {TokenScope.ADMIN},
+    ("POST", "/api/v1/policy/import"): {TokenScope.ADMIN},
+    ("POST", "/api/v1/toolsets/import"): {TokenScope.ADMIN},
+    ("POST", "/api/v1/store/unreadable/delete"): {TokenScope.ADMIN},
+    ("POST", "/api/v1/session/link"): {TokenScope.ADMIN},
 }
 
 
 @pytest.mark.behaviour("access.scopes", "law.agents_cannot_widen")
-@pytest.mark.parametrize("scope", Scope)
-async def test_each_route_is_closed_to_a_token_that_lacks_its_scope_and_says_which(scope: Scope) -> None:
+@pytest.mark.parametrize("scope", TokenScope)
+async def test_each_route_is_closed_to_a_token_that_lacks_its_scope_and_says_which(scope: TokenScope) -> None:
     async with at_desk() as desk:
         body = {"principal": "agent", "name": "a test", "scopes": [scope]}
         token = (await desk.ask("POST", "/tokens", json=body)).json()["token"]
         before, saves = desk.house.gateway.board.policy, len(desk.house.store.saves)
-        has = with_lesser({scope})
+        has = with_implied({scope})
         refused = 0
         for (method, path), needed in ROUTES.items():
             if needed is None or not needed - has:
@@ -68,7 +68,7 @@ async def test_each_route_is_closed_to_a_token_that_lacks_its_scope_and_says_whi
             assert {*told["missing"]} == needed - has, (method, path)
             assert all(name in told["detail"] for name in told["missing"])
             refused += 1
-        if scope is Scope.CALL:
+        if scope is TokenScope.CALL:
             assert refused == len(ROUTES) - 2, "a token that calls sees nothing of the operator's"
         assert desk.house.gateway.board.policy is before
         assert len(desk.house.store.saves) == saves
@@ -90,11 +90,11 @@ async def test_a_token_that_calls_is_told_of_no_road_of_the_operators() -> None:
 def test_every_route_says_what_it_takes_and_a_change_takes_more_than_a_look() -> None:
     assert {route: ROUTES[route] for route in SAID} == SAID
     assert [route for route, needed in ROUTES.items() if needed is None] == [
-        route for route in ROUTES if SAID.get(route, {Scope.READ}) is None
+        route for route in ROUTES if SAID.get(route, {TokenScope.READ}) is None
     ]
-    looks = {route for route, needed in ROUTES.items() if needed == {Scope.READ}}
+    looks = {route for route, needed in ROUTES.items() if needed == {TokenScope.READ}}
     assert {method for method, _ in looks} <= {"GET", "POST"}
-    assert all(needed is None or needed - {Scope.CALL} for needed in ROUTES.values()), "no road for calls alone"
+    assert all(needed is None or needed - {TokenScope.CALL} for needed in ROUTES.values()), "no road for calls alone"
 
 
 PROGRAM = {"id": "extra", "command": "cat", "args": ["/srv/data/gateway.json"]}
@@ -168,7 +168,7 @@ async def test_no_route_that_only_compares_reads_what_references_stand_for(
     reads = ToolSpec("read", input_schema={"properties": {"path": {"type": "string"}}})
     tools = {**TOOLS, GITHUB: (replace(tool(GITHUB, "read"), spec=reads),)}
     async with at_desk(tools=tools) as desk:
-        monkeypatch.setattr(desk.house.gateway.fitting, "_filling", Filling(read))
+        monkeypatch.setattr(desk.house.gateway.value_checker, "_filler", ArgumentFiller(read))
         made = {"principal": "ann", "name": "looks", "scopes": [scope]}
         token = (await desk.ask("POST", "/tokens", json=made)).json()["token"]
         policy = json.loads((await desk.get("/policy/export"))["text"])

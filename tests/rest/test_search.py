@@ -9,10 +9,10 @@ from mcp.client._memory import InMemoryTransport
 from mcp_types import TextContent
 from tests.rest.desk import GITHUB, at_desk, problem
 
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import SetSwitch
 from pegboard.core.ids import ToolId
-from pegboard.surfaces.mcp.search import Search
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio
 
@@ -33,8 +33,8 @@ pytestmark = pytest.mark.anyio
 )
 async def test_the_answer_is_the_one_that_an_agent_gets(asked: dict[str, Any]) -> None:
     async with at_desk() as desk:
-        await desk.house.does(ThrowSwitch(ToolId(GITHUB, "write"), False))
-        server = McpServer(desk.house.gateway, presentation=Search(desk.house.gateway)).server
+        await desk.house.does(SetSwitch(ToolId(GITHUB, "write"), False))
+        server = GatewayMcpServer(desk.house.gateway, presentation=SearchPresentation(desk.house.gateway)).server
         async with Client(InMemoryTransport(server)) as client:
             [content] = (await client.call_tool("retrieve_tools", asked)).content
         assert isinstance(content, TextContent)

@@ -4,24 +4,24 @@ import pytest
 from tests.rest.desk import GITHUB, NOTES, at_desk, problem
 from tests.support.house import declared
 
-from pegboard.children.lines import LastLines
+from pegboard.children.lines import LogTail
 from pegboard.core.server import Trust
 
 pytestmark = pytest.mark.anyio
 
 
-def written(log: LastLines, *lines: str) -> None:
+def written(log: LogTail, *lines: str) -> None:
     log.feed("".join(f"{line}\n" for line in lines).encode(), str)
 
 
 @pytest.mark.behaviour("servers.log_goes_on")
 async def test_a_log_is_read_on_from_where_one_was() -> None:
     async with at_desk() as desk:
-        log = LastLines()
+        log = LogTail()
         provider = desk.house.provider(GITHUB)
 
         async def read(**params: str) -> tuple[list[str], bool, str]:
-            provider.lines = log.all()
+            provider.lines = log.tail()
             body = await desk.get("/servers/github/log", **params)
             return body["lines"], body["continues"], body["next"]
 
@@ -35,7 +35,7 @@ async def test_a_log_is_read_on_from_where_one_was() -> None:
         written(log, *("flood" for _ in range(500)))
         lines, continues, cursor = await read(after=cursor)
         assert (len(lines), continues) == (200, False), "more was written than is kept"
-        log = LastLines()
+        log = LogTail()
         written(log, *("again" for _ in range(600)))
         lines, continues, _ = await read(after=cursor)
         assert (len(lines), continues) == (200, False), "another process wrote it"

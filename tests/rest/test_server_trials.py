@@ -10,10 +10,10 @@ from tests.support.doubles import SINCE, UP, ScriptedProvider
 from tests.support.house import PATIENCE
 from tests.support.sign_ins import ScriptedSignIns
 
-from pegboard.core.catalogue import Down, Health, NeedsSignIn
+from pegboard.core.catalogue import Health, ProviderDown, ProviderNeedsSignIn
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.tool import Tool, ToolSpec
-from pegboard.gateway.trials import AT_ONCE, WAITING
+from pegboard.gateway.trials import MAX_CONCURRENT, MAX_WAITING
 
 pytestmark = pytest.mark.anyio
 
@@ -114,9 +114,9 @@ async def test_another_server_than_the_one_that_was_tried_is_not_added_as_seen()
 @pytest.mark.parametrize(
     ("health", "state", "sentence"),
     [
-        (Down(SINCE, "ended with exit status 1"), "failed", "It did not come up: ended with exit status 1."),
+        (ProviderDown(SINCE, "ended with exit status 1"), "failed", "It did not come up: ended with exit status 1."),
         (
-            NeedsSignIn(SINCE),
+            ProviderNeedsSignIn(SINCE),
             "needs_sign_in",
             "It wants a person to sign in first. Add it, sign in, and what it lists waits for you or is seen then.",
         ),
@@ -155,16 +155,16 @@ async def test_only_a_few_are_tried_at_once_and_who_is_too_many_is_told() -> Non
 
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
-                for _ in range(AT_ONCE + WAITING):
+                for _ in range(MAX_CONCURRENT + MAX_WAITING):
                     tasks.start_soon(one)
-                while under_way() < AT_ONCE:
+                while under_way() < MAX_CONCURRENT:
                     await anyio.lowlevel.checkpoint()
                 await anyio.wait_all_tasks_blocked()
-                assert under_way() == AT_ONCE
+                assert under_way() == MAX_CONCURRENT
                 status, told = problem(await desk.ask("POST", "/servers/try", json=BODY))
                 assert (status, told) == (429, "8 servers are being tried already. Try again when one of them is done.")
                 desk.house.providers.prepare = listing(JOT)
                 for provider in desk.house.providers.made[made:]:
                     provider.lists()
-        assert statuses == [200] * (AT_ONCE + WAITING)
+        assert statuses == [200] * (MAX_CONCURRENT + MAX_WAITING)
         assert not any(provider.running for provider in desk.house.providers.made[made:])

@@ -12,7 +12,7 @@ from tests.support.doubles import SINCE, STARTING, MemoryStore
 from tests.support.house import PATIENCE, declared, declaring
 from tests.support.sentences import rejection
 
-from pegboard.core.catalogue import Asleep, Down, Flaw, NeedsSignIn, Starting
+from pegboard.core.catalogue import ListingProblem, ProviderAsleep, ProviderDown, ProviderNeedsSignIn, ProviderStart
 from pegboard.core.commands import RemoveServer
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.core.selection import Selection, TheseToolsets
@@ -56,7 +56,7 @@ async def test_a_server_is_told_with_its_key_health_and_counts() -> None:
     [
         (STARTING, {"state": "starting", "since": SINCE.isoformat(), "sentence": "starting, attempt 1"}),
         (
-            Down(SINCE, "it fell", NOW, ("first", "last")),
+            ProviderDown(SINCE, "it fell", NOW, ("first", "last")),
             {
                 "state": "down",
                 "since": SINCE.isoformat(),
@@ -65,9 +65,9 @@ async def test_a_server_is_told_with_its_key_health_and_counts() -> None:
                 "lastLines": ["first", "last"],
             },
         ),
-        (Asleep(SINCE), {"state": "asleep", "since": SINCE.isoformat(), "sentence": "asleep; a call wakes it"}),
+        (ProviderAsleep(SINCE), {"state": "asleep", "since": SINCE.isoformat(), "sentence": "asleep; a call wakes it"}),
         (
-            NeedsSignIn(SINCE),
+            ProviderNeedsSignIn(SINCE),
             {
                 "state": "needs_sign_in",
                 "since": SINCE.isoformat(),
@@ -87,8 +87,8 @@ async def test_flaws_and_tools_that_are_not_selected_are_counted() -> None:
     board = replace(declared(GITHUB, NOTES), selection=Selection(TheseToolsets(("docs",))))
     async with at_desk(board) as desk:
         provider = desk.house.provider(GITHUB)
-        provider.becomes(provider.word.health, *provider.word.tools, flaws=(Flaw("odd", "has no name"),))
-        await desk.house.until(lambda: bool(desk.house.board.catalogue.listings[GITHUB].flaws))
+        provider.becomes(provider.word.health, *provider.word.tools, flaws=(ListingProblem("odd", "has no name"),))
+        await desk.house.until(lambda: bool(desk.house.board.catalogue.listings[GITHUB].problems))
         told, listed = await desk.get("/servers/github"), await desk.get("/tools")
     assert (told["tools"], told["absentTools"]) == ({"callable": 0}, 2)
     assert listed["flaws"] == [
@@ -353,8 +353,8 @@ async def test_an_answer_waits_for_a_server_that_is_starting_when_it_is_asked_to
                 await desk.house.until(lambda: EXTRA in desk.house.board.catalogue.listings)
                 desk.house.provider(EXTRA).lists(tool(EXTRA, "t"))
         assert states == ["up"]
-        desk.house.provider(EXTRA).becomes(Starting(2, SINCE))
-        await desk.house.until(lambda: desk.house.board.catalogue.health(EXTRA) == Starting(2, SINCE))
+        desk.house.provider(EXTRA).becomes(ProviderStart(2, SINCE))
+        await desk.house.until(lambda: desk.house.board.catalogue.health(EXTRA) == ProviderStart(2, SINCE))
         with anyio.fail_after(PATIENCE):
             assert (await desk.get("/servers/extra", settle=30))["health"]["state"] == "starting"
         assert problem(await desk.ask("GET", "/servers/extra", params={"settle": "forever"}))[0] == 422

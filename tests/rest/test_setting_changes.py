@@ -11,7 +11,7 @@ import anyio
 import pytest
 from tests.rest.desk import Desk, at_desk, problem
 
-from pegboard.config.settings import Settings, load
+from pegboard.config.settings import Settings, load_settings_file
 from pegboard.surfaces.rest import setting_changes
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ search: {semantic: true}
 
 @pytest.fixture(autouse=True)
 def nobody_follows_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setting_changes, "LOADS_WITHIN", 0.0)
+    monkeypatch.setattr(setting_changes, "LOAD_TIMEOUT_S", 0.0)
 
 
 def placed(file: Path, text: str) -> None:
@@ -37,9 +37,9 @@ def placed(file: Path, text: str) -> None:
 async def over(file: Path, text: str = TEXT) -> AsyncIterator[Desk]:
     placed(file, text)
     async with at_desk() as desk:
-        settings = load(file)
+        settings = load_settings_file(file)
         assert isinstance(settings, Settings), settings
-        desk.house.board.written = settings.written
+        desk.house.board.settings_locations = settings.source
         yield desk
 
 
@@ -59,7 +59,7 @@ async def test_a_setting_is_written_into_its_line_and_nothing_else_changes(tmp_p
         tried = await desk.ask("PUT", "/settings/audit.keep_days", json=body(30, dryRun=True))
         assert (tried.status_code, file.read_text("utf-8")) == (200, TEXT)
         told = (await desk.ask("PUT", "/settings/audit.keep_days", json=body(30))).json()
-        said = [each.said for each in desk.house.audit.decisions if each.kind == "config"]
+        said = [each.text for each in desk.house.audit.decisions if each.kind == "config"]
     after = TEXT.replace("keep_days: 7 ", "keep_days: 30 ")
     assert (file.read_text("utf-8"), file.stat().st_mode & 0o777) == (after, 0o640)
     assert files(tmp_path) == [file]

@@ -10,11 +10,11 @@ import pytest
 from tests.rest.desk import GITHUB, NOTES, TOOLS, at_desk
 from tests.support.house import declared
 
-from pegboard.config.settings import Settings, load_text
-from pegboard.core.policy import Declared
-from pegboard.ports import StoreAway
+from pegboard.config.settings import Settings, load_settings_text
+from pegboard.core.policy import DeclaredSettings
+from pegboard.ports import StoreUnavailable
 from pegboard.ports.storage import Storage
-from pegboard.surfaces.rest.settings import _asked, _storage_shape
+from pegboard.surfaces.rest.settings import _read_storage, _storage_info
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +33,7 @@ search:
 
 def loaded(text: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("BOARD_DATABASE", "postgresql://me:swordfish@db.example/board")
-    settings = load_text(text, "/srv/pegboard.yaml")
+    settings = load_settings_text(text, "/srv/pegboard.yaml")
     assert isinstance(settings, Settings), settings
     return settings
 
@@ -42,7 +42,7 @@ def loaded(text: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
 async def test_every_setting_says_what_holds_and_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = loaded(FILE, monkeypatch)
     async with at_desk() as desk:
-        desk.house.board.written = settings.written
+        desk.house.board.settings_locations = settings.source
         body = await desk.get("/settings")
     rows: dict[str, Any] = {row["key"]: row for row in body["settings"]}
     assert rows["audit.keep_days"] == {
@@ -94,9 +94,9 @@ async def test_the_store_is_told_with_its_health_or_why_not() -> None:
         return HEALTHY
 
     async def away() -> Storage:
-        raise StoreAway("The database is away.")
+        raise StoreUnavailable("The database is away.")
 
-    shape = _storage_shape("sqlite:///x", await _asked(well), 3)
+    shape = _storage_info("sqlite:///x", await _read_storage(well), 3)
     assert shape == {
         "url": "sqlite:///x",
         "healthy": True,
@@ -113,7 +113,7 @@ async def test_the_store_is_told_with_its_health_or_why_not() -> None:
         "recordsResults": True,
         "droppedRecords": 3,
     }
-    gone = _storage_shape("sqlite:///x", await _asked(away), 3)
+    gone = _storage_info("sqlite:///x", await _read_storage(away), 3)
     assert (gone["healthy"], gone["sentence"], gone["engine"]) == (False, "The database is away.", None)
     assert gone.keys() == shape.keys()
 
@@ -125,7 +125,7 @@ async def test_an_empty_board_tells_the_ways_to_a_first_tool(tmp_path: Path, mon
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".mcp.json").write_text('{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}')
-    async with at_desk(Declared()) as desk:
+    async with at_desk(DeclaredSettings()) as desk:
         body = await desk.get("/first-run")
         assert (body["empty"], body["demo"], body["called"], body["importable"]) == (True, False, False, 2)
         assert [(step["kind"], step["done"]) for step in body["steps"]] == [
@@ -141,7 +141,7 @@ async def test_an_empty_board_tells_the_ways_to_a_first_tool(tmp_path: Path, mon
         assert [step["done"] for step in body["steps"]] == [False, True, False]
     async with at_desk(declared(GITHUB, NOTES)) as desk:
         board = desk.house.board
-        board.written = replace(board.written, file="/src/examples/demo/pegboard.yaml")
+        board.settings_locations = replace(board.settings_locations, file="/src/examples/demo/pegboard.yaml")
         await desk.ask("POST", "/call", json={"tool": str(TOOLS[GITHUB][0].id)})
         body = await desk.get("/first-run")
         told = (body["demo"], body["called"], body["openTools"], body["steps"][2]["done"])

@@ -6,7 +6,7 @@ import pytest
 from tests.rest.desk import GITHUB, TOKEN, at_desk, problem
 from tests.support.sign_ins import NOBODY, ScriptedSignIns
 
-from pegboard.core.catalogue import NeedsSignIn
+from pegboard.core.catalogue import ProviderNeedsSignIn
 from pegboard.ports import SignInState
 from pegboard.surfaces.rest.document import document
 
@@ -30,7 +30,7 @@ async def test_a_link_is_given_beside_how_things_stand() -> None:
         }
         assert (answer.status_code, answer.json()) == (200, {**told, "url": LINK})
         assert sign_ins.heard == [(GITHUB, "local")]
-        sign_ins.states = SignInState(SINCE, last=SINCE)
+        sign_ins.states = SignInState(SINCE, last_at=SINCE)
         assert await desk.get("/servers/github/sign-in") == {
             "id": "dev~github",
             "signedIn": True,
@@ -75,7 +75,7 @@ STREAMS = {"/api/v1/events"}
 async def test_no_answer_to_a_reader_contains_a_link_to_sign_in_or_a_token() -> None:
     sign_ins = ScriptedSignIns(states=SignInState(None, "it said no", SINCE), links=LINK)
     async with at_desk(sign_ins=sign_ins) as desk:
-        health = NeedsSignIn(SINCE, "the last sign-in has run out")
+        health = ProviderNeedsSignIn(SINCE, "the last sign-in has run out")
         desk.house.provider(GITHUB).becomes(health)
         await desk.house.until(lambda: desk.house.board.catalogue.health(GITHUB) == health)
         assert (await desk.ask("POST", "/servers/github/sign-in")).json()["url"] == LINK

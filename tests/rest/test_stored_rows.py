@@ -10,7 +10,7 @@ from tests.rest.desk import GITHUB, NOTES, TOOLS, at_desk, problem
 from tests.support.doubles import MemoryStore
 from tests.support.house import declared
 
-from pegboard.core.policy import Decided, Switch
+from pegboard.core.policy import PolicyDecisions, Switch
 from pegboard.core.server import Trust
 from pegboard.core.unreadable import LocksTools, repair_command
 
@@ -25,7 +25,7 @@ NAMED, FIX = str(BROKEN.row), repair_command(BROKEN)
 async def test_a_gateway_with_an_unreadable_row_starts_and_names_it_everywhere(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    store = MemoryStore(Decided(unreadable=(BROKEN,)))
+    store = MemoryStore(PolicyDecisions(unreadable=(BROKEN,)))
     with caplog.at_level(logging.ERROR):
         async with at_desk(declared(GITHUB, NOTES, trust=Trust.STRICT), store=store) as desk:
             (listed,) = (await desk.get("/store/unreadable"))["rows"]
@@ -67,7 +67,7 @@ async def test_a_row_that_becomes_unreadable_is_noticed_by_the_doctor_and_closes
 
 @pytest.mark.behaviour("store.unreadable_row_is_overwritten")
 async def test_approving_again_takes_the_row_away() -> None:
-    store = MemoryStore(Decided(unreadable=(BROKEN,)))
+    store = MemoryStore(PolicyDecisions(unreadable=(BROKEN,)))
     async with at_desk(declared(GITHUB, NOTES, trust=Trust.STRICT), store=store) as desk:
         spec = desk.house.board.catalogue.tools[READ].spec
         body = {"tools": [{"tool": str(READ), "fingerprint": spec.fingerprint}]}
@@ -78,7 +78,7 @@ async def test_approving_again_takes_the_row_away() -> None:
 
 async def test_rows_are_deleted_by_their_ids_and_only_those_that_are_there() -> None:
     switch = row("switches", LocksTools((WRITE,)), target=str(WRITE))
-    store = MemoryStore(Decided(unreadable=(BROKEN, switch), switches={NOTES: Switch(False, ME, NOW)}))
+    store = MemoryStore(PolicyDecisions(unreadable=(BROKEN, switch), switches={NOTES: Switch(False, ME, NOW)}))
     async with at_desk(store=store) as desk:
         unknown = await desk.ask("POST", "/store/unreadable/delete", json={"rows": ["nothing"]})
         assert problem(unknown) == (404, "There is no unreadable row 'nothing'. Look again: pegboard store check")
@@ -92,7 +92,7 @@ async def test_rows_are_deleted_by_their_ids_and_only_those_that_are_there() -> 
 
 async def test_a_policy_with_an_unreadable_row_is_not_exported() -> None:
     """Another board would open what the row closes here."""
-    async with at_desk(store=MemoryStore(Decided(unreadable=(BROKEN,)))) as desk:
+    async with at_desk(store=MemoryStore(PolicyDecisions(unreadable=(BROKEN,)))) as desk:
         for path in ("/policy/export", "/policy/export/file"):
             status, told = problem(await desk.ask("GET", path))
             assert (status, NAMED in told) == (409, True)

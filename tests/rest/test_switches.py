@@ -5,7 +5,7 @@ import pytest
 from tests.core.boards import tool
 from tests.rest.desk import GITHUB, NOTES, Desk, at_desk, problem
 
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import SetSwitch
 from pegboard.core.ids import ToolId
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ async def verdicts(desk: Desk) -> dict[str, str]:
 
 
 def off(desk: Desk) -> set[object]:
-    return {what for what, switch in desk.house.board.policy.decided.switches.items() if not switch.on}
+    return {what for what, switch in desk.house.board.policy.decisions.switches.items() if not switch.is_on}
 
 
 @pytest.mark.behaviour("rest.switches_together")
@@ -39,7 +39,7 @@ async def test_several_tools_are_locked_and_opened_in_one_version_each() -> None
 @pytest.mark.behaviour("rest.switches_together")
 async def test_who_looked_before_someone_else_decided_switches_none() -> None:
     async with at_desk() as desk:
-        await desk.house.does(ThrowSwitch(WRITE, False))
+        await desk.house.does(SetSwitch(WRITE, False))
         body = {"tools": [str(READ), str(JOT)], "on": False}
         stale = await desk.ask("POST", PATH, json=body, headers={"If-Match": "0"})
         assert (problem(stale)[0], stale.json()["policyVersion"]) == (412, 1)

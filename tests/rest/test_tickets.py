@@ -12,17 +12,17 @@ from tests.core.boards import tool
 from tests.rest.desk import GITHUB, TOOLS, Desk, at_desk, problem
 from tests.support.house import declared
 
-from pegboard.core.argument import Argument, held
+from pegboard.core.argument import ArgumentOverride, freeze_json
 from pegboard.core.commands import SetOverride
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
 from pegboard.core.server import Trust
 from pegboard.core.ticket import Ticket
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
-from pegboard.gateway.tickets import NoTickets
-from pegboard.ports import TicketsAway
+from pegboard.gateway.tickets import NoTicketStore
+from pegboard.ports import TicketsUnavailable
 from pegboard.store import key_of, open_store
-from pegboard.surfaces.cli.tickets import described
+from pegboard.surfaces.cli.tickets import describe_ticket
 
 pytestmark = pytest.mark.anyio
 
@@ -46,9 +46,9 @@ async def call(desk: Desk, **arguments: Any) -> Any:
     return answer.json()
 
 
-class Unreachable(NoTickets):
-    async def listed(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
-        raise TicketsAway("The store does not answer.")
+class Unreachable(NoTicketStore):
+    async def list_tickets(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
+        raise TicketsUnavailable("The store does not answer.")
 
 
 @pytest.mark.behaviour("status.waiting")
@@ -184,7 +184,7 @@ async def test_standing_permissions_are_listed_and_revoked(tmp_path: Path) -> No
         assert (revoked.status_code, revoked.json()) == (200, consent)
         assert await desk.get("/tickets/consents") == {"consents": []}
         assert (await call(desk, other=1))["ended"] == "confirmation_required"
-        said = [decision.said for decision in desk.house.audit.decisions if decision.about == str(WRITE)]
+        said = [decision.text for decision in desk.house.audit.decisions if decision.about == str(WRITE)]
         assert said[-1] == (
             f"revoked the permission of local with 'operator' to call this without confirmation ({consent['id']})"
         )
@@ -291,12 +291,15 @@ async def test_a_scope_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 async def test_a_ticket_shows_what_overrides_fill_in_and_the_names_of_what_they_pin(tmp_path: Path) -> None:
     schema: JsonObject = {"type": "object", "properties": {"n": {}, "to": {}, "mode": {}}}
     async with asking(tmp_path, {**TOOLS, GITHUB: (Tool(WRITE, ToolSpec("write", input_schema=schema)),)}) as desk:
-        arguments = {"to": Argument(default=held(-0.0)), "mode": Argument(pin=held("pinned-value"))}
+        arguments = {
+            "to": ArgumentOverride(default=freeze_json(-0.0)),
+            "mode": ArgumentOverride(pin=freeze_json("pinned-value")),
+        }
         override = Override(GITHUB.toolset, WRITE, requires_confirmation=True, arguments=arguments)
         await desk.house.does(SetOverride(override))
         ticket = await desk.get(f"/tickets/{(await call(desk, n=1))['ticket']}")
         assert ticket["filledIn"] == {"defaults": {"to": 0}, "exactNumbers": {"/to": "-0.0"}, "pinned": ["mode"]}
-        assert described(ticket).partition("to the letter:\n")[2].partition("\n\npegboard")[0] == (
+        assert describe_ticket(ticket).partition("to the letter:\n")[2].partition("\n\npegboard")[0] == (
             '{\n  "n": 1\n}\n\nFilled in by the operator\'s override:\n{\n  "to": -0.0\n}\n\n'
             "Pinned by the operator, values not shown: mode"
         )

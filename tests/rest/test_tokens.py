@@ -9,7 +9,7 @@ from tests.support.collect_failures import each_case
 from tests.support.doubles import MemoryStore
 
 from pegboard.core.ids import PrincipalId
-from pegboard.surfaces.rest.tokens import CLOSES
+from pegboard.surfaces.rest.tokens import TOKEN_REQUIRED_NOTICE
 
 pytestmark = pytest.mark.anyio
 
@@ -64,7 +64,7 @@ async def test_a_token_opens_what_its_scopes_say_and_its_name_stands_by_what_was
         switched = await desk.ask("POST", "/servers/github/switch", json={"on": False}, headers=bearer(text))
         assert switched.status_code == 200, switched.text
         assert [decision.by for decision in desk.house.audit.decisions][-1] == PrincipalId("alice")
-        switches = desk.house.gateway.board.policy.decided.switches.values()
+        switches = desk.house.gateway.board.policy.decisions.switches.values()
         assert [switch.by for switch in switches] == [PrincipalId("alice")]
         more = await desk.ask("POST", "/tokens", json={}, headers=bearer(text))
         assert problem(more) == (
@@ -108,7 +108,7 @@ async def test_the_first_token_that_calls_closes_the_endpoint_and_says_so_and_no
     async with at_desk() as desk:
         assert (await desk.get("/principals"))["asks"] is False
         first = await made(desk, "call")
-        assert first["notice"] == CLOSES
+        assert first["notice"] == TOKEN_REQUIRED_NOTICE
         assert (await made(desk, "call", principal="bob"))["notice"] is None
         assert (await desk.get("/principals"))["asks"] is True
         for token in (await desk.get("/tokens"))["tokens"]:
@@ -255,7 +255,7 @@ async def test_a_token_that_cannot_be_is_not_made(body: dict[str, Any], status: 
         told = problem(await desk.ask("POST", "/tokens", json=whole))
         assert told[0] == status
         assert said in told[1]
-        assert desk.house.gateway.board.policy.decided.tokens == {}
+        assert desk.house.gateway.board.policy.decisions.tokens == {}
 
 
 async def test_tokens_come_in_pages_and_two_who_decide_at_once_are_told() -> None:

@@ -12,10 +12,10 @@ from tests.store.calls import record
 from tests.store.test_activity import decision
 from tests.support.doubles import MemoryStore
 
-from pegboard.core.call import Returned, ToolFailed
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.call import ToolFailure, ToolSuccess
+from pegboard.core.commands import SetSwitch
 from pegboard.core.ids import ToolId
-from pegboard.core.policy import Approval, Decided, Switch
+from pegboard.core.policy import Approval, PolicyDecisions, Switch
 from pegboard.core.tool import ToolSpec
 
 pytestmark = pytest.mark.anyio
@@ -63,10 +63,10 @@ async def test_without_an_override_both_faces_are_the_same() -> None:
 @pytest.mark.behaviour("tools.history")
 async def test_a_history_has_decisions_specs_and_the_latest_calls(tmp_path: Path) -> None:
     old = ToolSpec("read", description="Read it.")
-    before = MemoryStore(Decided(version=1, approvals={READ: Approval(old, ME, NOW)}))
+    before = MemoryStore(PolicyDecisions(version=1, approvals={READ: Approval(old, ME, NOW)}))
     async with at_recorded_desk(tmp_path, store=before) as (desk, store):
         for said_of in (str(READ), str(GITHUB), "docs~notes"):
-            store.audit.note(decision("switch", said_of, said=f"about {said_of}"))
+            store.audit.record_decision(decision("switch", said_of, said=f"about {said_of}"))
         for number in range(3):
             store.audit.record(record(id=str(number), tool=READ))
         store.audit.record(record(id="other"))
@@ -87,9 +87,9 @@ async def test_the_history_of_a_tool_that_is_no_longer_offered_is_what_is_kept(t
     left = ToolId(GITHUB, "delete")
     old = ToolSpec("delete", description="Delete it.")
     off = Switch(False, ME, NOW)
-    before = MemoryStore(Decided(version=1, approvals={left: Approval(old, ME, NOW)}, switches={left: off}))
+    before = MemoryStore(PolicyDecisions(version=1, approvals={left: Approval(old, ME, NOW)}, switches={left: off}))
     async with at_recorded_desk(tmp_path, store=before) as (desk, store):
-        store.audit.note(decision("approve", str(left), said="approved it"))
+        store.audit.record_decision(decision("approve", str(left), said="approved it"))
         store.audit.record(record(id="1", tool=left))
         told = await desk.get("/tools/history", tool=str(left))
     assert [each["said"] for each in told["decisions"]] == ["approved it"]
@@ -182,7 +182,7 @@ async def test_a_place_that_is_not_there_is_refused_as_an_edit_of_it_is() -> Non
 @pytest.mark.behaviour("tools.trial")
 async def test_a_trial_is_marked_and_told_in_every_form_with_its_cost(tmp_path: Path) -> None:
     async with at_recorded_desk(tmp_path) as (desk, _):
-        desk.house.provider(GITHUB).answers["read"] = Returned(BODY)
+        desk.house.provider(GITHUB).answers["read"] = ToolSuccess(BODY)
         await said(desk, str(READ), set={"renderer": "json"})
         body = {"tool": str(READ), "trial": True, "as": "ann"}
         told = (await desk.ask("POST", "/call", json=body)).json()
@@ -203,7 +203,7 @@ async def test_a_trial_is_marked_and_told_in_every_form_with_its_cost(tmp_path: 
 @pytest.mark.behaviour("tools.trial")
 async def test_a_trial_goes_through_the_same_gate(tmp_path: Path) -> None:
     async with at_recorded_desk(tmp_path) as (desk, _):
-        await desk.house.does(ThrowSwitch(READ, on=False))
+        await desk.house.does(SetSwitch(READ, enabled=False))
         told = (await desk.ask("POST", "/call", json={"tool": str(READ), "trial": True})).json()
         (row,) = (await desk.get("/activity"))["activity"]
         assert desk.house.provider(GITHUB).calls == []
@@ -215,7 +215,7 @@ async def test_a_trial_goes_through_the_same_gate(tmp_path: Path) -> None:
 async def test_a_trial_that_fails_is_told_as_the_model_would_read_it() -> None:
     async with at_desk() as desk:
         failed = b'{"content":[{"type":"text","text":"no such file"}],"isError":true}'
-        desk.house.provider(GITHUB).answers["read"] = ToolFailed(failed)
+        desk.house.provider(GITHUB).answers["read"] = ToolFailure(failed)
         told = (await desk.ask("POST", "/call", json={"tool": str(READ), "trial": True})).json()
     assert (told["ended"], told["asModel"]["text"]) == ("tool_failed", "no such file")
 
@@ -235,7 +235,7 @@ async def test_a_history_has_what_was_decided_of_several_tools_at_once_and_of_th
         assert (await desk.ask("POST", "/tools/switches", json=body)).status_code == 200
         assert (await desk.ask("PUT", "/toolsets/dev/choice", json={"excludes": ["w*"]})).status_code == 200
         for each in desk.house.audit.decisions:
-            store.audit.note(each)
+            store.audit.record_decision(each)
         history = await desk.get("/tools/history", tool=str(READ))
     assert [(each["about"], each["said"]) for each in history["ofProvider"]][:2] == [
         ("dev", "excludes *:w*"),

@@ -10,15 +10,15 @@ from tests.rest.desk import GITHUB, NOTES, at_desk, problem
 from tests.support.house import PATIENCE, declared
 from tests.support.sentences import locked_verdict
 
-from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned, ToolFailed
-from pegboard.core.catalogue import Down
+from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
+from pegboard.core.catalogue import ProviderDown
 from pegboard.core.explain import explain
-from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
-from pegboard.core.passage import NotSelected
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, ToolsetId
+from pegboard.core.passage import HiddenBySelection
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Declared, Denial
+from pegboard.core.policy import DeclaredSettings, Denial
 from pegboard.core.principal import Principal
-from pegboard.core.removal import removal_sentence
+from pegboard.core.removal import explain_hidden
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import DeclaredAt, Trust
 from pegboard.core.status import DeniedByPattern
@@ -32,7 +32,7 @@ READ = "mcp:dev~github:read"
 DENIED = Denial(Pattern("*", "write"), DeclaredAt("pegboard.yaml", 9))
 
 
-def board() -> Declared:
+def board() -> DeclaredSettings:
     grants = {PrincipalId("bob"): frozenset({ToolsetId("docs")})}
     return replace(declared(GITHUB, NOTES), denials=(DENIED,), grants=grants)
 
@@ -229,8 +229,8 @@ async def test_of_a_server_whose_command_is_not_there_the_command_is_told_and_wh
     why = "command 'gihtub' was not found on the PATH. Install it, or write its full path"
     silent = key("ops~files")
     async with at_desk(declared(GITHUB, silent), settle=False) as desk:
-        desk.house.provider(silent).becomes(Down(NOW, why))
-        await desk.house.until(lambda: isinstance(desk.house.board.catalogue.health(silent), Down))
+        desk.house.provider(silent).becomes(ProviderDown(NOW, why))
+        await desk.house.until(lambda: isinstance(desk.house.board.catalogue.health(silent), ProviderDown))
         body = (await desk.ask("GET", "/why", params={"tool": "merge"})).json()
     [told] = [each for each in body["unheard"] if each["id"] == "ops~files"]
     assert told["sentence"] == f"ops~files is down: cannot be started. {why[0].upper()}{why[1:]}."
@@ -251,9 +251,9 @@ async def test_the_trail_says_what_the_list_says_and_names_the_step() -> None:
         absent = await desk.get("/why", tool="mcp:docs~notes:jot")
         explained = explain(desk.house.board.catalogue, desk.house.board.policy, View(), ToolId(NOTES, "jot"))
         assert explained is not None
-        assert (absent["verdict"], absent["sentence"]) == ("absent", removal_sentence(NotSelected(selection)))
+        assert (absent["verdict"], absent["sentence"]) == ("absent", explain_hidden(HiddenBySelection(selection)))
         assert absent["steps"][0] == {
-            "asked": explained.steps[0].asked,
+            "asked": explained.steps[0].question,
             "lets": False,
             "said": "no: toolsets dev",
         }
@@ -272,7 +272,7 @@ async def call(desk: Any, **body: object) -> Any:
 async def test_a_call_passes_the_same_gate_as_any_clients_and_is_recorded() -> None:
     async with at_desk(board()) as desk:
         provider = desk.house.provider(GITHUB)
-        provider.answers["read"] = Returned(b'{"content":[{"type":"text","text":"hi"}],"odd":1}')
+        provider.answers["read"] = ToolSuccess(b'{"content":[{"type":"text","text":"hi"}],"odd":1}')
         ended = await call(desk, arguments={"x": "1"})
         assert ended == {"ended": "returned", "result": {"content": [{"type": "text", "text": "hi"}], "odd": 1}}
         assert provider.calls[0].call.arguments == {"x": "1"}
@@ -284,18 +284,23 @@ async def test_a_call_passes_the_same_gate_as_any_clients_and_is_recorded() -> N
         narrowed = await call(desk, toolsets=["docs"])
         assert narrowed["ended"] == "unknown_tool"
         records = [(record.call.client, record.call.principal) for record in desk.house.audit.records]
-        assert records == [("operator", LOCAL), ("operator", LOCAL), ("operator local", "bob"), ("operator", LOCAL)]
+        assert records == [
+            ("operator", LOCAL_PRINCIPAL),
+            ("operator", LOCAL_PRINCIPAL),
+            ("operator local", "bob"),
+            ("operator", LOCAL_PRINCIPAL),
+        ]
 
 
 @pytest.mark.parametrize(
     ("outcome", "told"),
     [
         (
-            ToolFailed(b'{"content":[],"isError":true}'),
+            ToolFailure(b'{"content":[],"isError":true}'),
             {"ended": "tool_failed", "result": {"content": [], "isError": True}},
         ),
         (
-            ProviderFailed("it fell over", may_have_run=True),
+            ProviderFailure("it fell over", may_have_run=True),
             {"ended": "provider_failed", "sentence": "it fell over", "mayHaveRun": True},
         ),
     ],
@@ -310,7 +315,7 @@ async def test_a_caller_that_leaves_gives_its_call_up() -> None:
     async with at_desk() as desk:
         begun, left = anyio.Event(), anyio.Event()
 
-        async def wait(admitted: Admitted, progress: Progress | None) -> Outcome:
+        async def wait(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
             begun.set()
             try:
                 await anyio.sleep_forever()
@@ -333,7 +338,7 @@ async def test_a_client_that_closes_its_connection_gives_its_call_up() -> None:
     async with at_desk() as desk:
         begun, gone = anyio.Event(), anyio.Event()
 
-        async def wait(admitted: Admitted, progress: Progress | None) -> Outcome:
+        async def wait(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
             begun.set()
             await anyio.sleep_forever()
             raise AssertionError("unreachable")

@@ -8,7 +8,7 @@ from tests.rest.desk import GITHUB, NOTES, at_desk, problem
 from tests.support.house import declared
 
 from pegboard.core.ids import ToolId
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.selection import Selection
 from pegboard.core.unknown_names import UnknownName
 from pegboard.gateway.unknown_names import notice_text
@@ -17,13 +17,18 @@ pytestmark = pytest.mark.anyio
 
 DENIED = str(
     UnknownName(
-        "selection.disabled_tools", "wrte", FILE, near=("write",), locks=(ToolId(GITHUB, "write"),), is_denial=True
+        "selection.disabled_tools",
+        "wrte",
+        FILE,
+        suggestions=("write",),
+        locked_tools=(ToolId(GITHUB, "write"),),
+        is_denial=True,
     )
 )
-CHOSEN = str(UnknownName("selection.enabled_tools", "jott", FILE, near=("jot",)))
+CHOSEN = str(UnknownName("selection.enabled_tools", "jott", FILE, suggestions=("jot",)))
 
 
-def misspelled() -> Declared:
+def misspelled() -> DeclaredSettings:
     selection = Selection(enabled=("jott",), disabled=("wrte",))
     return replace(declared(GITHUB, NOTES), selection=selection, selected_at=FILE)
 

@@ -11,14 +11,14 @@ from tests.rest.desk import GITHUB, Desk, at_desk, problem
 from tests.support.asking import AskedClient
 from tests.support.house import call_of, declared
 
-from pegboard.core.call import NotConfirmed, Unconfirmed
+from pegboard.core.call import ConfirmationRefusal, MissingConfirmation
 from pegboard.core.commands import SetOverride
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
 from pegboard.store import key_of, open_store
-from pegboard.surfaces.cli.tickets import described
+from pegboard.surfaces.cli.tickets import describe_ticket
 
 pytestmark = pytest.mark.anyio
 
@@ -94,7 +94,7 @@ async def test_a_payload_that_is_named_like_a_secret_is_read_whole_everywhere(
         listed = (await desk.get("/tickets"))["tickets"][0]
         for body in (listed, await desk.get(f"/tickets/{id}"), await desk.get(f"/tickets/{id}", full=True)):
             assert (body["arguments"], body["masked"], body["cut"]) == (arguments, [], False)
-            shown = " ".join(described(body).split()).replace("{ ", "{").replace(" }", "}")
+            shown = " ".join(describe_ticket(body).split()).replace("{ ", "{").replace(" }", "}")
             assert payload in shown
             assert "arguments, to the letter:" in shown
         reader = await desk.ask("GET", f"/tickets/{id}", headers=await token(desk, "read"), params={"full": True})
@@ -107,8 +107,8 @@ async def test_what_the_schema_marks_is_masked_and_an_operator_alone_reveals_it(
     async with asking(tmp_path) as desk:
         client = AskedClient({"action": "accept", "content": {"answer": "yes"}})
         unasked = await desk.house.gateway.caller.call(call_of("log_in", arguments), View(), None, client)
-        assert isinstance(unasked, NotConfirmed), "nothing can be revealed in a client"
-        assert (unasked.how, client.asked) == (Unconfirmed.WAITING, [])
+        assert isinstance(unasked, ConfirmationRefusal), "nothing can be revealed in a client"
+        assert (unasked.reason, client.asked) == (MissingConfirmation.WAITING, [])
         id = await waiting(desk, "log_in", arguments)
         other = await desk.get(f"/tickets/{await waiting(desk, 'log_in', {**arguments, 'user': 'bob'})}")
         body = await desk.get(f"/tickets/{id}", full=True)
@@ -116,7 +116,7 @@ async def test_what_the_schema_marks_is_masked_and_an_operator_alone_reveals_it(
         assert (body["masked"], body["arguments"]["user"]) == (["/word"], "password=ann")
         assert word.startswith(f"[secret: {len(PASSWORD)} characters, digest ")
         assert word == other["arguments"]["word"], "the same value has the same digest wherever this gateway shows it"
-        shown = described(body)
+        shown = describe_ticket(body)
         assert "arguments, to the letter but for 1 value that is marked as secret:" in " ".join(shown.split())
         assert f"Masked at /word. To see: pegboard tickets show {id} --reveal" in shown
         assert not [text for text in (str(unasked), str(body), shown) if PASSWORD in text]
@@ -132,7 +132,7 @@ async def test_what_the_schema_marks_is_masked_and_an_operator_alone_reveals_it(
 
 
 def revealed_by(desk: Desk) -> list[tuple[str, str]]:
-    return [(each.by, each.said) for each in desk.house.audit.decisions if "revealed" in each.said]
+    return [(each.by, each.text) for each in desk.house.audit.decisions if "revealed" in each.text]
 
 
 @pytest.mark.behaviour("confirmation.reveal")
@@ -141,7 +141,7 @@ async def test_a_call_of_which_nothing_is_masked_is_not_recorded_as_revealed(tmp
     async with asking(tmp_path) as desk:
         id = await waiting(desk, "log_in", arguments)
         assert (await desk.ask("POST", f"/tickets/{id}/reveal")).json()["arguments"] == arguments
-        said = [each.said for each in desk.house.audit.decisions]
+        said = [each.text for each in desk.house.audit.decisions]
         assert said[-1] == f"the arguments of ticket {id} of local are read; none of them was masked"
         assert revealed_by(desk) == []
 
@@ -201,7 +201,7 @@ async def test_a_character_that_does_not_show_is_written_out_wherever_a_person_d
     async with asking(tmp_path) as desk:
         asked = await question(desk, "write_file", arguments)
         id = await waiting(desk, "write_file", arguments)
-        shown = described(await desk.get(f"/tickets/{id}", full=True))
+        shown = describe_ticket(await desk.get(f"/tickets/{id}", full=True))
         escaped = "".join(f"\\u{unit:04x}" for unit in memoryview(hidden.encode("utf-16-le")).cast("H"))
         for text in (asked, shown):
             assert hidden not in text

@@ -6,30 +6,30 @@ from dataclasses import dataclass, field
 import anyio
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Function, Host, Reply
+from pegboard.ports.sandbox import HostReply, ProgramHost, SandboxFunction
 
-ECHO = Function("", "echo", parameters=("x",))
+ECHO = SandboxFunction("", "echo", parameters=("x",))
 
 
 @dataclass
-class Answering(Host):
+class Answering(ProgramHost):
     """Answers with what it was given, or with what `answer` makes of it."""
 
-    answer: Callable[[Function, Mapping[str, Json]], Reply] = lambda _, arguments: arguments.get("x")
+    answer: Callable[[SandboxFunction, Mapping[str, Json]], HostReply] = lambda _, arguments: arguments.get("x")
     calls: list[tuple[int, str, dict[str, Json]]] = field(default_factory=list)
     text: str = ""
 
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         self.calls.append((ordinal, function.name, dict(arguments)))
         await anyio.lowlevel.checkpoint()
         return self.answer(function, arguments)
 
-    def printed(self, text: str) -> None:
+    def on_output(self, text: str) -> None:
         self.text += text
 
 
 @dataclass
-class Gathering(Host):
+class Gathering(ProgramHost):
     """Answers when so many wait at the same time, and never before."""
 
     wanted: int
@@ -39,7 +39,7 @@ class Gathering(Host):
     came: anyio.Event = field(default_factory=anyio.Event)
     was_cancelled: bool = False
 
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         self._waiting += 1
         self.came.set()
         self.most = max(self.most, self._waiting)
@@ -54,5 +54,5 @@ class Gathering(Host):
             self._waiting -= 1
         return ordinal
 
-    def printed(self, text: str) -> None:
+    def on_output(self, text: str) -> None:
         pass

@@ -6,16 +6,27 @@ from contextlib import asynccontextmanager
 import anyio
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import DEFAULT_LIMITS, Function, Host, Limits, Program, Raised, Ran, Reply, Suspended, Waits
+from pegboard.ports.sandbox import (
+    DEFAULT_LIMITS,
+    CallFailure,
+    HostReply,
+    PendingDecision,
+    Program,
+    ProgramHost,
+    RunResult,
+    RunSuspension,
+    SandboxFunction,
+    SandboxLimits,
+)
 from pegboard.providers.builtin.sandbox import MontySandbox
 
 FUNCTIONS = (
-    *(Function("srv", name) for name in ("echo", "ask", "fail", "hang", "meet", "break_down")),
-    Function("", "alone", parameters=("x", "y")),
+    *(SandboxFunction("srv", name) for name in ("echo", "ask", "fail", "hang", "meet", "break_down")),
+    SandboxFunction("", "alone", parameters=("x", "y")),
 )
 
 
-class Answers(Host):
+class Answers(ProgramHost):
     """`echo` gives back its argument, `ask` needs a person, `fail` raises in the program, `hang` waits until it is
     cancelled, `meet` until as many calls are there as it is told, `break_down` raises here."""
 
@@ -29,7 +40,7 @@ class Answers(Host):
         self.most_at_once = 0
         self._now = 0
 
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         self.calls.append((ordinal, function.name, dict(arguments)))
         self._now += 1
         self.most_at_once = max(self.most_at_once, self._now)
@@ -41,12 +52,12 @@ class Answers(Host):
         finally:
             self._now -= 1
 
-    async def _reply(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def _reply(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         match function.name:
             case "ask":
-                return Waits(f"ticket {ordinal}")
+                return PendingDecision(f"ticket {ordinal}")
             case "fail":
-                return Raised(str(arguments.get("type", "ValueError")), str(arguments.get("message", "no")))
+                return CallFailure(str(arguments.get("type", "ValueError")), str(arguments.get("message", "no")))
             case "hang":
                 self.hanging.set()
                 await anyio.sleep_forever()
@@ -61,7 +72,7 @@ class Answers(Host):
                 pass
         return arguments.get("x")
 
-    def printed(self, text: str) -> None:
+    def on_output(self, text: str) -> None:
         self.said.append(text)
 
 
@@ -79,15 +90,17 @@ async def opened(workers: int = 8) -> AsyncIterator[MontySandbox]:
             await sandbox.aclose()
 
 
-async def ended(sandbox: MontySandbox, code: str, host: Answers | None = None, limits: Limits = DEFAULT_LIMITS) -> Ran:
+async def ended(
+    sandbox: MontySandbox, code: str, host: Answers | None = None, limits: SandboxLimits = DEFAULT_LIMITS
+) -> RunResult:
     with anyio.fail_after(60):
         ran = await sandbox.run(program(code), host or Answers(), limits)
-    assert isinstance(ran, Ran)
+    assert isinstance(ran, RunResult)
     return ran
 
 
-async def suspended(sandbox: MontySandbox, code: str, host: Answers | None = None) -> Suspended:
+async def suspended(sandbox: MontySandbox, code: str, host: Answers | None = None) -> RunSuspension:
     with anyio.fail_after(60):
         held = await sandbox.run(program(code), host or Answers())
-    assert isinstance(held, Suspended)
+    assert isinstance(held, RunSuspension)
     return held

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from tests.prompts.stubs.specs import tool_id
 
 from pegboard.core.tool import Json, JsonObject, ToolSpec
-from pegboard.ports.sandbox import Function, Program, Raised, Reply
-from pegboard.prompts.stubs import HEADER, Names, stubs_of
+from pegboard.ports.sandbox import CallFailure, HostReply, Program, SandboxFunction
+from pegboard.prompts.stubs import HEADER, ProgramNames, module_stubs
 
 NUMBER: JsonObject = {"type": "integer"}
 TEXT: JsonObject = {"type": "string"}
@@ -48,18 +48,21 @@ SPECS = (
 
 
 def program(code: str) -> Program:
-    names = Names.of([tool_id(each.name, "library") for each in SPECS])
-    named = [(names.named(tool_id(each.name, "library")), each) for each in SPECS]
-    stubs = stubs_of((each, spec) for each, spec in named if each is not None)
+    names = ProgramNames.of([tool_id(each.name, "library") for each in SPECS])
+    named = [(names.function_of(tool_id(each.name, "library")), each) for each in SPECS]
+    stubs = module_stubs((each, spec) for each, spec in named if each is not None)
     takes = {each.name: each.input_schema for each in SPECS}
     functions = (
-        Function(each.named.module, each.named.function, each.text, takes=takes[each.named.function]) for each in stubs
+        SandboxFunction(
+            each.function.module, each.function.function, each.text, input_schema=takes[each.function.function]
+        )
+        for each in stubs
     )
     return Program(code, tuple(functions), HEADER)
 
 
 class Library:
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         match function.name, dict(arguments):
             case "search_books", given:
                 count = given.get("limit", 10)
@@ -74,12 +77,12 @@ class Library:
             case "put", _:
                 return {"ok": True}
             case _:
-                return Raised("RuntimeError", "bad")
+                return CallFailure("RuntimeError", "bad")
 
-    def printed(self, text: str) -> None:
+    def on_output(self, text: str) -> None:
         pass
 
-    def rests(self, is_so: bool) -> None:
+    def set_idle(self, is_so: bool) -> None:
         pass
 
 

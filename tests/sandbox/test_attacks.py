@@ -13,13 +13,13 @@ from benchmarks.escapes.cases import Case, read
 from benchmarks.escapes.effects import Seen, unwanted, works
 from benchmarks.escapes.world import World, world
 
-from pegboard.ports.sandbox import Limits
+from pegboard.ports.sandbox import SandboxLimits
 
 pytestmark = pytest.mark.anyio
 
 HERE = Path(__file__).parent / "attacks"
 CASES = [case for file in sorted(HERE.glob("*.yaml")) for case in read(file)]
-LIMITS = Limits(cpu=2, wall=15, stdout=64 << 10)
+LIMITS = SandboxLimits(cpu=2, wall=15, stdout=64 << 10)
 SHORT = 1.0
 """Seconds of the wall clock for what may go on without end."""
 SHORTEST = 0.3

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from pegboard.ports.sandbox import DEFAULT_LIMITS, Limits, Program
+from pegboard.ports.sandbox import DEFAULT_LIMITS, Program, SandboxLimits
 from pegboard.providers.builtin.sandbox import MontySandbox
-from pegboard.providers.builtin.sandbox.dialect import MODULES, UNKNOWN_TO_THE_CHECK
+from pegboard.providers.builtin.sandbox.dialect import BUILTINS_UNKNOWN_TO_CHECKER, MODULES
 
 from .hosts import ended, opened
 
@@ -84,7 +84,7 @@ async def those_that_run(sandbox: MontySandbox, lines: Sequence[str]) -> list[st
     tried = "".join(
         f"try:\n    {line}\n    ran.append({at})\nexcept Exception:\n    pass\n" for at, line in enumerate(lines)
     )
-    limits = Limits(code=len(tried) + 1_000, result=1 << 20)
+    limits = SandboxLimits(code=len(tried) + 1_000, result=1 << 20)
     ran = await ended(sandbox, f"{IMPORTS}ran = []\n{tried}ran", limits=limits)
     assert ran.error is None
     assert isinstance(ran.result, list)
@@ -102,7 +102,7 @@ async def test_what_a_worker_runs_is_not_refused_by_the_check() -> None:
             # Complaints come ten at a time.
             while lines:
                 code = IMPORTS + "\n".join(lines)
-                complaints = await sandbox.check(Program(code), Limits(code=len(code.encode())))
+                complaints = await sandbox.check(Program(code), SandboxLimits(code=len(code.encode())))
                 if not complaints:
                     break
                 wrong = {each.line - 2: each.message for each in complaints}
@@ -115,7 +115,7 @@ async def test_what_a_worker_runs_is_not_refused_by_the_check() -> None:
 @pytest.mark.behaviour("code.checked_python")
 async def test_what_the_check_has_not_heard_of_is_there() -> None:
     async with opened() as sandbox:
-        assert set(await those_that_run(sandbox, sorted(UNKNOWN_TO_THE_CHECK))) == UNKNOWN_TO_THE_CHECK
+        assert set(await those_that_run(sandbox, sorted(BUILTINS_UNKNOWN_TO_CHECKER))) == BUILTINS_UNKNOWN_TO_CHECKER
 
 
 @pytest.mark.behaviour("code.checked_python")

@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from pegboard.providers.builtin.sandbox.dialect import MEMBERS, MODULES, MONTY
+from pegboard.providers.builtin.sandbox.dialect import MODULES, MONTY_DIALECT, PARTIAL_MODULES
 
 from .hosts import ended, opened, program
 
@@ -54,12 +54,12 @@ async def test_the_modules_that_are_named_are_there_and_the_others_are_not() -> 
         ran = await ended(sandbox, "".join(f"import {module}\n" for module in MODULES) + "'all'")
         assert ran.result == "all"
         for module in OTHERS:
-            assert module in MONTY
+            assert module in MONTY_DIALECT
             assert (await ended(sandbox, f"import {module}")).error is not None
 
 
 @pytest.mark.behaviour("code.dialect")
-@pytest.mark.parametrize("module", MEMBERS)
+@pytest.mark.parametrize("module", PARTIAL_MODULES)
 async def test_of_a_module_of_which_there_is_little_all_is_named_that_there_is(module: str) -> None:
     names = [name for name in dir(importlib.import_module(module)) if not name.startswith("_")]
     tried = "".join(
@@ -67,18 +67,18 @@ async def test_of_a_module_of_which_there_is_little_all_is_named_that_there_is(m
     )
     async with opened() as sandbox:
         ran = await ended(sandbox, f"import {module}\nthere = []\n{tried}there")
-    assert ran.result == [*MEMBERS[module]]
+    assert ran.result == [*PARTIAL_MODULES[module]]
 
 
 @pytest.mark.behaviour("code.dialect")
 async def test_what_is_said_to_be_missing_is_missing() -> None:
     async with opened() as sandbox:
         for words, code in LACKING.items():
-            assert words in MONTY
+            assert words in MONTY_DIALECT
             ran = await ended(sandbox, code)
             assert ran.error is not None, words
             # The check may say so before, and then says that it is this Python which has it not.
-            assert all(each.is_lacking for each in await sandbox.check(program(code))), words
+            assert all(each.is_unsupported for each in await sandbox.check(program(code))), words
 
 
 @pytest.mark.behaviour("code.dialect")

@@ -10,17 +10,29 @@ import pytest
 from tests.sandbox.answering import ECHO, Answering, Gathering
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import BadState, Fault, Function, Limits, Program, Raised, Ran, Unmade, Waits
+from pegboard.ports.sandbox import (
+    CallFailure,
+    InvalidRunStateError,
+    PendingDecision,
+    Program,
+    ProgramFailure,
+    RunResult,
+    SandboxFunction,
+    SandboxLimits,
+    UnawaitedCall,
+)
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
-from pegboard.providers.builtin.sandbox.hints import NO_FILES
+from pegboard.providers.builtin.sandbox.hints import NO_FILES_HINT
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = Limits(cpu=20, wall=30)
-TOOLS = (ECHO, Function("files", "read"), Function("files", "write"))
+LIMITS = SandboxLimits(cpu=20, wall=30)
+TOOLS = (ECHO, SandboxFunction("files", "read"), SandboxFunction("files", "write"))
 
 
-async def ran(sandbox: FullSandbox, code: str, host: Answering | None = None, limits: Limits = LIMITS) -> Ran:
+async def ran(
+    sandbox: FullSandbox, code: str, host: Answering | None = None, limits: SandboxLimits = LIMITS
+) -> RunResult:
     with anyio.fail_after(60):
         return await sandbox.run(Program(code, TOOLS), host or Answering(), limits)
 
@@ -57,7 +69,7 @@ def count():
 """
     berlin = "2026-07-01T00:00:00+02:00"
     expected: list[Json] = ["RED", {"x": 1, "y": 2}, [0, 1, 2], "a2 b44", "0.3", berlin, "ba7816bf", "e9", 3]
-    assert await ran(full, code) == Ran(expected)
+    assert await ran(full, code) == RunResult(expected)
 
 
 @pytest.mark.behaviour("code.full")
@@ -78,7 +90,7 @@ def count():
 )
 async def test_functions_are_called_in_every_way_that_python_has(full: FullSandbox, code: str) -> None:
     host = Answering(lambda _, arguments: {"text": arguments["path"]})
-    assert await ran(full, code, host) == Ran({"text": "a"})
+    assert await ran(full, code, host) == RunResult({"text": "a"})
     assert host.calls == [(1, "read", {"path": "a"})]
 
 
@@ -88,80 +100,84 @@ async def test_gathered_calls_are_all_under_way_at_once_up_to_the_limit(full: Fu
     code = "import asyncio\nawait asyncio.gather(*[echo(x) for x in range(12)])"
     with anyio.fail_after(60):
         done = await full.run(Program(code, TOOLS), host, replace(LIMITS, concurrency=4))
-    assert (done, host.most) == (Ran(list(range(1, 13))), 4)
+    assert (done, host.most) == (RunResult(list(range(1, 13))), 4)
 
 
 @pytest.mark.behaviour("code.program")
 async def test_what_is_printed_is_told_as_it_comes_and_kept(full: FullSandbox) -> None:
     host = Answering()
     done = await ran(full, "import sys\nprint('a', end='')\nprint('é')\nprint('b', file=sys.stderr)\n'end'", host)
-    assert (done, host.text) == (Ran("end", "aé\nb\n"), "aé\nb\n")
+    assert (done, host.text) == (RunResult("end", "aé\nb\n"), "aé\nb\n")
 
 
 async def test_output_beyond_the_limit_is_dropped_between_characters_and_told(full: FullSandbox) -> None:
     host = Answering()
     done = await ran(full, "print('é' * 10)\nprint('more')\n1", host, replace(LIMITS, stdout=9))
-    assert (done, host.text) == (Ran(1, "éééé", truncated=True), "éééé")
+    assert (done, host.text) == (RunResult(1, "éééé", truncated=True), "éééé")
 
 
 @pytest.mark.parametrize(
     ("code", "fault"),
     [
-        ("x = 1\nraise KeyError('a')", Fault("KeyError", "'a'", 2)),
-        ("def f(:\n  pass", Fault("SyntaxError", "invalid syntax", 1)),
-        ("def f():\n    return 1 / 0\n\nf()", Fault("ZeroDivisionError", "division by zero", 2)),
-        ("class Odd(Exception):\n    pass\nraise Odd('é')", Fault("Odd", "é", 3)),
+        ("x = 1\nraise KeyError('a')", ProgramFailure("KeyError", "'a'", 2)),
+        ("def f(:\n  pass", ProgramFailure("SyntaxError", "invalid syntax", 1)),
+        ("def f():\n    return 1 / 0\n\nf()", ProgramFailure("ZeroDivisionError", "division by zero", 2)),
+        ("class Odd(Exception):\n    pass\nraise Odd('é')", ProgramFailure("Odd", "é", 3)),
         (
             "import json\njson.loads('{')",
-            Fault("JSONDecodeError", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)", 2),
+            ProgramFailure(
+                "JSONDecodeError", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)", 2
+            ),
         ),
-        ("exit(3)", Fault("SystemExit", "3", 1)),
+        ("exit(3)", ProgramFailure("SystemExit", "3", 1)),
         ("import sys\nsys.exit()", None),
-        ("input()", Fault("EOFError", "EOF when reading a line", 1)),
+        ("input()", ProgramFailure("EOFError", "EOF when reading a line", 1)),
         (
             "import ctypes\nctypes.string_at(0)",
-            Fault(
+            ProgramFailure(
                 "RuntimeError",
                 "The Python of this program crashed (SIGSEGV). Too deep a recursion does that, and so does ctypes.",
             ),
         ),
-        ("import os\nos._exit(0)", Fault("RuntimeError", "The program ended its process without an answer.")),
+        ("import os\nos._exit(0)", ProgramFailure("RuntimeError", "The program ended its process without an answer.")),
         (
             "import os\nos.closerange(0, 9)\nwhile True: pass",
-            Fault("RuntimeError", "The program closed its connection, and was ended."),
+            ProgramFailure("RuntimeError", "The program closed its connection, and was ended."),
         ),
         (
             "x = bytearray(10**10)",
-            Fault("MemoryError", "The program needs more than 128 MB of memory. Keep less at a time.", 1),
+            ProgramFailure("MemoryError", "The program needs more than 128 MB of memory. Keep less at a time.", 1),
         ),
         (
             "open('/etc/passwd')",
-            Fault("PermissionError", f"[Errno 1] Operation not permitted: '/etc/passwd'. {NO_FILES}", 1),
+            ProgramFailure("PermissionError", f"[Errno 1] Operation not permitted: '/etc/passwd'. {NO_FILES_HINT}", 1),
         ),
         (
             "await echo({1, 2})",
-            Fault("TypeError", "echo(): the argument x is of type set, which is not JSON; use sorted() or list()", 1),
+            ProgramFailure(
+                "TypeError", "echo(): the argument x is of type set, which is not JSON; use sorted() or list()", 1
+            ),
         ),
         (
             "await echo(1, 2)",
-            Fault("TypeError", "echo() takes 1 positional arguments only: write echo(name=value, …)", 1),
+            ProgramFailure("TypeError", "echo() takes 1 positional arguments only: write echo(name=value, …)", 1),
         ),
-        ("import time\ntime.sleep(11)", Fault("TimeoutError", "A program may sleep 10 seconds in all.", 2)),
+        ("import time\ntime.sleep(11)", ProgramFailure("TimeoutError", "A program may sleep 10 seconds in all.", 2)),
     ],
 )
 async def test_how_a_program_failed_is_told_with_type_words_and_line(
-    full: FullSandbox, code: str, fault: Fault | None
+    full: FullSandbox, code: str, fault: ProgramFailure | None
 ) -> None:
     done = await ran(full, code)
-    assert isinstance(done, Ran)
+    assert isinstance(done, RunResult)
     assert done.error == fault
 
 
 @pytest.mark.behaviour("code.left_out")
 async def test_a_call_that_was_never_awaited_is_told_with_its_line_and_takes_no_result_away(full: FullSandbox) -> None:
     host = Answering()
-    assert await ran(full, "files.read(x=1)\ny = await echo(5)\necho(6)\ny", host) == Ran(
-        5, unmade=(Unmade("files.read", 1), Unmade("echo", 3))
+    assert await ran(full, "files.read(x=1)\ny = await echo(5)\necho(6)\ny", host) == RunResult(
+        5, unawaited_calls=(UnawaitedCall("files.read", 1), UnawaitedCall("echo", 3))
     )
     assert host.calls == [(2, "echo", {"x": 5})]
 
@@ -171,7 +187,7 @@ async def test_a_call_that_was_never_awaited_is_told_with_its_line_and_takes_no_
 async def test_of_a_program_that_failed_only_that_is_told(full: FullSandbox, code: str) -> None:
     done = await ran(full, code)
     assert done.error is not None
-    assert done.unmade == ()
+    assert done.unawaited_calls == ()
 
 
 @pytest.mark.behaviour("code.errors")
@@ -179,18 +195,18 @@ async def test_a_recursion_that_fills_the_memory_is_told_as_one(full: FullSandbo
     code = "import sys\nsys.setrecursionlimit(10**9)\ndef deeper(n): return deeper(n + 1)\ndeeper(0)"
     done = await full.run(Program(code), Answering(), LIMITS)
     why = "The functions of the program call one another so deep that the memory it may use is full."
-    assert done == Ran(error=Fault("RecursionError", why, 3))
+    assert done == RunResult(error=ProgramFailure("RecursionError", why, 3))
 
 
 @pytest.mark.behaviour("code.errors")
 async def test_what_the_host_raises_in_a_call_is_raised_in_the_program(full: FullSandbox) -> None:
     raised = iter(
         [
-            Raised("ValueError", "no such file: 'é'\n  File \"x\", line 1"),
-            Raised("SystemExit", "not an error that a program catches"),
-            Raised("UnicodeDecodeError", "made of more than words"),
-            Raised("os.system", "no exception at all"),
-            Raised("print", "a built-in that is none"),
+            CallFailure("ValueError", "no such file: 'é'\n  File \"x\", line 1"),
+            CallFailure("SystemExit", "not an error that a program catches"),
+            CallFailure("UnicodeDecodeError", "made of more than words"),
+            CallFailure("os.system", "no exception at all"),
+            CallFailure("print", "a built-in that is none"),
         ]
     )
     code = """
@@ -202,7 +218,7 @@ for _ in range(5):
         told.append([type(error).__name__, str(error)])
 told
 """
-    assert await ran(full, code, Answering(lambda *_: next(raised))) == Ran(
+    assert await ran(full, code, Answering(lambda *_: next(raised))) == RunResult(
         [
             ["ValueError", "no such file: 'é'\n  File \"x\", line 1"],
             ["RuntimeError", "not an error that a program catches"],
@@ -216,12 +232,12 @@ told
 @pytest.mark.behaviour("code.full_waits")
 async def test_a_call_that_waits_for_a_person_is_refused_with_its_ticket(full: FullSandbox) -> None:
     code = "try:\n    await echo(1)\nexcept PermissionError as error:\n    told = str(error)\ntold"
-    done = await ran(full, code, Answering(lambda *_: Waits("t-17")))
-    assert done == Ran(
+    done = await ran(full, code, Answering(lambda *_: PendingDecision("t-17")))
+    assert done == RunResult(
         "A person must allow this call first (ticket t-17). This sandbox cannot wait for them: "
         "run the program again when it is decided."
     )
-    with pytest.raises(BadState, match="No run was ever suspended by the sandbox 'full'"):
+    with pytest.raises(InvalidRunStateError, match="No run was ever suspended by the sandbox 'full'"):
         await full.resume(b"", {}, Answering())
 
 
@@ -240,11 +256,11 @@ for _ in range(10):
 """
     done = await ran(full, code, host, replace(LIMITS, calls=3))
     words = "A program may make 3 calls, and this is one more. {}. Do less in one run, or go on in another."
-    assert (done, len(host.calls)) == (Ran([3, words.format("All of them have been made")]), 3)
+    assert (done, len(host.calls)) == (RunResult([3, words.format("All of them have been made")]), 3)
     code = "import asyncio\nawait echo(1)\nawait asyncio.gather(*[echo(i) for i in range(3)])"
     done = await ran(full, code, host, replace(LIMITS, calls=3))
-    told = Fault("RuntimeError", words.format("1 of them has been made so far"), 3)
-    assert (done, len(host.calls)) == (Ran(None, error=told), 4)
+    told = ProgramFailure("RuntimeError", words.format("1 of them has been made so far"), 3)
+    assert (done, len(host.calls)) == (RunResult(None, error=told), 4)
 
 
 @pytest.mark.slow
@@ -252,7 +268,7 @@ for _ in range(10):
 async def test_the_processor_time_that_a_program_may_use_is_kept(full: FullSandbox) -> None:
     done = await ran(full, "print('on')\nwhile True: pass", limits=replace(LIMITS, cpu=1))
     words = "The program computed for more than 1 seconds. Do less, or in several runs."
-    assert done == Ran(None, "on\n", error=Fault("TimeoutError", words))
+    assert done == RunResult(None, "on\n", error=ProgramFailure("TimeoutError", words))
 
 
 @pytest.mark.behaviour("code.limits")
@@ -261,7 +277,7 @@ async def test_the_wall_clock_is_kept_while_a_program_waits_for_its_host(full: F
     with anyio.fail_after(60):
         done = await full.run(Program("print(1)\nawait echo(1)", TOOLS), host, replace(LIMITS, wall=2))
     words = "The program took longer than 2 seconds, waiting for its calls included."
-    assert done == Ran(None, "1\n", error=Fault("TimeoutError", words))
+    assert done == RunResult(None, "1\n", error=ProgramFailure("TimeoutError", words))
     assert host.was_cancelled
 
 
@@ -286,14 +302,14 @@ async def test_what_the_host_breaks_with_is_raised_and_the_program_is_over(full:
 
     with pytest.raises(LookupError, match="the host is broken"):
         await ran(full, "await echo(1)", Answering(broken))
-    assert await ran(full, "2") == Ran(2)
+    assert await ran(full, "2") == RunResult(2)
 
 
 async def test_programs_do_not_see_each_other(full: FullSandbox) -> None:
     await ran(full, "import json, builtins\njson.left = builtins.left = 1\nopen = None")
     assert await ran(
         full, "import json, builtins\n[hasattr(json, 'left'), hasattr(builtins, 'left'), open is None]"
-    ) == Ran([False, False, False])
+    ) == RunResult([False, False, False])
 
 
 @pytest.mark.behaviour("code.full")
@@ -311,11 +327,11 @@ loaders = [getattr(module.__spec__, 'loader', None) for module in sys.modules.va
 places = {code.co_filename for code in codes} | {getattr(loader, 'path', '') for loader in loaders}
 [len(codes) > 1_000, sorted(place for place in places if os.path.isabs(place))]
 """
-    assert await ran(full, code) == Ran([True, []])
+    assert await ran(full, code) == RunResult([True, []])
 
 
 async def test_many_programs_run_at_the_same_time(full: FullSandbox) -> None:
-    results: dict[int, Ran] = {}
+    results: dict[int, RunResult] = {}
 
     async def one(number: int) -> None:
         results[number] = await ran(full, f"await echo({number})")
@@ -323,7 +339,7 @@ async def test_many_programs_run_at_the_same_time(full: FullSandbox) -> None:
     async with anyio.create_task_group() as tasks:
         for number in range(6):
             tasks.start_soon(one, number)
-    assert results == {number: Ran(number) for number in range(6)}
+    assert results == {number: RunResult(number) for number in range(6)}
 
 
 @pytest.mark.parametrize(
@@ -332,17 +348,21 @@ async def test_many_programs_run_at_the_same_time(full: FullSandbox) -> None:
         (
             "#" * 100,
             replace(LIMITS, code=99),
-            Fault("ValueError", "The program has 100 bytes and may have 99. Send less code."),
+            ProgramFailure("ValueError", "The program has 100 bytes and may have 99. Send less code."),
         ),
-        ("'\ud800'", LIMITS, Fault("SyntaxError", "The program holds half of a character (a lone surrogate).")),
+        (
+            "'\ud800'",
+            LIMITS,
+            ProgramFailure("SyntaxError", "The program holds half of a character (a lone surrogate)."),
+        ),
     ],
 )
 async def test_a_program_that_is_no_program_is_refused_before_anything_starts(
-    code: str, limits: Limits, fault: Fault
+    code: str, limits: SandboxLimits, fault: ProgramFailure
 ) -> None:
     sandbox = FullSandbox()
-    assert await ran(sandbox, code, limits=limits) == Ran(error=fault)
-    assert sandbox.walls == ()
+    assert await ran(sandbox, code, limits=limits) == RunResult(error=fault)
+    assert sandbox.protections == ()
 
 
 async def test_nothing_is_checked_before_a_run(full: FullSandbox) -> None:

@@ -4,7 +4,7 @@ import anyio
 import pytest
 from tests.sandbox.answering import ECHO, Answering
 
-from pegboard.ports.sandbox import Fault, Limits, Program, Ran
+from pegboard.ports.sandbox import Program, ProgramFailure, RunResult, SandboxLimits
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
@@ -28,15 +28,15 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 @pytest.mark.parametrize(
     ("code", "ended"),
     [
-        (f"{BEGUN}'done'", Ran("done")),
-        (f"{BEGUN}raise ValueError('midway')", Ran(error=Fault("ValueError", "midway", 4))),
-        (RAW, Ran("done")),
+        (f"{BEGUN}'done'", RunResult("done")),
+        (f"{BEGUN}raise ValueError('midway')", RunResult(error=ProgramFailure("ValueError", "midway", 4))),
+        (RAW, RunResult("done")),
     ],
     ids=["done", "raised", "raw frames"],
 )
 async def test_a_program_that_ends_while_calls_are_under_way_keeps_its_end(
-    full: FullSandbox, code: str, ended: Ran
+    full: FullSandbox, code: str, ended: RunResult
 ) -> None:
     for _ in range(4):
         with anyio.fail_after(60):
-            assert await full.run(Program(code, (ECHO,)), Answering(), Limits(cpu=20, wall=30)) == ended
+            assert await full.run(Program(code, (ECHO,)), Answering(), SandboxLimits(cpu=20, wall=30)) == ended

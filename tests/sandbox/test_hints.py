@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Complaint, Fault, Function, Program, Ran, Sandbox
+from pegboard.ports.sandbox import Program, ProgramFailure, ProgramProblem, RunResult, Sandbox, SandboxFunction
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
 from .hosts import Answers, opened, program
@@ -22,7 +22,7 @@ HALF = "a\ud83d"
 class Halved(Answers):
     """Answers with half of a character."""
 
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Json:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> Json:
         return {HALF: [HALF, "\U0001f600"]}
 
 
@@ -37,10 +37,10 @@ async def sandbox(request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
         await full.aclose()
 
 
-async def ended(sandbox: Sandbox, code: str, host: Answers | None = None, modules: tuple[str, ...] = ()) -> Ran:
+async def ended(sandbox: Sandbox, code: str, host: Answers | None = None, modules: tuple[str, ...] = ()) -> RunResult:
     with anyio.fail_after(60):
         ran = await sandbox.run(Program(code, program(code).functions, "", modules), host or Answers())
-    assert isinstance(ran, Ran)
+    assert isinstance(ran, RunResult)
     return ran
 
 
@@ -80,7 +80,7 @@ async def test_an_error_is_told_with_what_to_write(sandbox: Sandbox, code: str, 
 )
 async def test_words_of_a_tool_that_failed_are_told_as_they_are(sandbox: Sandbox, type: str, words: str) -> None:
     ran = await ended(sandbox, f"await srv.fail(type={type!r}, message={words!r})")
-    assert ran.error == Fault(type, words, 1)
+    assert ran.error == ProgramFailure(type, words, 1)
 
 
 @pytest.mark.behaviour("code.hints")
@@ -150,7 +150,7 @@ async def test_what_the_small_python_lacks_is_told_with_a_way_around_it(code: st
     async with opened() as monty:
         error = (await ended(monty, code)).error
     assert error is not None
-    assert (error.message, error.is_lacking) == (message, True)
+    assert (error.message, error.is_unsupported) == (message, True)
 
 
 @pytest.mark.behaviour("code.hints")
@@ -159,17 +159,17 @@ async def test_what_the_small_python_lacks_is_told_with_a_way_around_it(code: st
     [
         (
             "from srv import ecko\nawait srv.echo(x=1)",
-            Complaint(1, "`srv` has no function `ecko`. Did you mean `echo`?"),
+            ProgramProblem(1, "`srv` has no function `ecko`. Did you mean `echo`?"),
         ),
-        ("from desk import typo", Complaint(1, "`desk` has no function `typo`.")),
-        ("desk.typo()", Complaint(1, "`desk` has no function `typo`.")),
-        ("open('/etc/passwd')", Complaint(1, f"There is no `open`. {NO_FILES}")),
+        ("from desk import typo", ProgramProblem(1, "`desk` has no function `typo`.")),
+        ("desk.typo()", ProgramProblem(1, "`desk` has no function `typo`.")),
+        ("open('/etc/passwd')", ProgramProblem(1, f"There is no `open`. {NO_FILES}")),
         (
             "from collections import OrderedDict",
-            Complaint(1, "`collections.OrderedDict` does not exist in this Python.", is_lacking=True),
+            ProgramProblem(1, "`collections.OrderedDict` does not exist in this Python.", is_unsupported=True),
         ),
     ],
 )
-async def test_what_is_not_there_is_told_for_what_it_is(code: str, complaint: Complaint) -> None:
+async def test_what_is_not_there_is_told_for_what_it_is(code: str, complaint: ProgramProblem) -> None:
     async with opened() as monty:
         assert await monty.check(Program(code, program(code).functions, "", ("desk",))) == (complaint,)

@@ -8,13 +8,13 @@ import pytest
 from tests.sandbox.answering import Answering
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Function, Limits, Program, Raised, Ran, Reply, Sandbox
+from pegboard.ports.sandbox import CallFailure, HostReply, Program, RunResult, Sandbox, SandboxFunction, SandboxLimits
 from pegboard.providers.builtin.sandbox import MontySandbox
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = Limits(cpu=20, wall=40, result=1 << 20)
+LIMITS = SandboxLimits(cpu=20, wall=40, result=1 << 20)
 ODD_TEXTS = (
     "__import__('os').system('id')",
     '"); raise SystemExit("forged',
@@ -38,10 +38,10 @@ async def sandbox(anyio_backend: str, request: pytest.FixtureRequest) -> AsyncIt
         await opened.aclose()
 
 
-async def ran(sandbox: Sandbox, code: str, functions: tuple[Function, ...], host: Answering) -> Ran:
+async def ran(sandbox: Sandbox, code: str, functions: tuple[SandboxFunction, ...], host: Answering) -> RunResult:
     with anyio.fail_after(80):
         done = await sandbox.run(Program(code, functions), host, LIMITS)
-    assert isinstance(done, Ran)
+    assert isinstance(done, RunResult)
     return done
 
 
@@ -54,8 +54,8 @@ async def test_what_a_tool_answers_is_a_value_and_nothing_else(sandbox: Sandbox)
         "deep": json.loads("[" * 40 + "]" * 40),
         "wide": list(range(5_000)),
     }
-    done = await ran(sandbox, "await get()", (Function("", "get"),), Answering(lambda *_: answer))
-    assert done == Ran(answer)
+    done = await ran(sandbox, "await get()", (SandboxFunction("", "get"),), Answering(lambda *_: answer))
+    assert done == RunResult(answer)
 
 
 @pytest.mark.behaviour("code.hostile_values")
@@ -63,13 +63,15 @@ async def test_an_answer_goes_through_a_program_and_back_as_it_was(sandbox: Sand
     texts: list[Json] = list(ODD_TEXTS)
     host = Answering(lambda function, arguments: texts if function.name == "get" else arguments["x"])
     code = "[await put(x={each: each}) for each in await get()]"
-    done = await ran(sandbox, code, (Function("", "get"), Function("", "put")), host)
-    assert done == Ran([{text: text} for text in ODD_TEXTS])
+    done = await ran(sandbox, code, (SandboxFunction("", "get"), SandboxFunction("", "put")), host)
+    assert done == RunResult([{text: text} for text in ODD_TEXTS])
 
 
 @pytest.mark.behaviour("code.hostile_values")
 async def test_what_a_tool_fails_with_is_words_and_nothing_else(sandbox: Sandbox) -> None:
-    raised = iter([Raised(kind, text) for text in ODD_TEXTS for kind in ("ValueError", "BaseException", text[:50])])
+    raised = iter(
+        [CallFailure(kind, text) for text in ODD_TEXTS for kind in ("ValueError", "BaseException", text[:50])]
+    )
     code = f"""
 told = []
 for _ in range({len(ODD_TEXTS) * 3}):
@@ -79,8 +81,8 @@ for _ in range({len(ODD_TEXTS) * 3}):
         told.append(str(error))
 told
 """
-    done = await ran(sandbox, code, (Function("", "get"),), Answering(lambda *_: next(raised)))
-    assert done == Ran([text for text in ODD_TEXTS for _ in range(3)])
+    done = await ran(sandbox, code, (SandboxFunction("", "get"),), Answering(lambda *_: next(raised)))
+    assert done == RunResult([text for text in ODD_TEXTS for _ in range(3)])
 
 
 @pytest.mark.behaviour("code.hostile_values")
@@ -95,7 +97,7 @@ async def test_the_text_of_a_stub_is_never_run(sandbox: Sandbox) -> None:
     )
     for stub in stubs:
         host = Answering(lambda *_: 1)
-        assert await ran(sandbox, "await get()", (Function("", "get", stub),), host) == Ran(1)
+        assert await ran(sandbox, "await get()", (SandboxFunction("", "get", stub),), host) == RunResult(1)
         assert host.text == ""
 
 
@@ -116,7 +118,7 @@ async def test_the_text_of_a_stub_is_never_run(sandbox: Sandbox) -> None:
 )
 def test_a_name_that_is_more_than_a_name_makes_no_function(module: str, name: str) -> None:
     with pytest.raises(ValueError, match="not names that a Python program can say"):
-        Function(module, name)
+        SandboxFunction(module, name)
 
 
 @pytest.mark.behaviour("code.hostile_values")
@@ -124,13 +126,13 @@ async def test_a_tool_that_is_called_like_a_part_of_python_stays_a_tool_and_pyth
     sandbox: Sandbox,
 ) -> None:
     names = ("print", "len", "open", "exec", "echo", "asyncio", "json")
-    functions = tuple(Function("tools", name) for name in names)
+    functions = tuple(SandboxFunction("tools", name) for name in names)
     code = "[[await tools.print(), await tools.exec(), await tools.asyncio()], len('ab')]"
 
-    def named(function: Function, _: Mapping[str, Json]) -> Reply:
+    def named(function: SandboxFunction, _: Mapping[str, Json]) -> HostReply:
         return function.name
 
-    assert await ran(sandbox, code, functions, Answering(named)) == Ran([["print", "exec", "asyncio"], 2])
+    assert await ran(sandbox, code, functions, Answering(named)) == RunResult([["print", "exec", "asyncio"], 2])
 
 
 @pytest.mark.behaviour("code.plain_json", "code.hostile_values")
@@ -145,7 +147,7 @@ except TypeError as error:
     print('refused')
 {Odd(): 1}
 """
-    done = await ran(sandbox, code, (Function("", "put"),), host)
+    done = await ran(sandbox, code, (SandboxFunction("", "put"),), host)
     assert (done.stdout, done.result, host.calls) == ("refused\n", None, [])
     assert done.error is not None
     assert done.error.type == "TypeError"

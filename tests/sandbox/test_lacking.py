@@ -2,8 +2,14 @@
 
 import pytest
 
-from pegboard.ports.sandbox import Function, Program
-from pegboard.providers.builtin.sandbox.lacking import DATACLASS, DUMPS, GONE, METHODS, SPECIAL
+from pegboard.ports.sandbox import Program, SandboxFunction
+from pegboard.providers.builtin.sandbox.lacking import (
+    MISSING_DATACLASS_OPTIONS,
+    MISSING_DUMPS_OPTIONS,
+    MISSING_METHODS,
+    MISSING_NAMES,
+    UNCALLED_SPECIAL_METHODS,
+)
 
 from .hosts import ended, opened, program
 
@@ -108,7 +114,7 @@ found = [match.group() for match in re.finditer('a', 'aba')]
 async def test_what_is_lacking_is_told_before_the_run_with_what_to_write_and_would_fail() -> None:
     async with opened() as sandbox:
         for code, words in WORDS.items():
-            told = [(each.message, each.is_lacking) for each in await sandbox.check(program(ECHO + code))]
+            told = [(each.message, each.is_unsupported) for each in await sandbox.check(program(ECHO + code))]
             assert told == [(words, True)], code
             assert (await ended(sandbox, code)).error is not None, code
 
@@ -117,39 +123,41 @@ async def test_what_is_lacking_is_told_before_the_run_with_what_to_write_and_wou
 async def test_what_would_silently_be_another_answer_is_told_before_the_run() -> None:
     async with opened() as sandbox:
         for code, words in SILENT.items():
-            told = [(each.message, each.is_lacking) for each in await sandbox.check(program(ECHO + code))]
+            told = [(each.message, each.is_unsupported) for each in await sandbox.check(program(ECHO + code))]
             assert told == [(words, True)], code
             assert (await ended(sandbox, code)).error is None, code
 
 
 @pytest.mark.behaviour("code.told_before")
 async def test_a_tool_may_have_the_name_of_a_method() -> None:
-    named = Program("hasattr(crm, 'get')\nawait getattr(crm, 'get')(x=1)", (Function("crm", "get", parameters=("x",)),))
+    named = Program(
+        "hasattr(crm, 'get')\nawait getattr(crm, 'get')(x=1)", (SandboxFunction("crm", "get", parameters=("x",)),)
+    )
     async with opened() as sandbox:
         assert await sandbox.check(named) == ()
 
 
 @pytest.mark.behaviour("code.told_before")
 async def test_all_that_is_said_to_be_lacking_is() -> None:
-    dotted = (name.rpartition(".") for name in GONE)
+    dotted = (name.rpartition(".") for name in MISSING_NAMES)
     codes = [
         *(f"import {module.split('.')[0]}\n{module}.{name}" if module else name for module, _, name in dotted),
-        *(f"json.dumps(1, {option}=None)" for option in DUMPS),
-        *(f"@dataclass({option}={value})\nclass A:\n    x: int" for option, value in DATACLASS.items()),
+        *(f"json.dumps(1, {option}=None)" for option in MISSING_DUMPS_OPTIONS),
+        *(f"@dataclass({option}={value})\nclass A:\n    x: int" for option, value in MISSING_DATACLASS_OPTIONS.items()),
         *(
             f"for x in ('a', 1, 1.5, {{1}}, [1], {{}}, b'a', datetime.datetime(2026, 1, 1)):\n"
             f"    try:\n        x.{name}()\n    except AttributeError:\n        missing.append(x)\n"
             "1 / (len(missing) - 8)"
-            for name in METHODS
+            for name in MISSING_METHODS
         ),
     ]
     async with opened() as sandbox:
         for code in codes:
             whole = f"import json, datetime\nfrom dataclasses import dataclass\nmissing = []\n{code}"
             told = await sandbox.check(program(whole))
-            assert any(each.is_lacking for each in told), code
+            assert any(each.is_unsupported for each in told), code
             assert (await ended(sandbox, whole)).error is not None, code
-        for name in SPECIAL:
+        for name in UNCALLED_SPECIAL_METHODS:
             told = await sandbox.check(program(f"class A:\n    def {name}(self, *given):\n        return 1"))
             assert [each.line for each in told] == [2], name
 

@@ -7,7 +7,7 @@ import pytest
 from tests.sandbox.answering import ECHO, Answering
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Function, Limits, Program, Ran, Reply
+from pegboard.ports.sandbox import HostReply, Program, RunResult, SandboxFunction, SandboxLimits
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
@@ -29,18 +29,18 @@ class Told(Answering):
         self.heard: list[bool] = []
         self.rested = anyio.Event()
 
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         await self.rested.wait()
         return await super().call(ordinal, function, arguments)
 
-    def rests(self, is_so: bool) -> None:
+    def set_idle(self, is_so: bool) -> None:
         self.heard.append(is_so)
         if is_so:
             self.rested.set()
 
 
 class Silent(Told):
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         await anyio.sleep_forever()
         raise AssertionError("unreachable")
 
@@ -48,14 +48,14 @@ class Silent(Told):
 @pytest.mark.behaviour("code.clock")
 async def test_a_process_that_waits_for_its_calls_is_seen_to_rest(full: FullSandbox) -> None:
     with anyio.fail_after(60):
-        assert await full.run(Program("await echo(7)", (ECHO,)), Told(), Limits(cpu=20, wall=50)) == Ran(7)
+        assert await full.run(Program("await echo(7)", (ECHO,)), Told(), SandboxLimits(cpu=20, wall=50)) == RunResult(7)
 
 
 @pytest.mark.behaviour("code.clock")
 async def test_a_process_that_computes_while_a_call_is_open_is_seen_to(full: FullSandbox) -> None:
     host = Silent()
     with anyio.fail_after(60):
-        done = await full.run(Program(COMPUTES, (ECHO,)), host, Limits(cpu=2, wall=50))
+        done = await full.run(Program(COMPUTES, (ECHO,)), host, SandboxLimits(cpu=2, wall=50))
     assert done.error is not None
     assert done.error.type == "TimeoutError"
     # The last look may find a process that has just been ended.

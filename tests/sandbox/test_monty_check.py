@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.ports.sandbox import Complaint, Function, Program
+from pegboard.ports.sandbox import Program, ProgramProblem, SandboxFunction
 
 from .hosts import opened
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.anyio
 
 HEAD = "from typing import Any, Literal, NotRequired, TypedDict"
 FUNCTIONS = (
-    Function(
+    SandboxFunction(
         "gh",
         "create_issue",
         """\
@@ -23,7 +23,7 @@ async def create_issue(*, title: str, labels: list[str] | None = None) -> Create
     \"\"\"Opens an issue.\"\"\"
     ...""",
     ),
-    Function(
+    SandboxFunction(
         "gh",
         "list_issues",
         """\
@@ -33,14 +33,14 @@ class ListIssuesItem(TypedDict):
 
 async def list_issues(*, state: Literal["open", "closed"] = "open") -> list[ListIssuesItem]: ...""",
     ),
-    Function("gh", "anything"),
-    Function("", "alone", "async def alone(a: int) -> str: ...", ("a",)),
+    SandboxFunction("gh", "anything"),
+    SandboxFunction("", "alone", "async def alone(a: int) -> str: ...", ("a",)),
 )
 ASYNCHRONOUS = "`async for`, `async with` and asynchronous comprehensions"
 MISSING = "`await` is missing before `{0}`: this is the call, not its answer. Write `await {0}`."
 
 
-async def checked(code: str) -> tuple[Complaint, ...]:
+async def checked(code: str) -> tuple[ProgramProblem, ...]:
     async with opened() as sandbox:
         return await sandbox.check(Program(code, FUNCTIONS, HEAD))
 
@@ -49,14 +49,17 @@ async def checked(code: str) -> tuple[Complaint, ...]:
 @pytest.mark.parametrize(
     ("code", "complaints"),
     [
-        ("x = gh.create_issue(title='a')\nprint(x['title'])", [Complaint(1, MISSING.format("gh.create_issue(…)"))]),
-        ("for each in gh.list_issues():\n    print(each)", [Complaint(1, MISSING.format("gh.list_issues()"))]),
-        ("\n\ngh.create_issue(title='a')\n1", [Complaint(3, MISSING.format("gh.create_issue(…)"))]),
-        ("len(gh.list_issues())", [Complaint(1, MISSING.format("gh.list_issues()"))]),
+        (
+            "x = gh.create_issue(title='a')\nprint(x['title'])",
+            [ProgramProblem(1, MISSING.format("gh.create_issue(…)"))],
+        ),
+        ("for each in gh.list_issues():\n    print(each)", [ProgramProblem(1, MISSING.format("gh.list_issues()"))]),
+        ("\n\ngh.create_issue(title='a')\n1", [ProgramProblem(3, MISSING.format("gh.create_issue(…)"))]),
+        ("len(gh.list_issues())", [ProgramProblem(1, MISSING.format("gh.list_issues()"))]),
         (
             "x = gh.create_issue(title='a')\ny = [x]\nprint(x['title'])\nawait y[0]",
             [
-                Complaint(
+                ProgramProblem(
                     3,
                     "`await` is missing: this is a call that was not awaited, not its answer (`CreateIssueResult`).",
                 )
@@ -64,104 +67,106 @@ async def checked(code: str) -> tuple[Complaint, ...]:
         ),
         (
             "async def f():\n    pass\nx = f()\ny = [x]\nx['a']\nawait y[0]",
-            [Complaint(5, "`await` is missing: this is a call that was not awaited, not its answer.")],
+            [ProgramProblem(5, "`await` is missing: this is a call that was not awaited, not its answer.")],
         ),
         (
             "await gh.create_issue(titel='a')",
             [
-                Complaint(1, "`create_issue` needs the argument `title`."),
-                Complaint(1, "`create_issue` has no argument `titel`. Did you mean `title`?"),
+                ProgramProblem(1, "`create_issue` needs the argument `title`."),
+                ProgramProblem(1, "`create_issue` has no argument `titel`. Did you mean `title`?"),
             ],
         ),
         (
             "await gh.create_issue(title='a', zzz=1)",
-            [Complaint(1, "`create_issue` has no argument `zzz`. It takes title, labels.")],
+            [ProgramProblem(1, "`create_issue` has no argument `zzz`. It takes title, labels.")],
         ),
         (
             "await gh.create_issue('a')",
             [
-                Complaint(1, "`create_issue` needs the argument `title`."),
-                Complaint(1, "`create_issue` takes named arguments: write `create_issue(title=…)`."),
+                ProgramProblem(1, "`create_issue` needs the argument `title`."),
+                ProgramProblem(1, "`create_issue` takes named arguments: write `create_issue(title=…)`."),
             ],
         ),
         (
             "await gh.create_issue(title=5)",
-            [Complaint(1, "`create_issue(title=5)`: expected `str`, found `Literal[5]`.")],
+            [ProgramProblem(1, "`create_issue(title=5)`: expected `str`, found `Literal[5]`.")],
         ),
         (
             "await gh.list_issues(state='opn')",
             [
-                Complaint(
+                ProgramProblem(
                     1, '`list_issues(state=\'opn\')`: expected `Literal["open", "closed"]`, found `Literal["opn"]`.'
                 )
             ],
         ),
         (
             "import asyncio\nr = await asyncio.gather(gh.create_issue(title='a'), alone(1))\nr[0]['titel']",
-            [Complaint(3, 'There is no key "titel" in `CreateIssueResult`. Did you mean "title"?')],
+            [ProgramProblem(3, 'There is no key "titel" in `CreateIssueResult`. Did you mean "title"?')],
         ),
         (
             "x = await gh.create_issue(title='a')\nx['mine'] == 1\nx['mine'] += 1",
             [
-                Complaint(2, 'There is no key "mine" in `CreateIssueResult`.'),
-                Complaint(3, 'There is no key "mine" in `CreateIssueResult`.'),
+                ProgramProblem(2, 'There is no key "mine" in `CreateIssueResult`.'),
+                ProgramProblem(3, 'There is no key "mine" in `CreateIssueResult`.'),
             ],
         ),
         (
             "r = await gh.create_issue(title='a')\nr.title",
-            [Complaint(2, "`CreateIssueResult` is a dictionary: write `r['title']`.")],
+            [ProgramProblem(2, "`CreateIssueResult` is a dictionary: write `r['title']`.")],
         ),
         (
             "for each in await gh.list_issues():\n    print(each.title)",
-            [Complaint(2, "`ListIssuesItem` is a dictionary: write `each['title']`.")],
+            [ProgramProblem(2, "`ListIssuesItem` is a dictionary: write `each['title']`.")],
         ),
         (
             "r = await alone(1)\nr['title']",
-            [Complaint(2, "This is a text, which has no keys. If it holds JSON, read it first: `json.loads(…)`.")],
+            [ProgramProblem(2, "This is a text, which has no keys. If it holds JSON, read it first: `json.loads(…)`.")],
         ),
         (
             "await gh.creat_issue(title='a')",
-            [Complaint(1, "`gh` has no function `creat_issue`. Did you mean `create_issue` or `list_issues`?")],
+            [ProgramProblem(1, "`gh` has no function `creat_issue`. Did you mean `create_issue` or `list_issues`?")],
         ),
-        ("await hg.create_issue(title='a')", [Complaint(1, "The name `hg` is not defined.")]),
-        ("print(alon)\nawait alone(1)", [Complaint(1, "The name `alon` is not defined. Did you mean `alone`?")]),
-        ("await alone('a')", [Complaint(1, "`alone('a')`: expected `int`, found `Literal[\"a\"]`.")]),
-        ("import numpy", [Complaint(1, "There is no module `numpy` in this Python.")]),
+        ("await hg.create_issue(title='a')", [ProgramProblem(1, "The name `hg` is not defined.")]),
+        ("print(alon)\nawait alone(1)", [ProgramProblem(1, "The name `alon` is not defined. Did you mean `alone`?")]),
+        ("await alone('a')", [ProgramProblem(1, "`alone('a')`: expected `int`, found `Literal[\"a\"]`.")]),
+        ("import numpy", [ProgramProblem(1, "There is no module `numpy` in this Python.")]),
         (
             "x = (1\ny = 2",
-            [Complaint(2, "Expected `)`, found name."), Complaint(2, "unexpected EOF while parsing.")],
+            [ProgramProblem(2, "Expected `)`, found name."), ProgramProblem(2, "unexpected EOF while parsing.")],
         ),
         (
             "async with gh as opened:\n    pass",
-            [Complaint(1, f"{ASYNCHRONOUS} are not in this Python. Write `await`.", is_lacking=True)],
+            [ProgramProblem(1, f"{ASYNCHRONOUS} are not in this Python. Write `await`.", is_unsupported=True)],
         ),
         (
             "async for each in gh:\n    pass",
-            [Complaint(1, f"{ASYNCHRONOUS} are not in this Python. Write `await`.", is_lacking=True)],
+            [ProgramProblem(1, f"{ASYNCHRONOUS} are not in this Python. Write `await`.", is_unsupported=True)],
         ),
         (
             "x = [each async for each in gh]",
-            [Complaint(1, f"{ASYNCHRONOUS} are not in this Python. Write `await`.", is_lacking=True)],
+            [ProgramProblem(1, f"{ASYNCHRONOUS} are not in this Python. Write `await`.", is_unsupported=True)],
         ),
-        ("import heapq", [Complaint(1, "There is no module `heapq` in this Python.", is_lacking=True)]),
+        ("import heapq", [ProgramProblem(1, "There is no module `heapq` in this Python.", is_unsupported=True)]),
         (
             "import asyncio\nasyncio.create_task",
             [
-                Complaint(
+                ProgramProblem(
                     2,
                     "`asyncio.create_task` does not exist in this Python. Calls are made at the same time by `await "
                     "asyncio.gather(*calls)`.",
-                    is_lacking=True,
+                    is_unsupported=True,
                 )
             ],
         ),
         (
             "class A:\n    pass\n\nclass B(A):\n    pass",
-            [Complaint(4, "This Python does not support class inheritance and metaclasses.", is_lacking=True)],
+            [ProgramProblem(4, "This Python does not support class inheritance and metaclasses.", is_unsupported=True)],
         ),
     ],
 )
-async def test_a_mistake_is_told_with_its_line_before_anything_runs(code: str, complaints: list[Complaint]) -> None:
+async def test_a_mistake_is_told_with_its_line_before_anything_runs(
+    code: str, complaints: list[ProgramProblem]
+) -> None:
     assert [*await checked(code)] == complaints
 
 
@@ -217,6 +222,6 @@ async def test_there_are_no_more_complaints_than_a_model_can_use() -> None:
 
 @pytest.mark.behaviour("code.checked")
 async def test_what_stubs_have_of_themselves_is_not_the_programs_fault() -> None:
-    broken = Function("gh", "odd", "async def odd(*, a: NoSuchType) -> AlsoNot: ...")
+    broken = SandboxFunction("gh", "odd", "async def odd(*, a: NoSuchType) -> AlsoNot: ...")
     async with opened() as sandbox:
         assert await sandbox.check(Program("await gh.odd(a=1)", (broken,), HEAD)) == ()

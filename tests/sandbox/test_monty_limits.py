@@ -2,8 +2,8 @@
 
 import pytest
 
-from pegboard.memory import large_values
-from pegboard.ports.sandbox import Complaint, Fault, Limits, Ran
+from pegboard.memory import large_value_count
+from pegboard.ports.sandbox import ProgramFailure, ProgramProblem, RunResult, SandboxLimits
 
 from .hosts import Answers, ended, opened, program
 
@@ -22,20 +22,20 @@ pytestmark = pytest.mark.anyio
 )
 async def test_computing_has_an_end(code: str) -> None:
     async with opened() as sandbox:
-        ran = await ended(sandbox, code, limits=Limits(cpu=0.2))
-        assert ran.error == Fault(
+        ran = await ended(sandbox, code, limits=SandboxLimits(cpu=0.2))
+        assert ran.error == ProgramFailure(
             "TimeoutError", "The program computed for more than 0.2 seconds. Do less, or in several runs."
         )
-        assert await ended(sandbox, "1") == Ran(1)
+        assert await ended(sandbox, "1") == RunResult(1)
 
 
 @pytest.mark.behaviour("code.limits")
 async def test_waiting_for_calls_has_an_end_and_what_was_printed_is_kept() -> None:
     host = Answers()
     async with opened() as sandbox:
-        ran = await ended(sandbox, "print('begun')\nawait srv.hang()", host, Limits(wall=1))
+        ran = await ended(sandbox, "print('begun')\nawait srv.hang()", host, SandboxLimits(wall=1))
     why = "The program took longer than 1 seconds, waiting for its calls included."
-    assert ran == Ran(None, "begun\n", error=Fault("TimeoutError", why, 2))
+    assert ran == RunResult(None, "begun\n", error=ProgramFailure("TimeoutError", why, 2))
     assert host.cancelled == 1
 
 
@@ -52,13 +52,13 @@ async def test_waiting_for_calls_has_an_end_and_what_was_printed_is_kept() -> No
 )
 async def test_memory_has_an_end(code: str) -> None:
     async with opened() as sandbox:
-        ran = await ended(sandbox, code, limits=Limits(memory=32 << 20))
+        ran = await ended(sandbox, code, limits=SandboxLimits(memory=32 << 20))
         assert ran.error is not None
         assert (ran.error.type, ran.error.message) == (
             "MemoryError",
             "The program needs more than 32 MB of memory. Keep less at a time.",
         )
-        assert await ended(sandbox, "1") == Ran(1)
+        assert await ended(sandbox, "1") == RunResult(1)
 
 
 @pytest.mark.behaviour("code.limits")
@@ -68,10 +68,10 @@ async def test_an_answer_larger_than_the_memory_ends_the_run_and_not_us() -> Non
             return "x" * (48 << 20)
 
     async with opened() as sandbox:
-        ran = await ended(sandbox, "len(await srv.echo(x=1))", Huge(), Limits(memory=16 << 20))
+        ran = await ended(sandbox, "len(await srv.echo(x=1))", Huge(), SandboxLimits(memory=16 << 20))
         assert ran.error is not None
         assert ran.error.type == "MemoryError"
-        assert await ended(sandbox, "1") == Ran(1)
+        assert await ended(sandbox, "1") == RunResult(1)
 
 
 @pytest.mark.behaviour("code.limits")
@@ -86,12 +86,12 @@ except RuntimeError as error:
     print(error)
 done"""
     async with opened() as sandbox:
-        ran = await ended(sandbox, code, host, Limits(calls=3))
+        ran = await ended(sandbox, code, host, SandboxLimits(calls=3))
     why = (
         "A program may make 3 calls, and this is one more. All of them have been made. Do less in one run, or go on in "
         "another.\n"
     )
-    assert ran == Ran([0, 1, 2], why)
+    assert ran == RunResult([0, 1, 2], why)
     assert len(host.calls) == 3
 
 
@@ -108,7 +108,7 @@ async def test_more_calls_at_once_than_allowed_tell_how_many_were_made(first: st
     host = Answers()
     code = f"import asyncio\n{first}await asyncio.gather(*[srv.echo(x=i) for i in range(4)])"
     async with opened() as sandbox:
-        ran = await ended(sandbox, code, host, Limits(calls=3))
+        ran = await ended(sandbox, code, host, SandboxLimits(calls=3))
     assert ran.error is not None
     assert (ran.error.type, ran.error.message) == (
         "RuntimeError",
@@ -122,7 +122,7 @@ async def test_calls_that_are_tried_without_end_end_the_run() -> None:
     host = Answers()
     code = "while True:\n    try:\n        await srv.echo(x=1)\n    except Exception:\n        pass"
     async with opened() as sandbox:
-        ran = await ended(sandbox, code, host, Limits(calls=3))
+        ran = await ended(sandbox, code, host, SandboxLimits(calls=3))
     assert ran.error is not None
     assert (ran.error.type, ran.error.line) == ("RuntimeError", 3)
     assert ran.error.message.startswith("The program keeps asking its host for things")
@@ -146,10 +146,10 @@ async def test_arguments_of_calls_that_are_not_answered_are_bounded_together() -
     host = Answers()
     code = "import asyncio\nbig = 'x' * 400_000\nawait asyncio.gather(*[srv.echo(x=big) for i in range(5)])"
     async with opened() as sandbox:
-        ran = await ended(sandbox, code, host, Limits(arguments=1_000_000))
+        ran = await ended(sandbox, code, host, SandboxLimits(arguments=1_000_000))
         one_by_one = "big = 'x' * 400_000\nfor i in range(5):\n    await srv.echo(x=big)\n'fine'"
-        assert await ended(sandbox, one_by_one, host, Limits(arguments=1_000_000)) == Ran("fine")
-        named = await ended(sandbox, "await srv.echo(**{'y' * 2_000_000: 1})", host, Limits(arguments=1_000_000))
+        assert await ended(sandbox, one_by_one, host, SandboxLimits(arguments=1_000_000)) == RunResult("fine")
+        named = await ended(sandbox, "await srv.echo(**{'y' * 2_000_000: 1})", host, SandboxLimits(arguments=1_000_000))
     assert ran.error is not None
     assert ran.error.message == "echo(): the argument x is too large: 1,000,000 bytes of JSON may leave the sandbox"
     assert named.error is not None
@@ -166,10 +166,10 @@ async def test_arguments_of_calls_that_are_not_answered_are_bounded_together() -
 )
 async def test_sleeping_is_bounded_in_all(code: str) -> None:
     async with opened() as sandbox:
-        ran = await ended(sandbox, code, limits=Limits(sleep=0.3))
-        assert ran.error == Fault("TimeoutError", "A program may sleep 0.3 seconds in all.", 3)
+        ran = await ended(sandbox, code, limits=SandboxLimits(sleep=0.3))
+        assert ran.error == ProgramFailure("TimeoutError", "A program may sleep 0.3 seconds in all.", 3)
         endless = await ended(sandbox, "import time\ntime.sleep(1e6)")
-        assert endless.error == Fault("TimeoutError", "A program may sleep 10 seconds in all.", 2)
+        assert endless.error == ProgramFailure("TimeoutError", "A program may sleep 10 seconds in all.", 2)
 
 
 @pytest.mark.behaviour("code.limits")
@@ -177,7 +177,7 @@ async def test_sleeps_and_calls_are_gathered() -> None:
     host = Answers()
     code = "import asyncio, time\ntime.sleep(0.01)\nawait asyncio.gather(asyncio.sleep(0.01, 'slept'), srv.echo(x=1))"
     async with opened() as sandbox:
-        assert await ended(sandbox, code, host) == Ran(["slept", 1])
+        assert await ended(sandbox, code, host) == RunResult(["slept", 1])
 
 
 @pytest.mark.behaviour("code.limits")
@@ -186,25 +186,25 @@ async def test_a_result_is_bounded_by_its_json(text: str) -> None:
     async with opened() as sandbox:
         ran = await ended(sandbox, f"'{text[:2]}' * {len(text) // len(text[:2])}")
     why = "The result cannot be given back: result is too large: 65,536 bytes of JSON may leave the sandbox."
-    assert ran.error == Fault("TypeError", why)
+    assert ran.error == ProgramFailure("TypeError", why)
 
 
 @pytest.mark.behaviour("code.limits")
 async def test_what_is_printed_beyond_the_limit_is_dropped_and_told() -> None:
     host = Answers()
     async with opened() as sandbox:
-        ran = await ended(sandbox, "print('é' * 600)\nprint('more')\n7", host, Limits(stdout=1_001))
-    assert ran == Ran(7, "é" * 500, truncated=True)
+        ran = await ended(sandbox, "print('é' * 600)\nprint('more')\n7", host, SandboxLimits(stdout=1_001))
+    assert ran == RunResult(7, "é" * 500, truncated=True)
     assert "".join(host.said) == ran.stdout
 
 
 @pytest.mark.behaviour("code.limits")
 async def test_a_program_that_does_nothing_but_print_is_ended() -> None:
     async with opened() as sandbox:
-        ran = await ended(sandbox, "while True:\n    print('x' * 1_000)", limits=Limits(stdout=1_000))
-        assert await ended(sandbox, "1") == Ran(1)
+        ran = await ended(sandbox, "while True:\n    print('x' * 1_000)", limits=SandboxLimits(stdout=1_000))
+        assert await ended(sandbox, "1") == RunResult(1)
     why = "The program printed more than 64 times the 1,000 bytes that are kept."
-    assert ran == Ran(None, ("x" * 1_000), truncated=True, error=Fault("RuntimeError", why))
+    assert ran == RunResult(None, ("x" * 1_000), truncated=True, error=ProgramFailure("RuntimeError", why))
 
 
 @pytest.mark.behaviour("code.limits")
@@ -212,17 +212,17 @@ async def test_code_is_bounded_and_must_be_text() -> None:
     async with opened() as sandbox:
         long = "#" * 70_000
         why = "The program has 70,000 bytes and may have 65,536. Send less code."
-        assert await ended(sandbox, long) == Ran(error=Fault("ValueError", why))
-        assert await sandbox.check(program(long)) == (Complaint(1, why),)
+        assert await ended(sandbox, long) == RunResult(error=ProgramFailure("ValueError", why))
+        assert await sandbox.check(program(long)) == (ProgramProblem(1, why),)
         half = await ended(sandbox, "'\ud800'")
-    assert half.error == Fault("SyntaxError", "The program holds half of a character (a lone surrogate).")
+    assert half.error == ProgramFailure("SyntaxError", "The program holds half of a character (a lone surrogate).")
 
 
 @pytest.mark.behaviour("code.limits")
 async def test_recursion_has_an_end_that_a_program_may_catch() -> None:
     async with opened() as sandbox:
         deep = await ended(sandbox, "def f(n):\n    return f(n + 1)\nf(0)")
-        assert deep.error == Fault("RecursionError", "maximum recursion depth exceeded", 2)
+        assert deep.error == ProgramFailure("RecursionError", "maximum recursion depth exceeded", 2)
         nested = await ended(sandbox, "x = []\nfor i in range(50_000):\n    x = [x]\nx")
     assert nested.error is not None
     assert "nested more than 64 levels deep" in nested.error.message
@@ -239,6 +239,6 @@ async def test_recursion_has_an_end_that_a_program_may_catch() -> None:
 )
 async def test_memory_that_many_values_took_is_known_to_be_given_back(code: str, is_large: bool) -> None:
     async with opened() as sandbox:
-        before = large_values()
+        before = large_value_count()
         ran = await ended(sandbox, code)
-        assert (ran.error, large_values() > before) == (None, is_large)
+        assert (ran.error, large_value_count() > before) == (None, is_large)

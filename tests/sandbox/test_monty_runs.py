@@ -5,7 +5,17 @@ import json
 import anyio
 import pytest
 
-from pegboard.ports.sandbox import Complaint, Fault, Function, Limits, Program, Raised, Ran, Reply, Unmade
+from pegboard.ports.sandbox import (
+    CallFailure,
+    HostReply,
+    Program,
+    ProgramFailure,
+    ProgramProblem,
+    RunResult,
+    SandboxFunction,
+    SandboxLimits,
+    UnawaitedCall,
+)
 
 from .hosts import Answers, ended, opened, program
 
@@ -17,7 +27,7 @@ async def test_a_program_calls_functions_under_their_modules_prints_and_answers_
     host = Answers()
     async with opened() as sandbox:
         ran = await ended(sandbox, "a = await srv.echo(x=[1, {'b': None}])\nprint('é', a)\n{'sum': a[0] + 1}", host)
-    assert ran == Ran({"sum": 2}, "é [1, {'b': None}]\n")
+    assert ran == RunResult({"sum": 2}, "é [1, {'b': None}]\n")
     assert host.calls == [(1, "echo", {"x": [1, {"b": None}]})]
     assert "".join(host.said) == ran.stdout
 
@@ -27,21 +37,21 @@ async def test_a_module_may_be_imported_in_every_way_that_python_has() -> None:
         "import srv\nimport srv as other\nfrom srv import echo as say\nf = other.echo\n[await say(x=1), await f(x=2)]"
     )
     async with opened() as sandbox:
-        assert await ended(sandbox, code) == Ran([1, 2])
+        assert await ended(sandbox, code) == RunResult([1, 2])
 
 
 async def test_a_function_that_stands_alone_takes_arguments_by_their_order() -> None:
     host = Answers()
     async with opened() as sandbox:
         ran = await ended(sandbox, "f = alone\n[await f(1, y=2), await alone(3, 4)]", host)
-    assert ran == Ran([1, 3])
+    assert ran == RunResult([1, 3])
     assert host.calls == [(1, "alone", {"x": 1, "y": 2}), (2, "alone", {"x": 3, "y": 4})]
 
 
 @pytest.mark.behaviour("code.program")
 async def test_the_first_line_may_be_an_import_from_the_future() -> None:
     async with opened() as sandbox:
-        assert await ended(sandbox, "# why\nfrom __future__ import annotations\nawait srv.echo(x=2)") == Ran(2)
+        assert await ended(sandbox, "# why\nfrom __future__ import annotations\nawait srv.echo(x=2)") == RunResult(2)
         checked = await sandbox.check(program("from __future__ import annotations, division\nx: int = 1\nx"))
     assert checked == ()
 
@@ -52,7 +62,7 @@ async def test_gathered_calls_run_at_the_same_time() -> None:
     code = "import asyncio\nawait asyncio.gather(*[srv.meet(of=5, x=i) for i in range(5)])"
     async with opened() as sandbox:
         # Each waits for the others: one after the other they would wait for ever.
-        assert await ended(sandbox, code, host) == Ran([0, 1, 2, 3, 4])
+        assert await ended(sandbox, code, host) == RunResult([0, 1, 2, 3, 4])
     assert sorted(host.calls) == [(count + 1, "meet", {"of": 5, "x": count}) for count in range(5)]
 
 
@@ -64,7 +74,7 @@ async def twice(i):
     return [first, await srv.echo(x=first * 10)]
 await asyncio.gather(*(twice(i) for i in range(3)))"""
     async with opened() as sandbox:
-        assert await ended(sandbox, code) == Ran([[0, 0], [1, 10], [2, 20]])
+        assert await ended(sandbox, code) == RunResult([[0, 0], [1, 10], [2, 20]])
 
 
 @pytest.mark.behaviour("code.limits")
@@ -73,7 +83,7 @@ async def test_no_more_calls_run_at_the_same_time_than_the_limit() -> None:
     # The first three wait for one another, so none of the others can have come before.
     code = "import asyncio\nawait asyncio.gather(*[srv.meet(of=3) for i in range(20)])"
     async with opened() as sandbox:
-        ran = await ended(sandbox, code, host, Limits(concurrency=3))
+        ran = await ended(sandbox, code, host, SandboxLimits(concurrency=3))
     assert ran.error is None
     assert (len(host.calls), host.most_at_once) == (20, 3)
 
@@ -82,10 +92,14 @@ async def test_no_more_calls_run_at_the_same_time_than_the_limit() -> None:
 async def test_an_error_has_its_type_its_message_and_the_line_of_the_programs_own_code() -> None:
     code = "def inner(d):\n    return d['key']\n\n\nprint('before')\ninner({})"
     async with opened() as sandbox:
-        assert await ended(sandbox, code) == Ran(None, "before\n", error=Fault("KeyError", "key", 2))
-        assert (await ended(sandbox, "x = (1,\n")).error == Fault("SyntaxError", "unexpected EOF while parsing", 2)
-        assert (await ended(sandbox, "\n\nnobody(1)")).error == Fault("NameError", "name 'nobody' is not defined", 3)
-        assert (await ended(sandbox, "nobody")).error == Fault("NameError", "name 'nobody' is not defined", 1)
+        assert await ended(sandbox, code) == RunResult(None, "before\n", error=ProgramFailure("KeyError", "key", 2))
+        assert (await ended(sandbox, "x = (1,\n")).error == ProgramFailure(
+            "SyntaxError", "unexpected EOF while parsing", 2
+        )
+        assert (await ended(sandbox, "\n\nnobody(1)")).error == ProgramFailure(
+            "NameError", "name 'nobody' is not defined", 3
+        )
+        assert (await ended(sandbox, "nobody")).error == ProgramFailure("NameError", "name 'nobody' is not defined", 1)
 
 
 @pytest.mark.behaviour("code.errors")
@@ -98,21 +112,23 @@ except PermissionError as error:
 await srv.fail(type='no such type', message='x')"""
     async with opened() as sandbox:
         ran = await ended(sandbox, code)
-    assert ran == Ran(None, 'not "you"\n  File "/etc/passwd", line 1\n', error=Fault("RuntimeError", "x", 5))
+    assert ran == RunResult(
+        None, 'not "you"\n  File "/etc/passwd", line 1\n', error=ProgramFailure("RuntimeError", "x", 5)
+    )
 
 
 @pytest.mark.parametrize("type_", ["SystemExit", "KeyboardInterrupt", "BaseException", "", "__import__('os')"])
 async def test_no_call_raises_what_programs_do_not_catch(type_: str) -> None:
     code = f"try:\n    await srv.fail(type={type_!r}, message='m')\nexcept Exception as error:\n    x = str(error)\nx"
     async with opened() as sandbox:
-        assert await ended(sandbox, code) == Ran("m")
+        assert await ended(sandbox, code) == RunResult("m")
 
 
 async def test_what_breaks_in_the_host_is_raised_by_the_run() -> None:
     async with opened() as sandbox:
         with pytest.raises(LookupError, match="the host is broken"):
             await sandbox.run(program("try:\n    await srv.break_down()\nexcept BaseException:\n    pass"), Answers())
-        assert await ended(sandbox, "1") == Ran(1)
+        assert await ended(sandbox, "1") == RunResult(1)
 
 
 @pytest.mark.behaviour("code.program")
@@ -120,7 +136,7 @@ async def test_a_call_without_await_is_not_made_and_is_told_so() -> None:
     host = Answers()
     async with opened() as sandbox:
         ran = await ended(sandbox, "x = 1\nsrv.echo(x=x)\nx", host)
-    assert ran == Ran(1, unmade=(Unmade("srv.echo", 2),))
+    assert ran == RunResult(1, unawaited_calls=(UnawaitedCall("srv.echo", 2),))
     assert host.calls == []
 
 
@@ -130,7 +146,7 @@ async def test_a_call_that_is_left_over_beside_others_takes_no_result_away() -> 
     code = "ahead = srv.echo(x=0)\nfor n in (1, 2):\n    x = await ahead\n    ahead = srv.echo(x=n)\nx"
     async with opened() as sandbox:
         ran = await ended(sandbox, code, host)
-    assert ran == Ran(1, unmade=(Unmade("srv.echo", 4),))
+    assert ran == RunResult(1, unawaited_calls=(UnawaitedCall("srv.echo", 4),))
     assert len(host.calls) == 2
 
 
@@ -196,20 +212,20 @@ async def test_there_are_no_files_no_network_and_no_environment(code: str) -> No
 @pytest.mark.parametrize("name", ["", "a.b", "a b", "class", "_private", "é", "x\nimport os", "1st", "a-b"])
 def test_only_plain_names_become_words_of_a_program(name: str) -> None:
     with pytest.raises(ValueError, match="not names that a Python program can say"):
-        Function("srv", name)
+        SandboxFunction("srv", name)
 
 
 async def test_a_stub_is_never_run_and_a_broken_one_does_not_hide_its_function() -> None:
-    evil = Function("srv", "echo", "print('from the stub')\nimport os\nasync def (")
+    evil = SandboxFunction("srv", "echo", "print('from the stub')\nimport os\nasync def (")
     async with opened() as sandbox:
         asked = Program("await srv.echo(x=1)", (evil,), "raise SystemExit(")
         assert await sandbox.check(asked) == ()
-        assert await sandbox.run(asked, Answers()) == Ran(1)
+        assert await sandbox.run(asked, Answers()) == RunResult(1)
 
 
 async def test_runs_side_by_side_do_not_see_each_other() -> None:
     hosts = [Answers() for _ in range(6)]
-    ran: list[Ran] = []
+    ran: list[RunResult] = []
     async with opened(workers=3) as sandbox:
 
         async def one(number: int) -> None:
@@ -219,8 +235,8 @@ async def test_runs_side_by_side_do_not_see_each_other() -> None:
             for number in range(6):
                 tasks.start_soon(one, number)
         after = await ended(sandbox, "x")
-    assert sorted(ran, key=lambda each: each.stdout) == [Ran([count, count], f"{count}\n") for count in range(6)]
-    assert after.error == Fault("NameError", "name 'x' is not defined", 1)
+    assert sorted(ran, key=lambda each: each.stdout) == [RunResult([count, count], f"{count}\n") for count in range(6)]
+    assert after.error == ProgramFailure("NameError", "name 'x' is not defined", 1)
 
 
 @pytest.mark.behaviour("code.fallback")
@@ -244,7 +260,7 @@ async def test_what_this_python_lacks_is_told_from_what_is_wrong(code: str, mess
     async with opened() as sandbox:
         ran = await ended(sandbox, code)
     assert ran.error is not None
-    assert (ran.error.message, ran.error.is_lacking) == (message, True)
+    assert (ran.error.message, ran.error.is_unsupported) == (message, True)
 
 
 @pytest.mark.behaviour("code.fallback")
@@ -255,15 +271,15 @@ async def test_what_is_wrong_in_any_python_is_not_lacking(code: str) -> None:
     async with opened() as sandbox:
         ran = await ended(sandbox, code)
     assert ran.error is not None
-    assert not ran.error.is_lacking
+    assert not ran.error.is_unsupported
 
 
 async def test_an_answer_may_be_deep_and_may_hold_half_of_a_character() -> None:
     class Odd(Answers):
-        async def _reply(self, ordinal: int, *_: object) -> Reply:
+        async def _reply(self, ordinal: int, *_: object) -> HostReply:
             if ordinal == 1:
                 return json.loads("[" * 400 + "]" * 400)  # type: ignore[no-any-return]
-            return {"\ud800": ["a\udfffb"]} if ordinal == 2 else Raised("ValueError", "c\ud800d")
+            return {"\ud800": ["a\udfffb"]} if ordinal == 2 else CallFailure("ValueError", "c\ud800d")
 
     code = """\
 deep = await srv.echo(x=1)
@@ -274,9 +290,9 @@ except ValueError as error:
     said = str(error)
 [len(str(deep)), odd, said]"""
     async with opened() as sandbox:
-        assert await ended(sandbox, code, Odd()) == Ran([800, {"\ufffd": ["a\ufffdb"]}, "c\ufffdd"])
+        assert await ended(sandbox, code, Odd()) == RunResult([800, {"\ufffd": ["a\ufffdb"]}, "c\ufffdd"])
 
 
 def test_values_of_the_contract_are_compared_as_a_whole() -> None:
-    assert Complaint(1, "x") == Complaint(1, "x")
-    assert Raised("ValueError", "x") != Raised("ValueError", "y")
+    assert ProgramProblem(1, "x") == ProgramProblem(1, "x")
+    assert CallFailure("ValueError", "x") != CallFailure("ValueError", "y")

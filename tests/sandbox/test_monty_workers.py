@@ -12,7 +12,7 @@ import anyio
 import psutil
 import pytest
 
-from pegboard.ports.sandbox import Fault, Limits, Program, Ran, SandboxAway
+from pegboard.ports.sandbox import Program, ProgramFailure, RunResult, SandboxLimits, SandboxUnavailable
 from pegboard.providers.builtin.sandbox import MontySandbox
 
 from .hosts import FUNCTIONS, Answers, ended, opened, program
@@ -52,7 +52,7 @@ async def test_nothing_starts_before_the_first_run_and_nothing_is_left_after_the
     async with opened() as sandbox:
         assert "asyncio" in sandbox.dialect
         assert len(workers()) == before
-        assert await ended(sandbox, "1") == Ran(1)
+        assert await ended(sandbox, "1") == RunResult(1)
         assert len(workers()) == before + 1
     await until(lambda: len(workers()) == before)
 
@@ -69,7 +69,7 @@ def test_monty_is_not_loaded_before_it_is_used() -> None:
 @pytest.mark.behaviour("code.missing_told")
 async def test_what_is_not_installed_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_monty", None)
-    with pytest.raises(SandboxAway, match=r"Install what they need: pip install 'pegboard\[code\]'"):
+    with pytest.raises(SandboxUnavailable, match=r"Install what they need: pip install 'pegboard\[code\]'"):
         await MontySandbox().run(Program("1"), Answers())
 
 
@@ -77,7 +77,10 @@ async def test_what_is_not_installed_is_told_with_the_command_that_installs_it(m
 async def test_a_worker_that_does_not_start_is_told(tmp_path: Path) -> None:
     for binary in (tmp_path / "nothing", Path("/bin/false")):
         sandbox = MontySandbox(binary=binary)
-        with anyio.fail_after(30), pytest.raises(SandboxAway, match="The workers that run programs do not start"):
+        with (
+            anyio.fail_after(30),
+            pytest.raises(SandboxUnavailable, match="The workers that run programs do not start"),
+        ):
             await sandbox.run(Program("1"), Answers())
         await sandbox.aclose()
 
@@ -89,13 +92,13 @@ async def test_a_worker_that_does_not_start_is_told(tmp_path: Path) -> None:
 async def test_a_cancelled_run_ends_its_worker_and_its_calls(code: str) -> None:
     host = Answers()
     async with opened() as sandbox:
-        assert await ended(sandbox, "1") == Ran(1)
+        assert await ended(sandbox, "1") == RunResult(1)
         [first] = workers()
         with anyio.move_on_after(0.5) as scope:
             await sandbox.run(program(code), host)
         assert scope.cancelled_caught
         await until(lambda: first.pid not in [each.pid for each in workers()])
-        assert await ended(sandbox, "2") == Ran(2)
+        assert await ended(sandbox, "2") == RunResult(2)
     assert host.cancelled == sum("hang" in code for _ in host.calls)
 
 
@@ -105,15 +108,15 @@ async def test_calls_that_nobody_waits_for_any_more_are_cancelled() -> None:
     code = "import asyncio\nawait asyncio.gather(srv.hang(), srv.fail(message='at once'))"
     async with opened() as sandbox:
         ran = await ended(sandbox, code, host)
-    assert ran.error == Fault("ValueError", "at once", 2)
+    assert ran.error == ProgramFailure("ValueError", "at once", 2)
     assert host.cancelled == 1
 
 
 @pytest.mark.behaviour("code.worker_lost")
 async def test_a_worker_that_is_killed_while_it_computes_is_told_and_replaced() -> None:
-    ran: list[Ran] = []
+    ran: list[RunResult] = []
     async with opened() as sandbox:
-        assert await ended(sandbox, "1") == Ran(1)
+        assert await ended(sandbox, "1") == RunResult(1)
         [worker] = workers()
 
         async def compute() -> None:
@@ -124,13 +127,13 @@ async def test_a_worker_that_is_killed_while_it_computes_is_told_and_replaced() 
             tasks.start_soon(compute)
             await until(lambda: len(host.calls) == 1)
             os.kill(worker.pid, signal.SIGKILL)
-        assert ran == [Ran(None, "begun\n", error=Fault("RuntimeError", GONE))]
-        assert await ended(sandbox, "2") == Ran(2)
+        assert ran == [RunResult(None, "begun\n", error=ProgramFailure("RuntimeError", GONE))]
+        assert await ended(sandbox, "2") == RunResult(2)
 
 
 @pytest.mark.behaviour("code.worker_lost")
 async def test_a_worker_that_is_killed_while_it_waits_or_rests_is_replaced() -> None:
-    ran: list[Ran] = []
+    ran: list[RunResult] = []
     async with opened() as sandbox:
         host = Answers()
 
@@ -146,8 +149,8 @@ async def test_a_worker_that_is_killed_while_it_waits_or_rests_is_replaced() -> 
             [worker] = workers()
             os.kill(worker.pid, signal.SIGKILL)
             await host.call(0, FUNCTIONS[4], {"of": 2})
-        assert ran == [Ran(None, "", error=Fault("RuntimeError", GONE))]
-        assert await ended(sandbox, "1") == Ran(1)
+        assert ran == [RunResult(None, "", error=ProgramFailure("RuntimeError", GONE))]
+        assert await ended(sandbox, "1") == RunResult(1)
         [resting] = workers()
         # It is taken for alive, and ends while it is asked whether it is ready.
         os.kill(resting.pid, signal.SIGSTOP)
@@ -157,15 +160,15 @@ async def test_a_worker_that_is_killed_while_it_waits_or_rests_is_replaced() -> 
             tasks.start_soon(go_on)
             await until(lambda: any(each.name == "sandbox" for each in {*threading.enumerate()} - earlier))
             os.kill(resting.pid, signal.SIGKILL)
-        assert ran[1:] == [Ran(2)]
+        assert ran[1:] == [RunResult(2)]
 
 
 async def test_a_worker_is_replaced_after_fifty_sessions() -> None:
     async with opened() as sandbox:
-        assert await ended(sandbox, "1") == Ran(1)
+        assert await ended(sandbox, "1") == RunResult(1)
         [first] = workers()
         for _ in range(50):
-            assert await ended(sandbox, "1") == Ran(1)
+            assert await ended(sandbox, "1") == RunResult(1)
         assert first.pid not in [each.pid for each in workers()]
 
 
@@ -181,9 +184,9 @@ async def test_more_runs_than_workers_wait_for_their_turn() -> None:
                 for _ in range(2):
                     tasks.start_soon(sandbox.run, program("await srv.hang()"), hosts[0])
                 await hosts[0].hanging.wait()
-                held_up = await sandbox.run(Program("1"), Answers(), Limits(wall=0.5))
+                held_up = await sandbox.run(Program("1"), Answers(), SandboxLimits(wall=0.5))
                 tasks.cancel_scope.cancel()
-    assert isinstance(held_up, Ran)
+    assert isinstance(held_up, RunResult)
     assert all(len(host.calls) >= 1 for host in hosts)
 
 
@@ -219,7 +222,7 @@ def test_workers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
         "    async with opened() as sandbox:\n"
         "        await sandbox.run(program('print(1)\\nawait srv.hang()'), Told())\n"
         "class Told(Answers):\n"
-        "    def printed(self, text):\n"
+        "    def on_output(self, text):\n"
         "        print('running', flush=True)\n"
         "anyio.run(main)\n"
     )

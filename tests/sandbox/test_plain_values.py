@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.core.tool import Json
-from pegboard.providers.builtin.sandbox.plain import DEEPEST, NotPlain, Room, plain
+from pegboard.providers.builtin.sandbox.plain import MAX_DEPTH, JsonBudget, NotJsonError, to_json
 
 ROOM: Final = 1 << 20
 JSON: Final[st.SearchStrategy[Json]] = st.recursive(
@@ -26,12 +26,12 @@ JSON: Final[st.SearchStrategy[Json]] = st.recursive(
 @given(JSON)
 @pytest.mark.behaviour("code.plain_json")
 def test_what_is_json_crosses_as_it_is(value: Json) -> None:
-    assert plain(value, Room(ROOM)) == value
+    assert to_json(value, JsonBudget(ROOM)) == value
 
 
 def test_tuples_become_lists_and_keys_text_as_json_writes_them() -> None:
     value = {7: (1, (2,)), None: 0.5, True: [], 2.5: "x"}
-    assert plain(value, Room(ROOM)) == {"7": [1, [2]], "null": 0.5, "true": [], "2.5": "x"}
+    assert to_json(value, JsonBudget(ROOM)) == {"7": [1, [2]], "null": 0.5, "true": [], "2.5": "x"}
 
 
 def test_what_brings_more_than_its_value_leaves_as_the_value_alone() -> None:
@@ -41,7 +41,7 @@ def test_what_brings_more_than_its_value_leaves_as_the_value_alone() -> None:
     class Text(str):
         pass
 
-    crossed = plain([Number(3), Text("a")], Room(ROOM))
+    crossed = to_json([Number(3), Text("a")], JsonBudget(ROOM))
     assert isinstance(crossed, list)
     assert [type(each) for each in crossed] == [int, str]
 
@@ -64,8 +64,8 @@ def test_what_brings_more_than_its_value_leaves_as_the_value_alone() -> None:
     ],
 )
 def test_what_is_not_plain_is_refused_with_its_place_and_what_to_do(value: object, why: str, path: str) -> None:
-    with pytest.raises(NotPlain) as refused:
-        plain(value, Room(ROOM))
+    with pytest.raises(NotJsonError) as refused:
+        to_json(value, JsonBudget(ROOM))
     assert refused.value.why.startswith(why)
     assert refused.value.path == path
 
@@ -77,12 +77,12 @@ def test_nesting_has_an_end() -> None:
             value = [value]
         return value
 
-    assert plain(nested(DEEPEST), Room(ROOM)) == nested(DEEPEST)
-    with pytest.raises(NotPlain, match="nested more than 64 levels"):
-        plain(nested(50_000), Room(ROOM))
+    assert to_json(nested(MAX_DEPTH), JsonBudget(ROOM)) == nested(MAX_DEPTH)
+    with pytest.raises(NotJsonError, match="nested more than 64 levels"):
+        to_json(nested(50_000), JsonBudget(ROOM))
 
 
 @pytest.mark.parametrize("value", ["x" * 101, [1] * 101, {str(key): None for key in range(30)}, ["é" * 60]])
 def test_what_is_too_large_is_refused_before_it_is_copied(value: object) -> None:
-    with pytest.raises(NotPlain, match="is too large: 100 bytes of JSON may leave the sandbox"):
-        plain(value, Room(100))
+    with pytest.raises(NotJsonError, match="is too large: 100 bytes of JSON may leave the sandbox"):
+        to_json(value, JsonBudget(100))

@@ -9,10 +9,10 @@ from weakref import ref
 import anyio
 import pytest
 
-from pegboard.ports.sandbox import Function, Limits, is_small
-from pegboard.providers.builtin.sandbox.calls import Calls
-from pegboard.providers.builtin.sandbox.plain import NotPlain, Room, plain
-from pegboard.providers.builtin.sandbox.threads import Speaker, Walking
+from pegboard.ports.sandbox import SandboxFunction, SandboxLimits, is_small
+from pegboard.providers.builtin.sandbox.calls import SandboxCalls
+from pegboard.providers.builtin.sandbox.plain import JsonBudget, NotJsonError, to_json
+from pegboard.providers.builtin.sandbox.threads import ConversionLock, WorkerThread
 
 from .hosts import Answers
 
@@ -44,10 +44,10 @@ async def test_what_an_act_held_when_it_failed_is_let_go_with_its_error() -> Non
         kept.append(ref(held))
         raise LookupError("no")
 
-    speaker = Speaker()
+    speaker = WorkerThread()
     with pytest.raises(LookupError):
-        await speaker.do(act)
-    await speaker.do(int)
+        await speaker.call(act)
+    await speaker.call(int)
     speaker.close()
     assert [each() for each in kept] == [None]
 
@@ -65,14 +65,14 @@ async def test_what_an_act_held_when_it_was_ended_is_let_go() -> None:
         assert ended.wait(30)
         raise LookupError("the worker is gone")
 
-    speaker = Speaker()
-    speaker.stop = ended.set
+    speaker = WorkerThread()
+    speaker.on_kill = ended.set
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(speaker.do, act)
+        tasks.start_soon(speaker.call, act)
         assert await anyio.to_thread.run_sync(begun.wait, 30)
         tasks.cancel_scope.cancel()
     with anyio.fail_after(30):
-        await speaker.do(int)
+        await speaker.call(int)
     speaker.close()
     assert [each() for each in kept] == [None]
 
@@ -80,47 +80,47 @@ async def test_what_an_act_held_when_it_was_ended_is_let_go() -> None:
 @pytest.mark.behaviour("code.limits")
 async def test_whoever_walks_through_the_arguments_of_a_program_that_was_ended_stops() -> None:
     async with anyio.create_task_group() as tasks:
-        calls = Calls(Answers(), Limits(), tasks)
-        speaker = Speaker()
-        speaker.stop = calls.stop
-        calls.say(1, Function("srv", "echo"), (), {"x": [1]}, 0)
+        calls = SandboxCalls(Answers(), SandboxLimits(), tasks)
+        speaker = WorkerThread()
+        speaker.on_kill = calls.stop
+        calls.register(1, SandboxFunction("srv", "echo"), (), {"x": [1]}, 0)
         speaker.kill()
         with pytest.raises(Exception, match="the argument x"):
-            calls.say(2, Function("srv", "echo"), (), {"x": [1]}, 0)
+            calls.register(2, SandboxFunction("srv", "echo"), (), {"x": [1]}, 0)
         speaker.close()
 
 
 def test_a_room_that_is_closed_midway_takes_nothing_more() -> None:
-    room = Room(1 << 30)
+    room = JsonBudget(1 << 30)
 
     class Closes(str):
         def encode(self, *_: str) -> bytes:
             room.close()
             return b""
 
-    with pytest.raises(NotPlain):
-        plain([Closes(), *range(10)], room)
-    room.left = 1 << 30
-    with pytest.raises(NotPlain):
-        plain(None, room)
+    with pytest.raises(NotJsonError):
+        to_json([Closes(), *range(10)], room)
+    room.remaining = 1 << 30
+    with pytest.raises(NotJsonError):
+        to_json(None, room)
 
 
 @pytest.mark.behaviour("code.flood")
 async def test_between_two_threads_that_walk_through_values_the_event_loop_has_its_turn() -> None:
-    walking, loop = Walking(), asyncio.get_running_loop()
-    first, second = Speaker(), Speaker()
+    walking, loop = ConversionLock(), asyncio.get_running_loop()
+    first, second = WorkerThread(), WorkerThread()
     order: list[str] = []
 
     def walk(name: str) -> None:
-        with walking.alone(loop) as let_go:
+        with walking.exclusive(loop) as let_go:
             order.append(name)
             loop.call_soon_threadsafe(order.append, f"turn after {name}")
             let_go()
 
     with anyio.fail_after(10):
         async with anyio.create_task_group() as both:
-            both.start_soon(first.do, lambda: walk("first"))
-            both.start_soon(second.do, lambda: walk("second"))
+            both.start_soon(first.call, lambda: walk("first"))
+            both.start_soon(second.call, lambda: walk("second"))
     first.close()
     second.close()
     one, two = order[0], order[2]

@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 from pydantic_monty import ExcType
 
-from pegboard.providers.builtin.sandbox.prelude import SHADOWED
-from pegboard.providers.builtin.sandbox.standins import may_stand_for
+from pegboard.providers.builtin.sandbox.prelude import SHADOWED_BUILTINS
+from pegboard.providers.builtin.sandbox.standins import stand_in_type
 
 from .hosts import Answers, ended, opened, program
 
@@ -86,7 +86,7 @@ async def test_a_call_that_was_not_awaited_is_told_as_one_where_it_would_be_sent
     ],
 )
 def test_a_text_that_a_program_may_mean_is_a_text(text: str) -> None:
-    assert may_stand_for(text) is None
+    assert stand_in_type(text) is None
 
 
 @pytest.mark.behaviour("code.program")
@@ -98,7 +98,7 @@ async def test_a_comprehension_may_name_its_variable_like_any_function_of_python
         ran = await ended(sandbox, "\n".join(["found = []", *lines, "found"]))
     assert ran.error is None
     assert ran.result == [[7]] * len(names)
-    assert set(names) >= SHADOWED
+    assert set(names) >= SHADOWED_BUILTINS
 
 
 @pytest.mark.behaviour("code.errors")
@@ -107,7 +107,7 @@ async def test_an_exception_that_this_python_cannot_make_is_told_with_what_to_wr
     async with opened() as sandbox:
         ran = await ended(sandbox, code)
     assert ran.error is not None
-    assert (ran.error.type, ran.error.is_lacking) == ("RuntimeError", True)
+    assert (ran.error.type, ran.error.is_unsupported) == ("RuntimeError", True)
     assert "as in `raise ValueError" in ran.error.message
 
 

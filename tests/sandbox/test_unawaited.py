@@ -4,11 +4,11 @@ import threading
 
 import pytest
 
-from pegboard.ports.sandbox import Complaint
+from pegboard.ports.sandbox import ProgramProblem
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
-from pegboard.providers.builtin.sandbox.prelude import framed
-from pegboard.providers.builtin.sandbox.readable import readable
-from pegboard.providers.builtin.sandbox.unawaited import unawaited
+from pegboard.providers.builtin.sandbox.prelude import prepare_program
+from pegboard.providers.builtin.sandbox.readable import parse_program
+from pegboard.providers.builtin.sandbox.unawaited import find_missing_awaits
 
 from .hosts import ended, opened, program
 from .programs_that_forget import ELSEWHERE, FORGET, RIGHT, SILENT
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.anyio
 
 
 def lines(code: str) -> list[int | None]:
-    frame = framed(program(code))
-    return [frame.own(each.line) for each in unawaited(readable(frame.text, frame.functions))]
+    frame = prepare_program(program(code))
+    return [frame.own_line(each.line) for each in find_missing_awaits(parse_program(frame.text, frame.functions))]
 
 
 @pytest.mark.behaviour("code.await")
@@ -41,11 +41,11 @@ async def test_what_is_told_would_have_failed_and_what_is_right_works() -> None:
             assert [each.line for each in complaints if "`await` is missing" in each.message] == where, code
         for code, _ in FORGET:
             ran = await ended(sandbox, code)
-            assert ran.error is not None or ran.unmade, code
+            assert ran.error is not None or ran.unawaited_calls, code
         for code in RIGHT:
             assert await sandbox.check(program(code)) == (), code
             ran = await ended(sandbox, code)
-            assert (ran.error, ran.unmade) == (None, ()), code
+            assert (ran.error, ran.unawaited_calls) == (None, ()), code
 
 
 @pytest.mark.behaviour("code.await")
@@ -54,14 +54,14 @@ async def test_what_is_told_would_have_failed_and_what_is_right_works() -> None:
     [
         (
             "print(srv.echo(x=1))",
-            Complaint(
+            ProgramProblem(
                 1,
                 "`await` is missing before `srv.echo(…)`: this is the call, not its answer. Write `await srv.echo(…)`.",
             ),
         ),
         (
             "all = []\nall.append(srv.echo(x=1))\nprint(all)",
-            Complaint(
+            ProgramProblem(
                 2,
                 "`await` is missing before `srv.echo(…)`: this is the call, not its answer. Write `await srv.echo(…)`, "
                 "or `await asyncio.gather(*…)` of all of them.",
@@ -69,7 +69,7 @@ async def test_what_is_told_would_have_failed_and_what_is_right_works() -> None:
         ),
         (
             "def f(x):\n    return len(srv.echo(x=x))\nf(1)",
-            Complaint(
+            ProgramProblem(
                 2,
                 "`await` is missing before `srv.echo(…)`: this is the call, not its answer. Write `await srv.echo(…)`, "
                 "and `async def f`, which is then awaited too.",
@@ -77,7 +77,7 @@ async def test_what_is_told_would_have_failed_and_what_is_right_works() -> None:
         ),
         (
             "import asyncio\nasyncio.gather(srv.echo(x=1))",
-            Complaint(
+            ProgramProblem(
                 2,
                 "`await` is missing before `asyncio.gather(…)`: these are the calls, not their answers. "
                 "Write `await asyncio.gather(…)`.",
@@ -85,7 +85,7 @@ async def test_what_is_told_would_have_failed_and_what_is_right_works() -> None:
         ),
         (
             "async def f(x):\n    return srv.echo(x=x)\nprint(await f(1))",
-            Complaint(
+            ProgramProblem(
                 2,
                 "`await` is missing before `srv.echo(…)`: `f` gives back the call, not its answer. "
                 "Write `return await srv.echo(…)`.",
@@ -93,7 +93,7 @@ async def test_what_is_told_would_have_failed_and_what_is_right_works() -> None:
         ),
     ],
 )
-async def test_it_is_told_once_and_with_what_to_write(code: str, complaint: Complaint) -> None:
+async def test_it_is_told_once_and_with_what_to_write(code: str, complaint: ProgramProblem) -> None:
     async with opened() as sandbox:
         assert await sandbox.check(program(code)) == (complaint,)
 

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from pegboard.providers.builtin.sandbox.prelude import framed
-from pegboard.providers.builtin.sandbox.readable import readable
-from pegboard.providers.builtin.sandbox.unawaited import unawaited
+from pegboard.providers.builtin.sandbox.prelude import prepare_program
+from pegboard.providers.builtin.sandbox.readable import parse_program
+from pegboard.providers.builtin.sandbox.unawaited import find_missing_awaits
 
 from .hosts import program
 
@@ -88,8 +88,11 @@ def test_what_is_told_to_be_forgotten_is_awaited_nowhere() -> None:
     wrong: list[str] = []
     count = 0
     for code in programs():
-        frame = framed(program(f"import asyncio\n{code}"))
-        told = {(frame.own(each.line) or 0) - 1 for each in unawaited(readable(frame.text, frame.functions))}
+        frame = prepare_program(program(f"import asyncio\n{code}"))
+        told = {
+            (frame.own_line(each.line) or 0) - 1
+            for each in find_missing_awaits(parse_program(frame.text, frame.functions))
+        }
         count += bool(told)
         if told and told & awaited_lines(code):
             wrong.append(code)

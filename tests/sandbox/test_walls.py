@@ -15,12 +15,20 @@ from tests.sandbox.answering import ECHO, Answering
 from tests.servers import bubblewrap
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Function, Host, Limits, Program, Ran, Reply, SandboxAway
+from pegboard.ports.sandbox import (
+    HostReply,
+    Program,
+    ProgramHost,
+    RunResult,
+    SandboxFunction,
+    SandboxLimits,
+    SandboxUnavailable,
+)
 from pegboard.providers.builtin.sandbox import MontySandbox
 from pegboard.providers.builtin.sandbox.full import trying
-from pegboard.providers.builtin.sandbox.full.image import image
+from pegboard.providers.builtin.sandbox.full.image import build_library_image
 from pegboard.providers.builtin.sandbox.full.inside import calls
-from pegboard.providers.builtin.sandbox.full.launch import SOURCE, Launcher
+from pegboard.providers.builtin.sandbox.full.launch import SOURCE, JailLauncher
 from pegboard.providers.builtin.sandbox.full.probe import probe
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
@@ -51,27 +59,30 @@ def decided(filter: bytes, audit: int, number: int, arguments: tuple[int, ...] =
 
 
 @pytest.mark.behaviour("code.walls")
-@pytest.mark.parametrize("name", sorted(calls.MACHINES))
+@pytest.mark.parametrize("name", sorted(calls.SYSCALL_TABLES))
 def test_the_filter_of_programs_lets_nothing_through_that_takes_a_path_or_makes_a_descriptor(name: str) -> None:
-    machine = calls.MACHINES[name]
-    filter = calls.instructions(machine, calls.PYTHON)
+    machine = calls.SYSCALL_TABLES[name]
+    filter = calls.bpf_program(machine, calls.PYTHON_RULES)
     numbers = {number: call for call, number in machine.numbers.items()}
     let_through = {
-        numbers.get(number, str(number)) for number in range(600) if decided(filter, machine.audit, number) == PASS
+        numbers.get(number, str(number)) for number in range(600) if decided(filter, machine.audit_arch, number) == PASS
     }
     # With arguments that are all zero, those which are looked at pass too: no code, and a lock that waits.
-    assert let_through == (calls.PYTHON.free & machine.numbers.keys()) | calls.PYTHON.checked.keys()
+    assert (
+        let_through
+        == (calls.PYTHON_RULES.unconditional & machine.numbers.keys()) | calls.PYTHON_RULES.conditional.keys()
+    )
     assert not let_through & {"openat", "execve", "clone", "statx", "newfstatat", "access", "prctl", "prlimit64"}
 
 
 @pytest.mark.behaviour("code.walls")
-@pytest.mark.parametrize("name", sorted(calls.MACHINES))
+@pytest.mark.parametrize("name", sorted(calls.SYSCALL_TABLES))
 def test_the_filter_looks_at_arguments_and_at_the_processor(name: str) -> None:
-    machine = calls.MACHINES[name]
-    filter, worker = (calls.instructions(machine, rules) for rules in (calls.PYTHON, calls.MONTY))
+    machine = calls.SYSCALL_TABLES[name]
+    filter, worker = (calls.bpf_program(machine, rules) for rules in (calls.PYTHON_RULES, calls.MONTY_RULES))
 
     def answers(filter: bytes, call: str, *arguments: int) -> int:
-        return decided(filter, machine.audit, machine.numbers[call], arguments)
+        return decided(filter, machine.audit_arch, machine.numbers[call], arguments)
 
     assert [answers(filter, "mmap", 0, 4096, prot) for prot in (3, 4, 7)] == [PASS, REFUSE, REFUSE]
     assert [answers(filter, "mprotect", 0, 4096, prot) for prot in (1, 5)] == [PASS, REFUSE]
@@ -81,8 +92,8 @@ def test_the_filter_looks_at_arguments_and_at_the_processor(name: str) -> None:
     assert [answers(worker, "prlimit64", process) for process in (0, 1)] == [PASS, REFUSE]
     assert [answers(worker, "prctl", option) for option in (15, 22)] == [PASS, REFUSE]
     assert decided(filter, 0x4000_0003, machine.numbers["read"]) == KILL
-    if machine.foreign is not None:
-        assert decided(filter, machine.audit, machine.foreign | machine.numbers["read"]) == KILL
+    if machine.foreign_abi_start is not None:
+        assert decided(filter, machine.audit_arch, machine.foreign_abi_start | machine.numbers["read"]) == KILL
 
 
 @pytest.mark.anyio
@@ -92,8 +103,13 @@ def test_the_filter_looks_at_arguments_and_at_the_processor(name: str) -> None:
     [
         ("calls.py", '"times": {times}', '"times": {socket}', "a program can connect by network"),
         ("calls.py", '"times": {times}', '"times": {kill}', "a program can send a signal"),
-        ("main.py", "walls.stay_within(taken", "(lambda *_: None)(taken", "a program can use more memory than it may"),
-        ("main.py", "walls.give_up_rights(machine)", "pass", "NoNewPrivs of the process is 0, and should be 1"),
+        (
+            "main.py",
+            "walls.limit_resources(taken",
+            "(lambda *_: None)(taken",
+            "a program can use more memory than it may",
+        ),
+        ("main.py", "walls.drop_privileges(machine)", "pass", "NoNewPrivs of the process is 0, and should be 1"),
         ("main.py", "os.environ.clear()", "os.environ['A'] = 'b'", "a program can read the environment"),
         (
             "walls.py",
@@ -119,7 +135,9 @@ async def test_a_wall_that_is_missing_is_noticed_and_told(
     tmp_path: Path, library: int, file: str, there: str, instead: str, reason: str
 ) -> None:
     machine = platform.machine()
-    numbers = {name: of[machine] for name, of in HOLES.items()} | {"times": calls.MACHINES[machine].numbers["times"]}
+    numbers = {name: of[machine] for name, of in HOLES.items()} | {
+        "times": calls.SYSCALL_TABLES[machine].numbers["times"]
+    }
     source = tmp_path / "sandbox"
     shutil.copytree(SOURCE, source, ignore=shutil.ignore_patterns("__pycache__"))
     spoilt = source / "full" / "inside" / file
@@ -127,8 +145,8 @@ async def test_a_wall_that_is_missing_is_noticed_and_told(
     there, instead = (words.format(**numbers) if "{" in words else words for words in (there, instead))
     assert text.count(there) >= 1
     spoilt.write_text(text.replace(there, instead))
-    with anyio.fail_after(60), pytest.raises(SandboxAway) as refused:
-        await probe(Launcher(library, source=source))
+    with anyio.fail_after(60), pytest.raises(SandboxUnavailable) as refused:
+        await probe(JailLauncher(library, source=source))
     assert reason in str(refused.value)
 
 
@@ -136,8 +154,8 @@ async def test_a_wall_that_is_missing_is_noticed_and_told(
 @pytest.mark.behaviour("code.walls_tried")
 async def test_the_walls_of_this_machine_hold(library: int) -> None:
     with anyio.fail_after(60):
-        await probe(Launcher(library))
-    assert set(trying.NUMBERS) == set(calls.MACHINES)
+        await probe(JailLauncher(library))
+    assert set(trying.NUMBERS) == set(calls.SYSCALL_TABLES)
 
 
 @pytest.mark.anyio
@@ -145,7 +163,9 @@ async def test_the_walls_of_this_machine_hold(library: int) -> None:
 async def test_a_machine_without_a_filter_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     sandbox = FullSandbox()
-    with pytest.raises(SandboxAway, match="there is no filter of system calls for riscv64; only for x86_64, aarch64"):
+    with pytest.raises(
+        SandboxUnavailable, match="there is no filter of system calls for riscv64; only for x86_64, aarch64"
+    ):
         await sandbox.run(Program("1"), Answering())
     await sandbox.aclose()
 
@@ -161,8 +181,8 @@ async def test_programs_run_behind_bubblewrap_where_it_works() -> None:
     sandbox = FullSandbox(str(program))
     code = "import os\n[os.getpid() < 10, await echo(1)]"
     with anyio.fail_after(90):
-        assert await sandbox.run(Program(code, (ECHO,)), Answering()) == Ran([True, 1])
-        assert sandbox.walls == ("landlock", "seccomp", "rlimits", "bubblewrap")
+        assert await sandbox.run(Program(code, (ECHO,)), Answering()) == RunResult([True, 1])
+        assert sandbox.protections == ("landlock", "seccomp", "rlimits", "bubblewrap")
         await sandbox.aclose()
 
 
@@ -171,24 +191,24 @@ async def test_programs_run_behind_bubblewrap_where_it_works() -> None:
 async def test_a_bubblewrap_that_does_not_work_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     sandbox = FullSandbox("/bin/false")
     with caplog.at_level(logging.INFO), anyio.fail_after(60):
-        assert await sandbox.run(Program("1"), Answering()) == Ran(1)
-    assert sandbox.walls == ("landlock", "seccomp", "rlimits")
+        assert await sandbox.run(Program("1"), Answering()) == RunResult(1)
+    assert sandbox.protections == ("landlock", "seccomp", "rlimits")
     assert "bubblewrap is not used: full: the jailed process ended before it was ready" in caplog.text
     await sandbox.aclose()
 
 
-class Looking(Host):
+class Looking(ProgramHost):
     """Looks at the workers while the program waits."""
 
     def __init__(self) -> None:
         self.seen: list[dict[str, object]] = []
 
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         workers = [child for child in psutil.Process().children(recursive=True) if child.name() == "monty"]
         self.seen = [_looked(worker) for worker in workers]
         return None
 
-    def printed(self, text: str) -> None:
+    def on_output(self, text: str) -> None:
         pass
 
 
@@ -197,8 +217,8 @@ class Looking(Host):
 async def test_workers_of_monty_stand_behind_walls_of_their_own() -> None:
     sandbox, host = MontySandbox(workers=1), Looking()
     with anyio.fail_after(60):
-        assert await sandbox.run(Program("await echo(1)\n2", (ECHO,)), host) == Ran(2)
-        assert sandbox.is_walled
+        assert await sandbox.run(Program("await echo(1)\n2", (ECHO,)), host) == RunResult(2)
+        assert sandbox.is_confined
         await sandbox.aclose()
     assert host.seen == [
         {
@@ -222,8 +242,8 @@ async def test_where_there_are_no_walls_monty_runs_without_and_says_so(
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     sandbox = MontySandbox(workers=1)
     with caplog.at_level(logging.INFO), anyio.fail_after(60):
-        assert await sandbox.run(Program("1"), Answering(), Limits()) == Ran(1)
-        assert not sandbox.is_walled
+        assert await sandbox.run(Program("1"), Answering(), SandboxLimits()) == RunResult(1)
+        assert not sandbox.is_confined
         await sandbox.aclose()
     assert "have no walls but their own here" in caplog.text
 
@@ -242,4 +262,4 @@ def _looked(worker: psutil.Process) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def library() -> int:
-    return image()
+    return build_library_image()

@@ -4,10 +4,10 @@ from threading import Thread
 
 import pytest
 
-from pegboard.ports.sandbox import Ran, Suspended
-from pegboard.providers.builtin.sandbox.last_line import named
-from pegboard.providers.builtin.sandbox.prelude import Framed
-from pegboard.providers.builtin.sandbox.standins import StandIns, handed_out
+from pegboard.ports.sandbox import RunResult, RunSuspension
+from pegboard.providers.builtin.sandbox.last_line import name_last_line
+from pegboard.providers.builtin.sandbox.prelude import WorkerProgram
+from pegboard.providers.builtin.sandbox.standins import StandIns, stand_in_texts
 
 from .hosts import Answers, ended, opened, program
 
@@ -36,7 +36,7 @@ again = await srv.echo(x=found['cells'][0], y={{found['cells'][0]: 1}})
 [found, again, json.loads(json.dumps(found))['cells'][0][:9] + found['cells'][0][9:], {text!r}]"""
     async with opened() as sandbox:
         ran = await ended(sandbox, code, host)
-    assert ran == Ran([{"cells": [text, "plain"]}, text, text, text])
+    assert ran == RunResult([{"cells": [text, "plain"]}, text, text, text])
     assert host.calls[1] == (2, "echo", {"x": text, "y": {text: 1}})
 
 
@@ -66,10 +66,10 @@ async def test_a_text_stays_one_after_a_person_was_asked() -> None:
     code = "x = await srv.ask(x=1)\nawait srv.echo(x=x)\n[x, await srv.ask(x=2)]"
     async with opened() as sandbox:
         first = await sandbox.run(program(code), Answers())
-        assert isinstance(first, Suspended)
+        assert isinstance(first, RunSuspension)
         second = await sandbox.resume(first.state, {1: TEXTS[0]}, Answers())
-        assert isinstance(second, Suspended)
-        assert await sandbox.resume(second.state, {3: TEXTS[1]}, Answers()) == Ran([TEXTS[0], TEXTS[1]])
+        assert isinstance(second, RunSuspension)
+        assert await sandbox.resume(second.state, {3: TEXTS[1]}, Answers()) == RunResult([TEXTS[0], TEXTS[1]])
 
 
 RESULTS = (
@@ -87,7 +87,7 @@ RESULTS = (
 @pytest.mark.parametrize("code", RESULTS)
 async def test_a_text_is_one_in_a_result_that_is_written_in_any_way(code: str) -> None:
     async with opened() as sandbox:
-        assert await ended(sandbox, code) == Ran(["range(0, 3)", 1])
+        assert await ended(sandbox, code) == RunResult(["range(0, 3)", 1])
         broken = await ended(sandbox, f"{code}\n[\n 1 / 0]")
         assert broken.error is not None
         assert (broken.error.type, broken.error.line) == ("ZeroDivisionError", code.count("\n") + 3)
@@ -111,18 +111,18 @@ BREAKERS = (
 
 @pytest.mark.parametrize("code", BREAKERS)
 def test_what_is_written_to_break_a_parser_breaks_nothing(code: str) -> None:
-    found = named(Framed(f"import pegboard_start\n{code}", ()))
+    found = name_last_line(WorkerProgram(f"import pegboard_start\n{code}", ()))
     assert found is None or found.text.endswith("\npegboard_last")
 
 
 def test_nothing_is_parsed_where_the_stack_may_be_small() -> None:
-    found: list[Framed | None] = []
-    frame = Framed("import pegboard_start\n1", ())
-    thread = Thread(target=lambda: found.append(named(frame)))
+    found: list[WorkerProgram | None] = []
+    frame = WorkerProgram("import pegboard_start\n1", ())
+    thread = Thread(target=lambda: found.append(name_last_line(frame)))
     thread.start()
     thread.join()
     assert found == [None]
-    assert named(frame) is not None
+    assert name_last_line(frame) is not None
 
 
 START = b"MONTY\0\x0e\0"
@@ -133,7 +133,7 @@ START = b"MONTY\0\x0e\0"
 )
 def test_what_is_no_dump_of_a_call_is_told_from_one(dump: bytes) -> None:
     with pytest.raises(ValueError, match="not what a worker says of a call"):
-        handed_out(dump)
+        stand_in_texts(dump)
 
 
 def test_a_program_that_holds_much_is_looked_into_only_so_often() -> None:
@@ -146,12 +146,12 @@ def test_a_program_that_holds_much_is_looked_into_only_so_often() -> None:
         return START + path + nodes + bytes(40 << 20)
 
     standins = StandIns()
-    told = [standins.at(dump)("range(0, 3)") for _ in range(4)]
+    told = [standins.stand_ins_at(dump)("range(0, 3)") for _ in range(4)]
     assert (told, len(asked)) == (["range", "range", None, None], 2)
-    assert standins.at(dump)("no such form") is None
+    assert standins.stand_ins_at(dump)("no such form") is None
 
 
 def test_where_a_worker_says_something_else_the_form_decides(caplog: pytest.LogCaptureFixture) -> None:
-    stands_for = StandIns().at(lambda: b"another version")
+    stands_for = StandIns().stand_ins_at(lambda: b"another version")
     assert [stands_for("range(0, 3)"), stands_for("a text")] == ["range", None]
     assert "judged by their form alone" in caplog.text

@@ -6,7 +6,7 @@ import anyio
 import msgspec
 import pytest
 
-from pegboard.ports.sandbox import Ran
+from pegboard.ports.sandbox import RunResult
 
 from .hosts import opened
 from .library import Library, program
@@ -33,7 +33,7 @@ async def test_a_program_that_works_passes_the_check_and_runs() -> None:
             with anyio.fail_after(60):
                 complaints = await sandbox.check(program(each.code))
                 ran = await sandbox.run(program(each.code), Library())
-            assert isinstance(ran, Ran)
+            assert isinstance(ran, RunResult)
             found[each.name] = [each.message for each in complaints], ran.error, ran.result
     assert found == {each.name: ([], None, each.result) for each in WORKING}
 

@@ -8,12 +8,12 @@ import pytest
 from tests.prompts.stubs.specs import tool_id
 
 from pegboard.core.tool import Json, JsonObject, ToolSpec
-from pegboard.ports.sandbox import Complaint, Function, Program
-from pegboard.prompts.stubs import HEADER, Names, stubs_of
+from pegboard.ports.sandbox import Program, ProgramProblem, SandboxFunction
+from pegboard.prompts.stubs import HEADER, ProgramNames, module_stubs
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
-from pegboard.providers.builtin.sandbox.prelude import framed
-from pegboard.providers.builtin.sandbox.readable import readable
-from pegboard.providers.builtin.sandbox.written import misfits
+from pegboard.providers.builtin.sandbox.prelude import prepare_program
+from pegboard.providers.builtin.sandbox.readable import parse_program
+from pegboard.providers.builtin.sandbox.written import find_literal_mismatches
 
 from .hosts import Answers, opened
 
@@ -56,11 +56,11 @@ GIVES: JsonObject = {
 SPEC = ToolSpec("find", input_schema=TAKES, output_schema=GIVES)
 
 
-def functions() -> tuple[Function, ...]:
-    named = Names.of([tool_id("find")]).named(tool_id("find"))
+def functions() -> tuple[SandboxFunction, ...]:
+    named = ProgramNames.of([tool_id("find")]).function_of(tool_id("find"))
     assert named is not None
-    [stub] = stubs_of([(named, SPEC)])
-    return (Function("lib", "find", stub.text, takes=TAKES),)
+    [stub] = module_stubs([(named, SPEC)])
+    return (SandboxFunction("lib", "find", stub.text, input_schema=TAKES),)
 
 
 def said(argument: str) -> Program:
@@ -133,7 +133,7 @@ RIGHT = (
 async def test_what_a_tool_surely_refuses_is_told_with_line_and_what_it_takes() -> None:
     async with opened() as sandbox:
         found = {code: await sandbox.check(said(code)) for code, _, _ in WRONG}
-    assert found == {code: tuple(Complaint(line, each) for each in told) for code, line, told in WRONG}
+    assert found == {code: tuple(ProgramProblem(line, each) for each in told) for code, line, told in WRONG}
 
 
 @pytest.mark.behaviour("code.checked_values")
@@ -147,12 +147,12 @@ async def test_what_a_tool_may_take_is_not_told() -> None:
 async def test_the_full_python_tells_the_same_and_runs_nothing() -> None:
     sandbox = FullSandbox()
     found = {code: await sandbox.check(said(code)) for code, _, _ in WRONG}
-    assert found == {code: tuple(Complaint(line, each) for each in told) for code, line, told in WRONG}
+    assert found == {code: tuple(ProgramProblem(line, each) for each in told) for code, line, told in WRONG}
     assert {code: told for code in RIGHT if (told := await sandbox.check(said(code)))} == {}
     assert await sandbox.check(said("text=5, tags='a', filter=[]")) == (
-        Complaint(2, "`find`: `text` takes `str`, not `5`."),
-        Complaint(2, '`find`: `tags` takes `list`, not "a".'),
-        Complaint(2, "`find`: `filter` takes `dict`, not a `list`."),
+        ProgramProblem(2, "`find`: `text` takes `str`, not `5`."),
+        ProgramProblem(2, '`find`: `tags` takes `list`, not "a".'),
+        ProgramProblem(2, "`find`: `filter` takes `dict`, not a `list`."),
     )
 
 
@@ -207,7 +207,9 @@ def test_nothing_is_told_of_what_the_schema_takes() -> None:
     own: JsonObject = {"properties": {"a": {"$ref": "#/$defs/Self"}, "b": {"type": "integer"}}}
     told = 0
     texts = [f"lib.find(by={value!r})" for value in VALUES]
-    read = [(value, readable(f"import lib\n{text}", functions())) for value, text in zip(VALUES, texts, strict=True)]
+    read = [
+        (value, parse_program(f"import lib\n{text}", functions())) for value, text in zip(VALUES, texts, strict=True)
+    ]
     assert [ast.literal_eval(repr(each)) for each in VALUES] == [*VALUES]
     for schema in schemas():
         whole: JsonObject = {"$defs": {"Self": own}, "properties": {"by": schema}}
@@ -216,7 +218,7 @@ def test_nothing_is_told_of_what_the_schema_takes() -> None:
         except ValueError:  # what cannot be checked is the server's to refuse
             validator = None
         for value, program in read:
-            found = misfits(program, (Function("lib", "find", takes=whole),), kinds=True)
+            found = find_literal_mismatches(program, (SandboxFunction("lib", "find", input_schema=whole),), kinds=True)
             told += bool(found)
             if found and validator is not None:
                 assert not validator.is_valid({"by": value}), (schema, value, found)
@@ -228,9 +230,9 @@ def test_a_schema_or_a_program_without_end_takes_no_time() -> None:
     deep: Json = {"$ref": "#/$defs/A"}
     whole: JsonObject = {"$defs": {"A": {"anyOf": [deep] * 40}, "B": {"$ref": "#/$defs/B"}}, "properties": {"by": deep}}
     for code in ("lib.find(by='a')", f"lib.find(by={'[' * 90}{']' * 90})", f"lib.find(by={[{'a': 1}] * 5_000!r})"):
-        frame = framed(Program(f"await {code}", functions()))
-        program = readable(frame.text, frame.functions)
-        assert misfits(program, (Function("lib", "find", takes=whole),), kinds=True) == ()
+        frame = prepare_program(Program(f"await {code}", functions()))
+        program = parse_program(frame.text, frame.functions)
+        assert find_literal_mismatches(program, (SandboxFunction("lib", "find", input_schema=whole),), kinds=True) == ()
 
 
 @pytest.mark.behaviour("code.checked_values")

@@ -3,13 +3,13 @@
 from tests.core.boards import GITHUB
 
 from pegboard.core.ids import ToolId
-from pegboard.search.documents import Document
+from pegboard.search.documents import SearchDocument
 
 
 def document(
     name: str, description: str = "", *parameters: str, title: str = "", server: str = "", values: tuple[str, ...] = ()
-) -> Document:
-    return Document(ToolId(GITHUB, name), name, title, description, parameters, values, server)
+) -> SearchDocument:
+    return SearchDocument(ToolId(GITHUB, name), name, title, description, parameters, values, server)
 
 
 BOARD = (

@@ -9,16 +9,16 @@ from tests.core.boards import GITHUB
 from tests.search.documents import BOARD, document
 
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.search.documents import Document
-from pegboard.search.index import Index
-from pegboard.search.part import Part
-from pegboard.search.rank import Hit, ranked
-from pegboard.search.text import MOST_TERMS
+from pegboard.search.documents import SearchDocument
+from pegboard.search.index import SearchIndex
+from pegboard.search.part import IndexedDocuments
+from pegboard.search.rank import RankedDocument, rank_documents
+from pegboard.search.text import MAX_TERMS
 
 
-def names(query: str, documents: Iterable[Document] = BOARD, among: Sequence[str] | None = None) -> list[str]:
+def names(query: str, documents: Iterable[SearchDocument] = BOARD, among: Sequence[str] | None = None) -> list[str]:
     chosen = None if among is None else [ToolId(GITHUB, name) for name in among]
-    return [hit.key.name for hit in ranked(query, Index.of([*documents]).chosen(chosen)).hits]
+    return [hit.key.name for hit in rank_documents(query, SearchIndex.of([*documents]).choose(chosen)).hits]
 
 
 @pytest.mark.behaviour("search.ranked")
@@ -62,13 +62,13 @@ def test_the_tool_that_is_called_so_comes_first() -> None:
 def test_the_tool_of_the_named_server_comes_first(query: str) -> None:
     files = ServerKey(ToolsetId("dev"), ServerId("files"))
     others = [
-        Document(
+        SearchDocument(
             ToolId(ServerKey(ToolsetId("dev"), ServerId(f"other{n}")), "read"), "read", description="files, a page"
         )
         for n in range(5)
     ]
-    made = [*others, Document(ToolId(files, "read"), "read", server="dev~files")]
-    assert next(iter(ranked(query, Index.of(made).chosen()))) == ToolId(files, "read")
+    made = [*others, SearchDocument(ToolId(files, "read"), "read", server="dev~files")]
+    assert next(iter(rank_documents(query, SearchIndex.of(made).choose()))) == ToolId(files, "read")
 
 
 def test_a_word_counts_more_in_a_name_than_in_a_description() -> None:
@@ -98,7 +98,7 @@ def test_equals_stay_in_their_order() -> None:
 
 def test_the_best_of_very_many_are_the_first_of_all_of_them() -> None:
     many = [document(f"z{number}", "word " + "filler " * (number * 7 % 400)) for number in range(1_000)]
-    found = ranked("word", Index.of(many).chosen())
+    found = rank_documents("word", SearchIndex.of(many).choose())
     scores = [hit.score for hit in found.hits]
     assert len(found) == 1_000
     assert scores == sorted(scores, reverse=True)
@@ -106,20 +106,24 @@ def test_the_best_of_very_many_are_the_first_of_all_of_them() -> None:
 
 
 def test_a_query_of_a_whole_page_is_answered_by_its_beginning() -> None:
-    page = " ".join(f"word{number}x" for number in range(MOST_TERMS * 3))
+    page = " ".join(f"word{number}x" for number in range(MAX_TERMS * 3))
     assert names(f"mail {page}") == ["send_mail"]
     assert names(f"{page} mail") == []
 
 
 @pytest.mark.parametrize("query", ["anything", "", "the"])
 def test_an_index_without_documents_answers_with_nothing(query: str) -> None:
-    assert ranked(query, Index().chosen()).hits == ranked(query, Index.of([]).chosen()).hits == ()
-    assert ranked(query, Index().chosen([ToolId(GITHUB, "mail")])).hits == ()
+    assert (
+        rank_documents(query, SearchIndex().choose()).hits
+        == rank_documents(query, SearchIndex.of([]).choose()).hits
+        == ()
+    )
+    assert rank_documents(query, SearchIndex().choose([ToolId(GITHUB, "mail")])).hits == ()
     assert names("mail", among=[]) == []
 
 
 def test_what_was_found_knows_what_is_in_it() -> None:
-    found = ranked("issue", Index.of(BOARD).chosen())
+    found = rank_documents("issue", SearchIndex.of(BOARD).choose())
     assert ToolId(GITHUB, "list_issues") in found
     assert ToolId(GITHUB, "weather") not in found
     assert ToolId(GITHUB, "no_such_tool") not in found
@@ -133,10 +137,10 @@ SERVERS = [ServerKey(ToolsetId("dev"), ServerId(name)) for name in ("one", "two"
 
 
 @st.composite
-def boards(draw: st.DrawFn) -> list[Document]:
+def boards(draw: st.DrawFn) -> list[SearchDocument]:
     made = draw(st.lists(st.tuples(texts, texts, st.sampled_from(SERVERS)), min_size=1, max_size=12))
     return [
-        Document(ToolId(server, f"tool{number}"), name, "", description)
+        SearchDocument(ToolId(server, f"tool{number}"), name, "", description)
         for number, (name, description, server) in enumerate(made)
     ]
 
@@ -144,14 +148,16 @@ def boards(draw: st.DrawFn) -> list[Document]:
 @pytest.mark.behaviour("search.unseen_changes_nothing")
 @given(boards(), queries, st.sets(st.integers(0, 11)), st.integers(1, 4))
 def test_a_search_among_some_is_as_if_there_were_no_others(
-    made: list[Document], query: str, chosen: set[int], size: int
+    made: list[SearchDocument], query: str, chosen: set[int], size: int
 ) -> None:
     some = [document for place, document in enumerate(made) if place in chosen]
-    alone = ranked(query, Index.of(some).chosen()).hits
-    parts = Index.made_of([Part.of(made[start : start + size]) for start in range(0, len(made), size)])
+    alone = rank_documents(query, SearchIndex.of(some).choose()).hits
+    parts = SearchIndex.from_parts(
+        [IndexedDocuments.of(made[start : start + size]) for start in range(0, len(made), size)]
+    )
     asked = [document.key for document in reversed(some)]
-    assert ranked(query, parts.chosen(asked)).hits == alone
-    assert ranked(query, Index.of(made).chosen()).hits == ranked(query, parts.chosen()).hits
+    assert rank_documents(query, parts.choose(asked)).hits == alone
+    assert rank_documents(query, SearchIndex.of(made).choose()).hits == rank_documents(query, parts.choose()).hits
 
 
 @pytest.mark.behaviour("search.unseen_changes_nothing")
@@ -160,7 +166,9 @@ def test_a_score_is_the_same_to_the_last_bit_whatever_else_there_is() -> None:
     others = [document(f"other_{n}", "list file " * (n % 5 + 1), title="file") for n in range(333)]
     mixed = [each for pair in zip(some, [*others, *[None] * 167], strict=True) for each in pair if each is not None]
     query = "list a file by its number. Then list the pad of the file"
-    alone = ranked(query, Index.of(some).chosen()).hits
-    among: tuple[Hit, ...] = ranked(query, Index.of(mixed).chosen([each.key for each in some])).hits
+    alone = rank_documents(query, SearchIndex.of(some).choose()).hits
+    among: tuple[RankedDocument, ...] = rank_documents(
+        query, SearchIndex.of(mixed).choose([each.key for each in some])
+    ).hits
     assert among == alone
     assert len(alone) == 500

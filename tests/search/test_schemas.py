@@ -11,30 +11,38 @@ from hypothesis import strategies as st
 from tests.core.database.shop import CUSTOMERS, LINES, ORDERS, SECRETS, SHOP, refers, table
 from tests.core.database.test_telling import denied
 
-from pegboard.core.database import Column, Dialect, Schema, SourceId, Table, TableName, narrow_schema
-from pegboard.search.abbreviations import USUAL, is_bare, meant, short_for
-from pegboard.search.part import Part
-from pegboard.search.schemas import Held, Schemas
-from pegboard.search.semantic import text_of
-from pegboard.search.tables import TableTelling, columns_meant, table_key
+from pegboard.core.database import (
+    DatabaseId,
+    DatabaseSchema,
+    DatabaseTable,
+    Dialect,
+    TableColumn,
+    TableName,
+    narrow_schema,
+)
+from pegboard.search.abbreviations import ABBREVIATIONS, expansions, is_consonant_only, matching_short_forms
+from pegboard.search.part import IndexedDocuments
+from pegboard.search.schemas import IndexedDatabase, TableIndex
+from pegboard.search.semantic import document_text
+from pegboard.search.tables import TableDocumentSource, matching_columns, table_key
 
-SOURCE = SourceId("shop")
+SOURCE = DatabaseId("shop")
 
 
-def index(schemas: Mapping[str, Schema]) -> Schemas:
-    made = Schemas()
+def index(schemas: Mapping[str, DatabaseSchema]) -> TableIndex:
+    made = TableIndex()
     for source, schema in schemas.items():
-        made.take(SourceId(source), Held.of(SourceId(source), schema, {}))
+        made.update(DatabaseId(source), IndexedDatabase.of(DatabaseId(source), schema, {}))
     return made
 
 
-def found(schemas: Schemas, query: str, *sources: str, most: int = 5) -> list[str]:
-    hits = schemas.found(query, [SourceId(source) for source in sources] or [*schemas.held]).tables
+def found(schemas: TableIndex, query: str, *sources: str, most: int = 5) -> list[str]:
+    hits = schemas.search(query, [DatabaseId(source) for source in sources] or [*schemas.databases]).tables
     return [f"{source}:{name}" for source, name in islice(hits, most)]
 
 
-def made(*tables: Table) -> Schema:
-    return Schema(Dialect.SQLITE, tables, (), "public")
+def made(*tables: DatabaseTable) -> DatabaseSchema:
+    return DatabaseSchema(Dialect.SQLITE, tables, (), "public")
 
 
 @pytest.mark.behaviour("databases.search")
@@ -65,12 +73,12 @@ def test_tables_are_found_by_what_people_call_them(query: str, best: str) -> Non
 
 @pytest.mark.behaviour("databases.search")
 def test_samples_are_searched_where_there_are_any_and_are_not_read_for_their_meaning() -> None:
-    schemas, tickets = Schemas(), table("t1", "kind")
+    schemas, tickets = TableIndex(), table("t1", "kind")
     assert found(index({"shop": made(tickets, ORDERS)}), "refund") == []
-    held = Held.of(SOURCE, made(tickets, ORDERS), {tickets.name: {"kind": ("refund", "exchange")}})
-    schemas.take(SOURCE, held)
+    held = IndexedDatabase.of(SOURCE, made(tickets, ORDERS), {tickets.name: {"kind": ("refund", "exchange")}})
+    schemas.update(SOURCE, held)
     assert found(schemas, "refund") == ["shop:public.t1"]
-    assert all("refund" not in text_of(telling.document) for telling in held.tellings)
+    assert all("refund" not in document_text(telling.document) for telling in held.document_sources)
 
 
 @pytest.mark.behaviour("databases.search")
@@ -78,7 +86,7 @@ def test_one_database_is_searched_as_if_there_were_no_others() -> None:
     both, alone = index({"shop": SHOP, "other": made(SECRETS, ORDERS)}), index({"shop": SHOP})
     for query in ("orders of customers", "pin", "customer id"):
         assert found(both, query, "shop") == found(alone, query)
-    both.drop(SourceId("other"))
+    both.remove(DatabaseId("other"))
     assert found(both, "orders of customers") == found(alone, "orders of customers")
 
 
@@ -87,7 +95,7 @@ columns = st.lists(names, min_size=1, max_size=4, unique_by=str.casefold)
 
 
 @st.composite
-def databases(draw: st.DrawFn) -> Schema:
+def databases(draw: st.DrawFn) -> DatabaseSchema:
     tables = [
         table(called, *draw(columns), key=(), comment=draw(st.sampled_from(["", "a b c", "cab dec"])))
         for called in draw(st.lists(names, min_size=1, max_size=6, unique_by=str.casefold))
@@ -97,14 +105,14 @@ def databases(draw: st.DrawFn) -> Schema:
         replace(refers(one.name.table, one.columns[0].name, other.name.table), to_columns=(other.columns[0].name,))
         for one, other in pairs
     ]
-    return Schema(Dialect.SQLITE, tuple(tables), tuple(dict.fromkeys(relations)), "public")
+    return DatabaseSchema(Dialect.SQLITE, tuple(tables), tuple(dict.fromkeys(relations)), "public")
 
 
 @pytest.mark.behaviour("databases.withheld_in_search")
 @settings(max_examples=40)
 @given(databases(), databases(), st.data())
 def test_with_denied_tables_the_answer_is_that_of_a_database_without_them(
-    open_one: Schema, closed: Schema, data: st.DataObject
+    open_one: DatabaseSchema, closed: DatabaseSchema, data: st.DataObject
 ) -> None:
     taken = {each.name.table.casefold() for each in open_one.tables}
     hidden = tuple(each for each in closed.tables if each.name.table.casefold() not in taken)
@@ -120,40 +128,42 @@ def test_with_denied_tables_the_answer_is_that_of_a_database_without_them(
     query = " ".join(data.draw(st.lists(st.one_of(names, st.sampled_from(["a", "cab"])), max_size=4)))
     one, other = index({"x": shown}), index({"x": open_one})
     assert found(one, query) == found(other, query)
-    assert one.held[SourceId("x")].schema == other.held[SourceId("x")].schema
+    assert one.databases[DatabaseId("x")].schema == other.databases[DatabaseId("x")].schema
 
 
 @pytest.mark.behaviour("databases.search_incremental")
 def test_a_table_that_changed_is_taken_apart_again_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
-    document = TableTelling.document.fget  # type: ignore[attr-defined]
+    document = TableDocumentSource.document.fget  # type: ignore[attr-defined]
 
-    def counted(telling: TableTelling) -> object:
+    def counted(telling: TableDocumentSource) -> object:
         taken.append(telling.table.name.table)
         return document(telling)
 
-    first = Held.of(SOURCE, SHOP, {})
-    again = Held.of(SOURCE, replace(SHOP, tables=tuple(replace(each) for each in SHOP.tables)), {}, first)
+    first = IndexedDatabase.of(SOURCE, SHOP, {})
+    again = IndexedDatabase.of(SOURCE, replace(SHOP, tables=tuple(replace(each) for each in SHOP.tables)), {}, first)
     assert again.part is first.part
-    changed = replace(ORDERS, columns=(*ORDERS.columns, Column("parcel", "text")))
-    monkeypatch.setattr(TableTelling, "document", property(counted))
-    second = Held.of(SOURCE, replace(SHOP, tables=(CUSTOMERS, changed, SECRETS)), {}, first)
+    changed = replace(ORDERS, columns=(*ORDERS.columns, TableColumn("parcel", "text")))
+    monkeypatch.setattr(TableDocumentSource, "document", property(counted))
+    second = IndexedDatabase.of(SOURCE, replace(SHOP, tables=(CUSTOMERS, changed, SECRETS)), {}, first)
     assert taken == ["orders", "secrets"]
-    schemas = Schemas()
-    schemas.take(SOURCE, first)
+    schemas = TableIndex()
+    schemas.update(SOURCE, first)
     assert found(schemas, "parcel") == []
-    schemas.take(SOURCE, second)
+    schemas.update(SOURCE, second)
     assert found(schemas, "parcel") == ["shop:public.orders"]
     assert found(schemas, "Stück") == []
 
 
 @settings(max_examples=25)
 @given(st.lists(databases(), min_size=1, max_size=3), names)
-def test_an_index_that_followed_changes_answers_as_one_that_was_made_at_once(steps: list[Schema], query: str) -> None:
-    schemas, held = Schemas(), None
+def test_an_index_that_followed_changes_answers_as_one_that_was_made_at_once(
+    steps: list[DatabaseSchema], query: str
+) -> None:
+    schemas, held = TableIndex(), None
     for schema in steps:
-        held = Held.of(SOURCE, schema, {}, held)
-        schemas.take(SOURCE, held)
+        held = IndexedDatabase.of(SOURCE, schema, {}, held)
+        schemas.update(SOURCE, held)
         assert found(schemas, query, most=99) == found(index({"shop": schema}), query, most=99)
 
 
@@ -161,9 +171,9 @@ def test_an_index_that_followed_changes_answers_as_one_that_was_made_at_once(ste
 def test_five_thousand_tables_are_indexed_and_one_of_them_found() -> None:
     kinds = ("invoice", "parcel", "visit", "sensor", "ticket")
     many = tuple(
-        Table(
+        DatabaseTable(
             TableName(f"s{n % 7}", f"{kinds[n % 5]}_{n}"),
-            tuple(Column(f"{kinds[c % 5]}_c{c}", "text") for c in range(8)),
+            tuple(TableColumn(f"{kinds[c % 5]}_c{c}", "text") for c in range(8)),
         )
         for n in range(5_000)
     )
@@ -173,23 +183,32 @@ def test_five_thousand_tables_are_indexed_and_one_of_them_found() -> None:
 
 
 def test_short_forms_are_understood() -> None:
-    assert [*meant(["EMP", "no", "x"])] == ["employee", "staff", "number"]
-    assert [word for word in ("brnch", "dsbrs", "name", "id", "qty", "größe", "cd") if is_bare(word)] == [
+    assert [*expansions(["EMP", "no", "x"])] == ["employee", "staff", "number"]
+    assert [word for word in ("brnch", "dsbrs", "name", "id", "qty", "größe", "cd") if is_consonant_only(word)] == [
         *("brnch", "dsbrs", "qty"),
     ]
     bare = ["brnch", "mrch", "qty", "pmt", "prd", "str"]
     asked = ("branches", "Merchant", "quantity", "payment", "product", "street", "a", "")
-    assert [short_for(word, bare) for word in asked] == [["brnch"], ["mrch"], ["qty"], ["pmt"], [], [], [], []]
-    assert all(words for words in USUAL.values())
+    assert [matching_short_forms(word, bare) for word in asked] == [
+        ["brnch"],
+        ["mrch"],
+        ["qty"],
+        ["pmt"],
+        [],
+        [],
+        [],
+        [],
+    ]
+    assert all(words for words in ABBREVIATIONS.values())
 
 
 def test_the_columns_that_a_question_is_about_are_told() -> None:
     people = table("emp", "EMP_NO", "HIRE_DT", "LST_NM", "DEPT_CD")
-    assert columns_meant("last name and hire date of employees", people) == ["HIRE_DT", "EMP_NO", "LST_NM"]
-    assert columns_meant("", people) == []
+    assert matching_columns("last name and hire date of employees", people) == ["HIRE_DT", "EMP_NO", "LST_NM"]
+    assert matching_columns("", people) == []
 
 
 def test_what_is_read_of_a_table_for_its_meaning_is_in_words() -> None:
-    telling = TableTelling(table_key(SOURCE, LINES.name), replace(LINES, comment="Lines"))
-    assert text_of(telling.document) == "shop: table order (Lines) with columns id, order id, stück, from"
-    assert len(Part.of([telling.document])) == 1
+    telling = TableDocumentSource(table_key(SOURCE, LINES.name), replace(LINES, comment="Lines"))
+    assert document_text(telling.document) == "shop: table order (Lines) with columns id, order id, stück, from"
+    assert len(IndexedDocuments.of([telling.document])) == 1

@@ -8,17 +8,26 @@ from tests.core.boards import key
 from tests.support.encoders import WIDTH, vector_of
 
 from pegboard.core.ids import ToolId
-from pegboard.search.documents import Document
-from pegboard.search.fusion import LEAST, MOST, fused, raised, standard
-from pegboard.search.index import Index
-from pegboard.search.rank import Ranked, ranked
-from pegboard.search.semantic import Meaning, Read, Shelf, Vectors, digest_of, packed, text_of, unpacked
+from pegboard.search.documents import SearchDocument
+from pegboard.search.fusion import MAX_SEMANTIC_SHARE, MIN_SEMANTIC_SHARE, fuse_scores, raise_to_top, standardize
+from pegboard.search.index import SearchIndex
+from pegboard.search.rank import SearchResults, rank_documents
+from pegboard.search.semantic import (
+    BoardEmbeddings,
+    PartDigests,
+    QueryVectors,
+    VectorMatrix,
+    document_text,
+    pack_vector,
+    text_digest,
+    unpack_vector,
+)
 
 SHED = key("farm~shed")
 
 
-def document(name: str, description: str = "", *parameters: str) -> Document:
-    return Document(ToolId(SHED, name), name, "", description, parameters, (), "shed")
+def document(name: str, description: str = "", *parameters: str) -> SearchDocument:
+    return SearchDocument(ToolId(SHED, name), name, "", description, parameters, (), "shed")
 
 
 TOOLS = (
@@ -29,61 +38,61 @@ TOOLS = (
 )
 
 
-def shelved(index: Index, *, lacking: frozenset[str] = frozenset()) -> Shelf:
+def shelved(index: SearchIndex, *, lacking: frozenset[str] = frozenset()) -> BoardEmbeddings:
     """All that the index has is read, but for the lacking."""
     by_key = {each.key: each for each in TOOLS}
-    shelf = Shelf()
+    shelf = BoardEmbeddings()
     reads = []
     for part in index.parts:
-        texts = [text_of(by_key[id]) for id in part.keys]
-        reads.append(Read(part, tuple(digest_of("m", text) for text in texts)))
+        texts = [document_text(by_key[id]) for id in part.keys]
+        reads.append(PartDigests(part, tuple(text_digest("m", text) for text in texts)))
         known = (text for id, text in zip(part.keys, texts, strict=True) if id.name not in lacking)
-        shelf.vectors.add({digest_of("m", text): unpacked(packed(vector_of(text))) for text in known})
-    shelf.take(reads)
+        shelf.vectors.add({text_digest("m", text): unpack_vector(pack_vector(vector_of(text))) for text in known})
+    shelf.update(reads)
     return shelf
 
 
-def asked(query: str, index: Index, shelf: Shelf, *among: str, missing: float = 0.3) -> Ranked:
-    chosen = index.chosen([ToolId(SHED, name) for name in among] if among else None)
-    return ranked(query, chosen, Meaning(vector_of(query), shelf, 0.5, missing))
+def asked(query: str, index: SearchIndex, shelf: BoardEmbeddings, *among: str, missing: float = 0.3) -> SearchResults:
+    chosen = index.choose([ToolId(SHED, name) for name in among] if among else None)
+    return rank_documents(query, chosen, QueryVectors(vector_of(query), shelf, 0.5, missing))
 
 
-def names(found: Ranked) -> list[str]:
+def names(found: SearchResults) -> list[str]:
     return [id.name for id in found]
 
 
 def test_what_is_read_of_a_tool_is_said_as_people_say_it() -> None:
-    assert [text_of(each) for each in TOOLS[:2]] == [
+    assert [document_text(each) for each in TOOLS[:2]] == [
         "shed tidy lawn: Gathers leaves in autumn.",
         "shed make Hole: Digs. Parameters: soil kind",
     ]
-    assert text_of(Document(ToolId(SHED, "x"), "getHTTPData", "Get it", "", (), (), "a~b")) == "a b Get it:"
-    assert text_of(document("x", "d" * 9_000)) == f"shed x: {'d' * 2_000}"
+    assert document_text(SearchDocument(ToolId(SHED, "x"), "getHTTPData", "Get it", "", (), (), "a~b")) == "a b Get it:"
+    assert document_text(document("x", "d" * 9_000)) == f"shed x: {'d' * 2_000}"
 
 
 def test_a_digest_tells_texts_and_models_apart() -> None:
-    assert len({digest_of("m", "ab"), digest_of("ma", "b"), digest_of("m", "b"), digest_of("m", "\ud800")}) == 4
+    assert len({text_digest("m", "ab"), text_digest("ma", "b"), text_digest("m", "b"), text_digest("m", "\ud800")}) == 4
 
 
 @pytest.mark.behaviour("semantic.found_by_meaning")
 def test_a_tool_is_found_by_meaning_where_no_word_of_it_is_said() -> None:
-    index = Index.of(TOOLS)
+    index = SearchIndex.of(TOOLS)
     found = asked("foliage", index, shelved(index))
     assert (names(found), found.ranker) == (["tidy_lawn"], "hybrid")
-    assert names(ranked("foliage", index.chosen())) == []
+    assert names(rank_documents("foliage", index.choose())) == []
 
 
 @pytest.mark.behaviour("semantic.unseen_changes_nothing")
 @given(st.sets(st.sampled_from([each.name for each in TOOLS]), min_size=1), st.sampled_from(["foliage", "milk rain"]))
 def test_what_is_not_chosen_changes_neither_order_nor_score(among: set[str], query: str) -> None:
-    whole, own = Index.of(TOOLS), Index.of([each for each in TOOLS if each.name in among])
+    whole, own = SearchIndex.of(TOOLS), SearchIndex.of([each for each in TOOLS if each.name in among])
     here = asked(query, whole, shelved(whole), *sorted(among))
     alone = asked(query, own, shelved(own))
     assert (here.hits, here.ranker) == (alone.hits, alone.ranker)
 
 
 def test_a_few_without_a_vector_are_ranked_by_their_words_and_many_leave_all_to_words() -> None:
-    index = Index.of(TOOLS)
+    index = SearchIndex.of(TOOLS)
     found = asked("foliage or bucket", index, shelved(index, lacking=frozenset({"fetch_bucket"})))
     assert (sorted(names(found)), found.ranker) == (["fetch_bucket", "tidy_lawn"], "hybrid")
     half = shelved(index, lacking=frozenset({"fetch_bucket", "forecast"}))
@@ -92,14 +101,14 @@ def test_a_few_without_a_vector_are_ranked_by_their_words_and_many_leave_all_to_
 
 
 def test_a_query_of_another_model_is_left_to_words() -> None:
-    index = Index.of(TOOLS)
-    other = Meaning(np.ones(WIDTH + 1, np.float32), shelved(index), 0.5, 0.1)
-    assert ranked("leaves", index.chosen(), other).ranker == "lexical"
+    index = SearchIndex.of(TOOLS)
+    other = QueryVectors(np.ones(WIDTH + 1, np.float32), shelved(index), 0.5, 0.1)
+    assert rank_documents("leaves", index.choose(), other).ranker == "lexical"
 
 
 def test_an_index_of_which_nothing_was_read_is_left_to_words() -> None:
-    shelf = shelved(Index.of(TOOLS))
-    assert asked("foliage", Index.of(TOOLS), shelf).ranker == "lexical"
+    shelf = shelved(SearchIndex.of(TOOLS))
+    assert asked("foliage", SearchIndex.of(TOOLS), shelf).ranker == "lexical"
 
 
 def vectors(count: int) -> dict[bytes, "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"]:
@@ -108,20 +117,20 @@ def vectors(count: int) -> dict[bytes, "np.ndarray[tuple[int, ...], np.dtype[np.
 
 
 def test_a_cosine_is_the_same_to_the_last_bit_however_many_are_asked_for() -> None:
-    held, some = Vectors(), vectors(10_000)
+    held, some = VectorMatrix(), vectors(10_000)
     held.add(some)
     query = some[(77).to_bytes(4, "big")]
     rows = np.arange(10_000, dtype=np.int32)
     whole = held.cosines(query, rows)
     for step in (2, 7, 991):
         assert held.cosines(query, rows[5::step]).tolist() == whole[5::step].tolist()
-    alone = Vectors()
+    alone = VectorMatrix()
     alone.add({b"a": some[(9_999).to_bytes(4, "big")]})
     assert alone.cosines(query, rows[:1]).tolist() == [whole[9_999]]
 
 
 def test_vectors_are_added_once_and_those_of_another_length_never() -> None:
-    held = Vectors()
+    held = VectorMatrix()
     held.add({b"a": np.ones(3, np.float32)})
     held.add({b"a": np.zeros(3, np.float32), b"b": np.ones(4, np.float32), b"c": np.ones(3, np.float32)})
     assert (len(held), b"b" in held, held.width) == (2, False, 3)
@@ -129,12 +138,12 @@ def test_vectors_are_added_once_and_those_of_another_length_never() -> None:
 
 
 def test_vectors_of_tools_that_are_gone_are_forgotten_once_they_are_the_most() -> None:
-    index = Index.of(TOOLS)
+    index = SearchIndex.of(TOOLS)
     shelf = shelved(index)
     wide = {number.to_bytes(4, "big"): vector_of(str(number)) for number in range(5_000)}
     shelf.vectors.add(wide)
     before = asked("foliage", index, shelf).hits
-    shelf.tidy()
+    shelf.drop_unused_vectors()
     assert len(shelf.vectors) == len(TOOLS)
     assert asked("foliage", index, shelf).hits == before
 
@@ -145,25 +154,25 @@ def test_a_vector_that_was_kept_points_where_it_did(numbers: list[float]) -> Non
     length = np.sqrt(np.dot(vector, vector))
     if length < 1e-3:
         return
-    kept = unpacked(packed(vector / length))
+    kept = unpack_vector(pack_vector(vector / length))
     assert float(np.dot(kept, vector / length)) > 0.999
 
 
 def test_meaning_and_words_are_weighed_among_each_other() -> None:
     words, meanings = np.array([3.0, 0.0, 0.0]), np.array([0.1, 0.9, 0.1])
-    assert np.argmax(fused(words, meanings).scores) == 1
-    assert fused(words, np.array([np.nan, np.nan, np.nan])).scores.tolist() == standard(words).tolist()
-    assert fused(np.zeros(0), np.zeros(0)).scores.tolist() == []
+    assert np.argmax(fuse_scores(words, meanings).scores) == 1
+    assert fuse_scores(words, np.array([np.nan, np.nan, np.nan])).scores.tolist() == standardize(words).tolist()
+    assert fuse_scores(np.zeros(0), np.zeros(0)).scores.tolist() == []
 
 
 @pytest.mark.behaviour("search.fusion_by_confidence")
 def test_the_one_that_is_sure_of_itself_counts_more() -> None:
     flat, steep = np.linspace(0.3, 0.4, 50), np.array([1.0] + [0.0] * 49)
-    sure_words, sure_meaning = fused(steep, flat), fused(flat, steep)
-    assert sure_words.share < fused(flat, flat).share < sure_meaning.share
+    sure_words, sure_meaning = fuse_scores(steep, flat), fuse_scores(flat, steep)
+    assert sure_words.semantic_share < fuse_scores(flat, flat).semantic_share < sure_meaning.semantic_share
     assert np.argmax(sure_words.scores) == 0
     assert np.argmax(sure_meaning.scores) == 0
-    assert fused(np.zeros(50), steep).share == MOST
+    assert fuse_scores(np.zeros(50), steep).semantic_share == MAX_SEMANTIC_SHARE
 
 
 @pytest.mark.behaviour("search.fusion_by_confidence")
@@ -171,8 +180,8 @@ def test_a_clause_finds_what_the_whole_query_is_too_wide_for() -> None:
     words, whole = np.zeros(30), np.linspace(0.5, 0.4, 30)
     one, other = np.full(30, 0.1), np.full(30, 0.1)
     one[20], other[25] = 0.9, 0.8
-    assert np.argmax(fused(words, whole).scores) == 0
-    assert {*np.argsort(-fused(words, whole, (one, other)).scores)[:2].tolist()} == {20, 25}
+    assert np.argmax(fuse_scores(words, whole).scores) == 0
+    assert {*np.argsort(-fuse_scores(words, whole, (one, other)).scores)[:2].tolist()} == {20, 25}
 
 
 SCORES = st.lists(st.tuples(st.floats(0, 30), st.floats(-1, 1)), min_size=1, max_size=60)
@@ -182,13 +191,13 @@ SCORES = st.lists(st.tuples(st.floats(0, 30), st.floats(-1, 1)), min_size=1, max
 @given(SCORES, st.integers(0, 3))
 def test_what_words_or_meaning_have_first_is_among_the_first_ten(scores: list[tuple[float, float]], count: int) -> None:
     words, cosines = np.array([word for word, _ in scores]), np.array([cosine for _, cosine in scores])
-    both = fused(words, cosines, [np.roll(cosines, turn) for turn in range(1, count + 1)])
-    again = fused(words, cosines, [np.roll(cosines, turn) for turn in range(1, count + 1)])
+    both = fuse_scores(words, cosines, [np.roll(cosines, turn) for turn in range(1, count + 1)])
+    again = fuse_scores(words, cosines, [np.roll(cosines, turn) for turn in range(1, count + 1)])
     assert both.scores.tolist() == again.scores.tolist()
     final = both.scores.copy()
-    for position, amount in raised(final, both.firsts).items():
+    for position, amount in raise_to_top(final, both.leaders).items():
         assert amount > 0
         final[position] += amount
-    for first in both.firsts:
+    for first in both.leaders:
         assert np.count_nonzero(final > final[first]) < 10
-    assert LEAST <= both.share <= MOST
+    assert MIN_SEMANTIC_SHARE <= both.semantic_share <= MAX_SEMANTIC_SHARE

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.search.stemming import stem
-from pegboard.search.text import Query, terms, words
+from pegboard.search.text import ParsedQuery, split_words, terms
 
 
 @pytest.mark.behaviour("search.words")
@@ -55,48 +55,48 @@ def test_scripts_without_spaces_are_found_by_two_characters_at_a_time() -> None:
     assert terms("搜索文件") == ["搜索", "索文", "文件"]
     assert terms("图") == ["图"]
     assert terms("Bing搜索v2 поиск") == ["bing", "v2", "搜索", "поиск"]
-    assert [*Query.of("索文").terms] == ["索文"]
+    assert [*ParsedQuery.of("索文").terms] == ["索文"]
 
 
 def test_a_query_is_asked_without_the_words_of_every_sentence_unless_it_has_no_others() -> None:
-    query = Query.of("I want to create an issue for the Issue")
+    query = ParsedQuery.of("I want to create an issue for the Issue")
     assert dict(query.terms) == {"creat": "create", "issu": "issue"}
     assert query.ignored == ("I", "want", "to", "an", "for", "the")
-    only = Query.of("what is it")
+    only = ParsedQuery.of("what is it")
     assert [*only.terms] == ["what", "is", "it"]
     assert only.ignored == ()
-    assert [*Query.of("").terms] == [*Query.of("?! …").terms] == []
+    assert [*ParsedQuery.of("").terms] == [*ParsedQuery.of("?! …").terms] == []
 
 
 def test_what_is_said_again_counts_a_little_more() -> None:
-    once, twice, thrice = Query.of("file issue issue path path path").weights
+    once, twice, thrice = ParsedQuery.of("file issue issue path path path").weights
     assert 1 == once < twice < thrice < 3
 
 
 def test_a_request_of_several_sentences_has_several_clauses() -> None:
-    query = Query.of("Read the big file now. Then send mail to the owner!")
+    query = ParsedQuery.of("Read the big file now. Then send mail to the owner!")
     assert [*query.terms] == ["read", "big", "file", "now", "send", "mail", "owner"]
     assert [*map(list, query.clauses)] == [[1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1]]
-    assert Query.of("Read the big file now").clauses == Query.of("One two three four. " * 50).clauses == ()
+    assert ParsedQuery.of("Read the big file now").clauses == ParsedQuery.of("One two three four. " * 50).clauses == ()
 
 
 def test_a_name_is_known_by_how_it_is_written() -> None:
-    assert Query.of("Call create_issue, then sendMail or github:list.").names == (
+    assert ParsedQuery.of("Call create_issue, then sendMail or github:list.").names == (
         ("call", "creat", "issu", "then", "send", "mail", "or", "github", "list"),
         ("creat", "issu"),
         ("send", "mail"),
         ("github", "list"),
     )
-    assert Query.of("word " * 3).names == (("word",),)
-    assert Query.of(" ".join(f"w{number}" for number in range(99))).names == ()
-    assert words("createIssue v2 GET_file") == ["creat", "issu", "v2", "get", "file"]
+    assert ParsedQuery.of("word " * 3).names == (("word",),)
+    assert ParsedQuery.of(" ".join(f"w{number}" for number in range(99))).names == ()
+    assert split_words("createIssue v2 GET_file") == ["creat", "issu", "v2", "get", "file"]
 
 
 @given(st.text(st.characters(codec=None, exclude_categories=()), max_size=200))
 def test_any_text_gives_terms_of_a_decent_length(text: str) -> None:
     assert all(0 < len(term) <= 64 for term in terms(text))
-    assert {*words(text)} <= {*terms(text)}
-    query = Query.of(text)
+    assert {*split_words(text)} <= {*terms(text)}
+    query = ParsedQuery.of(text)
     assert query.terms.keys() <= {*terms(text)}
     assert len(query.weights) == len(query.terms)
     assert all(len(clause) == len(query.terms) for clause in query.clauses)

@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 from tests.core.boards import NOW
 from tests.search.documents import document
 
-from pegboard.core.catalogue import Listing, Up, catalogue
+from pegboard.core.catalogue import Listing, ProviderUp, build_catalogue
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.policy import Declared, Policy
+from pegboard.core.policy import DeclaredSettings, Policy
 from pegboard.core.server import DeclaredAt, Http, Server, Trust
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.toolset import Toolset
 from pegboard.search import index as indexing
-from pegboard.search.index import Index
-from pegboard.search.part import Part
-from pegboard.search.rank import ranked
-from pegboard.search.upkeep import REMEMBERED, Upkeep
+from pegboard.search.index import SearchIndex
+from pegboard.search.part import IndexedDocuments
+from pegboard.search.rank import rank_documents
+from pegboard.search.upkeep import MAX_CACHED_CHOICES, IncrementalIndex
 
 AT = DeclaredAt("pegboard.yaml", 1)
 KEYS = [ServerKey(ToolsetId(f"s{number}"), ServerId(f"s{number}")) for number in range(6)]
 POLICY = Policy(
-    Declared(
+    DeclaredSettings(
         servers={key: Server(key, Http("http://127.0.0.1:1/mcp"), AT, trust=Trust.OPEN) for key in KEYS},
         toolsets={key.toolset: Toolset(key.toolset, AT) for key in KEYS},
     )
@@ -47,7 +47,9 @@ states = st.lists(
 
 def listings(state: Sequence[tuple[int, str, list[str]]]) -> list[Listing]:
     tools = sorted((tool(server, name, " ".join(words)) for server, name, words in state), key=lambda one: one.id)
-    return [Listing(source, Up(NOW), tuple(theirs)) for source, theirs in groupby(tools, lambda one: one.id.source)]
+    return [
+        Listing(source, ProviderUp(NOW), tuple(theirs)) for source, theirs in groupby(tools, lambda one: one.id.source)
+    ]
 
 
 @pytest.mark.behaviour("search.incremental")
@@ -55,27 +57,27 @@ def listings(state: Sequence[tuple[int, str, list[str]]]) -> list[Listing]:
 def test_an_index_that_followed_changes_answers_as_one_that_was_made_at_once(
     changes: list[list[tuple[int, str, list[str]]]], query: str
 ) -> None:
-    upkeep = Upkeep()
+    upkeep = IncrementalIndex()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(indexing, "LARGE", 3)
+        patched.setattr(indexing, "SEGMENT_DOCUMENTS", 3)
         for state in changes:
-            now = catalogue(listings(state))
+            now = build_catalogue(listings(state))
             followed = upkeep.index(now, POLICY)
-            fresh = Upkeep().index(now, POLICY)
+            fresh = IncrementalIndex().index(now, POLICY)
             assert followed.keys == fresh.keys
-            assert ranked(query, followed.chosen()).hits == ranked(query, fresh.chosen()).hits
+            assert rank_documents(query, followed.choose()).hits == rank_documents(query, fresh.choose()).hits
 
 
 @pytest.mark.behaviour("search.incremental")
 def test_segments_of_which_no_part_changed_are_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "LARGE", 4)
+    monkeypatch.setattr(indexing, "SEGMENT_DOCUMENTS", 4)
     state = [(server, name, ["file"]) for server in range(6) for name in "abc"]
-    upkeep = Upkeep()
-    before = upkeep.index(catalogue(listings(state)), POLICY)
+    upkeep = IncrementalIndex()
+    before = upkeep.index(build_catalogue(listings(state)), POLICY)
     assert [len(segment) for segment in before.segments] == [3] * 6
     kept = {listing.source: listing for listing in listings(state)}
-    kept[KEYS[2]] = Listing(KEYS[2], Up(NOW), kept[KEYS[2]].tools[:2])
-    after = upkeep.index(catalogue(kept.values()), POLICY)
+    kept[KEYS[2]] = Listing(KEYS[2], ProviderUp(NOW), kept[KEYS[2]].tools[:2])
+    after = upkeep.index(build_catalogue(kept.values()), POLICY)
     assert [one is other for one, other in zip(before.segments, after.segments, strict=True)] == [
         *(True, True, False),
         *(True, True, True),
@@ -86,30 +88,33 @@ def test_segments_of_which_no_part_changed_are_taken_over(monkeypatch: pytest.Mo
 
 @pytest.mark.behaviour("search.incremental")
 def test_a_part_that_changed_holds_the_words_of_its_own_documents_only() -> None:
-    before = Part.of([document("a", "alpha"), document("b", "beta"), document("c", "gamma")])
-    after = before.changed({0: 2, 2: 0}, Part.of([document("d", "delta")]), 3)
+    before = IndexedDocuments.of([document("a", "alpha"), document("b", "beta"), document("c", "gamma")])
+    after = before.with_changes({0: 2, 2: 0}, IndexedDocuments.of([document("d", "delta")]), 3)
     assert [key.name for key in after.keys] == ["c", "d", "a"]
     assert after.vocabulary == ("a", "alpha", "c", "d", "delta", "gamma")
-    made = Part.of([document("c", "gamma"), document("d", "delta"), document("a", "alpha")])
-    for one, other in ((after.terms, made.terms), (after.starts, made.starts), (after.marks, made.marks)):
+    made = IndexedDocuments.of([document("c", "gamma"), document("d", "delta"), document("a", "alpha")])
+    for one, other in ((after.terms, made.terms), (after.starts, made.starts), (after.field_counts, made.field_counts)):
         assert one.tolist() == other.tolist()
 
 
 def test_a_choice_is_made_once_for_one_collection_and_few_are_kept() -> None:
-    upkeep = Upkeep()
+    upkeep = IncrementalIndex()
     state = [(server, name, ["file"]) for server in range(6) for name in "abc"]
-    now = catalogue(listings(state))
+    now = build_catalogue(listings(state))
     upkeep.index(now, POLICY)
     among = tuple(now.tools)[:5]
-    chosen = upkeep.chosen(among)
-    assert upkeep.chosen(among) is chosen
+    chosen = upkeep.choose(among)
+    assert upkeep.choose(among) is chosen
     assert len(chosen) == 5
-    others = [(*among,) for _ in range(REMEMBERED + 1)]
+    others = [(*among,) for _ in range(MAX_CACHED_CHOICES + 1)]
     for other in others:
-        upkeep.chosen(other)
-    assert upkeep.chosen(among) is not chosen
+        upkeep.choose(other)
+    assert upkeep.choose(among) is not chosen
 
 
 def test_an_index_of_nothing_has_no_segment() -> None:
-    assert Upkeep().index(catalogue([]), POLICY).segments == ()
-    assert Upkeep().index(catalogue([Listing(KEYS[0], Up(NOW))]), POLICY).segments == Index().segments
+    assert IncrementalIndex().index(build_catalogue([]), POLICY).segments == ()
+    assert (
+        IncrementalIndex().index(build_catalogue([Listing(KEYS[0], ProviderUp(NOW))]), POLICY).segments
+        == SearchIndex().segments
+    )

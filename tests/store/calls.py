@@ -3,12 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from pegboard.core.call import Arguments, Call, CallRecord, Outcome, Refusal, Returned
-from pegboard.core.ids import LOCAL, CallId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.call import Arguments, CallRecord, Outcome, Refusal, ToolCall, ToolSuccess
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, WireName
 
 TOOL = ToolId(ServerKey(ToolsetId("dev"), ServerId("fs")), "read_file")
 NOON = datetime(2026, 7, 28, 12, 0, tzinfo=UTC)
-EMPTY = Returned(b'{"content":[]}')
+EMPTY = ToolSuccess(b'{"content":[]}')
 _numbers = count()
 
 
@@ -17,7 +17,7 @@ def record(
     *,
     at: datetime = NOON,
     id: str | None = None,
-    principal: PrincipalId = LOCAL,
+    principal: PrincipalId = LOCAL_PRINCIPAL,
     tool: ToolId | None = TOOL,
     name: str = "read_file",
     arguments: Arguments | None = None,
@@ -28,7 +28,7 @@ def record(
     policy_version: int = 1,
     presentation: str = "",
 ) -> CallRecord:
-    call = Call(
+    call = ToolCall(
         CallId(f"call-{next(_numbers)}" if id is None else id),
         WireName(name),
         arguments or {},

@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pegboard.core.api_token import ApiToken, Revoked
-from pegboard.core.argument import Argument, held
+from pegboard.core.api_token import ApiToken, Revocation
+from pegboard.core.argument import ArgumentOverride, freeze_json
 from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
 from pegboard.core.consent import Consent
 from pegboard.core.ids import (
@@ -17,19 +17,18 @@ from pegboard.core.ids import (
     ProviderKey,
     ServerId,
     ServerKey,
-    Source,
+    SourceKey,
     ToolId,
     ToolsetId,
     ToolsetKey,
 )
 from pegboard.core.override import Override
-from pegboard.core.own import Bounds, ContainerTool, Image, Own, PythonTool
+from pegboard.core.own import ContainerImage, ContainerTool, OwnTools, PythonTool, ToolsetLimits
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Decided, Switch, Switchable
-from pegboard.core.scope import Scope
+from pegboard.core.policy import Approval, PolicyDecisions, Switch, Switchable
+from pegboard.core.scope import TokenScope
 from pegboard.core.server import (
     AllButTools,
-    Always,
     Connection,
     Container,
     DeclaredAt,
@@ -38,18 +37,19 @@ from pegboard.core.server import (
     InstalledBy,
     NoOAuth,
     OAuth,
-    OnDemand,
     OnlyTools,
     Origin,
-    Protocol,
+    ProtocolMode,
     Server,
+    StartOnDemand,
+    StartWithGateway,
     Stdio,
     Timeouts,
     Transport,
     Trust,
 )
 from pegboard.core.tool import Fingerprint, Json, ToolSpec
-from pegboard.core.toolset import Brought, FileKind, SourceKind, Toolset, ToolsetFile
+from pegboard.core.toolset import FileKind, Toolset, ToolsetFile, ToolsetImport, ToolsetOrigin
 
 LONE = "\ud83d"
 NASTY = ["", "\x00", "\x1a", "\x1a0000", LONE, "\ud83d\ude00", "\udfff\ud800", "😀", "é", "e\u0301", "\\u0000", "'; --"]
@@ -68,7 +68,7 @@ zones = st.just(UTC) | st.integers(-72_000, 72_000).map(lambda offset: timezone(
 times = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=zones)
 server_keys = st.builds(ServerKey, toolset_ids, ids.map(ServerId))
 builtins = st.builds(ToolId, st.just(BuiltinKey()), st.sampled_from(["python_execution", "tool_search"]))
-sources: st.SearchStrategy[Source] = server_keys | st.builds(ToolsetKey, toolset_ids)
+sources: st.SearchStrategy[SourceKey] = server_keys | st.builds(ToolsetKey, toolset_ids)
 # No listing and no pattern is accepted with an empty name, and a row with one counts as unreadable.
 tool_ids = st.builds(ToolId, sources, named) | builtins
 patterns = st.builds(Pattern, named.filter(lambda text: ":" not in text), named)
@@ -97,7 +97,7 @@ plain_connections = st.builds(Stdio, texts, lists, pairs, optional) | st.builds(
 few_bytes = st.integers(0, 2**50)
 numbers_of_seconds = st.floats(0, allow_nan=False) | st.integers(0, 10**20)
 images = st.builds(
-    Image,
+    ContainerImage,
     texts,
     lists,
     pairs,
@@ -113,7 +113,7 @@ limits = (
 )
 seconds = st.floats(0, allow_nan=False) | st.integers(0, 10**20)
 timeouts = st.builds(Timeouts, seconds, seconds, seconds)
-brought = st.none() | st.builds(Brought, st.sampled_from(SourceKind), times, texts, texts, st.booleans())
+brought = st.none() | st.builds(ToolsetImport, st.sampled_from(ToolsetOrigin), times, texts, texts, st.booleans())
 toolsets = st.builds(Toolset, toolset_ids, origins, texts, texts, texts, st.booleans(), st.booleans(), brought)
 servers = st.builds(
     Server,
@@ -125,25 +125,25 @@ servers = st.builds(
     limits,
     timeouts,
     st.booleans(),
-    st.just(Always()) | st.builds(OnDemand, seconds),
-    st.sampled_from(Protocol),
+    st.just(StartWithGateway()) | st.builds(StartOnDemand, seconds),
+    st.sampled_from(ProtocolMode),
 )
 toolset_keys = st.builds(ToolsetKey, toolset_ids)
 provider_keys: st.SearchStrategy[ProviderKey] = server_keys | toolset_keys
 
 
 @st.composite
-def owns(draw: st.DrawFn) -> Own:
+def owns(draw: st.DrawFn) -> OwnTools:
     """What the core can make: no two tools of one toolset have the same name."""
     described = draw(st.lists(specs, max_size=4, unique_by=lambda spec: spec.name))
     split = draw(st.integers(0, len(described)))
-    return Own(
+    return OwnTools(
         draw(texts),
         tuple(PythonTool(draw(texts), spec) for spec in described[:split]),
         draw(lists),
         draw(lists),
         draw(st.booleans()),
-        draw(st.builds(Bounds, few_bytes, numbers_of_seconds, few_bytes)),
+        draw(st.builds(ToolsetLimits, few_bytes, numbers_of_seconds, few_bytes)),
         draw(st.dictionaries(ids, images, max_size=3)),
         tuple(
             ContainerTool(draw(texts), draw(lists), spec, draw(st.none() | numbers_of_seconds))
@@ -163,7 +163,7 @@ own_servers = st.builds(
     limits,
     timeouts,
     st.booleans(),
-    st.just(Always()) | st.builds(OnDemand, seconds),
+    st.just(StartWithGateway()) | st.builds(StartOnDemand, seconds),
 )
 files = st.lists(
     st.builds(ToolsetFile, texts, st.sampled_from(FileKind), st.just("0f" * 32), st.integers(0, 2**62), st.booleans()),
@@ -180,8 +180,10 @@ approvals = st.builds(Approval, specs, principals, times, st.booleans())
 maybe = st.none() | st.booleans()
 # Drawn from a few: of drawing every value anew most would be drawn in vain, and hundreds of boards take minutes.
 VALUES: tuple[Json, ...] = (None, 1, 1.0, True, "", LONE, "\x00", [], {"a": [LONE, 10**40]})
-values = st.sampled_from([held(value) for value in VALUES])
-arguments = st.builds(Argument, st.none() | values, maybe, st.none() | values, st.none() | st.sampled_from(NASTY))
+values = st.sampled_from([freeze_json(value) for value in VALUES])
+arguments = st.builds(
+    ArgumentOverride, st.none() | values, maybe, st.none() | values, st.none() | st.sampled_from(NASTY)
+)
 said = st.dictionaries(st.sampled_from(NASTY), arguments, max_size=2)
 whose = st.dictionaries(
     st.sampled_from(NASTY),
@@ -221,11 +223,11 @@ api_tokens = st.builds(
     texts,
     texts,
     st.binary(min_size=32, max_size=32),
-    st.frozensets(st.sampled_from(Scope)),
+    st.frozensets(st.sampled_from(TokenScope)),
     principals,
     times,
     st.none() | times,
-    st.none() | st.builds(Revoked, principals, times),
+    st.none() | st.builds(Revocation, principals, times),
 )
 
 confirmations = st.builds(
@@ -238,25 +240,25 @@ confirmations = st.builds(
 
 
 @st.composite
-def decided(draw: st.DrawFn) -> Decided:
+def decided(draw: st.DrawFn) -> PolicyDecisions:
     """What the core can make: a server belongs to a toolset that is there, and one place has one override."""
     few: dict[str, Any] = {"max_size": 4}
     installed = {server.key: server for server in draw(st.lists(servers | own_servers, **few))}
     owners = {key.toolset for key in installed} | {toolset.id for toolset in draw(st.lists(toolsets, **few))}
     imported = [id for id in sorted(owners) if draw(st.booleans())]
-    return Decided(
+    return PolicyDecisions(
         version=draw(st.integers(1, 2**40)),
         servers=installed,
         toolsets={id: draw(st.builds(Toolset, st.just(id), origins, texts, texts, texts)) for id in sorted(owners)},
         switches=draw(st.dictionaries(switchables, switches, **few)),
         approvals=draw(st.dictionaries(tool_ids, approvals, **few)),
-        baselined=draw(st.dictionaries(provider_keys, times, **few)),
+        first_seen=draw(st.dictionaries(provider_keys, times, **few)),
         overrides=_of_one_place(draw(st.lists(overrides, **few))),
         trust=draw(st.dictionaries(provider_keys, st.sampled_from(Trust), **few)),
         grants=draw(st.dictionaries(principals, st.frozensets(toolset_ids, max_size=3), **few)),
         consents={consent.id: consent for consent in draw(st.lists(consents, **few))},
         files={id: draw(files) for id in imported},
-        manifest_overrides=_of_one_place(replace(row, manifest=True) for row in draw(st.lists(overrides, **few))),
+        manifest_overrides=_of_one_place(replace(row, from_manifest=True) for row in draw(st.lists(overrides, **few))),
         tokens={token.id: token for token in draw(st.lists(api_tokens, **few))},
         confirmations=draw(st.dictionaries(principals, confirmations, **few)),
     )

@@ -18,24 +18,24 @@ from tests.core.imports import FETCH, ID, KIT, own, own_tool, server
 from tests.store.calls import NOON, record
 from tests.store.engines import now
 
-from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolsetId
 from pegboard.core.override import Override
-from pegboard.core.policy import Decided, Switch
+from pegboard.core.policy import PolicyDecisions, Switch
 from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
-from pegboard.ports import Saved
+from pegboard.ports import SavedVersion
 from pegboard.store import Store, open_store
-from pegboard.store.calls import microseconds
+from pegboard.store.calls import to_microseconds
 
 DEV = ToolsetId("dev")
 
 
-def version(number: int) -> Decided:
+def version(number: int) -> PolicyDecisions:
     """Every table that an import writes tells the number, and two more, so that half a version would show."""
-    switch = Switch(number % 2 == 0, LOCAL, NOON, f"version {number}")
+    switch = Switch(number % 2 == 0, LOCAL_PRINCIPAL, NOON, f"version {number}")
     mine = own(f"add{number}", commands=(f"grep{number}",), digest=f"{number:064}")
-    said = Override(ID, own_tool(f"add{number}"), name_override=f"version {number}", manifest=True)
+    said = Override(ID, own_tool(f"add{number}"), name_override=f"version {number}", from_manifest=True)
     file = ToolsetFile(f"tools/v{number}.py", FileKind.PYTHON, f"{number:064}", number)
-    return Decided(
+    return PolicyDecisions(
         number,
         servers={KIT: mine, FETCH: server(FETCH, f"fetch{number}")},
         toolsets={ID: Toolset(ID, PERSON, version=str(number), user_mcp=False)},
@@ -52,20 +52,24 @@ async def share(store: Store, name: str, times: int) -> None:
             before = await store.policy.load()
             grants = {**before.grants, PrincipalId(f"{name}{number}"): frozenset({DEV})}
             after = replace(before, version=before.version + 1, grants=grants)
-            if isinstance(await store.policy.save(before, after, by=PrincipalId(name), what="share", at=now()), Saved):
+            if isinstance(
+                await store.policy.save(before, after, by=PrincipalId(name), what="share", at=now()), SavedVersion
+            ):
                 break
 
 
 async def endless(store: Store) -> None:
-    before = Decided()
+    before = PolicyDecisions()
     for number in count(1):
         after = version(number)
-        assert await store.policy.save(before, after, by=LOCAL, what="endless", at=now()) == Saved(number)
+        assert await store.policy.save(before, after, by=LOCAL_PRINCIPAL, what="endless", at=now()) == SavedVersion(
+            number
+        )
         print(f"saved {number}", flush=True)
         before = after
         at = now()
         store.audit.record(record(at=at, id=str(number)))
-        print(f"recorded {number} {microseconds(at)}", flush=True)
+        print(f"recorded {number} {to_microseconds(at)}", flush=True)
         # Nobody decides without a pause, and calls are written between two decisions.
         await anyio.sleep(0.005)
 
@@ -74,7 +78,7 @@ async def record_many(store: Store, name: str, times: int) -> None:
     for number in range(times):
         store.audit.record(record(at=now(), id=f"{name}{number}"))
         if number % 50 == 0:
-            await store.audit.written()
+            await store.audit.flush()
 
 
 async def main(*arguments: str) -> None:

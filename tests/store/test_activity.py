@@ -11,13 +11,13 @@ from tests.store.engines import Engine, now
 from tests.store.processes import finished
 from tests.support.sentences import unknown_tool
 
-from pegboard.core.activity import Decision
-from pegboard.core.call import BadArguments, Returned, ToolFailed, UnknownTool
+from pegboard.core.activity import DecisionRecord
+from pegboard.core.call import BadArguments, ToolFailure, ToolSuccess, UnknownTool
 from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.redact import Redaction
-from pegboard.ports import AuditQuery, AuditRow, Onward
-from pegboard.store import AuditLimits, Keeping, Store, open_store
-from pegboard.store.keeping import MOST, kept
+from pegboard.ports import AuditQuery, AuditRow, NewerPage
+from pegboard.store import AuditLimits, ContentRetention, Store, open_store
+from pegboard.store.keeping import MAX_KEPT_CHARS, redact_content
 
 pytestmark = pytest.mark.anyio
 
@@ -26,18 +26,18 @@ SECRET = "hunter2 and more"
 ELSEWHERE = ToolId(ServerKey(ToolsetId("dev"), ServerId("fs2")), "read_file")
 
 
-def decision(kind: str = "switch", about: str | None = "dev~fs", *, minute: int = 0, said: str = "") -> Decision:
-    return Decision(kind, about, said or f"{kind} at {minute}", ANN, NOON + timedelta(minutes=minute), 7)
+def decision(kind: str = "switch", about: str | None = "dev~fs", *, minute: int = 0, said: str = "") -> DecisionRecord:
+    return DecisionRecord(kind, about, said or f"{kind} at {minute}", ANN, NOON + timedelta(minutes=minute), 7)
 
 
 def told(rows: Sequence[AuditRow]) -> list[str]:
-    return [row.said or row.call_id for row in rows]
+    return [row.message or row.call_id for row in rows]
 
 
 @pytest.mark.behaviour("audit.one_stream", "audit.decisions", "store.same_contract")
 async def test_a_decision_is_a_record_among_the_calls(store: Store) -> None:
     store.audit.record(record(id="before", at=NOON))
-    store.audit.note(decision(minute=1, said="switched off: too\x1b[2J noisy"))
+    store.audit.record_decision(decision(minute=1, said="switched off: too\x1b[2J noisy"))
     store.audit.record(record(id="after", at=NOON + timedelta(minutes=2)))
     after, row, before = await store.audit.rows(AuditQuery())
     assert (after.call_id, before.call_id) == ("after", "before")
@@ -50,9 +50,9 @@ async def test_a_decision_is_a_record_among_the_calls(store: Store) -> None:
         client="",
         name="",
         tool="dev~fs",
-        ended="done",
-        said="switched off: too\\x1b[2J noisy",
-        took_us=0,
+        outcome="done",
+        message="switched off: too\\x1b[2J noisy",
+        duration_us=0,
         argument_bytes=0,
         result_bytes=0,
         kind="switch",
@@ -67,9 +67,9 @@ async def test_each_part_of_a_record_narrows_what_is_asked_for(store: Store) -> 
     store.audit.record(record(id="0", at=NOON))
     store.audit.record(record(id="1", at=NOON + timedelta(minutes=1), tool=ELSEWHERE, name="other", client="cursor"))
     store.audit.record(record(UnknownTool("no"), id="2", at=NOON + timedelta(minutes=2), tool=None, name="no"))
-    store.audit.note(decision("switch", "dev~fs", minute=3))
-    store.audit.note(decision("approval", str(TOOL), minute=4))
-    store.audit.note(decision("config", None, minute=5))
+    store.audit.record_decision(decision("switch", "dev~fs", minute=3))
+    store.audit.record_decision(decision("approval", str(TOOL), minute=4))
+    store.audit.record_decision(decision("config", None, minute=5))
     refused = unknown_tool("no")
     queries = {
         AuditQuery(): ["config at 5", "approval at 4", "switch at 3", refused, "1", "0"],
@@ -88,23 +88,23 @@ async def test_each_part_of_a_record_narrows_what_is_asked_for(store: Store) -> 
             "approval at 4",
             "switch at 3",
         ],
-        AuditQuery(ended="done", server="dev~fs"): ["approval at 4", "switch at 3"],
-        AuditQuery(ended="unknown_tool"): [refused],
+        AuditQuery(outcome="done", server="dev~fs"): ["approval at 4", "switch at 3"],
+        AuditQuery(outcome="unknown_tool"): [refused],
     }
     assert {query: told(await store.audit.rows(query)) for query in queries} == queries
-    forward = {query: told((await store.audit.onward(query, 0)).rows) for query in queries}
+    forward = {query: told((await store.audit.page_after(query, 0)).rows) for query in queries}
     assert forward == {query: found[::-1] for query, found in queries.items()}
 
 
 @pytest.mark.behaviour("audit.bounded", "audit.decisions")
 async def test_a_flood_of_calls_does_not_crowd_out_a_decision(engine: Engine) -> None:
-    limits = AuditLimits(queue=10, spare=2, delay=60)
+    limits = AuditLimits(max_queued=10, spare_for_decisions=2, batch_delay_s=60)
     async with open_store(engine.url, clock=now, limits=limits) as store:
         for _ in range(50):
             store.audit.record(record())
         for minute in range(3):
-            store.audit.note(decision(minute=minute))
-        assert store.audit.dropped == 41
+            store.audit.record_decision(decision(minute=minute))
+        assert store.audit.dropped_count == 41
         assert told(await store.audit.rows(AuditQuery(kind="decision"))) == ["switch at 1", "switch at 0"]
 
 
@@ -115,7 +115,7 @@ async def all_of(store: Store, query: AuditQuery, after: int = 0) -> tuple[list[
     """Page by page to the end, and where each page ended."""
     found: list[str] = []
     ends: list[int] = []
-    while (page := await store.audit.onward(query, after)).after != after:
+    while (page := await store.audit.page_after(query, after)).after != after:
         found += told(page.rows)
         after = page.after
         ends.append(after)
@@ -129,38 +129,38 @@ async def test_pages_go_on_in_the_order_of_writing_and_pass_over_what_is_not_ask
         store.audit.record(
             record(id=str(number), at=NOON - timedelta(seconds=number), client="even" * (number % 2 == 0))
         )
-    latest = await store.audit.latest()
+    latest = await store.audit.latest_number()
     found, ends = await all_of(store, AuditQuery(client="even", limit=2))
     assert found == ["0", "2", "4", "6", "8"]
     assert (ends == sorted({*ends}), ends[-1]) == (True, latest)
-    assert await store.audit.onward(AuditQuery(client="even"), latest) == Onward((), latest)
-    assert await store.audit.onward(AuditQuery(limit=0), 0) == Onward((), 0)
+    assert await store.audit.page_after(AuditQuery(client="even"), latest) == NewerPage((), latest)
+    assert await store.audit.page_after(AuditQuery(limit=0), 0) == NewerPage((), 0)
 
 
 @pytest.mark.behaviour("audit.follow_without_a_gap")
 async def test_whoever_waits_is_told_as_soon_as_something_is_written(engine: Engine) -> None:
-    async with open_store(engine.url, clock=now, limits=AuditLimits(delay=0, look_every=600)) as store:
+    async with open_store(engine.url, clock=now, limits=AuditLimits(batch_delay_s=0, poll_interval_s=600)) as store:
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(store.audit.written)
-                waited: list[Onward] = []
+                tasks.start_soon(store.audit.flush)
+                waited: list[NewerPage] = []
 
                 async def wait() -> None:
-                    waited.append(await store.audit.onward(AuditQuery(kind="switch"), 0, wait=500))
+                    waited.append(await store.audit.page_after(AuditQuery(kind="switch"), 0, wait=500))
 
                 tasks.start_soon(wait)
                 await anyio.wait_all_tasks_blocked()
                 store.audit.record(record())
-                await store.audit.written()
-                store.audit.note(decision())
+                await store.audit.flush()
+                store.audit.record_decision(decision())
     (page,) = waited
     assert told(page.rows) == ["switch at 0"]
 
 
 async def test_waiting_in_vain_ends_and_does_not_look_at_the_same_again(store: Store) -> None:
     store.audit.record(record())
-    latest = await store.audit.latest()
-    assert await store.audit.onward(AuditQuery(kind="switch"), 0, wait=0.01) == Onward((), latest)
+    latest = await store.audit.latest_number()
+    assert await store.audit.page_after(AuditQuery(kind="switch"), 0, wait=0.01) == NewerPage((), latest)
 
 
 @pytest.mark.slow
@@ -168,17 +168,17 @@ async def test_waiting_in_vain_ends_and_does_not_look_at_the_same_again(store: S
 async def test_what_two_other_processes_write_at_once_is_met_once_each_and_nothing_is_missed(engine: Engine) -> None:
     each = 3000
     met: list[str] = []
-    async with open_store(engine.url, clock=now, limits=AuditLimits(look_every=0.01)) as store:
+    async with open_store(engine.url, clock=now, limits=AuditLimits(poll_interval_s=0.01)) as store:
         with anyio.fail_after(90):
             async with anyio.create_task_group() as tasks:
                 for name in ("a", "b"):
                     tasks.start_soon(finished, engine.url, "record", name, str(each))
                 after = 0
                 while len(met) < 2 * each:
-                    page = await store.audit.onward(AuditQuery(limit=170), after, wait=5)
+                    page = await store.audit.page_after(AuditQuery(limit=170), after, wait=5)
                     met += told(page.rows)
                     after = page.after
-        assert (await store.audit.onward(AuditQuery(), after)).rows == ()
+        assert (await store.audit.page_after(AuditQuery(), after)).rows == ()
     assert len(met) == 2 * each
     assert {*met} == {f"{name}{number}" for name in ("a", "b") for number in range(each)}
     assert [one for one in met if one.startswith("a")] == [f"a{number}" for number in range(each)]
@@ -192,9 +192,9 @@ async def test_arguments_and_results_are_kept_by_choice_and_redacted(engine: Eng
     nested = json.dumps({"token": SECRET, "rows": 3})
     result = {"content": [{"type": "text", "text": nested}], "structuredContent": {"api_key": SECRET, "own": "iban"}}
     raw = json.dumps({"password": SECRET, "path": "/etc/hosts", "iban": SECRET}).encode()
-    keeping = Keeping(arguments=True, results=True, redaction=Redaction(("iban",)))
+    keeping = ContentRetention(arguments=True, results=True, redaction=Redaction(("iban",)))
     async with open_store(engine.url, clock=now, keeping=keeping) as store:
-        store.audit.record(record(Returned(json.dumps(result).encode()), raw=raw, id="0", at=NOON))
+        store.audit.record(record(ToolSuccess(json.dumps(result).encode()), raw=raw, id="0", at=NOON))
         later = NOON + timedelta(minutes=1)
         store.audit.record(record(BadArguments(TOOL, (f"{SECRET!r} is bad",)), raw=raw, id="1", at=later))
         refused, row = await store.audit.rows(AuditQuery())
@@ -211,11 +211,11 @@ async def test_arguments_and_results_are_kept_by_choice_and_redacted(engine: Eng
 @pytest.mark.behaviour("audit.content_redacted")
 async def test_a_rule_that_changes_while_the_gateway_runs_holds_for_what_is_written_next(engine: Engine) -> None:
     rules = [Redaction(), Redaction(("iban",))]
-    async with open_store(engine.url, clock=now, keeping=Keeping(arguments=True)) as store:
+    async with open_store(engine.url, clock=now, keeping=ContentRetention(arguments=True)) as store:
         for rule in rules:
             store.audit.redaction = lambda rule=rule: rule  # type: ignore[misc]  # bound now, not when it is asked
             store.audit.record(record(raw=b'{"iban":"DE1"}'))
-            await store.audit.written()
+            await store.audit.flush()
         rows = await store.audit.rows(AuditQuery())
     assert [row.arguments for row in rows] == ['{"iban": "[hidden: 3 characters]"}', '{"iban": "DE1"}']
 
@@ -223,8 +223,8 @@ async def test_a_rule_that_changes_while_the_gateway_runs_holds_for_what_is_writ
 @pytest.mark.behaviour("audit.content_by_choice")
 @pytest.mark.parametrize(("arguments", "results"), [(True, False), (False, True)])
 async def test_each_of_the_two_is_a_choice_of_its_own(engine: Engine, arguments: bool, results: bool) -> None:
-    async with open_store(engine.url, clock=now, keeping=Keeping(arguments, results)) as store:
-        store.audit.record(record(ToolFailed(b'{"b":2}'), raw=b'{"a":1}'))
+    async with open_store(engine.url, clock=now, keeping=ContentRetention(arguments, results)) as store:
+        store.audit.record(record(ToolFailure(b'{"b":2}'), raw=b'{"a":1}'))
         (row,) = await store.audit.rows(AuditQuery())
     assert (row.arguments, row.result) == ('{"a": 1}' if arguments else None, '{"b": 2}' if results else None)
 
@@ -233,18 +233,18 @@ async def test_each_of_the_two_is_a_choice_of_its_own(engine: Engine, arguments:
 @pytest.mark.parametrize(
     ("keeping", "kept"),
     [
-        (Keeping(), {"sql": "SELECT [hidden: 26 characters]"}),
-        (Keeping(results=True), {"sql": "SELECT [hidden: 26 characters]"}),
-        (Keeping(redaction=Redaction(("sql",))), {"sql": "[hidden: 33 characters]"}),
-        (Keeping(arguments=True), {"a": 1}),
+        (ContentRetention(), {"sql": "SELECT [hidden: 26 characters]"}),
+        (ContentRetention(results=True), {"sql": "SELECT [hidden: 26 characters]"}),
+        (ContentRetention(redaction=Redaction(("sql",))), {"sql": "[hidden: 33 characters]"}),
+        (ContentRetention(arguments=True), {"a": 1}),
     ],
 )
 async def test_what_a_record_itself_tells_is_kept_redacted_where_arguments_are_not(
-    engine: Engine, keeping: Keeping, kept: object
+    engine: Engine, keeping: ContentRetention, kept: object
 ) -> None:
     told = b'{"sql":"SELECT sk-12345678901234567890abc"}'
     async with open_store(engine.url, clock=now, keeping=keeping) as store:
-        store.audit.record(record(raw=b'{"a":1}')._replace(told=told))
+        store.audit.record(record(raw=b'{"a":1}')._replace(recorded_arguments=told))
         store.audit.record(record(raw=b'{"a":1}'))
         other, first = await store.audit.rows(AuditQuery())
     assert json.loads(first.arguments or "") == kept
@@ -255,18 +255,18 @@ async def test_what_a_record_itself_tells_is_kept_redacted_where_arguments_are_n
 @pytest.mark.behaviour("audit.content_bounded")
 async def test_what_is_endless_is_cut_and_its_tokens_are_estimated_from_its_beginning(engine: Engine) -> None:
     long = json.dumps({"text": "word " * 1_000_000}).encode()
-    async with open_store(engine.url, clock=now, keeping=Keeping(True, True)) as store:
-        store.audit.record(record(Returned(long), raw=long))
+    async with open_store(engine.url, clock=now, keeping=ContentRetention(True, True)) as store:
+        store.audit.record(record(ToolSuccess(long), raw=long))
         (row,) = await store.audit.rows(AuditQuery())
     assert (row.argument_bytes, row.result_bytes) == (len(long), len(long))
-    assert len(row.arguments or "") < 2 * MOST + 100
+    assert len(row.arguments or "") < 2 * MAX_KEPT_CHARS + 100
     assert 800_000 < (row.result_tokens or 0) < 1_200_000
 
 
 async def test_while_many_wait_their_contents_are_not_held(engine: Engine) -> None:
-    limits = AuditLimits(delay=60, whole=2)
+    limits = AuditLimits(batch_delay_s=60, max_with_content=2)
     raw = json.dumps({"text": "x" * 3000}).encode()
-    async with open_store(engine.url, clock=now, keeping=Keeping(arguments=True), limits=limits) as store:
+    async with open_store(engine.url, clock=now, keeping=ContentRetention(arguments=True), limits=limits) as store:
         for number in range(4):
             store.audit.record(record(raw=raw, id=str(number)))
         held = [len(row[14] or b"") for row in store.audit._queue]
@@ -288,7 +288,7 @@ async def test_while_many_wait_their_contents_are_not_held(engine: Engine) -> No
     ],
 )
 def test_what_breaks_off_is_redacted_all_the_same(text: str) -> None:
-    shown = kept(text.encode(), len(text) + 1, Redaction())
+    shown = redact_content(text.encode(), len(text) + 1, Redaction())
     assert shown is not None
     assert ("hunter2" in shown, "more" in shown, "[hidden: " in shown) == (False, False, True)
 
@@ -310,9 +310,9 @@ def test_what_breaks_off_is_redacted_all_the_same(text: str) -> None:
 async def test_whatever_a_tool_sends_is_kept_as_some_text_and_stands_in_nobodys_way(
     engine: Engine, text: bytes
 ) -> None:
-    async with open_store(engine.url, clock=now, keeping=Keeping(True, True)) as store:
+    async with open_store(engine.url, clock=now, keeping=ContentRetention(True, True)) as store:
         with anyio.fail_after(30):
-            store.audit.record(record(Returned(text), raw=text))
+            store.audit.record(record(ToolSuccess(text), raw=text))
             (row,) = await store.audit.rows(AuditQuery())
-        assert (store.audit.dropped, row.result_bytes) == (0, len(text))
+        assert (store.audit.dropped_count, row.result_bytes) == (0, len(text))
         assert "\u202e" not in (row.arguments or "")

@@ -17,23 +17,23 @@ from tests.support.sentences import unknown_tool
 
 from pegboard.core.call import (
     BadArguments,
+    CallCancellation,
     CallRecord,
-    Cancelled,
+    LockedToolRefusal,
     Outcome,
-    ProviderFailed,
+    ProviderFailure,
     Refusal,
-    Returned,
-    ToolFailed,
-    ToolIsLocked,
+    ToolFailure,
+    ToolSuccess,
     UnknownTool,
 )
-from pegboard.core.ids import LOCAL, CallId, PrincipalId, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.policy import Switch
-from pegboard.core.status import NeverApproved, SwitchedOff
+from pegboard.core.status import NoApproval, SwitchedOff
 from pegboard.ports import AuditQuery, AuditRow
 from pegboard.store import AuditLimits, AuditLog, Store, StoreError, open_store
 from pegboard.store.async_engine import AsyncConnection
-from pegboard.store.database import Database
+from pegboard.store.database import StoreDatabase
 
 pytestmark = pytest.mark.anyio
 
@@ -55,7 +55,7 @@ async def test_a_call_leaves_one_record_of_who_when_what_and_how_it_ended(store:
     (row,) = await recorded(
         store,
         record(
-            Returned(b"x" * 1000),
+            ToolSuccess(b"x" * 1000),
             at=NOON + timedelta(microseconds=1),
             id="c1",
             parent=CallId("c0"),
@@ -74,9 +74,9 @@ async def test_a_call_leaves_one_record_of_who_when_what_and_how_it_ended(store:
         client="claude",
         name="read_file",
         tool="mcp:dev~fs:read_file",
-        ended="returned",
-        said="",
-        took_us=2_000_007,
+        outcome="returned",
+        message="",
+        duration_us=2_000_007,
         argument_bytes=15,
         result_bytes=1000,
         kind="call",
@@ -91,14 +91,14 @@ async def test_a_call_leaves_one_record_of_who_when_what_and_how_it_ended(store:
 @pytest.mark.parametrize(
     ("ended", "told"),
     [
-        (Returned(b"12345"), ("returned", "", 5)),
-        (ToolFailed(b"123"), ("tool_failed", "", 3)),
+        (ToolSuccess(b"12345"), ("returned", "", 5)),
+        (ToolFailure(b"123"), ("tool_failed", "", 3)),
         (
-            ProviderFailed("The server went away.", may_have_run=True),
+            ProviderFailure("The server went away.", may_have_run=True),
             ("provider_failed", "The server went away. The tool may have run.", 0),
         ),
-        (ProviderFailed("No answer in 120 s.", may_have_run=False), ("provider_failed", "No answer in 120 s.", 0)),
-        (Cancelled(), ("cancelled", "", 0)),
+        (ProviderFailure("No answer in 120 s.", may_have_run=False), ("provider_failed", "No answer in 120 s.", 0)),
+        (CallCancellation(), ("cancelled", "", 0)),
         (
             UnknownTool("read_fiel", ("read_file",)),
             ("unknown_tool", unknown_tool("read_fiel", "read_file"), 0),
@@ -108,11 +108,11 @@ async def test_a_call_leaves_one_record_of_who_when_what_and_how_it_ended(store:
             ("bad_arguments", "The arguments did not fit the tool. Problems: 2.", 0),
         ),
         (
-            ToolIsLocked(TOOL, NeverApproved(TOOL)),
+            LockedToolRefusal(TOOL, NoApproval(TOOL)),
             ("pending_approval", "mcp:dev~fs:read_file is waiting for a person's approval.", 0),
         ),
         (
-            ToolIsLocked(TOOL, SwitchedOff(TOOL, Switch(False, PrincipalId("ann"), NOON, "noisy"))),
+            LockedToolRefusal(TOOL, SwitchedOff(TOOL, Switch(False, PrincipalId("ann"), NOON, "noisy"))),
             ("disabled_by_user", "mcp:dev~fs:read_file was switched off by ann on 2026-07-28 (noisy).", 0),
         ),
     ],
@@ -122,15 +122,15 @@ async def test_each_way_to_end_has_its_word_and_its_sentence(
     store: Store, ended: Refusal | Outcome, told: tuple[str, str, int]
 ) -> None:
     (row,) = await recorded(store, record(ended))
-    assert (row.ended, row.said, row.result_bytes) == told
+    assert (row.outcome, row.message, row.result_bytes) == told
 
 
 @pytest.mark.behaviour("audit.every_call")
 async def test_arguments_and_results_are_never_kept(store: Store, engine: Engine) -> None:
     await recorded(
         store,
-        record(Returned(SECRET.encode()), arguments={"password": SECRET}, raw=None),
-        record(ToolFailed(SECRET.encode()), raw=f'{{"password":"{SECRET}"}}'.encode()),
+        record(ToolSuccess(SECRET.encode()), arguments={"password": SECRET}, raw=None),
+        record(ToolFailure(SECRET.encode()), raw=f'{{"password":"{SECRET}"}}'.encode()),
         record(BadArguments(TOOL, (f"password: {SECRET!r} is too short",))),
     )
     kept = await engine.run("SELECT * FROM calls")
@@ -151,21 +151,21 @@ async def test_the_size_of_arguments_is_counted_with_and_without_their_bytes(sto
 async def test_any_text_may_be_in_a_record_and_is_found_by_it(store: Store, name: str, client: str, why: str) -> None:
     tool, who = ToolId(ToolsetKey(ToolsetId("dev")), name), PrincipalId(client)
     store.audit.record(
-        record(ProviderFailed(why, may_have_run=False), name=name, client=client, tool=tool, principal=who, id=why)
+        record(ProviderFailure(why, may_have_run=False), name=name, client=client, tool=tool, principal=who, id=why)
     )
     (row,) = await store.audit.rows(AuditQuery(tool=str(tool), principal=who, limit=1))
     if len(name + client + why) < 100:
-        told = (row.name, row.client, row.principal, row.tool, row.call_id, row.said)
+        told = (row.name, row.client, row.principal, row.tool, row.call_id, row.message)
         assert told == (name, client, client, str(tool), why, why)
 
 
 async def test_texts_that_a_client_made_endless_are_cut_and_still_found(store: Store) -> None:
     long = ToolId(ToolsetKey(ToolsetId("dev")), LONE * 100_000)
-    broken = ProviderFailed("z" * 10**6, may_have_run=False)
+    broken = ProviderFailure("z" * 10**6, may_have_run=False)
     store.audit.record(record(broken, name="x" * 10**6, client="y" * 10**6, tool=long))
     store.audit.record(record())
     (row,) = await store.audit.rows(AuditQuery(tool=str(long)))
-    assert (len(row.name) < 700, len(row.client) < 700, row.said) == (True, True, "z" * 1999 + "…")
+    assert (len(row.name) < 700, len(row.client) < 700, row.message) == (True, True, "z" * 1999 + "…")
 
 
 async def test_rows_are_told_in_the_order_of_writing_the_latest_first_and_every_filter_narrows(store: Store) -> None:
@@ -175,7 +175,7 @@ async def test_rows_are_told_in_the_order_of_writing_the_latest_first_and_every_
         record(id="0", at=NOON),
         record(id="1", at=NOON + timedelta(minutes=1), principal=ann),
         record(id="2", at=NOON + timedelta(minutes=2), tool=other),
-        record(Cancelled(), id="3", at=NOON + timedelta(minutes=3), principal=ann),
+        record(CallCancellation(), id="3", at=NOON + timedelta(minutes=3), principal=ann),
         # It was asked for before the last one, and took longer.
         record(id="4", at=NOON + timedelta(minutes=2, seconds=30)),
     )
@@ -186,11 +186,11 @@ async def test_rows_are_told_in_the_order_of_writing_the_latest_first_and_every_
         AuditQuery(principal="ann"): ["3", "1"],
         AuditQuery(tool=str(other)): ["2"],
         AuditQuery(tool="nothing"): [],
-        AuditQuery(ended="cancelled"): ["3"],
+        AuditQuery(outcome="cancelled"): ["3"],
         AuditQuery(since=NOON + timedelta(minutes=2)): ["4", "3", "2"],
         AuditQuery(until=NOON + timedelta(minutes=2)): ["1", "0"],
         AuditQuery(since=NOON + timedelta(minutes=1), until=NOON + timedelta(minutes=3)): ["4", "2", "1"],
-        AuditQuery(principal="ann", ended="returned", since=NOON): ["1"],
+        AuditQuery(principal="ann", outcome="returned", since=NOON): ["1"],
     }
     assert {query: ids(await store.audit.rows(query)) for query in queries} == queries
 
@@ -207,7 +207,7 @@ async def test_pages_show_every_row_once_while_new_ones_come(store: Store) -> No
     await recorded(store, *[record(id=str(number), at=at) for number, at in enumerate(moments)])
     pages: list[str] = []
     before: int | None = None
-    while rows := await store.audit.rows(AuditQuery(limit=3, before=before, principal=LOCAL)):
+    while rows := await store.audit.rows(AuditQuery(limit=3, before=before, principal=LOCAL_PRINCIPAL)):
         pages += ids(rows)
         before = rows[-1].number
         store.audit.record(record(id="new", at=NOON + timedelta(hours=1)))
@@ -223,7 +223,7 @@ async def test_a_page_after_a_record_that_is_gone_goes_on_where_it_was(store: St
 
 @pytest.mark.behaviour("audit.batches")
 async def test_recording_never_waits_and_a_batch_is_one_transaction(engine: Engine) -> None:
-    async with open_store(engine.url, clock=now, limits=AuditLimits(batch=100, delay=60)) as store:
+    async with open_store(engine.url, clock=now, limits=AuditLimits(batch_size=100, batch_delay_s=60)) as store:
         for _ in range(99):
             store.audit.record(record())
         await anyio.wait_all_tasks_blocked()
@@ -232,7 +232,7 @@ async def test_recording_never_waits_and_a_batch_is_one_transaction(engine: Engi
         with anyio.fail_after(30):
             while await engine.run("SELECT count(*) FROM calls") != [(100,)]:
                 assert await engine.run("SELECT count(*) FROM calls") in ([(0,)], [(100,)])
-        assert store.audit.dropped == 0
+        assert store.audit.dropped_count == 0
 
 
 @pytest.mark.behaviour("audit.batches")
@@ -244,12 +244,12 @@ async def test_a_lone_record_is_written_soon_without_being_asked_for(store: Stor
 
 
 async def test_closing_writes_what_is_left(engine: Engine) -> None:
-    async with open_store(engine.url, clock=now, limits=AuditLimits(delay=60)) as store:
+    async with open_store(engine.url, clock=now, limits=AuditLimits(batch_delay_s=60)) as store:
         for _ in range(1234):
             store.audit.record(record())
     assert await engine.run("SELECT count(*) FROM calls") == [(1234,)]
     store.audit.record(record())
-    assert store.audit.dropped == 1
+    assert store.audit.dropped_count == 1
 
 
 async def test_an_exception_of_the_one_who_opened_it_comes_out_as_it_is_and_loses_no_record(engine: Engine) -> None:
@@ -265,7 +265,7 @@ async def test_an_exception_of_the_one_who_opened_it_comes_out_as_it_is_and_lose
 
 async def test_a_cancelled_owner_still_writes_what_is_left(engine: Engine) -> None:
     with anyio.CancelScope() as scope:
-        async with open_store(engine.url, clock=now, limits=AuditLimits(delay=60)) as store:
+        async with open_store(engine.url, clock=now, limits=AuditLimits(batch_delay_s=60)) as store:
             store.audit.record(record())
             scope.cancel()
             await anyio.lowlevel.checkpoint()
@@ -286,7 +286,9 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def test_an_outage_loses_nothing_that_fits_the_queue_and_is_told_once(
     engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with open_store(engine.url, clock=now, limits=AuditLimits(queue=50, batch=10, delay=0)) as store:
+    async with open_store(
+        engine.url, clock=now, limits=AuditLimits(max_queued=50, batch_size=10, batch_delay_s=0)
+    ) as store:
         await outage(engine)
         with anyio.fail_after(60):
             for number in range(50):
@@ -295,9 +297,9 @@ async def test_an_outage_loses_nothing_that_fits_the_queue_and_is_told_once(
                 await anyio.lowlevel.checkpoint()
             for _ in range(7):
                 store.audit.record(record(id="too many"))
-            assert store.audit.dropped == 7
+            assert store.audit.dropped_count == 7
             await outage(engine, over=True)
-            await store.audit.written()
+            await store.audit.flush()
         assert ids(await store.audit.rows(AuditQuery())) == [str(number) for number in range(49, -1, -1)]
         assert warnings(caplog) == [
             "Calls cannot be recorded now, and wait in memory",
@@ -309,7 +311,7 @@ async def test_an_outage_loses_nothing_that_fits_the_queue_and_is_told_once(
 class LosesAnAnswer:
     """A real database whose first commit succeeds without anybody hearing of it."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
         self.lost = anyio.Event()
 
@@ -317,8 +319,8 @@ class LosesAnAnswer:
         return getattr(self._database, name)
 
     @asynccontextmanager
-    async def writing(self) -> AsyncIterator[AsyncConnection]:
-        async with self._database.writing() as connection:
+    async def write_transaction(self) -> AsyncIterator[AsyncConnection]:
+        async with self._database.write_transaction() as connection:
             yield connection
         if not self.lost.is_set():
             self.lost.set()
@@ -327,9 +329,11 @@ class LosesAnAnswer:
 
 async def test_a_batch_that_was_committed_without_an_answer_is_not_written_twice(store: Store, engine: Engine) -> None:
     loses = LosesAnAnswer(store.policy._database)
-    audit = AuditLog(cast("Database", loses), clock=now, limits=AuditLimits(delay=0), keep_days=None, keep_rows=None)
+    audit = AuditLog(
+        cast("StoreDatabase", loses), clock=now, limits=AuditLimits(batch_delay_s=0), keep_days=None, keep_rows=None
+    )
     with anyio.fail_after(60):
-        async with audit.running():
+        async with audit.run_writer():
             for number in range(3):
                 audit.record(record(id=str(number), at=NOON + timedelta(seconds=number)))
             await loses.lost.wait()
@@ -349,7 +353,7 @@ async def test_what_the_database_will_never_take_does_not_stand_in_the_way(
         )
         assert await recorded(store, record(name="poison")) == []
         assert ids(await recorded(store, record(id="fine"))) == ["fine"]
-    assert store.audit.dropped == 1
+    assert store.audit.dropped_count == 1
     (told,) = [line for line in caplog.records if line.levelno == logging.ERROR]
     assert told.getMessage() == "1 calls were not recorded, because of a fault in Pegboard."
     assert told.exc_info
@@ -359,9 +363,9 @@ async def test_closing_during_an_outage_gives_up_in_time_and_counts_what_is_lost
     engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
     with anyio.fail_after(60):
-        async with open_store(engine.url, clock=now, limits=AuditLimits(delay=0, closing=0.3)) as store:
+        async with open_store(engine.url, clock=now, limits=AuditLimits(batch_delay_s=0, close_timeout_s=0.3)) as store:
             await outage(engine)
             for _ in range(5):
                 store.audit.record(record())
-    assert store.audit.dropped == 5
+    assert store.audit.dropped_count == 5
     assert warnings(caplog)[-1].startswith("5 calls were not recorded")

@@ -15,11 +15,11 @@ from tests.store.calls import record
 from tests.store.engines import Engine, Postgres, now
 from tests.store.saver import version
 
-from pegboard.core.ids import LOCAL
-from pegboard.core.policy import Decided
-from pegboard.ports import AuditQuery, Saved
-from pegboard.store import Store, StoredPolicy, open_store
-from pegboard.store.database import Database
+from pegboard.core.ids import LOCAL_PRINCIPAL
+from pegboard.core.policy import PolicyDecisions
+from pegboard.ports import AuditQuery, SavedVersion
+from pegboard.store import SqlPolicyStore, Store, open_store
+from pegboard.store.database import StoreDatabase
 from pegboard.store.postgres import PostgresDatabase
 from pegboard.store.sqlite import SqliteDatabase
 
@@ -28,11 +28,13 @@ pytestmark = pytest.mark.anyio
 
 async def save(store: Store, number: int) -> None:
     before = await store.policy.load()
-    assert await store.policy.save(before, version(number), by=LOCAL, what="test", at=now()) == Saved(number)
+    assert await store.policy.save(before, version(number), by=LOCAL_PRINCIPAL, what="test", at=now()) == SavedVersion(
+        number
+    )
 
 
 @asynccontextmanager
-async def listening(policy: StoredPolicy) -> AsyncIterator[AsyncGenerator[None, None]]:
+async def listening(policy: SqlPolicyStore) -> AsyncIterator[AsyncGenerator[None, None]]:
     """The rings that follow the first, which comes at once."""
     async with aclosing(policy.changes()) as rings:
         with anyio.fail_after(30):
@@ -52,7 +54,7 @@ async def test_a_save_by_another_rings_and_loading_then_shows_it(store: Store, e
 
 @pytest.mark.behaviour("store.change_bell")
 async def test_what_was_saved_before_anyone_listened_rings_at_once(store: Store, engine: Engine) -> None:
-    assert await store.policy.load() == Decided()
+    assert await store.policy.load() == PolicyDecisions()
     async with open_store(engine.url, clock=now) as other:
         await save(other, 1)
     async with listening(store.policy):
@@ -109,8 +111,8 @@ async def test_a_listener_whose_connection_dies_reconnects_and_rings_for_what_it
 
 @pytest.mark.slow
 async def test_a_listener_outlives_a_server_that_takes_nobody_in(postgres: Postgres) -> None:
-    database: Database = PostgresDatabase(postgres.url, backoff=(0.01, 0.02), pulse=0.02)
-    async with open_store(postgres.url, clock=now), aclosing(database.rings()) as rings:
+    database: StoreDatabase = PostgresDatabase(postgres.url, backoff=(0.01, 0.02), pulse=0.02)
+    async with open_store(postgres.url, clock=now), aclosing(database.watch_changes()) as rings:
         with anyio.fail_after(30):
             await anext(rings)
             await postgres.outside(f"ALTER DATABASE {postgres.name} ALLOW_CONNECTIONS false")
@@ -136,7 +138,7 @@ async def test_a_listener_that_is_cancelled_leaves_nothing_running(store: Store)
             tasks.start_soon(listen)
             await heard.wait()
             tasks.cancel_scope.cancel()
-    assert await store.policy.load() == Decided()
+    assert await store.policy.load() == PolicyDecisions()
 
 
 async def test_a_listener_that_is_cancelled_in_the_middle_of_a_statement_waits_for_its_end(tmp_path: Path) -> None:
@@ -155,7 +157,7 @@ async def test_a_listener_that_is_cancelled_in_the_middle_of_a_statement_waits_f
 
     async def listen() -> None:
         with scope:
-            async for _ in database.rings():
+            async for _ in database.watch_changes():
                 pass
 
     database = SqliteDatabase(tmp_path / "pegboard.db")

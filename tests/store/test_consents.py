@@ -16,25 +16,25 @@ from tests.support.asking import AskedClient
 from tests.support.doubles import OK, MemoryAudit, MemoryStore, Providers
 from tests.support.house import PATIENCE, Ticking, call_of, declared
 
-from pegboard.core.call import NotConfirmed, Unconfirmed
-from pegboard.core.commands import Command, Rejected, Revoke, SetOverride
+from pegboard.core.call import ConfirmationRefusal, MissingConfirmation
+from pegboard.core.commands import Command, CommandRejection, RevokeConsent, SetOverride
 from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.consent import Consent
 from pegboard.core.entitling import MakeToken, RemovePrincipal
 from pegboard.core.ids import CallId, PrincipalId, ProviderKey, ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.override import Override
-from pegboard.core.policy import Decided, Policy
+from pegboard.core.policy import Policy, PolicyDecisions
 from pegboard.core.redact import Redaction
-from pegboard.core.scope import Scope as TokenScope
+from pegboard.core.scope import TokenScope as TokenScope
 from pegboard.core.secret_marks import ArgumentDisplay
 from pegboard.core.server import InstalledBy, Server, Stdio
-from pegboard.core.ticket import REVOKED, Ruling, Scope, State, wanted
+from pegboard.core.ticket import REVOKED_NOTE, ConsentScope, TicketDecision, TicketState, build_new_ticket
 from pegboard.core.tool import Fingerprint, Tool, ToolSpec
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
-from pegboard.gateway.caller import Ended
+from pegboard.gateway.caller import CallOutcome
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.store import Store, StoredPolicy, key_of, open_store
+from pegboard.store import SqlPolicyStore, Store, key_of, open_store
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,7 @@ CONSENT = Consent("c1", DELETE, Fingerprint("f"), ME, None, ME, NOW, NOW + timed
 
 async def save(store: Store, *consents: Consent) -> None:
     before = await store.policy.load()
-    after = Decided(before.version + 1, consents={consent.id: consent for consent in consents})
+    after = PolicyDecisions(before.version + 1, consents={consent.id: consent for consent in consents})
     await store.policy.save(before, after, by=ME, what="test", at=now())
 
 
@@ -71,20 +71,20 @@ async def test_a_row_without_an_end_is_not_read_as_unlimited(store: Store, engin
 async def test_the_last_use_of_each_permission_is_kept_and_makes_no_new_policy(store: Store, engine: Engine) -> None:
     await save(store, CONSENT)
     before = await store.policy.load()
-    await store.consents.keep({})
-    await store.consents.keep({"c1": NOW, "revoked meanwhile": NOW})
-    await store.consents.keep({"c1": NOW + timedelta(minutes=1)})
-    assert await store.consents.latest() == {"c1": NOW + timedelta(minutes=1)}
+    await store.consents.save_uses({})
+    await store.consents.save_uses({"c1": NOW, "revoked meanwhile": NOW})
+    await store.consents.save_uses({"c1": NOW + timedelta(minutes=1)})
+    assert await store.consents.last_uses() == {"c1": NOW + timedelta(minutes=1)}
     assert await store.policy.load() == before
     await save(store)
-    await store.consents.keep({"c1": NOW})
-    assert await store.consents.latest() == {}, "what is known of a permission goes with it"
+    await store.consents.save_uses({"c1": NOW})
+    assert await store.consents.last_uses() == {}, "what is known of a permission goes with it"
 
 
 class Deaf:
     """The policy in a database, for a gateway that hears of no change by others."""
 
-    def __init__(self, policy: StoredPolicy) -> None:
+    def __init__(self, policy: SqlPolicyStore) -> None:
         self._policy = policy
         self.load = policy.load
         self.save = policy.save
@@ -104,15 +104,15 @@ async def replica(engine: Engine, folder: Path) -> AsyncIterator[Gateway]:
             consents=store.consents,
         ) as gateway,
     ):
-        assert await gateway.settled(PATIENCE)
+        assert await gateway.wait_until_started(PATIENCE)
         yield gateway
 
 
 async def does(gateway: Gateway, command: Command) -> None:
-    assert isinstance(await gateway.operator.do(command, ME), Policy)
+    assert isinstance(await gateway.operator.execute(command, ME), Policy)
 
 
-async def call(gateway: Gateway, repo: str) -> Ended:
+async def call(gateway: Gateway, repo: str) -> CallOutcome:
     return await gateway.caller.call(call_of("delete", {"repo": repo}, client="cli 1"), View())
 
 
@@ -124,15 +124,15 @@ async def test_what_is_revoked_at_one_gateway_is_asked_about_at_another_that_hea
         async with replica(engine, tmp_path) as one, replica(engine, tmp_path) as two:
             await does(one, ASKS)
             waiting = await call(one, "first")
-            assert isinstance(waiting, NotConfirmed)
-            await one.tickets.allow(waiting.ticket or "", Scope.ALWAYS, ME)
+            assert isinstance(waiting, ConfirmationRefusal)
+            await one.tickets.allow(waiting.ticket or "", ConsentScope.ALWAYS, ME)
             await two.operator.reload()
             assert await call(two, "by the permission") == OK
-            (id,) = two.board.policy.decided.consents
+            (id,) = two.board.policy.decisions.consents
             assert await two.tickets.last_uses() == {id: two.clock()}
-            await does(one, Revoke(id))
-            assert id in two.board.policy.decided.consents, "it has not heard of it"
-            assert isinstance(await call(two, "after it was revoked"), NotConfirmed)
+            await does(one, RevokeConsent(id))
+            assert id in two.board.policy.decisions.consents, "it has not heard of it"
+            assert isinstance(await call(two, "after it was revoked"), ConfirmationRefusal)
 
 
 @pytest.mark.behaviour("confirmation.standing_revoked_everywhere", "store.same_contract")
@@ -141,18 +141,18 @@ async def test_the_unused_yes_of_a_ticket_goes_with_the_permission_that_it_gave(
         async with replica(engine, tmp_path) as one, replica(engine, tmp_path) as two:
             await does(one, ASKS)
             waiting, once = await call(one, "first"), await call(one, "allowed by itself")
-            assert isinstance(waiting, NotConfirmed)
-            assert isinstance(once, NotConfirmed)
-            await one.tickets.allow(once.ticket or "", Scope.ONCE, ME)
-            await one.tickets.allow(waiting.ticket or "", Scope.ALWAYS, ME)
+            assert isinstance(waiting, ConfirmationRefusal)
+            assert isinstance(once, ConfirmationRefusal)
+            await one.tickets.allow(once.ticket or "", ConsentScope.ONCE, ME)
+            await one.tickets.allow(waiting.ticket or "", ConsentScope.ALWAYS, ME)
             await two.operator.reload()
             assert await call(two, "first") == OK, "by the permission, so the ticket's own yes is unused"
-            (id,) = one.board.policy.decided.consents
-            await does(one, Revoke(id))
-            assert isinstance(await call(two, "first"), NotConfirmed)
+            (id,) = one.board.policy.decisions.consents
+            await does(one, RevokeConsent(id))
+            assert isinstance(await call(two, "first"), ConfirmationRefusal)
             ticket = await two.tickets.find(waiting.ticket or "")
             assert ticket is not None
-            assert (ticket.at(two.clock()), ticket.ended) == (State.LAPSED, REVOKED)
+            assert (ticket.state_at(two.clock()), ticket.outcome) == (TicketState.EXPIRED, REVOKED_NOTE)
             asked = call_of("pegboard_ticket", {"ticket": ticket.id, "wait": 0}, client="cli 1")
             assert "the permission that came with it was revoked" in str(await two.caller.call(asked, View()))
             assert await call(two, "allowed by itself") == OK, "a yes to one call is no part of the permission"
@@ -164,7 +164,7 @@ async def test_tickets_of_a_principal_that_was_removed_are_void_for_the_next_of_
 ) -> None:
     alice = PrincipalId("alice")
 
-    async def delete(gateway: Gateway, repo: str) -> Ended:
+    async def delete(gateway: Gateway, repo: str) -> CallOutcome:
         return await gateway.caller.call(call_of("delete", {"repo": repo}, by=alice, client="cli 1"), View(alice))
 
     with anyio.fail_after(PATIENCE):
@@ -173,15 +173,15 @@ async def test_tickets_of_a_principal_that_was_removed_are_void_for_the_next_of_
             await does(one, token("t0", PrincipalId("keeper")))
             await does(one, token("t1", alice))
             allowed, waiting = await delete(one, "allowed"), await delete(one, "waiting")
-            assert isinstance(allowed, NotConfirmed)
-            assert isinstance(waiting, NotConfirmed)
-            await one.tickets.allow(allowed.ticket or "", Scope.ONCE, ME)
+            assert isinstance(allowed, ConfirmationRefusal)
+            assert isinstance(waiting, ConfirmationRefusal)
+            await one.tickets.allow(allowed.ticket or "", ConsentScope.ONCE, ME)
             await does(one, RemovePrincipal(alice))
             await does(one, token("t2", alice))
             await two.operator.reload()
-            assert isinstance(await delete(two, "allowed"), NotConfirmed)
-            refused = await two.tickets.allow(waiting.ticket or "", Scope.ONCE, ME)
-            assert refused == Rejected(
+            assert isinstance(await delete(two, "allowed"), ConfirmationRefusal)
+            refused = await two.tickets.allow(waiting.ticket or "", ConsentScope.ONCE, ME)
+            assert refused == CommandRejection(
                 f"Ticket {waiting.ticket} does not count any more: its principal or server was removed or replaced. "
                 "Nothing is left to decide."
             )
@@ -209,17 +209,22 @@ async def test_tickets_of_a_server_that_was_replaced_are_void(store: Store, chan
     void, valid = found[named], found[other]
     assert void is not None
     assert valid is not None
-    assert (void.at(now()), void.ended, valid.at(now()), valid.ended) == (State.LAPSED, REVOKED, State.GRANTED, "")
+    assert (void.state_at(now()), void.outcome, valid.state_at(now()), valid.outcome) == (
+        TicketState.EXPIRED,
+        REVOKED_NOTE,
+        TicketState.ALLOWED,
+        "",
+    )
     assert await store.tickets.begin(void, CallId("c"), now()) is None
 
 
 async def allowed_ticket(store: Store, tool: ToolId) -> str:
     asked = call_of("pay", {}, client="cli 1")
     display = ArgumentDisplay(Redaction(()), b"k" * 32)
-    want = wanted(f"ticket{tool.source.toolset}", asked, Tool(tool, ToolSpec(tool.name)), display)
+    want = build_new_ticket(f"ticket{tool.source.toolset}", asked, Tool(tool, ToolSpec(tool.name)), display)
     await store.tickets.claim(want, now(), now() + timedelta(minutes=5))
     assert await store.tickets.decide(
-        want.id, Ruling(State.GRANTED, ME, now(), now() + timedelta(minutes=5), Scope.ONCE)
+        want.id, TicketDecision(TicketState.ALLOWED, ME, now(), now() + timedelta(minutes=5), ConsentScope.ONCE)
     )
     return want.id
 
@@ -235,8 +240,8 @@ async def test_a_further_permission_leaves_the_yes_of_its_own_ticket(engine: Eng
             await does(one, ASKS)
             tickets = [await call(one, "first"), await call(one, "second")]
             for each in tickets:
-                assert isinstance(each, NotConfirmed)
-                await one.tickets.allow(each.ticket or "", Scope.ALWAYS, ME)
+                assert isinstance(each, ConfirmationRefusal)
+                await one.tickets.allow(each.ticket or "", ConsentScope.ALWAYS, ME)
                 asked = call_of("pegboard_ticket", {"ticket": each.ticket, "wait": 0}, client="cli 1")
                 assert await one.caller.call(asked, View()) == OK
 
@@ -250,15 +255,15 @@ async def test_an_answer_in_a_client_counts_by_what_the_store_says_and_not_by_wh
             await does(one, ASKS)
             await two.operator.reload()
 
-            async def delete() -> Ended:
+            async def delete() -> CallOutcome:
                 made = call_of("delete", {"repo": "x"}, client="cli 1")
                 return await two.caller.call(made, View(), None, AskedClient(YES))
 
             assert await delete() == OK
             await does(one, SetOverride(Override(DELETE.toolset, DELETE, confirmation=ConfirmationMode.TICKET)))
             ended = await delete()
-            assert isinstance(ended, NotConfirmed)
-            assert ended.how is Unconfirmed.WAITING
+            assert isinstance(ended, ConfirmationRefusal)
+            assert ended.reason is MissingConfirmation.WAITING
 
 
 @pytest.mark.behaviour("confirmation.interactive")
@@ -268,4 +273,4 @@ async def test_while_the_store_is_away_no_answer_in_a_client_counts(tmp_path: Pa
         await house.does(ASKS)
         assert await deletes(house, AskedClient(YES)) == OK
         store.away = ConnectionError("gone")
-        assert isinstance(await deletes(house, AskedClient(YES)), NotConfirmed)
+        assert isinstance(await deletes(house, AskedClient(YES)), ConfirmationRefusal)

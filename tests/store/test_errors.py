@@ -16,10 +16,10 @@ from tests.store.engines import Engine, Postgres, Sqlite, now
 from tests.store.processes import ENVIRONMENT, ROOT
 from tests.store.saver import version
 
-from pegboard.core.ids import LOCAL
-from pegboard.core.policy import Decided
-from pegboard.ports import Saved
-from pegboard.store import StoreError, masked, open_store
+from pegboard.core.ids import LOCAL_PRINCIPAL
+from pegboard.core.policy import PolicyDecisions
+from pegboard.ports import SavedVersion
+from pegboard.store import StoreError, mask_passwords, open_store
 
 pytestmark = pytest.mark.anyio
 
@@ -45,7 +45,9 @@ async def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path
 async def test_a_damaged_database_says_so_when_it_is_read(tmp_path: Path) -> None:
     engine = Sqlite(tmp_path / "pegboard.db")
     async with open_store(engine.url, clock=now) as store:
-        assert await store.policy.save(Decided(), version(1), by=LOCAL, what="test", at=now()) == Saved(1)
+        assert await store.policy.save(
+            PolicyDecisions(), version(1), by=LOCAL_PRINCIPAL, what="test", at=now()
+        ) == SavedVersion(1)
     page = 4096
     body = engine.path.read_bytes()
     engine.path.write_bytes(body[:page] + b"\xff" * (len(body) - page))
@@ -109,8 +111,8 @@ async def test_a_file_that_may_only_be_read_is_named(public_folder: Path) -> Non
 FILL = """
 import anyio, resource, sys
 from datetime import UTC, datetime
-from pegboard.core.ids import LOCAL
-from pegboard.core.policy import Decided
+from pegboard.core.ids import LOCAL_PRINCIPAL
+from pegboard.core.policy import PolicyDecisions
 from pegboard.store import StoreError, open_store
 from tests.store.engines import now
 from tests.store.saver import version
@@ -118,11 +120,11 @@ from tests.store.saver import version
 async def main():
     async with open_store(sys.argv[1], clock=now) as store:
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
-        before = Decided()
+        before = PolicyDecisions()
         while True:
             after = version(before.version + 1)
             try:
-                await store.policy.save(before, after, by=LOCAL, what="x" * 10_000, at=now())
+                await store.policy.save(before, after, by=LOCAL_PRINCIPAL, what="x" * 10_000, at=now())
             except StoreError as error:
                 assert await store.policy.load() == before
                 print(before.version, error)
@@ -150,17 +152,19 @@ async def test_a_database_held_by_another_is_waited_for_and_then_told(tmp_path: 
         holder = sqlite3.connect(engine.path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match=r"is held by another process: database is locked\. Find out which"):
-            await store.policy.save(Decided(), version(1), by=LOCAL, what="test", at=now())
-        assert await store.policy.load() == Decided()
+            await store.policy.save(PolicyDecisions(), version(1), by=LOCAL_PRINCIPAL, what="test", at=now())
+        assert await store.policy.load() == PolicyDecisions()
         holder.close()
-        assert await store.policy.save(Decided(), version(1), by=LOCAL, what="test", at=now()) == Saved(1)
+        assert await store.policy.save(
+            PolicyDecisions(), version(1), by=LOCAL_PRINCIPAL, what="test", at=now()
+        ) == SavedVersion(1)
 
 
 @pytest.mark.behaviour("store.sqlite_by_default")
 async def test_a_new_file_has_a_write_ahead_log_and_is_for_its_owner_alone(tmp_path: Path) -> None:
     engine = Sqlite(tmp_path / "new" / "place" / "pegboard.db")
     async with open_store(engine.url, clock=now) as store:
-        await store.policy.save(Decided(), version(1), by=LOCAL, what="test", at=now())
+        await store.policy.save(PolicyDecisions(), version(1), by=LOCAL_PRINCIPAL, what="test", at=now())
         modes = {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in engine.path.parent.iterdir()}
         assert await engine.run("PRAGMA journal_mode") == [("wal",)]
     assert modes == {"pegboard.db": "0o600", "pegboard.db-wal": "0o600", "pegboard.db-shm": "0o600"}
@@ -171,7 +175,7 @@ async def test_a_new_file_has_a_write_ahead_log_and_is_for_its_owner_alone(tmp_p
 @pytest.mark.parametrize("name", ["plain.db", "with space.db", "what?.db", "50%.db", "a#b.db", "ünï.db", "a~b@c:d.db"])
 async def test_any_file_name_is_taken_as_it_stands(tmp_path: Path, name: str) -> None:
     async with open_store(f"sqlite:///{tmp_path}/{name}", clock=now) as store:
-        assert await store.policy.load() == Decided()
+        assert await store.policy.load() == PolicyDecisions()
     assert os.listdir(tmp_path) == [name]
 
 
@@ -198,7 +202,7 @@ async def test_a_sqlite_url_without_a_file_is_refused(url: str) -> None:
 @pytest.mark.parametrize("url", ["mysql://u:s3cret@h/db", "pegboard.db", "", "postgresql+psycopg://u:s3cret@h/db"])
 async def test_an_unknown_url_is_refused_with_those_that_are_known(url: str) -> None:
     assert await refusal(url) == (
-        f"{masked(url)!r} is not a store that Pegboard knows. Write sqlite:///path/to/pegboard.db or "
+        f"{mask_passwords(url)!r} is not a store that Pegboard knows. Write sqlite:///path/to/pegboard.db or "
         f"postgresql://USER:PASSWORD@HOST/DATABASE."
     )
 
@@ -227,13 +231,13 @@ async def test_an_unknown_url_is_refused_with_those_that_are_known(url: str) -> 
     ],
 )
 def test_a_password_is_never_shown(url: str) -> None:
-    assert "cret" not in masked(url)
-    assert "pegboard" in masked(url)
+    assert "cret" not in mask_passwords(url)
+    assert "pegboard" in mask_passwords(url)
 
 
 def test_a_url_without_a_password_is_shown_as_it_is() -> None:
     for url in ("postgresql://ann@db.example:5432/pegboard?sslmode=require", "postgresql:///pegboard?host=/run"):
-        assert masked(url) == url
+        assert mask_passwords(url) == url
 
 
 async def test_a_postgresql_server_that_does_not_answer_is_named_without_the_password() -> None:
@@ -295,7 +299,7 @@ async def test_a_wrong_password_and_too_few_rights_are_told(postgres: Postgres) 
         await postgres.outside("SELECT pg_reload_conf()")
         await postgres.outside(f"DROP ROLE {role}")
     assert said == (
-        f'{masked(wrong)} does not let us in: password authentication failed for user "{role}". '
+        f'{mask_passwords(wrong)} does not let us in: password authentication failed for user "{role}". '
         f"Check the user, the password and pg_hba.conf."
     )
     assert "does not allow this user enough: permission denied for schema public. Grant it CREATE and USAGE" in right
@@ -312,7 +316,7 @@ async def test_a_postgresql_url_works_as_people_write_it(postgres: Postgres) -> 
         postgres.url.replace("postgresql://", "postgresql+asyncpg://"),
     ):
         async with open_store(url, clock=now) as store:
-            assert await store.policy.load() == Decided()
+            assert await store.policy.load() == PolicyDecisions()
 
 
 async def test_an_outage_is_told_while_it_lasts_and_forgotten_afterwards(engine: Engine) -> None:
@@ -329,4 +333,4 @@ async def test_an_outage_is_told_while_it_lasts_and_forgotten_afterwards(engine:
             await engine.outside(f"ALTER DATABASE {engine.name} ALLOW_CONNECTIONS true")
         else:
             await engine.run("ALTER TABLE elsewhere RENAME TO switches")
-        assert await store.policy.load() == Decided()
+        assert await store.policy.load() == PolicyDecisions()

@@ -4,7 +4,7 @@ import pytest
 from tests.store.calls import NOON, record
 from tests.store.engines import Engine, now
 
-from pegboard.store import Keeping, open_store
+from pegboard.store import ContentRetention, open_store
 from pegboard.store.schema import REVISION
 
 pytestmark = pytest.mark.anyio
@@ -12,11 +12,13 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.behaviour("settings.storage", "store.same_contract")
 async def test_a_store_says_how_it_is(engine: Engine) -> None:
-    async with open_store(engine.url, clock=now, keep_days=7, keep_rows=None, keeping=Keeping(arguments=True)) as store:
+    async with open_store(
+        engine.url, clock=now, keep_days=7, keep_rows=None, keeping=ContentRetention(arguments=True)
+    ) as store:
         empty = await store.storage()
         assert (empty.calls, empty.oldest, empty.revision) == (0, None, REVISION)
         store.audit.record(record(id="1", at=NOON))
-        await store.audit.latest()
+        await store.audit.latest_number()
         filled = await store.storage()
     assert (filled.calls, filled.oldest) == (1, NOON)
     assert (filled.keep_days, filled.keep_rows, filled.arguments, filled.results) == (7, None, True, False)

@@ -41,7 +41,7 @@ async def test_a_database_that_another_program_holds_loses_no_record(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "pegboard.db"
-    async with open_store(f"sqlite:///{file}", clock=now, limits=AuditLimits(delay=0), patience=0.05) as store:
+    async with open_store(f"sqlite:///{file}", clock=now, limits=AuditLimits(batch_delay_s=0), patience=0.05) as store:
         with anyio.fail_after(60):
             holder = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
             holder.execute("BEGIN IMMEDIATE")
@@ -50,7 +50,7 @@ async def test_a_database_that_another_program_holds_loses_no_record(
             await told(caplog)
             holder.execute("COMMIT")
             holder.close()
-            await store.audit.written()
+            await store.audit.flush()
         assert ids(await store.audit.rows(AuditQuery())) == ["4", "3", "2", "1", "0"]
     assert warnings(caplog) == [
         "Calls cannot be recorded now, and wait in memory",
@@ -63,9 +63,11 @@ async def test_a_database_that_another_program_holds_loses_no_record(
 async def test_a_full_disk_loses_no_record(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A limit on the size of files stands for it: to a program, both are a write that fails."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    async with open_store(f"sqlite:///{tmp_path / 'pegboard.db'}", clock=now, limits=AuditLimits(delay=0)) as store:
+    async with open_store(
+        f"sqlite:///{tmp_path / 'pegboard.db'}", clock=now, limits=AuditLimits(batch_delay_s=0)
+    ) as store:
         store.audit.record(record(id="before"))
-        await store.audit.written()
+        await store.audit.flush()
         size = largest(tmp_path)
         with anyio.fail_after(60):
             try:
@@ -75,7 +77,7 @@ async def test_a_full_disk_loses_no_record(tmp_path: Path, caplog: pytest.LogCap
                 await told(caplog)
             finally:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-            await store.audit.written()
+            await store.audit.flush()
         rows = await store.audit.rows(AuditQuery(limit=1000))
     assert ids(rows) == [*map(str, range(499, -1, -1)), "before"]
-    assert (store.audit.dropped, "Free some space on its disk" in caplog.text) == (0, True)
+    assert (store.audit.dropped_count, "Free some space on its disk" in caplog.text) == (0, True)

@@ -18,16 +18,16 @@ from tests.store.engines import Engine, Postgres, Sqlite, now
 from tests.store.processes import finished
 from tests.store.saver import version
 
-from pegboard.core.argument import Argument, held
-from pegboard.core.ids import LOCAL, ToolsetId
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Decided
+from pegboard.core.policy import PolicyDecisions
 from pegboard.core.server import InstalledBy
-from pegboard.ports import AuditQuery, Saved
+from pegboard.ports import AuditQuery, SavedVersion
 from pegboard.store import StoreError, open_store
-from pegboard.store.database import Database
-from pegboard.store.migrate import SCRIPTS, migrate, revision
+from pegboard.store.database import StoreDatabase
+from pegboard.store.migrate import MIGRATIONS_FOLDER, migrate, schema_revision
 from pegboard.store.postgres import PostgresDatabase
 from pegboard.store.schema import REVISION, REVISION_TABLE, metadata
 from pegboard.store.sqlite import SqliteDatabase
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.anyio
 SEED_TABLES = {"toolsets", "toolset_mcp_servers", "tool_overrides"}
 
 
-async def opened(engine: Engine) -> Database:
+async def opened(engine: Engine) -> StoreDatabase:
     """The database below the store, before any table is made."""
     database = SqliteDatabase(engine.path) if isinstance(engine, Sqlite) else PostgresDatabase(engine.url)
     await database.prepare()
@@ -69,18 +69,18 @@ def _told(index: ReflectedIndex) -> object:
 async def test_migrating_an_empty_database_makes_the_tables_that_the_program_knows(engine: Engine) -> None:
     migrated = await opened(engine)
     await migrate(migrated, step_by_step=True)
-    async with migrated.reading() as connection:
+    async with migrated.read_transaction() as connection:
         drift = await connection.run_sync(
             lambda sync: compare_metadata(
                 MigrationContext.configure(sync, opts={"version_table": REVISION_TABLE}), metadata
             )
         )
         by_migration = await connection.run_sync(described)
-    async with migrated.writing() as connection:
+    async with migrated.write_transaction() as connection:
         await connection.run_sync(metadata.drop_all)
-    async with migrated.writing() as connection:
+    async with migrated.write_transaction() as connection:
         await connection.run_sync(metadata.create_all)
-    async with migrated.reading() as connection:
+    async with migrated.read_transaction() as connection:
         by_program = await connection.run_sync(described)
     await migrated.engine.dispose()
     assert drift == []
@@ -103,14 +103,14 @@ async def test_in_sqlite_the_migrated_tables_are_the_programs_to_the_letter(tmp_
 async def test_a_new_database_is_like_one_that_went_through_every_migration(engine: Engine) -> None:
     database = await opened(engine)
     await migrate(database, step_by_step=True)
-    async with database.reading() as connection:
+    async with database.read_transaction() as connection:
         by_steps = await connection.run_sync(described)
-    async with database.writing() as connection:
+    async with database.write_transaction() as connection:
         await connection.run_sync(metadata.drop_all)
         await connection.exec_driver_sql(f"DROP TABLE {REVISION_TABLE}")
     await migrate(database)
-    async with database.reading() as connection:
-        at_once, told = await connection.run_sync(described), await connection.run_sync(revision)
+    async with database.read_transaction() as connection:
+        at_once, told = await connection.run_sync(described), await connection.run_sync(schema_revision)
     await database.engine.dispose()
     assert (at_once, told) == (by_steps, REVISION)
 
@@ -131,7 +131,7 @@ async def test_what_people_install_is_in_the_tables_that_are_named_for_it(engine
 @pytest.mark.behaviour("store.migrations")
 async def test_opening_again_changes_nothing_and_loses_nothing(engine: Engine) -> None:
     async with open_store(engine.url, clock=now) as store:
-        await store.policy.save(Decided(), version(1), by=LOCAL, what="test", at=now())
+        await store.policy.save(PolicyDecisions(), version(1), by=LOCAL_PRINCIPAL, what="test", at=now())
     for _ in range(2):
         async with open_store(engine.url, clock=now) as store:
             assert await store.policy.load() == version(1)
@@ -140,7 +140,7 @@ async def test_opening_again_changes_nothing_and_loses_nothing(engine: Engine) -
 async def test_many_who_open_a_new_database_at_once_in_one_process_all_succeed(engine: Engine) -> None:
     async def use() -> None:
         async with open_store(engine.url, clock=now) as store:
-            assert await store.policy.load() == Decided()
+            assert await store.policy.load() == PolicyDecisions()
 
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
@@ -155,7 +155,7 @@ async def test_a_new_file_that_another_is_just_making_is_waited_for(tmp_path: Pa
 
     async def use() -> None:
         async with open_store(engine.url, clock=now) as store:
-            assert await store.policy.load() == Decided()
+            assert await store.policy.load() == PolicyDecisions()
 
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
@@ -180,7 +180,9 @@ async def test_processes_that_open_a_new_database_at_once_all_succeed(engine: En
 
 async def test_a_database_of_a_newer_program_is_refused_and_left_alone(engine: Engine) -> None:
     async with open_store(engine.url, clock=now) as store:
-        assert await store.policy.save(Decided(), version(1), by=LOCAL, what="test", at=now()) == Saved(1)
+        assert await store.policy.save(
+            PolicyDecisions(), version(1), by=LOCAL_PRINCIPAL, what="test", at=now()
+        ) == SavedVersion(1)
     await engine.run(f"UPDATE {REVISION_TABLE} SET version_num = '9999'")
     with pytest.raises(StoreError, match=r"was written by a newer Pegboard \(schema '9999'.*Upgrade Pegboard, or use"):
         async with open_store(engine.url, clock=now):
@@ -198,9 +200,9 @@ async def test_a_database_with_a_table_of_another_program_is_refused_and_left_al
             pytest.fail("it was opened")
     assert await engine.run("SELECT * FROM trust") == [("ours",)]
     database = await opened(engine)
-    async with database.reading() as connection:
+    async with database.read_transaction() as connection:
         tables = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
-        assert (tables, await connection.run_sync(revision)) == (["trust"], None)
+        assert (tables, await connection.run_sync(schema_revision)) == (["trust"], None)
     await database.engine.dispose()
 
 
@@ -216,7 +218,7 @@ async def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Postg
 async def aged(engine: Engine, reached: str) -> None:
     """A database as an older program left it."""
     database = await opened(engine)
-    async with database.writing() as connection:
+    async with database.write_transaction() as connection:
         await connection.run_sync(lambda sync: command.upgrade(_config(sync), reached))
     await database.engine.dispose()
     await engine.run(f"INSERT INTO policy_versions VALUES (1, '{now().isoformat()}', 'local', 'test')")
@@ -224,7 +226,7 @@ async def aged(engine: Engine, reached: str) -> None:
 
 def _config(connection: Connection | None = None) -> Config:
     config = Config()
-    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
+    config.set_main_option("script_location", str(MIGRATIONS_FOLDER).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
 
@@ -233,10 +235,10 @@ def _config(connection: Connection | None = None) -> Config:
 async def test_a_database_without_the_table_of_secrets_gets_it_and_keeps_the_rest(engine: Engine) -> None:
     await aged(engine, "0001")
     async with open_store(engine.url, clock=now, key=lambda _: bytes(32)) as store:
-        assert await store.policy.load() == Decided(version=1)
-        await store.secrets.write("a", b"kept")
-        assert await store.secrets.read("a") == b"kept"
-        assert await store.tickets.listed() == []
+        assert await store.policy.load() == PolicyDecisions(version=1)
+        await store.secrets.save("a", b"kept")
+        assert await store.secrets.load("a") == b"kept"
+        assert await store.tickets.list_tickets() == []
     assert await engine.run(f"SELECT version_num FROM {REVISION_TABLE}") == [(REVISION,)]
 
 
@@ -281,13 +283,16 @@ async def test_overrides_from_before_there_were_arguments_are_kept_and_take_them
         " VALUES ('dev', '*:*', 'pattern', 0, 'code', FALSE, FALSE)"
     )
     row = Override(ToolsetId("dev"), Pattern("*", "*"), renderer="code", enabled=False)
-    before = Decided(version=1, overrides=(row,))
-    said = {"path": Argument(pin=held({"a": [None, 1, "${X}"]})), "b": Argument(hide=False, description="ä")}
-    now_said = replace(row, arguments=said, origins={"renderer": InstalledBy(LOCAL, now())})
-    after = Decided(version=2, overrides=(now_said,))
+    before = PolicyDecisions(version=1, overrides=(row,))
+    said = {
+        "path": ArgumentOverride(pin=freeze_json({"a": [None, 1, "${X}"]})),
+        "b": ArgumentOverride(hide=False, description="ä"),
+    }
+    now_said = replace(row, arguments=said, origins={"renderer": InstalledBy(LOCAL_PRINCIPAL, now())})
+    after = PolicyDecisions(version=2, overrides=(now_said,))
     async with open_store(engine.url, clock=now) as store:
         assert await store.policy.load() == before
-        await store.policy.save(before, after, by=LOCAL, what="test", at=now())
+        await store.policy.save(before, after, by=LOCAL_PRINCIPAL, what="test", at=now())
     async with open_store(engine.url, clock=now) as store:
         assert await store.policy.load() == after
     assert await engine.run(f"SELECT version_num FROM {REVISION_TABLE}") == [(REVISION,)]

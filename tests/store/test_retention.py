@@ -9,12 +9,12 @@ from sqlalchemy import text
 from tests.store.calls import NOON, TOOL, record
 from tests.store.engines import Engine, Postgres, Sqlite, now
 
-from pegboard.core.activity import Decision
-from pegboard.core.ids import LOCAL
+from pegboard.core.activity import DecisionRecord
+from pegboard.core.ids import LOCAL_PRINCIPAL
 from pegboard.ports import AuditQuery
 from pegboard.store import AuditLimits, Store, open_store
-from pegboard.store.questions import question
-from pegboard.store.retention import AT_ONCE
+from pegboard.store.questions import select_matching
+from pegboard.store.retention import ROWS_PER_DELETE
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +34,7 @@ async def test_records_older_than_the_age_are_removed_and_the_others_stay(engine
     async with open_store(engine.url, clock=noon, keep_days=7) as store:
         for days in range(10):
             store.audit.record(record(id=str(days), at=NOON - days * DAY))
-        await store.audit.written()
+        await store.audit.flush()
         assert await store.audit.prune() == 2
         assert await left(store) == ["7", "6", "5", "4", "3", "2", "1", "0"]
         assert await store.audit.prune() == 0
@@ -45,12 +45,14 @@ async def test_old_records_that_a_wrong_clock_left_behind_young_ones_are_found_b
     engine: Engine,
 ) -> None:
     async with open_store(engine.url, clock=noon, keep_days=7) as store:
-        for number in range(AT_ONCE + 1):
+        for number in range(ROWS_PER_DELETE + 1):
             store.audit.record(
-                record(id="old" if number == AT_ONCE else "young", at=NOON - 8 * DAY * (number == AT_ONCE))
+                record(
+                    id="old" if number == ROWS_PER_DELETE else "young", at=NOON - 8 * DAY * (number == ROWS_PER_DELETE)
+                )
             )
-        store.audit.note(Decision("switch", "dev", "switched off", LOCAL, NOON - 9 * DAY, 1))
-        await store.audit.written()
+        store.audit.record_decision(DecisionRecord("switch", "dev", "switched off", LOCAL_PRINCIPAL, NOON - 9 * DAY, 1))
+        await store.audit.flush()
         assert await store.audit.prune(thorough=False) == 0
         assert await store.audit.prune() == 2
         assert {*await left(store)} == {"young"}
@@ -61,7 +63,7 @@ async def test_the_oldest_beyond_the_number_of_rows_are_removed(engine: Engine) 
     async with open_store(engine.url, clock=noon, keep_days=None, keep_rows=3) as store:
         for number, at in enumerate([5, 1, 4, 2, 3]):
             store.audit.record(record(id=str(at), at=NOON + at * DAY, name=f"tool{number}"))
-        await store.audit.written()
+        await store.audit.flush()
         assert await store.audit.prune() == 2
         assert await left(store) == ["3", "2", "4"]
         assert await store.audit.prune() == 0
@@ -71,17 +73,17 @@ async def test_rows_of_one_moment_are_counted_one_by_one(engine: Engine) -> None
     async with open_store(engine.url, clock=noon, keep_days=None, keep_rows=4) as store:
         for number in range(10):
             store.audit.record(record(id=str(number)))
-        await store.audit.written()
+        await store.audit.flush()
         assert await store.audit.prune() == 6
         assert await left(store) == ["9", "8", "7", "6"]
 
 
 async def test_many_rows_are_removed_in_small_steps_and_all_of_them(engine: Engine) -> None:
     async with open_store(engine.url, clock=noon, keep_days=1, keep_rows=10) as store:
-        many = 2 * AT_ONCE + 100
+        many = 2 * ROWS_PER_DELETE + 100
         for number in range(many):
             store.audit.record(record(at=NOON - (2 if number < many - 100 else 0) * DAY))
-        await store.audit.written()
+        await store.audit.flush()
         assert await store.audit.prune() == many - 10
         assert len(await left(store)) == 10
 
@@ -90,18 +92,18 @@ async def test_many_rows_are_removed_in_small_steps_and_all_of_them(engine: Engi
 async def test_without_limits_everything_stays(engine: Engine, keep_days: int | None, keep_rows: int | None) -> None:
     async with open_store(engine.url, clock=noon, keep_days=keep_days, keep_rows=keep_rows) as store:
         store.audit.record(record(at=datetime.fromtimestamp(0, NOON.tzinfo)))
-        await store.audit.written()
+        await store.audit.flush()
         assert (await store.audit.prune(), len(await left(store))) == (0, 1)
 
 
 async def test_pruning_happens_by_itself_and_outlives_an_outage(engine: Engine) -> None:
-    limits = AuditLimits(prune_every=0.01)
+    limits = AuditLimits(prune_interval_s=0.01)
     async with open_store(engine.url, clock=noon, keep_days=1, limits=limits) as store:
         await engine.run("ALTER TABLE calls RENAME TO elsewhere")
         await anyio.wait_all_tasks_blocked()
         await engine.run("ALTER TABLE elsewhere RENAME TO calls")
         store.audit.record(record(at=NOON - 2 * DAY))
-        await store.audit.written()
+        await store.audit.flush()
         with anyio.fail_after(60):
             while await left(store):
                 pass
@@ -123,13 +125,13 @@ QUERIES: Final = {
     AuditQuery(tool=str(TOOL)): "SCAN calls",
     AuditQuery(server="dev~fs"): "SCAN calls",
     AuditQuery(principal="local"): "SCAN calls",
-    AuditQuery(ended="returned"): "SCAN calls",
+    AuditQuery(outcome="returned"): "SCAN calls",
     AuditQuery(kind="call", client="claude", name="read_file"): "SCAN calls",
     AuditQuery(since=NOON - DAY, until=NOON): "SCAN calls",
     AuditQuery(before=5): "SEARCH calls USING INTEGER PRIMARY KEY (rowid<?)",
     AuditQuery(tool=str(TOOL), since=NOON, before=5): "SEARCH calls USING INTEGER PRIMARY KEY (rowid<?)",
-    AuditQuery(ended="cancelled"): "SEARCH calls USING INDEX ix_calls_ended (ended=?)",
-    AuditQuery(ended="cancelled", since=NOON - DAY): "SEARCH calls USING INDEX ix_calls_ended (ended=?)",
+    AuditQuery(outcome="cancelled"): "SEARCH calls USING INDEX ix_calls_ended (ended=?)",
+    AuditQuery(outcome="cancelled", since=NOON - DAY): "SEARCH calls USING INDEX ix_calls_ended (ended=?)",
     AuditQuery(kind="refusal"): "SCAN calls USING INDEX ix_calls_kind",
     AuditQuery(kind="decision"): "SCAN calls USING INDEX ix_calls_kind",
     AuditQuery(kind="switch", before=5): "SEARCH calls USING INDEX ix_calls_kind (number<?)",
@@ -151,7 +153,7 @@ async def test_in_sqlite_a_question_walks_back_along_the_rows_or_an_index_and_so
     engine = Sqlite(tmp_path_factory.mktemp("plan") / "pegboard.db")
     async with open_store(engine.url, clock=now) as store:
         dialect = store.audit._database.engine.dialect
-        asked = question(query).compile(dialect=dialect, compile_kwargs={"literal_binds": True})
+        asked = select_matching(query).compile(dialect=dialect, compile_kwargs={"literal_binds": True})
         plan = [row[3] for row in await engine.run(f"EXPLAIN QUERY PLAN {asked}")]
     assert plan == [step]  # a second step would be the sort
 
@@ -163,7 +165,7 @@ async def test_in_postgresql_a_question_goes_down_an_index_where_there_is_one_fo
     by_index = {
         AuditQuery(): "pk_calls",
         AuditQuery(before=500): "pk_calls",
-        AuditQuery(ended="cancelled"): "ix_calls_ended",
+        AuditQuery(outcome="cancelled"): "ix_calls_ended",
         AuditQuery(kind="switch"): "ix_calls_kind",
         AuditQuery(kind="decision"): "ix_calls_kind",
     }
@@ -175,8 +177,10 @@ async def test_in_postgresql_a_question_goes_down_an_index_where_there_is_one_fo
             " FROM generate_series(1, 20000) AS n"
         )
         await postgres.run("ANALYZE calls")
-        async with store.audit._database.reading() as connection:
+        async with store.audit._database.read_transaction() as connection:
             for query, index in by_index.items():
-                asked = question(query).compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True})
+                asked = select_matching(query).compile(
+                    dialect=connection.dialect, compile_kwargs={"literal_binds": True}
+                )
                 plan = "\n".join((await connection.execute(text(f"EXPLAIN {asked}"))).scalars())
                 assert ("Seq Scan" in plan, index in plan) == (False, True), plan

@@ -9,13 +9,13 @@ import pytest
 from tests.store.engines import Engine
 from tests.store.test_tickets import want
 
-from pegboard.core.ids import LOCAL, CallId, PrincipalId
-from pegboard.core.suspended import FoundRun, KeptRun
-from pegboard.core.ticket import Ruling, Scope, State
-from pegboard.ports import RunsAway
-from pegboard.store import Store, StoredRuns, key_of, open_store
-from pegboard.store.runs import LARGEST, LATER
-from pegboard.store.sealing import sealed
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId
+from pegboard.core.suspended import StoredRun, SuspendedRun
+from pegboard.core.ticket import ConsentScope, TicketDecision, TicketState
+from pegboard.ports import RunsUnavailable
+from pegboard.store import SqlRunStore, Store, key_of, open_store
+from pegboard.store.runs import KEPT_AFTER_DEADLINE, MAX_STATE_BYTES
+from pegboard.store.sealing import encrypt
 
 pytestmark = pytest.mark.anyio
 
@@ -27,8 +27,8 @@ ROOM = 3_000
 STATE = bytes(range(256)) * 4
 
 
-def run(name: str, *tickets: str, state: bytes = b"a state", principal: PrincipalId = LOCAL) -> KeptRun:
-    return KeptRun(CallId(name), tickets, state, DAY, principal)
+def run(name: str, *tickets: str, state: bytes = b"a state", principal: PrincipalId = LOCAL_PRINCIPAL) -> SuspendedRun:
+    return SuspendedRun(CallId(name), tickets, state, DAY, principal)
 
 
 async def asked(store: Store, *tickets: str) -> None:
@@ -37,16 +37,16 @@ async def asked(store: Store, *tickets: str) -> None:
 
 
 async def is_there(store: Store, ticket: str, at: datetime) -> bool:
-    return await store.runs.waiting_for(ticket, at) is not None
+    return await store.runs.find_waiting(ticket, at) is not None
 
 
 @pytest.mark.behaviour("programs.kept_for_a_time", "store.same_contract")
 async def test_a_program_goes_little_later_than_its_last_ticket_lapses(engine: Engine, tmp_path: Path) -> None:
-    gone = UNTIL + LATER + MOMENT
+    gone = UNTIL + KEPT_AFTER_DEADLINE + MOMENT
     async with open_store(engine.url, clock=lambda: gone, key=key_of({}, tmp_path)) as store:
         await asked(store, "t1", "t2")
-        await store.runs.keep(run("run-1", "t1", "t2"), AT)
-        assert await is_there(store, "t1", UNTIL + LATER)
+        await store.runs.save(run("run-1", "t1", "t2"), AT)
+        assert await is_there(store, "t1", UNTIL + KEPT_AFTER_DEADLINE)
         assert not await is_there(store, "t1", gone)
         assert await engine.run("SELECT id FROM runs") == [("run-1",)]
         await store.audit.prune(thorough=False)
@@ -55,57 +55,57 @@ async def test_a_program_goes_little_later_than_its_last_ticket_lapses(engine: E
 
 
 @pytest.mark.behaviour("programs.kept_for_a_time", "store.same_contract")
-@pytest.mark.parametrize("state", [State.GRANTED, State.DENIED])
+@pytest.mark.parametrize("state", [TicketState.ALLOWED, TicketState.DENIED])
 async def test_a_program_stays_for_as_long_as_a_decision_about_it_stands(
-    engine: Engine, tmp_path: Path, state: State
+    engine: Engine, tmp_path: Path, state: TicketState
 ) -> None:
     stands = UNTIL + timedelta(minutes=4)
-    scope = Scope.ONCE if state is State.GRANTED else None
+    scope = ConsentScope.ONCE if state is TicketState.ALLOWED else None
     async with open_store(engine.url, clock=lambda: AT, key=key_of({}, tmp_path)) as store:
         await asked(store, "t1", "t2", "t3")
-        await store.runs.keep(run("run-1", "t1", "t2"), AT)
-        await store.runs.keep(run("run-2", "t3"), AT)
-        assert await store.tickets.decide("t1", Ruling(state, LOCAL, UNTIL, stands, scope))
-        assert await is_there(store, "t1", stands + LATER)
-        assert not await is_there(store, "t1", stands + LATER + MOMENT)
-        assert not await is_there(store, "t3", UNTIL + LATER + MOMENT)
+        await store.runs.save(run("run-1", "t1", "t2"), AT)
+        await store.runs.save(run("run-2", "t3"), AT)
+        assert await store.tickets.decide("t1", TicketDecision(state, LOCAL_PRINCIPAL, UNTIL, stands, scope))
+        assert await is_there(store, "t1", stands + KEPT_AFTER_DEADLINE)
+        assert not await is_there(store, "t1", stands + KEPT_AFTER_DEADLINE + MOMENT)
+        assert not await is_there(store, "t3", UNTIL + KEPT_AFTER_DEADLINE + MOMENT)
 
 
 @pytest.mark.behaviour("programs.room", "store.same_contract")
 async def test_programs_of_one_caller_and_of_all_take_only_so_much_room(engine: Engine, tmp_path: Path) -> None:
     key = key_of({}, tmp_path)
     async with open_store(engine.url, clock=lambda: AT, key=key) as store:
-        runs = StoredRuns(store.runs._database, key, most=2 * ROOM, most_of_one=ROOM)
+        runs = SqlRunStore(store.runs._database, key, most=2 * ROOM, most_of_one=ROOM)
         ann, bob, eve = (PrincipalId(name) for name in ("ann", "bob", "eve"))
         size = await _size(engine, runs, run("first", "t0", state=STATE, principal=ann))
         fit = ROOM // size
         for n in range(1, fit):
-            await runs.keep(run(f"ann-{n}", f"a{n}", state=STATE, principal=ann), AT)
-        with pytest.raises(RunsAway) as full:
-            await runs.keep(run("one-more", "a", state=STATE, principal=ann), AT)
+            await runs.save(run(f"ann-{n}", f"a{n}", state=STATE, principal=ann), AT)
+        with pytest.raises(RunsUnavailable) as full:
+            await runs.save(run("one-more", "a", state=STATE, principal=ann), AT)
         assert str(full.value) == (
             "other programs of yours wait already, and together with them it would take more than the 3,000 bytes that "
             "are kept for one caller. Ask the user to decide about those first (pegboard tickets list), and go on with "
             "them"
         )
         for n in range(fit):
-            await runs.keep(run(f"bob-{n}", f"b{n}", state=STATE, principal=bob), AT)
+            await runs.save(run(f"bob-{n}", f"b{n}", state=STATE, principal=bob), AT)
         taken = 2 * fit * size
         for n in range((2 * ROOM - taken) // size):
-            await runs.keep(run(f"eve-{n}", f"e{n}", state=STATE, principal=eve), AT)
-        with pytest.raises(RunsAway, match="more than the 6,000 bytes that are kept in all"):
-            await runs.keep(run("too-many", "e", state=STATE, principal=eve), AT)
+            await runs.save(run(f"eve-{n}", f"e{n}", state=STATE, principal=eve), AT)
+        with pytest.raises(RunsUnavailable, match="more than the 6,000 bytes that are kept in all"):
+            await runs.save(run("too-many", "e", state=STATE, principal=eve), AT)
         # Kept again it takes the place of what was kept of it, and one that goes on takes none.
-        await runs.keep(run("first", "t0", state=STATE, principal=ann), AT)
-        found = await runs.waiting_for("t0", AT)
+        await runs.save(run("first", "t0", state=STATE, principal=ann), AT)
+        found = await runs.find_waiting("t0", AT)
         assert found is not None
         assert await runs.claim(found, AT)
-        await runs.keep(run("one-more", "a", state=STATE, principal=ann), AT)
-        assert await runs.waiting_for("e", AT) is None
+        await runs.save(run("one-more", "a", state=STATE, principal=ann), AT)
+        assert await runs.find_waiting("e", AT) is None
 
 
-async def _size(engine: Engine, runs: StoredRuns, first: KeptRun) -> int:
-    await runs.keep(first, AT)
+async def _size(engine: Engine, runs: SqlRunStore, first: SuspendedRun) -> int:
+    await runs.save(first, AT)
     ((size, length),) = await engine.run("SELECT size, length(sealed) FROM runs")
     assert size == length
     assert ROOM // 4 > size > ROOM // 10
@@ -115,15 +115,15 @@ async def _size(engine: Engine, runs: StoredRuns, first: KeptRun) -> int:
 @pytest.mark.behaviour("programs.room", "store.same_contract")
 async def test_a_program_is_made_smaller_before_it_is_kept_and_comes_back_whole(engine: Engine, tmp_path: Path) -> None:
     async with open_store(engine.url, clock=lambda: AT, key=key_of({}, tmp_path)) as store:
-        largest = run("run-1", "t1", state=b"a" * LARGEST)
-        await store.runs.keep(largest, AT)
+        largest = run("run-1", "t1", state=b"a" * MAX_STATE_BYTES)
+        await store.runs.save(largest, AT)
         ((length,),) = await engine.run("SELECT length(sealed) FROM runs")
-        assert length < LARGEST // 50
-        found = await store.runs.waiting_for("t1", AT)
+        assert length < MAX_STATE_BYTES // 50
+        found = await store.runs.find_waiting("t1", AT)
         assert found is not None
-        assert found == FoundRun(largest.id, found.mark, largest.state)
-        with pytest.raises(RunsAway) as told:
-            await store.runs.keep(replace(largest, state=largest.state + b"a"), AT)
+        assert found == StoredRun(largest.id, found.mark, largest.state)
+        with pytest.raises(RunsUnavailable) as told:
+            await store.runs.save(replace(largest, state=largest.state + b"a"), AT)
         assert str(told.value) == (
             "what is kept of it meanwhile takes 16,777,217 bytes, and of one program at most 16,777,216 are kept. Hold "
             "less in variables by the time of that call"
@@ -134,7 +134,7 @@ async def test_a_program_is_made_smaller_before_it_is_kept_and_comes_back_whole(
 @pytest.mark.parametrize(
     ("inside", "state"),
     [
-        (b"zlib\n" + zlib.compress(bytes(LARGEST + 1)), None),
+        (b"zlib\n" + zlib.compress(bytes(MAX_STATE_BYTES + 1)), None),
         (b"zlib\n" + zlib.compress(b"a state")[:-1], None),
         (b"zlib\nno such thing", None),
         (b"as an earlier version kept it", b"as an earlier version kept it"),
@@ -146,12 +146,12 @@ async def test_what_becomes_more_than_was_ever_kept_is_not_gone_on_with(
 ) -> None:
     key = key_of({}, tmp_path)
     async with open_store(f"sqlite:///{tmp_path / 'runs.db'}", clock=lambda: AT, key=key) as store:
-        await store.runs.keep(run("run-1", "t1"), AT)
-        kept = await store.runs.waiting_for("t1", AT)
+        await store.runs.save(run("run-1", "t1"), AT)
+        kept = await store.runs.find_waiting("t1", AT)
         assert kept is not None
-        text = sealed(inside, f"run run-1 {kept.mark}", key(False))
-        async with store.runs._database.writing() as connection:
+        text = encrypt(inside, f"run run-1 {kept.mark}", key(False))
+        async with store.runs._database.write_transaction() as connection:
             await connection.exec_driver_sql(f"UPDATE runs SET sealed = '{text}'")
-        found = await store.runs.waiting_for("t1", AT)
+        found = await store.runs.find_waiting("t1", AT)
         assert found is not None
         assert found.state == state

@@ -9,14 +9,14 @@ from tests.store.engines import Engine, now
 from tests.store.test_activity import decision
 
 from pegboard.core.ids import PrincipalId
-from pegboard.ports import AuditQuery, Back
+from pegboard.ports import AuditQuery, OlderPage
 from pegboard.store import AuditLimits, Store, open_store
 
 pytestmark = pytest.mark.anyio
 
 ANN = PrincipalId("ann")
 SPAN = 5
-LIMITS = AuditLimits(span=SPAN)
+LIMITS = AuditLimits(max_rows_walked=SPAN)
 
 
 def filled(store: Store, count: int, *, ann: set[int]) -> None:
@@ -25,7 +25,7 @@ def filled(store: Store, count: int, *, ann: set[int]) -> None:
         store.audit.record(record(id=str(number), at=asked, principal=ANN if number in ann else PrincipalId("ben")))
 
 
-def ids(told: Back) -> tuple[list[str], int | None]:
+def ids(told: OlderPage) -> tuple[list[str], int | None]:
     return [row.call_id for row in told.rows], told.before
 
 
@@ -34,44 +34,44 @@ async def test_a_question_that_little_fits_is_answered_part_by_part_to_the_end(e
     async with open_store(engine.url, clock=now, limits=LIMITS) as store:
         filled(store, 23, ann={0, 1, 21})
         query = AuditQuery(principal="ann", limit=10)
-        parts = [await store.audit.back(query)]
+        parts = [await store.audit.page_before(query)]
         while (before := parts[-1].before) is not None:
-            parts.append(await store.audit.back(replace(query, before=before)))
+            parts.append(await store.audit.page_before(replace(query, before=before)))
         assert list(map(ids, parts)) == [(["21"], 19), ([], 14), ([], 9), ([], 4), (["1", "0"], None)]
         assert [row.call_id for row in await store.audit.rows(query)] == ["21", "1", "0"]
         assert [row.call_id for row in await store.audit.rows(replace(query, limit=2))] == ["21", "1"]
-        assert await store.audit.back(replace(query, before=1)) == Back((), None)
+        assert await store.audit.page_before(replace(query, before=1)) == OlderPage((), None)
 
 
 @pytest.mark.behaviour("audit.answers_in_parts")
 async def test_what_an_index_leads_to_is_found_at_once_however_far_back(engine: Engine) -> None:
     async with open_store(engine.url, clock=now, limits=LIMITS) as store:
-        store.audit.note(decision(said="long ago"))
+        store.audit.record_decision(decision(said="long ago"))
         filled(store, 23, ann=set())
-        for query in (AuditQuery(kind="decision"), AuditQuery(kind="switch"), AuditQuery(ended="done")):
-            told = await store.audit.back(query)
-            assert ([row.said for row in told.rows], told.before) == (["long ago"], None)
+        for query in (AuditQuery(kind="decision"), AuditQuery(kind="switch"), AuditQuery(outcome="done")):
+            told = await store.audit.page_before(query)
+            assert ([row.message for row in told.rows], told.before) == (["long ago"], None)
 
 
 @pytest.mark.behaviour("audit.answers_in_parts")
 async def test_numbers_that_are_gone_are_not_walked_over(engine: Engine) -> None:
     async with open_store(engine.url, clock=now, limits=LIMITS) as store:
         filled(store, 23, ann={0, 22})
-        await store.audit.written()
+        await store.audit.flush()
         await engine.run("DELETE FROM calls WHERE number <= 20")
-        assert ids(await store.audit.back(AuditQuery(principal="ann"))) == (["22"], None)
-        onward = await store.audit.onward(AuditQuery(principal="ann"), 0)
+        assert ids(await store.audit.page_before(AuditQuery(principal="ann"))) == (["22"], None)
+        onward = await store.audit.page_after(AuditQuery(principal="ann"), 0)
         assert ([row.call_id for row in onward.rows], onward.after) == (["22"], 23)
         await engine.run("DELETE FROM calls")
-        assert await store.audit.back(AuditQuery()) == Back((), None)
+        assert await store.audit.page_before(AuditQuery()) == OlderPage((), None)
 
 
 @pytest.mark.behaviour("audit.answers_in_parts", "audit.follow_without_a_gap")
 async def test_whoever_waits_does_not_wait_for_news_while_there_is_more_to_look_through(engine: Engine) -> None:
-    async with open_store(engine.url, clock=now, limits=replace(LIMITS, look_every=600)) as store:
+    async with open_store(engine.url, clock=now, limits=replace(LIMITS, poll_interval_s=600)) as store:
         filled(store, 23, ann={21})
-        await store.audit.written()
-        told = await store.audit.onward(AuditQuery(principal="ann"), 0, wait=300)
+        await store.audit.flush()
+        told = await store.audit.page_after(AuditQuery(principal="ann"), 0, wait=300)
         assert ([row.call_id for row in told.rows], told.after) == (["21"], 23)
 
 

@@ -10,12 +10,22 @@ import pytest
 from tests.store.engines import Engine, now
 
 from pegboard.core.ids import CallId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, WireName
-from pegboard.core.ticket import WITHDRAWN, Begun, Ruling, Scope, State, Ticket, TooLarge, TooMany, Wanted
+from pegboard.core.ticket import (
+    WITHDRAWN_NOTE,
+    ArgumentsTooLarge,
+    ConsentScope,
+    NewTicket,
+    Ticket,
+    TicketDecision,
+    TicketState,
+    TicketUse,
+    TooManyTickets,
+)
 from pegboard.core.tool import Fingerprint
-from pegboard.ports import TicketsAway
-from pegboard.store import StoredTickets, key_of, open_store
-from pegboard.store.secret_key import VARIABLE
-from pegboard.store.tickets import LARGEST
+from pegboard.ports import TicketsUnavailable
+from pegboard.store import SqlTicketStore, key_of, open_store
+from pegboard.store.secret_key import KEY_VARIABLE
+from pegboard.store.tickets import MAX_ARGUMENT_BYTES
 
 pytestmark = pytest.mark.anyio
 
@@ -26,8 +36,8 @@ UNTIL = AT + timedelta(minutes=5)
 LATER = UNTIL + timedelta(seconds=1)
 
 
-def want(id: str = "t1", *, digest: str = "d", principal: PrincipalId = ANN, call: str = "c") -> Wanted:
-    return Wanted(
+def want(id: str = "t1", *, digest: str = "d", principal: PrincipalId = ANN, call: str = "c") -> NewTicket:
+    return NewTicket(
         id,
         CallId(f"{call}-{id}"),
         principal,
@@ -42,7 +52,7 @@ def want(id: str = "t1", *, digest: str = "d", principal: PrincipalId = ANN, cal
     )
 
 
-def ticket(wanted: Wanted) -> Ticket:
+def ticket(wanted: NewTicket) -> Ticket:
     return Ticket(
         wanted.id,
         wanted.principal,
@@ -51,17 +61,17 @@ def ticket(wanted: Wanted) -> Ticket:
         wanted.name,
         wanted.fingerprint,
         wanted.digest,
-        wanted.shown,
+        wanted.redacted_arguments,
         AT,
         UNTIL,
     )
 
 
-def yes(scope: Scope = Scope.ONCE) -> Ruling:
-    return Ruling(State.GRANTED, BOB, AT, UNTIL, scope, "why \x00 not")
+def yes(scope: ConsentScope = ConsentScope.ONCE) -> TicketDecision:
+    return TicketDecision(TicketState.ALLOWED, BOB, AT, UNTIL, scope, "why \x00 not")
 
 
-NO = Ruling(State.DENIED, BOB, AT, UNTIL, None, "no")
+NO = TicketDecision(TicketState.DENIED, BOB, AT, UNTIL, None, "no")
 
 
 @pytest.mark.behaviour("confirmation.tickets_kept", "store.same_contract")
@@ -74,17 +84,22 @@ async def test_a_ticket_is_the_same_after_the_process_that_made_it(engine: Engin
         assert await store.tickets.decide("t1", yes())
     async with open_store(engine.url, clock=now, key=key_of({}, tmp_path)) as store:
         decided = replace(
-            ticket(want()), state=State.GRANTED, by=BOB, decided=AT, scope=Scope.ONCE, note="why \x00 not"
+            ticket(want()),
+            state=TicketState.ALLOWED,
+            by=BOB,
+            decided_at=AT,
+            scope=ConsentScope.ONCE,
+            note="why \x00 not",
         )
         assert await store.tickets.find("t1") == decided
         again = want("t2")
-        assert await store.tickets.claim(again, AT, UNTIL) == Begun(decided, again.arguments)
-        begun = replace(decided, state=State.BEGUN, begun=AT, call=again.call)
+        assert await store.tickets.claim(again, AT, UNTIL) == TicketUse(decided, again.arguments)
+        begun = replace(decided, state=TicketState.RUNNING, started_at=AT, call=again.call)
         assert await store.tickets.find("t1") == begun
         await store.tickets.end("t1", "it returned", CallId("another call"))
         assert await store.tickets.find("t1") == begun
         await store.tickets.end("t1", "it returned", again.call)
-        assert await store.tickets.find("t1") == replace(begun, state=State.ENDED, ended="it returned")
+        assert await store.tickets.find("t1") == replace(begun, state=TicketState.DONE, outcome="it returned")
 
 
 @pytest.mark.behaviour("confirmation.one_decision_one_call")
@@ -98,10 +113,10 @@ async def test_of_many_that_come_back_for_one_yes_one_gets_it(engine: Engine, tm
         assert await two.tickets.decide("t1", yes())
         ended: list[object] = []
 
-        async def retry(tickets: StoredTickets, id: str) -> None:
+        async def retry(tickets: SqlTicketStore, id: str) -> None:
             ended.append(await tickets.claim(want(id), AT, UNTIL))
 
-        async def wait_for(tickets: StoredTickets, id: str) -> None:
+        async def wait_for(tickets: SqlTicketStore, id: str) -> None:
             ended.append(await tickets.begin(granted, CallId(id), AT))
 
         with anyio.fail_after(60):
@@ -110,8 +125,8 @@ async def test_of_many_that_come_back_for_one_yes_one_gets_it(engine: Engine, tm
                     for name, store in (("one", one), ("two", two)):
                         tasks.start_soon(retry, store.tickets, f"{name}-{number}")
                         tasks.start_soon(wait_for, store.tickets, f"{name}-{number}")
-        assert sum(isinstance(end, Begun) for end in ended) == 1
-        waiting = await one.tickets.listed(waiting_at=AT)
+        assert sum(isinstance(end, TicketUse) for end in ended) == 1
+        waiting = await one.tickets.list_tickets(waiting_at=AT)
         assert len(waiting) == 1, "all the others were given one and the same new ticket"
         assert all(end == waiting[0] for end in ended if isinstance(end, Ticket))
 
@@ -122,7 +137,7 @@ async def test_of_two_people_who_decide_at_once_one_is_told_that_it_was_decided(
         await one.tickets.claim(want(), AT, UNTIL)
         done: list[bool] = []
 
-        async def decide(tickets: StoredTickets, decision: Ruling) -> None:
+        async def decide(tickets: SqlTicketStore, decision: TicketDecision) -> None:
             done.append(await tickets.decide("t1", decision))
 
         with anyio.fail_after(60):
@@ -145,8 +160,8 @@ async def test_after_its_deadline_a_ticket_is_neither_decided_nor_used(engine: E
         fresh = await store.tickets.claim(want("t2"), LATER, LATER + timedelta(minutes=5))
         assert isinstance(fresh, Ticket)
         assert fresh.id == "t2"
-        assert await store.tickets.listed(waiting_at=AT) == [fresh]
-        assert [each.id for each in await store.tickets.listed()] == ["t2", "t1"]
+        assert await store.tickets.list_tickets(waiting_at=AT) == [fresh]
+        assert [each.id for each in await store.tickets.list_tickets()] == ["t2", "t1"]
 
 
 async def test_a_denial_stands_until_its_deadline_and_is_then_asked_about_anew(engine: Engine) -> None:
@@ -155,21 +170,23 @@ async def test_a_denial_stands_until_its_deadline_and_is_then_asked_about_anew(e
         assert await store.tickets.decide("t1", NO)
         denied = await store.tickets.claim(want("t2"), UNTIL, UNTIL)
         assert isinstance(denied, Ticket)
-        assert (denied.id, denied.state) == ("t1", State.DENIED)
+        assert (denied.id, denied.state) == ("t1", TicketState.DENIED)
         fresh = await store.tickets.claim(want("t3"), LATER, LATER)
         assert isinstance(fresh, Ticket)
-        assert (fresh.id, fresh.state) == ("t3", State.WAITING)
+        assert (fresh.id, fresh.state) == ("t3", TicketState.WAITING)
 
 
 @pytest.mark.behaviour("confirmation.bounded")
 async def test_only_so_many_calls_wait_at_once(engine: Engine) -> None:
     async with open_store(engine.url, clock=now) as store:
-        tickets = StoredTickets(store.tickets._database, key_of({}, Path("/nowhere")), most=3, most_of_one=2)
+        tickets = SqlTicketStore(store.tickets._database, key_of({}, Path("/nowhere")), most=3, most_of_one=2)
         for number in range(2):
             assert isinstance(await tickets.claim(want(f"a{number}", digest=f"a{number}"), AT, UNTIL), Ticket)
-        assert await tickets.claim(want("a2", digest="a2"), AT, UNTIL) == TooMany(2, of_one=True)
+        assert await tickets.claim(want("a2", digest="a2"), AT, UNTIL) == TooManyTickets(2, is_per_principal=True)
         assert isinstance(await tickets.claim(want("b0", digest="b0", principal=BOB), AT, UNTIL), Ticket)
-        assert await tickets.claim(want("b1", digest="b1", principal=BOB), AT, UNTIL) == TooMany(3, of_one=False)
+        assert await tickets.claim(want("b1", digest="b1", principal=BOB), AT, UNTIL) == TooManyTickets(
+            3, is_per_principal=False
+        )
         same = await tickets.claim(want("a3", digest="a0"), AT, UNTIL)
         assert isinstance(same, Ticket)
         assert same.id == "a0", "the same call again needs no further ticket"
@@ -188,7 +205,7 @@ async def test_arguments_are_kept_encrypted_and_only_as_long_as_they_may_be_used
         assert await store.tickets.decide("t1", yes())
         granted = await store.tickets.find("t1")
         assert granted is not None
-        assert await store.tickets.begin(granted, CallId("c"), AT) == Begun(granted, want().arguments)
+        assert await store.tickets.begin(granted, CallId("c"), AT) == TicketUse(granted, want().arguments)
         await store.tickets.claim(want("t2"), AT, UNTIL)
         await store.tickets.decide("t2", NO)
         assert await engine.run("SELECT sealed FROM tickets") == [(None,), (None,)]
@@ -196,7 +213,7 @@ async def test_arguments_are_kept_encrypted_and_only_as_long_as_they_may_be_used
 
 @pytest.mark.behaviour("confirmation.arguments_encrypted")
 async def test_with_another_key_or_none_a_yes_is_left_for_the_call_itself(engine: Engine, tmp_path: Path) -> None:
-    keys = [{VARIABLE: base64.b64encode(bytes([byte]) * 32).decode()} for byte in (1, 2)]
+    keys = [{KEY_VARIABLE: base64.b64encode(bytes([byte]) * 32).decode()} for byte in (1, 2)]
     async with open_store(engine.url, clock=now, key=key_of(keys[0], tmp_path)) as store:
         await store.tickets.claim(want(), AT, UNTIL)
         assert await store.tickets.decide("t1", yes())
@@ -206,21 +223,21 @@ async def test_with_another_key_or_none_a_yes_is_left_for_the_call_itself(engine
         assert await store.tickets.begin(granted, CallId("c"), AT) is None
         assert await store.tickets.find("t1") == granted
         again = want("t2")
-        assert await store.tickets.claim(again, AT, UNTIL) == Begun(granted, again.arguments)
+        assert await store.tickets.claim(again, AT, UNTIL) == TicketUse(granted, again.arguments)
     async with open_store(engine.url, clock=now) as store:
         unkept = await store.tickets.claim(want("t3"), AT, UNTIL)
         assert isinstance(unkept, Ticket)
-        assert unkept.shown == want().displayed, "there is nothing else to decide by"
+        assert unkept.redacted_arguments == want().displayed_arguments, "there is nothing else to decide by"
         assert await engine.run("SELECT sealed FROM tickets WHERE id = 't3'") == [(None,)]
 
 
 @pytest.mark.behaviour("confirmation.too_long")
 async def test_there_is_no_ticket_for_arguments_that_nobody_could_read_whole(tmp_path: Path) -> None:
     async with open_store(f"sqlite:///{tmp_path / 'p.db'}", clock=now, key=key_of({}, tmp_path)) as store:
-        just = "x" * (LARGEST - len('{"text": ""}'))
+        just = "x" * (MAX_ARGUMENT_BYTES - len('{"text": ""}'))
         large = replace(want(), arguments={"text": f"{just}x"})
-        assert await store.tickets.claim(large, AT, UNTIL) == TooLarge(LARGEST)
-        assert await store.tickets.listed() == []
+        assert await store.tickets.claim(large, AT, UNTIL) == ArgumentsTooLarge(MAX_ARGUMENT_BYTES)
+        assert await store.tickets.list_tickets() == []
         assert isinstance(await store.tickets.claim(replace(want(), arguments={"text": just}), AT, UNTIL), Ticket)
 
 
@@ -228,14 +245,14 @@ async def test_tickets_of_long_ago_are_removed(engine: Engine) -> None:
     async with open_store(engine.url, clock=now) as store:
         await store.tickets.claim(want(), AT, UNTIL)
         await store.tickets.claim(want("t2", digest="e"), AT + timedelta(days=31), AT + timedelta(days=32))
-        assert [each.id for each in await store.tickets.listed()] == ["t2"]
+        assert [each.id for each in await store.tickets.list_tickets()] == ["t2"]
 
 
 async def test_a_store_that_is_away_is_told_in_words(tmp_path: Path) -> None:
     async with open_store(f"sqlite:///{tmp_path / 'p.db'}", clock=now, patience=0.1) as store:
         await store.tickets.claim(want(), AT, UNTIL)
-        async with store.tickets._database.writing():
-            with pytest.raises(TicketsAway):
+        async with store.tickets._database.write_transaction():
+            with pytest.raises(TicketsUnavailable):
                 await store.tickets.claim(want("t2"), AT, UNTIL)
 
 
@@ -251,11 +268,11 @@ async def test_what_waits_or_is_allowed_is_for_one_program_and_a_denial_for_all(
         assert await store.tickets.claim(replace(want("t4"), run=one), AT, UNTIL) == first
         assert await store.tickets.decide("t1", yes())
         assert await store.tickets.claim(replace(want("t5"), run=two), AT, UNTIL) == second
-        assert isinstance(await store.tickets.claim(replace(want("t6"), run=one), AT, UNTIL), Begun)
-        assert await store.tickets.decide("t3", replace(yes(), state=State.DENIED, scope=None))
+        assert isinstance(await store.tickets.claim(replace(want("t6"), run=one), AT, UNTIL), TicketUse)
+        assert await store.tickets.decide("t3", replace(yes(), state=TicketState.DENIED, scope=None))
         denied = await store.tickets.claim(replace(want("t7"), run=CallId("run 3")), AT, UNTIL)
         assert isinstance(denied, Ticket)
-        assert (denied.id, denied.state) == ("t3", State.DENIED)
+        assert (denied.id, denied.state) == ("t3", TicketState.DENIED)
 
 
 @pytest.mark.behaviour("programs.given_up", "store.same_contract")
@@ -266,16 +283,16 @@ async def test_a_ticket_that_is_withdrawn_waits_for_nobody_and_its_yes_is_used_b
         for id in ("t1", "t2", "t3", "t4"):
             await store.tickets.claim(want(id, digest=id), AT, UNTIL)
         assert await store.tickets.decide("t2", yes())
-        assert await store.tickets.decide("t3", replace(yes(), state=State.DENIED, scope=None))
+        assert await store.tickets.decide("t3", replace(yes(), state=TicketState.DENIED, scope=None))
         await store.tickets.withdraw(["t1", "t2", "t3", "none"], AT)
         found = [await store.tickets.find(id) for id in ("t1", "t2", "t3", "t4")]
-        assert [(each.at(AT), each.ended) for each in found if each is not None] == [
-            (State.LAPSED, WITHDRAWN),
-            (State.LAPSED, WITHDRAWN),
-            (State.DENIED, ""),
-            (State.WAITING, ""),
+        assert [(each.state_at(AT), each.outcome) for each in found if each is not None] == [
+            (TicketState.EXPIRED, WITHDRAWN_NOTE),
+            (TicketState.EXPIRED, WITHDRAWN_NOTE),
+            (TicketState.DENIED, ""),
+            (TicketState.WAITING, ""),
         ]
-        assert [each.id for each in await store.tickets.listed(waiting_at=AT)] == ["t4"]
+        assert [each.id for each in await store.tickets.list_tickets(waiting_at=AT)] == ["t4"]
         assert not await store.tickets.decide("t1", yes())
         granted = found[1]
         assert granted is not None

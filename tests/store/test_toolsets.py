@@ -8,13 +8,13 @@ from tests.core.boards import ME, NOW
 from tests.core.imports import FETCH, ID, KIT, contained, installing, own, own_tool, server
 from tests.store.engines import now
 
-from pegboard.core.commands import Command, apply
+from pegboard.core.commands import Command, apply_command
 from pegboard.core.imported import RemoveToolset
 from pegboard.core.override import Override
 from pegboard.core.policy import Policy
 from pegboard.core.server import Container, Trust
 from pegboard.core.toolset import FileKind, ToolsetFile
-from pegboard.ports import Saved, Stale
+from pegboard.ports import SavedVersion, StaleVersion
 from pegboard.store import Store, schema
 from pegboard.store.own import own_row
 
@@ -25,18 +25,18 @@ FILES = (
 
 
 async def saved(store: Store, command: Command) -> Policy:
-    before = Policy(decided=await store.policy.load())
-    after = apply(before, command, ME, NOW)
+    before = Policy(decisions=await store.policy.load())
+    after = apply_command(before, command, ME, NOW)
     assert isinstance(after, Policy), after
-    kept = await store.policy.save(before.decided, after.decided, by=ME, what="test", at=now())
-    assert kept == Saved(after.version)
+    kept = await store.policy.save(before.decisions, after.decisions, by=ME, what="test", at=now())
+    assert kept == SavedVersion(after.version)
     return after
 
 
 async def rows(store: Store, *tables: str) -> dict[str, list[tuple[object, ...]]]:
     """The first columns of each, by which one sees what it is about."""
     found: dict[str, list[tuple[object, ...]]] = {}
-    async with store.policy._database.reading() as connection:
+    async with store.policy._database.read_transaction() as connection:
         for name in tables:
             table = schema.metadata.tables[name]
             every = (await connection.execute(select(table))).all()
@@ -54,7 +54,7 @@ async def test_an_imported_toolset_is_kept_in_the_tables_of_its_parts(store: Sto
         own("add", "sum", commands=("grep",)), server(FETCH), contained(), overrides=(hidden,), files=FILES
     )
     after = await saved(store, whole)
-    assert await store.policy.load() == after.decided
+    assert await store.policy.load() == after.decisions
     tables = (
         *("toolsets", "toolset_own", "toolset_mcp_servers", "tools", "toolset_docker_containers", "toolset_files"),
         "tool_overrides",
@@ -68,17 +68,17 @@ async def test_an_imported_toolset_is_kept_in_the_tables_of_its_parts(store: Sto
         "toolset_files": [("kit", "tools/math.py"), ("kit", "toolset.yaml")],
         "tool_overrides": [("kit", "kit:add")],
     }
-    async with store.policy._database.reading() as connection:
+    async with store.policy._database.read_transaction() as connection:
         told = select(schema.tools.c.tool_id, schema.tools.c.entrypoint, schema.tools.c.container)
         kept = sorted(tuple(row) for row in (await connection.execute(told)).all())
     assert kept == [("add", "tools.math:add", None), ("grep", None, "busybox"), ("sum", "tools.math:sum", None)]
     emptied = await saved(store, RemoveToolset(ID))
-    assert await store.policy.load() == emptied.decided
+    assert await store.policy.load() == emptied.decisions
     assert await rows(store, *tables) == {table: [] for table in tables}
 
 
 def after_own(policy: Policy) -> object:
-    return own_row(KIT, policy.decided.servers[KIT])["own"]
+    return own_row(KIT, policy.decisions.servers[KIT])["own"]
 
 
 @pytest.mark.anyio
@@ -86,8 +86,10 @@ def after_own(policy: Policy) -> object:
 async def test_importing_again_is_one_change_of_the_store_and_keeps_what_people_decided(store: Store) -> None:
     first = await saved(store, installing(own("add", "sum"), contained(), files=FILES))
     mine = Override(ID, own_tool("add"), name_override="Plus")
-    decided = replace(first.decided, version=first.version + 1, trust={KIT: Trust.STRICT}, overrides=(mine,))
-    assert await store.policy.save(first.decided, decided, by=ME, what="test", at=now()) == Saved(decided.version)
+    decided = replace(first.decisions, version=first.version + 1, trust={KIT: Trust.STRICT}, overrides=(mine,))
+    assert await store.policy.save(first.decisions, decided, by=ME, what="test", at=now()) == SavedVersion(
+        decided.version
+    )
     again = await saved(
         store,
         installing(
@@ -95,23 +97,24 @@ async def test_importing_again_is_one_change_of_the_store_and_keeps_what_people_
         ),
     )
     read = await store.policy.load()
-    assert read == again.decided
+    assert read == again.decisions
     assert (read.trust, read.overrides) == ({KIT: Trust.STRICT}, (mine,))
-    assert read.manifest_overrides == (replace(mine, name_override="Add", manifest=True),)
+    assert read.manifest_overrides == (replace(mine, name_override="Add", from_manifest=True),)
     assert read.servers.keys() == {KIT}
 
 
 @pytest.mark.anyio
 async def test_of_two_imports_at_a_time_one_is_whole_and_the_other_is_told(store: Store) -> None:
-    before = Policy(decided=await store.policy.load())
+    before = Policy(decisions=await store.policy.load())
     one, other = (
-        apply(before, installing(own(name), contained(f"{name}:1"), files=FILES), ME, NOW) for name in ("add", "sum")
+        apply_command(before, installing(own(name), contained(f"{name}:1"), files=FILES), ME, NOW)
+        for name in ("add", "sum")
     )
     assert isinstance(one, Policy)
     assert isinstance(other, Policy)
-    assert await store.policy.save(before.decided, one.decided, by=ME, what="one", at=now()) == Saved(1)
-    assert await store.policy.save(before.decided, other.decided, by=ME, what="other", at=now()) == Stale(1)
+    assert await store.policy.save(before.decisions, one.decisions, by=ME, what="one", at=now()) == SavedVersion(1)
+    assert await store.policy.save(before.decisions, other.decisions, by=ME, what="other", at=now()) == StaleVersion(1)
     read = await store.policy.load()
-    assert read == one.decided
+    assert read == one.decisions
     (box,) = (each.connection for each in read.servers.values() if isinstance(each.connection, Container))
     assert box.image.image == "add:1"

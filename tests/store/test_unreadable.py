@@ -9,21 +9,21 @@ from tests.core.imports import FETCH, ID, KIT, installing, own, own_tool, server
 from tests.store.engines import Engine, Sqlite, now
 
 from pegboard.core.api_token import ApiToken
-from pegboard.core.commands import Approve, Command, ThrowSwitch, apply
+from pegboard.core.commands import ApproveTool, Command, SetSwitch, apply_command
 from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
 from pegboard.core.consent import Consent
 from pegboard.core.ids import BuiltinKey, PrincipalId, ToolId, ToolsetKey
 from pegboard.core.imported import RemoveToolset
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Decided, Policy, Switch
+from pegboard.core.policy import Approval, Policy, PolicyDecisions, Switch
 from pegboard.core.row_repair import DeleteRows
-from pegboard.core.scope import Scope
+from pegboard.core.scope import TokenScope
 from pegboard.core.server import InstalledBy, Trust
 from pegboard.core.tool import Fingerprint, ToolSpec
 from pegboard.core.toolset import FileKind, ToolsetFile
-from pegboard.core.unreadable import Effect, GivesNothing, GrantsNothing, LocksBoard, LocksTools
-from pegboard.ports import Saved
+from pegboard.core.unreadable import LocksBoard, LocksTools, RevokesGrants, RevokesPermission, UnreadableEffect
+from pegboard.ports import SavedVersion
 from pegboard.store import Store, open_store
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ TOOL = ToolId(FETCH, "fetch")
 ADD = own_tool("add")
 BOB = PrincipalId("bob")
 SPEC = ToolSpec("fetch", description="fetches")
-EVERY_ROW = Decided(
+EVERY_ROW = PolicyDecisions(
     switches={
         TOOL: Switch(False, ME, NOW),
         FETCH: Switch(False, ME, NOW),
@@ -40,7 +40,7 @@ EVERY_ROW = Decided(
         ToolId(BuiltinKey(), "tool_search"): Switch(False, ME, NOW),
     },
     approvals={TOOL: Approval(SPEC, ME, NOW)},
-    baselined={FETCH: NOW},
+    first_seen={FETCH: NOW},
     overrides=(Override(ID, TOOL, enabled=False), Override(ID, Pattern("*", "a*"), requires_confirmation=True)),
     trust={FETCH: Trust.STRICT},
     grants={BOB: frozenset({ID})},
@@ -48,18 +48,18 @@ EVERY_ROW = Decided(
     confirmations={
         BOB: PrincipalConfirmation(False, ConfirmationMode.TICKET, InstalledBy(ME, NOW), InstalledBy(ME, NOW))
     },
-    tokens={"t1": ApiToken("t1", BOB, "laptop", "peg_", b"0" * 32, frozenset({Scope.CALL}), ME, NOW)},
+    tokens={"t1": ApiToken("t1", BOB, "laptop", "peg_", b"0" * 32, frozenset({TokenScope.CALL}), ME, NOW)},
 )
 
 
-async def filled(store: Store) -> Decided:
+async def filled(store: Store) -> PolicyDecisions:
     """One row in every table, and more where rows differ in kind."""
     whole = installing(own("add", commands=("grep",)), server(FETCH), files=FILES)
-    after = apply(Policy(decided=EVERY_ROW), whole, ME, NOW)
+    after = apply_command(Policy(decisions=EVERY_ROW), whole, ME, NOW)
     assert isinstance(after, Policy), after
-    assert await store.policy.save(Decided(), after.decided, by=ME, what="test", at=now()) == Saved(1)
-    assert await store.policy.load() == after.decided
-    return after.decided
+    assert await store.policy.save(PolicyDecisions(), after.decisions, by=ME, what="test", at=now()) == SavedVersion(1)
+    assert await store.policy.load() == after.decisions
+    return after.decisions
 
 
 FILES = (
@@ -68,13 +68,13 @@ FILES = (
 )
 OF_TOOL = f"tool_id = '{TOOL}' AND kind = 'mcp_tool'"
 
-CASES: list[tuple[str, str, Effect]] = [
+CASES: list[tuple[str, str, UnreadableEffect]] = [
     ("approvals", "spec = substr(spec, 1, 20)", LocksTools((TOOL,))),
     ("approvals", "spec = replace(spec, 'input_schema', 'inputs')", LocksTools((TOOL,))),
     ("approvals", "at = 'yesterday'", LocksTools((TOOL,))),
     ("approvals", "at = '2026-01-02T03:04:05'", LocksTools((TOOL,))),
     ("approvals", "kind = 'galaxy'", LocksTools((TOOL,))),
-    ("approvals", "tool_id = 'mcp:kit~'", GivesNothing()),
+    ("approvals", "tool_id = 'mcp:kit~'", RevokesPermission()),
     ("switches/mcp_tool", "at = ''", LocksTools((TOOL,))),
     ("switches/mcp_tool", "kind = 'galaxy'", LocksTools((TOOL,))),
     ("switches/mcp_tool", "kind = 'pattern'", LocksTools((TOOL,))),
@@ -100,19 +100,19 @@ CASES: list[tuple[str, str, Effect]] = [
     ("trust", "trust = 'blind'", LocksTools((FETCH,))),
     ("trust", "server_id = '~'", LocksBoard()),
     ("baselines", "at = ''", LocksTools((FETCH,))),
-    ("baselines", "server_id = '~'", GivesNothing()),
-    ("grants", "toolsets = '{}'", GrantsNothing(BOB)),
-    ("grants", "toolsets = '\"kit\"'", GrantsNothing(BOB)),
-    ("grants", "whole = 'another'", GrantsNothing(None)),
-    ("consents", "at = ''", GivesNothing()),
-    ("consents", "kind = 'server'", GivesNothing()),
-    ("consents", "until = 'soon'", GivesNothing()),
-    ("principal_confirmations", "confirmation = 'never'", GivesNothing(BOB)),
-    ("principal_confirmations", "origins = '[]'", GivesNothing(BOB)),
-    ("principal_confirmations", "whole = 'another'", GivesNothing()),
+    ("baselines", "server_id = '~'", RevokesPermission()),
+    ("grants", "toolsets = '{}'", RevokesGrants(BOB)),
+    ("grants", "toolsets = '\"kit\"'", RevokesGrants(BOB)),
+    ("grants", "whole = 'another'", RevokesGrants(None)),
+    ("consents", "at = ''", RevokesPermission()),
+    ("consents", "kind = 'server'", RevokesPermission()),
+    ("consents", "until = 'soon'", RevokesPermission()),
+    ("principal_confirmations", "confirmation = 'never'", RevokesPermission(BOB)),
+    ("principal_confirmations", "origins = '[]'", RevokesPermission(BOB)),
+    ("principal_confirmations", "whole = 'another'", RevokesPermission()),
     ("tool_overrides/pattern", "confirmation = 'never'", LocksTools((Override(ID, Pattern("*", "a*")),))),
-    ("api_tokens", "scopes = '[\"root\"]'", GivesNothing(BOB)),
-    ("api_tokens", "sha256 = 'zz'", GivesNothing(BOB)),
+    ("api_tokens", "scopes = '[\"root\"]'", RevokesPermission(BOB)),
+    ("api_tokens", "sha256 = 'zz'", RevokesPermission(BOB)),
     ("toolset_mcp_servers", "connection = '{}'", LocksTools((FETCH,))),
     ("toolset_mcp_servers", 'tool_limit = \'{"all_but": "x"}\'', LocksTools((FETCH,))),
     ("toolset_mcp_servers", "trust = ''", LocksTools((FETCH,))),
@@ -137,7 +137,7 @@ def where(place: str) -> tuple[str, str]:
 @pytest.mark.parametrize(("place", "change", "effect"), CASES, ids=[f"{place} {change}" for place, change, _ in CASES])
 @pytest.mark.behaviour("store.unreadable_row_locks")
 async def test_an_unreadable_row_is_named_and_locks_what_it_is_about(
-    store: Store, engine: Engine, place: str, change: str, effect: Effect
+    store: Store, engine: Engine, place: str, change: str, effect: UnreadableEffect
 ) -> None:
     before = await filled(store)
     table, which = where(place)
@@ -148,12 +148,12 @@ async def test_an_unreadable_row_is_named_and_locks_what_it_is_about(
     assert row.why
     assert loaded.version == before.version
     # It can be deleted, with what means nothing without it, and then the policy is readable again.
-    after = apply(Policy(decided=loaded), DeleteRows((row.row,)), ME, NOW)
+    after = apply_command(Policy(decisions=loaded), DeleteRows((row.row,)), ME, NOW)
     assert isinstance(after, Policy), after
-    assert isinstance(await store.policy.save(loaded, after.decided, by=ME, what="repair", at=now()), Saved)
+    assert isinstance(await store.policy.save(loaded, after.decisions, by=ME, what="repair", at=now()), SavedVersion)
     again = await store.policy.load()
     assert again.unreadable == ()
-    assert again == after.decided
+    assert again == after.decisions
 
 
 ODD = [
@@ -163,19 +163,19 @@ ODD = [
     ("switches/mcp_tool", "target = x'ff00'", LocksBoard()),
     ("approvals", "spec = cast(x'7b22c3' as text)", LocksTools((TOOL,))),
     ("approvals", "first_sight = 'x'", LocksTools((TOOL,))),
-    ("grants", "principal = x'07'", GrantsNothing(None)),
-    ("grants", "toolsets = x'00'", GrantsNothing(BOB)),
+    ("grants", "principal = x'07'", RevokesGrants(None)),
+    ("grants", "toolsets = x'00'", RevokesGrants(BOB)),
     ("tool_overrides/pattern", "place = 'first'", LocksTools((Override(ID, Pattern("*", "a*")),))),
     ("toolset_mcp_servers", "enabled = 'off'", LocksTools((FETCH,))),
     ("toolset_mcp_servers", "quarantined = ''", LocksTools((FETCH,))),
     ("toolsets", "enabled = 'nope'", LocksTools((ID, FETCH, KIT))),
-    ("api_tokens", "principal = x'ff'", GivesNothing(None)),
+    ("api_tokens", "principal = x'ff'", RevokesPermission(None)),
 ]
 
 
 @pytest.mark.parametrize(("place", "change", "effect"), ODD, ids=[f"{place} {change}" for place, change, _ in ODD])
 async def test_sqlite_holds_any_type_and_a_wrong_one_is_never_taken_for_a_yes(
-    tmp_path: Path, place: str, change: str, effect: Effect
+    tmp_path: Path, place: str, change: str, effect: UnreadableEffect
 ) -> None:
     engine = Sqlite(tmp_path / "pegboard.db")
     async with open_store(engine.url, clock=now) as store:
@@ -185,20 +185,20 @@ async def test_sqlite_holds_any_type_and_a_wrong_one_is_never_taken_for_a_yes(
         loaded = await store.policy.load()
         (row,) = loaded.unreadable
         assert (row.row.table, row.effect) == (table, effect)
-        after = apply(Policy(decided=loaded), DeleteRows((row.row,)), ME, NOW)
+        after = apply_command(Policy(decisions=loaded), DeleteRows((row.row,)), ME, NOW)
         assert isinstance(after, Policy), after
-        await store.policy.save(loaded, after.decided, by=ME, what="repair", at=now())
-        assert await store.policy.load() == after.decided
+        await store.policy.save(loaded, after.decisions, by=ME, what="repair", at=now())
+        assert await store.policy.load() == after.decisions
 
 
-async def done(store: Store, command: Command) -> Decided:
-    before = Policy(decided=await store.policy.load())
-    after = apply(before, command, ME, NOW)
+async def done(store: Store, command: Command) -> PolicyDecisions:
+    before = Policy(decisions=await store.policy.load())
+    after = apply_command(before, command, ME, NOW)
     assert isinstance(after, Policy), after
-    kept = await store.policy.save(before.decided, after.decided, by=ME, what="test", at=now())
-    assert kept == Saved(after.version)
+    kept = await store.policy.save(before.decisions, after.decisions, by=ME, what="test", at=now())
+    assert kept == SavedVersion(after.version)
     loaded = await store.policy.load()
-    assert loaded == after.decided
+    assert loaded == after.decisions
     return loaded
 
 
@@ -208,10 +208,10 @@ async def test_deciding_again_overwrites_the_row(store: Store, engine: Engine) -
     await engine.run(f"UPDATE approvals SET spec = '{{' WHERE {OF_TOOL}")
     await engine.run("UPDATE switches SET at = '' WHERE kind = 'mcp_tool'")
     assert len((await store.policy.load()).unreadable) == 2
-    after = await done(store, Approve(TOOL, SPEC, SPEC.fingerprint))
+    after = await done(store, ApproveTool(TOOL, SPEC, SPEC.fingerprint))
     assert [row.row.table for row in after.unreadable] == ["switches"]
     assert after.approvals[TOOL].spec == SPEC
-    after = await done(store, ThrowSwitch(TOOL, on=True))
+    after = await done(store, SetSwitch(TOOL, enabled=True))
     assert (after.unreadable, TOOL in after.switches) == ((), False)
 
 
@@ -266,5 +266,5 @@ async def test_a_tool_whose_description_cannot_be_read_is_kept_to_be_shown_as_lo
     loaded = await store.policy.load()
     own = loaded.servers[ToolsetKey(ID)].connection
     assert sorted(one.name for one in own.specs) == ["add", "grep"]  # type: ignore[union-attr]
-    assert replace(loaded, unreadable=()).lost.locking(ADD) is None
-    assert loaded.lost.locking(ADD) == loaded.unreadable[0]
+    assert replace(loaded, unreadable=()).unreadable_index.row_locking(ADD) is None
+    assert loaded.unreadable_index.row_locking(ADD) == loaded.unreadable[0]

@@ -9,12 +9,12 @@ from tests.store.engines import Engine, Sqlite, now
 from tests.store.test_tickets import AT, TOOL, UNTIL, want
 from tests.store.test_unreadable import EVERY_ROW
 
-from pegboard.core.commands import apply
-from pegboard.core.policy import Decided, Policy
+from pegboard.core.commands import apply_command
+from pegboard.core.policy import Policy, PolicyDecisions
 from pegboard.core.row_repair import DeleteRows
 from pegboard.core.ticket import Ticket
-from pegboard.core.unreadable import GivesNothing, describe_effect, repair_command
-from pegboard.ports import Saved
+from pegboard.core.unreadable import RevokesPermission, describe_effect, repair_command
+from pegboard.ports import SavedVersion
 from pegboard.store import Store, open_store
 
 pytestmark = pytest.mark.anyio
@@ -22,32 +22,32 @@ pytestmark = pytest.mark.anyio
 
 async def fill(store: Store) -> None:
     """Two tickets, and one use of a token and of a standing permission each."""
-    after = Decided(version=1, consents=EVERY_ROW.consents, tokens=EVERY_ROW.tokens)
-    assert await store.policy.save(Decided(), after, by=ME, what="test", at=now()) == Saved(1)
+    after = PolicyDecisions(version=1, consents=EVERY_ROW.consents, tokens=EVERY_ROW.tokens)
+    assert await store.policy.save(PolicyDecisions(), after, by=ME, what="test", at=now()) == SavedVersion(1)
     for id in ("bad", "good"):
         assert isinstance(await store.tickets.claim(want(id, digest=id), AT, UNTIL), Ticket)
-    await store.consents.keep({"c1": NOW})
-    await store.uses.keep({"t1": NOW})
+    await store.consents.save_uses({"c1": NOW})
+    await store.token_uses.save_uses({"t1": NOW})
 
 
 async def check(store: Store, table: str) -> None:
     """All of it is listed but the row, which is named, allows nothing and can be deleted."""
     loaded = await store.policy.load()
     (row,) = loaded.unreadable
-    assert (row.row.table, row.effect, row.is_decision) == (table, GivesNothing(), False)
-    assert loaded.lost.locking(TOOL) is None
+    assert (row.row.table, row.effect, row.is_decision) == (table, RevokesPermission(), False)
+    assert loaded.unreadable_index.row_locking(TOOL) is None
     assert repair_command(row) == "Delete the row: pegboard store check --repair"
     assert "depends on it" in describe_effect(row) or "No call runs by it" in describe_effect(row)
     expected = ["good"] if table == "tickets" else ["bad", "good"]
-    assert sorted(one.id for one in await store.tickets.listed()) == expected
-    assert await store.consents.latest() == ({} if table == "consent_uses" else {"c1": NOW})
-    assert await store.uses.latest() == ({} if table == "token_uses" else {"t1": NOW})
+    assert sorted(one.id for one in await store.tickets.list_tickets()) == expected
+    assert await store.consents.last_uses() == ({} if table == "consent_uses" else {"c1": NOW})
+    assert await store.token_uses.last_uses() == ({} if table == "token_uses" else {"t1": NOW})
     if table == "tickets":
         assert await store.tickets.find("bad") is None
         assert isinstance(await store.tickets.claim(want("new", digest="bad"), AT, UNTIL), Ticket)
-    after = apply(Policy(decided=loaded), DeleteRows((row.row,)), ME, NOW)
+    after = apply_command(Policy(decisions=loaded), DeleteRows((row.row,)), ME, NOW)
     assert isinstance(after, Policy), after
-    assert isinstance(await store.policy.save(loaded, after.decided, by=ME, what="repair", at=now()), Saved)
+    assert isinstance(await store.policy.save(loaded, after.decisions, by=ME, what="repair", at=now()), SavedVersion)
     assert (await store.policy.load()).unreadable == ()
 
 

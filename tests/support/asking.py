@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Mapping
 import anyio
 
 from pegboard.core.tool import Json
-from pegboard.ports import Peer
+from pegboard.ports import ClientPeer
 
 EVERYTHING: Mapping[str, Json] = {
     "elicitation": {"form": {}, "url": {}},
@@ -21,25 +21,25 @@ class AskedClient:
         self,
         answer: Mapping[str, Json] | Exception | None = None,
         *,
-        who: Hashable = "the client",
-        can: Mapping[str, Json] = EVERYTHING,
+        connection_key: Hashable = "the client",
+        capabilities: Mapping[str, Json] = EVERYTHING,
     ) -> None:
         self.answer = answer
-        self.who = who
-        self.can = can
+        self.connection_key = connection_key
+        self.capabilities = capabilities
         self.asked: list[tuple[str, Mapping[str, Json]]] = []
         self.noted: list[tuple[str, Mapping[str, Json]]] = []
         self.was_asked = anyio.Event()
         self.given_up = anyio.Event()
         """Set when a question was taken back."""
-        self.last: Peer | None = None
+        self.last: ClientPeer | None = None
         """In whose call."""
 
-    def note(self, method: str, params: Mapping[str, Json]) -> None:
+    def notify(self, method: str, params: Mapping[str, Json]) -> None:
         self.noted.append((method, params))
 
-    async def ask(
-        self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+    async def request(
+        self, method: str, params: Mapping[str, Json], last: Callable[[], ClientPeer] | None = None
     ) -> Mapping[str, Json]:
         self.asked.append((method, params))
         self.was_asked.set()

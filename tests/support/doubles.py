@@ -10,36 +10,44 @@ from typing import TypeAlias
 
 import anyio
 
-from pegboard.core.activity import Decision
-from pegboard.core.call import Admitted, CallRecord, Outcome, Returned
-from pegboard.core.catalogue import Down, Flaw, Health, Listing, Off, Starting, Up
-from pegboard.core.ids import PrincipalId, ProviderKey, ServerKey, Source, ToolId
-from pegboard.core.policy import Decided
+from pegboard.core.activity import DecisionRecord
+from pegboard.core.call import AdmittedCall, CallRecord, Outcome, ToolSuccess
+from pegboard.core.catalogue import (
+    Health,
+    Listing,
+    ListingProblem,
+    ProviderDown,
+    ProviderOff,
+    ProviderStart,
+    ProviderUp,
+)
+from pegboard.core.ids import PrincipalId, ProviderKey, ServerKey, SourceKey, ToolId
+from pegboard.core.policy import PolicyDecisions
 from pegboard.core.server import Server
 from pegboard.core.tool import Tool, ToolSpec
-from pegboard.gateway.bell import Bell
+from pegboard.gateway.bell import ChangeSignal
 from pegboard.ports import (
     AuditQuery,
     AuditRow,
-    Back,
-    Library,
-    Onward,
-    Peer,
+    ChangeCallback,
+    ClientPeer,
+    NewerPage,
+    OlderPage,
     Progress,
-    Ring,
-    Saved,
-    SecretsAway,
-    Stale,
-    Unreadable,
+    ResourceProvider,
+    SavedVersion,
+    SecretsUnavailable,
+    StaleVersion,
+    UnreadableSecret,
 )
-from pegboard.ports.summing import Shares, Stretches, Summary, Whose
+from pegboard.ports.summing import ActivityBreakdown, ActivityGroup, ActivitySummary, TimeBuckets
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-UP = Up(SINCE)
-STARTING = Starting(1, SINCE)
-OK = Returned(b'{"content":[]}')
+UP = ProviderUp(SINCE)
+STARTING = ProviderStart(1, SINCE)
+OK = ToolSuccess(b'{"content":[]}')
 
-Answer: TypeAlias = Outcome | Callable[[Admitted, Progress | None], Awaitable[Outcome]]
+Answer: TypeAlias = Outcome | Callable[[AdmittedCall, Progress | None], Awaitable[Outcome]]
 
 
 @dataclass(frozen=True)
@@ -55,8 +63,8 @@ class Save:
 class MemoryStore:
     """A policy store with optimistic concurrency and a bell for what other processes save."""
 
-    def __init__(self, decided: Decided | None = None) -> None:
-        self.decided = Decided() if decided is None else decided
+    def __init__(self, decided: PolicyDecisions | None = None) -> None:
+        self.decided = PolicyDecisions() if decided is None else decided
         self.saves: list[Save] = []
         self.loads = 0
         self.tries = 0
@@ -69,16 +77,18 @@ class MemoryStore:
         """Until it is set, a save waits."""
         self.asked = anyio.Event()
         """Set when a save has begun."""
-        self._others = Bell()
+        self._others = ChangeSignal()
 
-    async def load(self) -> Decided:
+    async def load(self) -> PolicyDecisions:
         await anyio.lowlevel.checkpoint()
         self.loads += 1
         if self.away is not None:
             raise self.away
         return self.decided
 
-    async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
+    async def save(
+        self, before: PolicyDecisions, after: PolicyDecisions, *, by: PrincipalId, what: str, at: datetime
+    ) -> SavedVersion | StaleVersion:
         self.asked.set()
         self.tries += 1
         if self.hold is not None:
@@ -87,31 +97,31 @@ class MemoryStore:
         if self.away is not None:
             raise self.away
         if before.version != self.decided.version:
-            return Stale(self.decided.version)
+            return StaleVersion(self.decided.version)
         self.decided = after
         self.saves.append(Save(after.version, by, what, at))
         if self.loses_answers:
             self.loses_answers = False
             raise ConnectionError("the connection was closed")
-        return Saved(after.version)
+        return SavedVersion(after.version)
 
     async def changes(self) -> AsyncGenerator[None, None]:
-        with self._others.listen() as bell:
+        with self._others.subscribe() as bell:
             while True:
                 await bell.wait()
                 if self.away is not None:
                     raise self.away
                 yield
 
-    def decide_elsewhere(self, decided: Decided, *, ring: bool = True) -> None:
+    def decide_elsewhere(self, decided: PolicyDecisions, *, ring: bool = True) -> None:
         """Another process saves."""
         self.decided = decided
         if ring:
-            self._others.ring()
+            self._others.notify()
 
     def go_away(self, error: BaseException) -> None:
         self.away = error
-        self._others.ring()
+        self._others.notify()
 
     def come_back(self) -> None:
         self.away = None
@@ -120,16 +130,16 @@ class MemoryStore:
 class MemoryAudit:
     def __init__(self) -> None:
         self.records: list[CallRecord] = []
-        self.decisions: list[Decision] = []
+        self.decisions: list[DecisionRecord] = []
         self.asked: list[AuditQuery] = []
 
     def record(self, record: CallRecord) -> None:
         self.records.append(record)
 
-    def note(self, decision: Decision) -> None:
+    def record_decision(self, decision: DecisionRecord) -> None:
         self.decisions.append(decision)
 
-    async def back(self, query: AuditQuery) -> Back:
+    async def page_before(self, query: AuditQuery) -> OlderPage:
         """Newest first, by the fields a record has in itself."""
         self.asked.append(query)
         fitting = [
@@ -137,35 +147,35 @@ class MemoryAudit:
             for row in reversed(self._all())
             if query.tool in (None, row.tool)
             and query.principal in (None, row.principal)
-            and query.ended in (None, row.ended)
+            and query.outcome in (None, row.outcome)
             and query.parent in (None, row.parent_id)
             and (query.before is None or row.number < query.before)
         ]
         rows = fitting[: query.limit]
-        return Back(rows, rows[-1].number if len(rows) == query.limit else None)
+        return OlderPage(rows, rows[-1].number if len(rows) == query.limit else None)
 
     async def row(self, number: int) -> AuditRow | None:
         return next((row for row in self._all() if row.number == number), None)
 
-    async def onward(self, query: AuditQuery, after: int, wait: float = 0) -> Onward:
+    async def page_after(self, query: AuditQuery, after: int, wait: float = 0) -> NewerPage:
         self.asked.append(query)
         rows = [row for row in self._all() if row.number > after][: query.limit]
-        return Onward(rows, rows[-1].number if rows else after)
+        return NewerPage(rows, rows[-1].number if rows else after)
 
-    async def latest(self) -> int:
+    async def latest_number(self) -> int:
         return len(self.records)
 
-    async def summed(self, query: AuditQuery, stretches: Stretches, finding: Sequence[str]) -> Summary:
+    async def totals(self, query: AuditQuery, stretches: TimeBuckets, finding: Sequence[str]) -> ActivitySummary:
         raise NotImplementedError("a store counts")
 
-    async def shared(self, query: AuditQuery, whose: Whose, start: int = 0) -> Shares:
+    async def breakdown(self, query: AuditQuery, whose: ActivityGroup, start: int = 0) -> ActivityBreakdown:
         raise NotImplementedError("a store counts")
 
     def _all(self) -> list[AuditRow]:
         return [_row(number, record) for number, record in enumerate(self.records, start=1)]
 
     @property
-    def dropped(self) -> int:
+    def dropped_count(self) -> int:
         return 0
 
 
@@ -180,9 +190,9 @@ def _row(number: int, record: CallRecord) -> AuditRow:
         client=call.client,
         name=call.name,
         tool=None if record.tool is None else str(record.tool),
-        ended=type(record.ended).__name__,
-        said="",
-        took_us=round(record.took.total_seconds() * 1_000_000),
+        outcome=type(record.outcome).__name__,
+        message="",
+        duration_us=round(record.duration.total_seconds() * 1_000_000),
         argument_bytes=0,
         result_bytes=0,
         policy_version=record.policy_version,
@@ -194,13 +204,13 @@ def _row(number: int, record: CallRecord) -> AuditRow:
 class ScriptedProvider:
     """A source of tools whose health, tools and answers a test sets as it goes."""
 
-    library: Library | None = None
+    resources: ResourceProvider | None = None
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self.word = Listing(server.key, STARTING)
         self.answers: dict[str, Answer] = {}
-        self.calls: list[Admitted] = []
+        self.calls: list[AdmittedCall] = []
         self.given_up = 0
         """Calls that were cancelled while they ran."""
         self.lines: tuple[str, ...] = ()
@@ -218,16 +228,16 @@ class ScriptedProvider:
         self.broken = anyio.Event()
         self.ends = anyio.Event()
         """When it is set, `run` returns, against its contract."""
-        self._ring: Ring = lambda: None
+        self._ring: ChangeCallback = lambda: None
 
     @property
-    def source(self) -> Source:
+    def source(self) -> SourceKey:
         return self.server.key
 
     def listing(self) -> Listing:
         return self.word
 
-    async def run(self, ring: Ring) -> None:
+    async def run(self, ring: ChangeCallback) -> None:
         self._ring = ring
         self.runs += 1
         self.running = True
@@ -249,7 +259,9 @@ class ScriptedProvider:
             raise self.break_with
         await self.ends.wait()
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
+    async def call(
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> Outcome:
         self.calls.append(admitted)
         answer = self.answers.get(admitted.tool.id.name, OK)
         if not callable(answer):
@@ -266,7 +278,7 @@ class ScriptedProvider:
     def log(self) -> Sequence[str]:
         return self.lines
 
-    def becomes(self, health: Health, *tools: Tool, flaws: tuple[Flaw, ...] = ()) -> None:
+    def becomes(self, health: Health, *tools: Tool, flaws: tuple[ListingProblem, ...] = ()) -> None:
         self.word = Listing(self.source, health, tools, flaws)
         self._ring()
 
@@ -275,10 +287,10 @@ class ScriptedProvider:
 
     def falls(self, why: str = "it was unplugged") -> None:
         """Down, with its last tools, as a provider keeps them."""
-        self.becomes(Down(SINCE, why), *self.word.tools)
+        self.becomes(ProviderDown(SINCE, why), *self.word.tools)
 
     def rests(self) -> None:
-        self.becomes(Off())
+        self.becomes(ProviderOff())
 
 
 class Providers:
@@ -316,7 +328,7 @@ def named(key: ServerKey, *names: str) -> tuple[Tool, ...]:
     return tuple(Tool(ToolId(key, name), ToolSpec(name, description=f"Would {name}.")) for name in names)
 
 
-async def held_forever(admitted: Admitted, progress: Progress | None) -> Outcome:
+async def held_forever(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
     """An answer that never comes."""
     await anyio.sleep_forever()
     raise AssertionError("unreachable")
@@ -330,21 +342,21 @@ class MemorySecrets:
         self.unreadable: str | None = None
         self.away: str | None = None
 
-    async def read(self, name: str) -> bytes | Unreadable | None:
+    async def load(self, name: str) -> bytes | UnreadableSecret | None:
         await self._reached()
         found = self.kept.get(name)
-        return Unreadable(self.unreadable) if found is not None and self.unreadable is not None else found
+        return UnreadableSecret(self.unreadable) if found is not None and self.unreadable is not None else found
 
-    async def write(self, name: str, value: bytes) -> None:
+    async def save(self, name: str, value: bytes) -> None:
         await self._reached()
         self.unreadable = None
         self.kept[name] = value
 
-    async def forget(self, name: str) -> None:
+    async def delete(self, name: str) -> None:
         await self._reached()
         self.kept.pop(name, None)
 
     async def _reached(self) -> None:
         await anyio.lowlevel.checkpoint()
         if self.away is not None:
-            raise SecretsAway(self.away)
+            raise SecretsUnavailable(self.away)

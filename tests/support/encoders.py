@@ -6,7 +6,7 @@ from datetime import datetime
 import anyio
 import numpy as np
 
-from pegboard.ports import CannotEncode, Traits, Vector, VectorsAway
+from pegboard.ports import EncoderTraits, EncodingError, Vector, VectorsUnavailable
 
 CONCEPTS = (
     {"leaves", "foliage", "rake", "autumn"},
@@ -21,7 +21,9 @@ class SmallEncoder:
     """A vector tells how often each concept is meant. Whatever is asked of it is written down."""
 
     def __init__(self, *, remote: bool = False, patience: float = 20.0) -> None:
-        self.traits = Traits("small/1", "small/1", is_remote=remote, patience=patience, floor=0.5)
+        self.traits = EncoderTraits(
+            "small/1", "small/1", is_remote=remote, query_timeout_s=patience, min_similarity=0.5
+        )
         self.read: list[str] = []
         self.queries: list[str] = []
         self.fails: str | None = None
@@ -32,15 +34,15 @@ class SmallEncoder:
         self.wider = 0
         """By how many numbers the vector of a query is longer than that of a tool."""
 
-    def trouble(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         return self.is_missing
 
-    async def query(self, text: str) -> Vector:
+    async def encode_query(self, text: str) -> Vector:
         self.queries.append(text)
         vector = (await self._encoded([text]))[0]
         return np.pad(vector, (0, self.wider))
 
-    async def documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+    async def encode_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         found = await self._encoded(texts)
         self.read += texts
         return found
@@ -50,7 +52,7 @@ class SmallEncoder:
         if self.hold is not None:
             await self.hold.wait()
         if self.fails is not None:
-            raise CannotEncode(self.fails)
+            raise EncodingError(self.fails)
         return [vector_of(text) for text in texts]
 
 
@@ -70,15 +72,15 @@ class MemoryVectors:
         self.swept: list[datetime] = []
         self.away: str | None = None
 
-    async def read(self, digests: Collection[bytes], now: datetime) -> Mapping[bytes, bytes]:
+    async def load(self, digests: Collection[bytes], now: datetime) -> Mapping[bytes, bytes]:
         await self._there()
         return {digest: self.vectors[digest] for digest in digests if digest in self.vectors}
 
-    async def keep(self, vectors: Mapping[bytes, bytes], now: datetime) -> None:
+    async def save(self, vectors: Mapping[bytes, bytes], now: datetime) -> None:
         await self._there()
         self.vectors = {**vectors, **self.vectors}
 
-    async def sweep(self, unused_since: datetime) -> int:
+    async def delete_unused(self, unused_since: datetime) -> int:
         await self._there()
         self.swept.append(unused_since)
         return 0
@@ -90,4 +92,4 @@ class MemoryVectors:
     async def _there(self) -> None:
         await anyio.lowlevel.checkpoint()
         if self.away is not None:
-            raise VectorsAway(self.away)
+            raise VectorsUnavailable(self.away)

@@ -9,32 +9,32 @@ import anyio
 from tests.core.boards import ME, NOW, server, toolset
 from tests.support.doubles import MemoryAudit, MemoryStore, Providers, ScriptedProvider
 
-from pegboard.core.call import Arguments, Call
+from pegboard.core.call import Arguments, ToolCall
 from pegboard.core.commands import Command
-from pegboard.core.ids import LOCAL, CallId, PrincipalId, ProviderKey, ServerKey, ToolId, WireName
-from pegboard.core.policy import Declared, Policy
-from pegboard.core.resolve import Absent, Locked, Verdict
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ProviderKey, ServerKey, ToolId, WireName
+from pegboard.core.policy import DeclaredSettings, Policy
+from pegboard.core.resolve import HiddenTool, LockedTool, OpenTool, Verdict
 from pegboard.core.server import Server, Trust
 from pegboard.core.view import View
-from pegboard.gateway.board import Board
-from pegboard.gateway.code.code import Means
-from pegboard.gateway.filling import as_written
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.code.code import ProgramBackend
+from pegboard.gateway.filling import keep_references
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.gateway.meanings import Meanings
+from pegboard.gateway.meanings import EmbeddingIndex
 from pegboard.ports import Expand, TicketStore
-from pegboard.ports.opening import Engines
+from pegboard.ports.opening import EngineFactory
 
 PATIENCE = 60.0
 """Seconds that nothing in these tests comes near, unless it would never come."""
 
 
-def declared(*keys: ServerKey, trust: Trust = Trust.OPEN, **changes: object) -> Declared:
+def declared(*keys: ServerKey, trust: Trust = Trust.OPEN, **changes: object) -> DeclaredSettings:
     """These servers, each in its toolset, all alike."""
     return declaring(*(server(key, trust=trust, **changes) for key in keys))
 
 
-def declaring(*servers: Server) -> Declared:
-    return Declared(
+def declaring(*servers: Server) -> DeclaredSettings:
+    return DeclaredSettings(
         servers={each.key: each for each in servers},
         toolsets={each.key.toolset: toolset(each.key.toolset) for each in servers},
     )
@@ -62,7 +62,7 @@ class House:
     clock: Ticking
 
     @property
-    def board(self) -> Board:
+    def board(self) -> BoardState:
         return self.gateway.board
 
     def provider(self, key: ProviderKey) -> ScriptedProvider:
@@ -71,18 +71,18 @@ class House:
     async def does(self, *commands: Command) -> None:
         """As a person would, one after the other; each must succeed."""
         for command in commands:
-            assert isinstance(await self.gateway.operator.do(command, ME), Policy)
+            assert isinstance(await self.gateway.operator.execute(command, ME), Policy)
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Waits, at each change of the board, for what must become true."""
-        with anyio.fail_after(PATIENCE), self.board.changed.listen() as bell:
+        with anyio.fail_after(PATIENCE), self.board.changes.subscribe() as bell:
             while not holds():
                 await bell.wait()
 
     def statuses(self, view: View | None = None) -> Mapping[str, str]:
         """Every tool that a caller may know of, and what holds of it."""
         verdicts = self.board.resolution(view or View()).verdicts
-        return {str(id): told(verdict) for id, verdict in verdicts.items() if not isinstance(verdict, Absent)}
+        return {str(id): told(verdict) for id, verdict in verdicts.items() if not isinstance(verdict, HiddenTool)}
 
     def status(self, tool: ToolId) -> str | None:
         verdict = self.board.resolution(View()).verdicts.get(tool)
@@ -90,21 +90,27 @@ class House:
 
 
 def told(verdict: Verdict) -> str:
-    return verdict.status.value if isinstance(verdict, Locked) else type(verdict).__name__.lower()
+    return (
+        verdict.status.value
+        if isinstance(verdict, LockedTool)
+        else "open"
+        if isinstance(verdict, OpenTool)
+        else "absent"
+    )
 
 
 @asynccontextmanager
 async def opened(
-    declared: Declared,
+    declared: DeclaredSettings,
     providers: Providers | None = None,
     *,
     store: MemoryStore | None = None,
     settle: bool = True,
     tickets: TicketStore | None = None,
-    expand: Expand = as_written,
-    meanings: Meanings | None = None,
-    programs: Means | None = None,
-    engines: Engines | None = None,
+    expand: Expand = keep_references,
+    meanings: EmbeddingIndex | None = None,
+    programs: ProgramBackend | None = None,
+    engines: EngineFactory | None = None,
 ) -> AsyncIterator[House]:
     """`settle` waits until every server has answered; leave it out where one is meant not to."""
     store, providers = store or MemoryStore(), providers or Providers()
@@ -118,16 +124,21 @@ async def opened(
         engines=engines,
     ) as gateway:
         if settle:
-            assert await gateway.settled(PATIENCE)
+            assert await gateway.wait_until_started(PATIENCE)
         yield House(gateway, store, audit, providers, clock)
 
 
 def call_of(
-    name: str, arguments: Arguments | None = None, *, id: str = "call-1", by: PrincipalId = LOCAL, client: str = ""
-) -> Call:
-    return Call(CallId(id), WireName(name), arguments or {}, by, NOW, client=client)
+    name: str,
+    arguments: Arguments | None = None,
+    *,
+    id: str = "call-1",
+    by: PrincipalId = LOCAL_PRINCIPAL,
+    client: str = "",
+) -> ToolCall:
+    return ToolCall(CallId(id), WireName(name), arguments or {}, by, NOW, client=client)
 
 
-def redeclared(policy: Policy, *servers: Server) -> Declared:
+def redeclared(policy: Policy, *servers: Server) -> DeclaredSettings:
     """The same declaration with these servers in place of those of the same key."""
     return replace(policy.declared, servers={**policy.declared.servers, **{each.key: each for each in servers}})

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.database import Limits, Rows
-from pegboard.ports.databases import Engine
+from pegboard.core.database import QueryLimits, QueryRows
+from pegboard.ports.databases import DatabaseEngine
 
 _FILE: Final = Path(__file__).parents[1] / "corpus" / "sql_roads.json"
 _SECONDS: Final = re.compile(r"seconds=[\d.e-]+")
 _NEAR: Final = re.compile(r"\\nDid you mean [^']*")
 """What DuckDB advises depends on how a name is spelt."""
-LIMITS: Final = Limits(seconds=3)
+LIMITS: Final = QueryLimits(seconds=3)
 
 
 def roads(dialect: str, of: str) -> list[str]:
@@ -33,7 +33,7 @@ class Gone:
 
 
 async def gone(
-    engine: Engine, dialect: str, of: str, closed: str, absent: str, secrets: Sequence[str], database: str = ""
+    engine: DatabaseEngine, dialect: str, of: str, closed: str, absent: str, secrets: Sequence[str], database: str = ""
 ) -> list[Gone]:
     """The roads that told something; none is what a source wants."""
     found: list[Gone] = []
@@ -51,13 +51,13 @@ async def gone(
             found.append(Gone(statement, f"{first} and not {unheard}"))
     control = await engine.run("SELECT count(*) FROM orders", (), LIMITS)
     # Whoever cannot be reached withstands everything.
-    assert isinstance(control, Rows), control
+    assert isinstance(control, QueryRows), control
     return found
 
 
-async def _came(engine: Engine, statement: str) -> str:
+async def _came(engine: DatabaseEngine, statement: str) -> str:
     answer = await engine.run(statement, (), LIMITS)
-    if isinstance(answer, Rows):
+    if isinstance(answer, QueryRows):
         # SQL promises an order only where one is asked for.
         answer = replace(answer, rows=tuple(sorted(answer.rows, key=repr)))
     return _NEAR.sub("", _SECONDS.sub("", repr(answer)))

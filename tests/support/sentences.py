@@ -9,22 +9,22 @@ from collections.abc import Mapping
 from tests.core.boards import ME, NOW
 
 from pegboard.core.call import BadArguments, UnknownTool, refusal_text
-from pegboard.core.commands import Command, apply
+from pegboard.core.commands import Command, apply_command
 from pegboard.core.ids import BuiltinKey, PrincipalId, ToolId, ToolsetId, WireName
-from pegboard.core.passage import NotGranted
-from pegboard.core.policy import Limit, Policy, Sayer
-from pegboard.core.rejected import Rejected
-from pegboard.core.removal import removal_sentence
-from pegboard.core.status import Reason, remedy, sentence, status
+from pegboard.core.passage import HiddenByGrants
+from pegboard.core.policy import GrantSource, Policy, PrincipalGrants
+from pegboard.core.rejected import CommandRejection
+from pegboard.core.removal import explain_hidden
+from pegboard.core.status import LockReason, explain_reason, remedy_for, status_of
 
 
-def locked_verdict(reason: Reason) -> Mapping[str, object]:
+def locked_verdict(reason: LockReason) -> Mapping[str, object]:
     """A verdict as JSON surfaces show it: locked for this reason and no other."""
     return {
         "verdict": "locked",
-        "status": status(reason).value,
-        "sentence": sentence(reason),
-        "remedy": remedy(reason),
+        "status": status_of(reason).value,
+        "sentence": explain_reason(reason),
+        "remedy": remedy_for(reason),
         "more": [],
     }
 
@@ -38,16 +38,16 @@ def unfit_arguments(tool: ToolId, *problems: str) -> str:
     return refusal_text(BadArguments(tool, problems))
 
 
-def not_granted(principal: str, toolset: str, *granted: str, by: Sayer = Sayer.FILE) -> str:
+def not_granted(principal: str, toolset: str, *granted: str, by: GrantSource = GrantSource.FILE) -> str:
     """Why a caller does not get a tool of this toolset: it is granted others."""
-    limit = Limit(PrincipalId(principal), frozenset(map(ToolsetId, granted)), by)
-    return removal_sentence(NotGranted(limit, ToolsetId(toolset)))
+    limit = PrincipalGrants(PrincipalId(principal), frozenset(map(ToolsetId, granted)), by)
+    return explain_hidden(HiddenByGrants(limit, ToolsetId(toolset)))
 
 
 def rejection(policy: Policy, command: Command) -> str:
     """Why this policy does not take the command. Fails where it does."""
-    decided = apply(policy, command, ME, NOW)
-    assert isinstance(decided, Rejected), f"{command} is not rejected"
+    decided = apply_command(policy, command, ME, NOW)
+    assert isinstance(decided, CommandRejection), f"{command} is not rejected"
     return decided.why
 
 

@@ -13,17 +13,17 @@ from unittest.mock import patch
 from starlette.types import ASGIApp
 
 from pegboard.compose import api
-from pegboard.compose.house import House
-from pegboard.gateway.access.keys import Keys
-from pegboard.gateway.access.reception import Reception
+from pegboard.compose.house import Application
+from pegboard.gateway.access.keys import TokenIndex
+from pegboard.gateway.access.reception import OperatorAuthentication
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.toolsets.installer import Installer
-from pegboard.gateway.trials import Trials
+from pegboard.gateway.toolsets.installer import ToolsetInstaller
+from pegboard.gateway.trials import ServerTrials
 from pegboard.ports import SignIns
 from pegboard.surfaces.rest import app as rest
 from pegboard.surfaces.rest.app import rest_app
-from pegboard.surfaces.rest.settings import About
-from pegboard.surfaces.rest.toolsets import nobody_installs
+from pegboard.surfaces.rest.settings import RuntimeInfo
+from pegboard.surfaces.rest.toolsets import no_installer
 
 
 class _StandIn:
@@ -48,13 +48,13 @@ class _SharedApi:
     def __init__(self) -> None:
         self._current: dict[str, Any] = {}
         # What an application keeps of servers that were tried is of one gateway, as the rest here is.
-        with patch.object(rest, "Trials", lambda *_: self._stand_in("trials")):
+        with patch.object(rest, "ServerTrials", lambda *_: self._stand_in("trials")):
             self._app = rest_app(
                 cast(Gateway, self._stand_in("gateway")),
-                cast(About, self._stand_in("about")),
-                cast(Reception, self._stand_in("reception")),
+                cast(RuntimeInfo, self._stand_in("about")),
+                cast(OperatorAuthentication, self._stand_in("reception")),
                 lambda: cast(SignIns, self._current["sign_ins"]()),
-                lambda: cast(Installer, self._current["installer"]()),
+                lambda: cast(ToolsetInstaller, self._current["installer"]()),
             )
 
     def _stand_in(self, name: str) -> Any:
@@ -64,12 +64,12 @@ class _SharedApi:
     def over(
         self,
         gateway: Gateway,
-        about: About,
-        reception: Reception,
+        about: RuntimeInfo,
+        reception: OperatorAuthentication,
         sign_ins: Callable[[], SignIns],
-        installer: Callable[[], Installer],
+        installer: Callable[[], ToolsetInstaller],
     ) -> Iterator[ASGIApp]:
-        trials = Trials(gateway.provider_for, gateway.clock, lambda key: sign_ins().forget(key))
+        trials = ServerTrials(gateway.provider_for, gateway.clock, lambda key: sign_ins().sign_out(key))
         self._current.update(
             gateway=gateway, about=about, reception=reception, sign_ins=sign_ins, installer=installer, trials=trials
         )
@@ -86,28 +86,32 @@ _for_good = ExitStack()
 @contextmanager
 def shared_rest_app(
     gateway: Gateway,
-    about: About,
-    reception: Reception | bytes,
+    about: RuntimeInfo,
+    reception: OperatorAuthentication | bytes,
     sign_ins: Callable[[], SignIns],
-    installer: Callable[[], Installer] = nobody_installs,
+    installer: Callable[[], ToolsetInstaller] = no_installer,
 ) -> Iterator[ASGIApp]:
     """`rest_app` of these, for as long as the block lasts."""
-    desk = Reception(Keys(gateway.board, reception, gateway.clock)) if isinstance(reception, bytes) else reception
+    desk = (
+        OperatorAuthentication(TokenIndex(gateway.board, reception, gateway.clock))
+        if isinstance(reception, bytes)
+        else reception
+    )
     shared = _idle.pop() if _idle else _SharedApi()
     with shared.over(gateway, about, desk, sign_ins, installer) as app:
         yield app
     _idle.append(shared)
 
 
-def rest_of(stack: ExitStack, house: House, endpoint: str | None, reception: Reception) -> ASGIApp:
+def rest_of(stack: ExitStack, house: Application, endpoint: str | None, reception: OperatorAuthentication) -> ASGIApp:
     """As `pegboard.compose.api.rest_of`, until the stack is closed."""
-    about = About(house.file, str(house.data_dir), endpoint, house.store_url, house.storage)
+    about = RuntimeInfo(house.config_file, str(house.data_dir), endpoint, house.store_url, house.storage)
     return stack.enter_context(
-        shared_rest_app(house.gateway, about, reception, lambda: house.desk, lambda: house.installer)
+        shared_rest_app(house.gateway, about, reception, lambda: house.sign_in_service, lambda: house.installer)
     )
 
 
 def build_before_forking() -> None:
     """Every program that this process is forked into finds an application for its gateway."""
     _idle.append(_SharedApi())
-    api.rest_of = partial(rest_of, _for_good)
+    api.make_rest_api = partial(rest_of, _for_good)

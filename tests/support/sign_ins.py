@@ -4,35 +4,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pegboard.core.ids import PrincipalId, ServerKey
-from pegboard.ports import NoSignIn, SentTo, SignedIn, SignInState
+from pegboard.ports import CompletedSignIn, SignInRedirect, SignInState, SignInUnavailable
 
-NOBODY = NoSignIn("Nobody signs in here.")
+NOBODY = SignInUnavailable("Nobody signs in here.")
 
 
 @dataclass
 class ScriptedSignIns:
-    states: SignInState | NoSignIn = NOBODY
-    links: str | NoSignIn = NOBODY
-    sends: SentTo | NoSignIn = NOBODY
-    finishes: SignedIn | NoSignIn = NOBODY
-    revokes: bool | NoSignIn = NOBODY
+    states: SignInState | SignInUnavailable = NOBODY
+    links: str | SignInUnavailable = NOBODY
+    sends: SignInRedirect | SignInUnavailable = NOBODY
+    finishes: CompletedSignIn | SignInUnavailable = NOBODY
+    revokes: bool | SignInUnavailable = NOBODY
     heard: list[object] = field(default_factory=list[object])
 
-    def state(self, server: ServerKey) -> SignInState | NoSignIn:
+    def state(self, server: ServerKey) -> SignInState | SignInUnavailable:
         return self.states
 
-    def link(self, server: ServerKey, by: PrincipalId) -> str | NoSignIn:
+    def create_link(self, server: ServerKey, by: PrincipalId) -> str | SignInUnavailable:
         self.heard.append((server, by))
         return self.links
 
-    async def begin(self, link: str) -> SentTo | NoSignIn:
+    async def begin(self, link: str) -> SignInRedirect | SignInUnavailable:
         self.heard.append(link)
         return self.sends
 
-    async def finish(self, answer: Mapping[str, str], mark: str) -> SignedIn | NoSignIn:
+    async def finish(self, answer: Mapping[str, str], mark: str) -> CompletedSignIn | SignInUnavailable:
         self.heard.append((dict(answer), mark))
         return self.finishes
 
-    async def forget(self, server: ServerKey) -> bool | NoSignIn:
+    async def sign_out(self, server: ServerKey) -> bool | SignInUnavailable:
         self.heard.append(server)
         return self.revokes

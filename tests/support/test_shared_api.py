@@ -7,9 +7,9 @@ from tests.support.house import declared, opened
 from tests.support.shared_api import shared_rest_app
 from tests.support.sign_ins import ScriptedSignIns
 
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import SetSwitch
 from pegboard.core.ids import ToolId
-from pegboard.surfaces.rest.access import hashed
+from pegboard.surfaces.rest.access import hash_token
 
 pytestmark = pytest.mark.anyio
 
@@ -22,14 +22,14 @@ async def test_gateways_that_are_open_at_once_are_answered_for_apart() -> None:
 
 async def test_the_next_gateway_has_the_same_application_and_nothing_of_the_one_before() -> None:
     async with at_desk(declared(NOTES)) as desk:
-        await desk.house.does(ThrowSwitch(ToolId(NOTES, "jot"), False))
+        await desk.house.does(SetSwitch(ToolId(NOTES, "jot"), False))
         before = await desk.get("/status")
     async with at_desk() as desk:
         after = await desk.get("/status")
     assert (before["servers"], before["policyVersion"]) == (1, 1)
     assert (after["servers"], after["policyVersion"]) == (2, 0)
     async with opened(declared(NOTES), Providers(TOOLS)) as house:
-        arguments = (house.gateway, ABOUT, hashed(TOKEN), ScriptedSignIns)
+        arguments = (house.gateway, ABOUT, hash_token(TOKEN), ScriptedSignIns)
         with shared_rest_app(*arguments) as one:
             pass
         with shared_rest_app(*arguments) as two, shared_rest_app(*arguments) as three:

@@ -12,15 +12,15 @@ import anyio
 import yaml
 from tests.support.house import call_of
 
-from pegboard.compose.house import House, open_house
-from pegboard.core.call import Returned, ToolFailed
-from pegboard.core.ids import LOCAL, ToolsetId
-from pegboard.core.resolve import Locked
+from pegboard.compose.house import Application, open_application
+from pegboard.core.call import ToolFailure, ToolSuccess
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolsetId
+from pegboard.core.resolve import LockedTool, OpenTool
 from pegboard.core.tool import Json
 from pegboard.core.view import View
-from pegboard.gateway.toolsets.progress import Step
-from pegboard.gateway.toolsets.wanted import Looked, Wanted
-from pegboard.surfaces.cli.link import Options, Starts
+from pegboard.gateway.toolsets.progress import ImportStep
+from pegboard.gateway.toolsets.wanted import ImportPreview, ImportRequest
+from pegboard.surfaces.cli.link import Options, ServerFilter
 
 MINE = ToolsetId("mine")
 PATIENCE = 60.0
@@ -68,25 +68,27 @@ def every(key: str, id: str) -> bool:
 
 
 @asynccontextmanager
-async def housed(data_dir: Path, starts: Starts = every, *, follow: bool = False) -> AsyncIterator[House]:
+async def housed(data_dir: Path, starts: ServerFilter = every, *, follow: bool = False) -> AsyncIterator[Application]:
     """All that a gateway is, without an address."""
     with anyio.fail_after(PATIENCE * 2):
-        async with open_house(Options(data_dir=data_dir), None, starts, follow=follow) as house:
+        async with open_application(Options(data_dir=data_dir), None, starts, follow=follow) as house:
             yield house
 
 
-async def brought(house: House, source: Path, **more: Any) -> Looked:
-    return await house.installer.bring(Wanted(source, **more), LOCAL, Step())
+async def brought(house: Application, source: Path, **more: Any) -> ImportPreview:
+    return await house.installer.import_toolset(ImportRequest(source, **more), LOCAL_PRINCIPAL, ImportStep())
 
 
-async def looked(house: House, source: Path, *, describe: bool = True, **more: Any) -> Looked:
-    return await house.installer.look(Wanted(source, **more), LOCAL, Step(), describe=describe)
+async def looked(house: Application, source: Path, *, describe: bool = True, **more: Any) -> ImportPreview:
+    return await house.installer.preview(
+        ImportRequest(source, **more), LOCAL_PRINCIPAL, ImportStep(), describe=describe
+    )
 
 
-async def until_open(house: House, *tools: str) -> None:
+async def until_open(house: Application, *tools: str) -> None:
     """Until these can be called, and first sight has been recorded."""
     board = house.gateway.board
-    with anyio.move_on_after(PATIENCE), board.changed.listen() as bell:
+    with anyio.move_on_after(PATIENCE), board.changes.subscribe() as bell:
         while not {*tools} <= {tool for tool, status in statuses(house).items() if status == "open"}:
             await bell.wait()
         return
@@ -94,19 +96,23 @@ async def until_open(house: House, *tools: str) -> None:
     raise AssertionError(f"{tools} are not all open: {statuses(house)}, {healths}")
 
 
-def statuses(house: House, toolset: ToolsetId = MINE) -> dict[str, str]:
+def statuses(house: Application, toolset: ToolsetId = MINE) -> dict[str, str]:
     verdicts = house.gateway.board.resolution(View()).verdicts
     return {
-        str(id): verdict.status.value if isinstance(verdict, Locked) else type(verdict).__name__.lower()
+        str(id): verdict.status.value
+        if isinstance(verdict, LockedTool)
+        else "open"
+        if isinstance(verdict, OpenTool)
+        else "absent"
         for id, verdict in verdicts.items()
         if id.toolset == toolset
     }
 
 
-async def called(house: House, name: str, /, **arguments: Json) -> Any:
+async def called(house: Application, name: str, /, **arguments: Json) -> Any:
     """What a caller gets: the text of the answer, or why there is none."""
     with anyio.fail_after(PATIENCE):
         ended = await house.gateway.caller.call(call_of(name, arguments), View())
-    if not isinstance(ended, Returned | ToolFailed):
+    if not isinstance(ended, ToolSuccess | ToolFailure):
         return ended
     return "".join(part.get("text", "") for part in json.loads(ended.body)["content"])

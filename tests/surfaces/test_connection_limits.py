@@ -10,7 +10,7 @@ from anyio.abc import SocketStream
 from starlette.types import Receive, Scope, Send
 from tests.surfaces.test_listen import whole
 
-from pegboard.surfaces.listening import ConnectionLimits, Listening, bound, connection
+from pegboard.surfaces.listening import ConnectionLimits, HttpServer, bind_socket, connection
 from pegboard.surfaces.listening.limits import max_connections, network_of
 
 pytestmark = pytest.mark.anyio
@@ -21,8 +21,8 @@ HALF_BODY = b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r
 
 @asynccontextmanager
 async def listening(limits: ConnectionLimits, app: object = whole) -> AsyncIterator[int]:
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
-        async with Listening(app, listener, lambda: None, None, limits):  # type: ignore[arg-type]  # an application
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
+        async with HttpServer(app, listener, lambda: None, None, limits):  # type: ignore[arg-type]  # an application
             yield listener.getsockname()[1]
 
 
@@ -95,12 +95,12 @@ async def test_one_that_is_being_answered_never_gives_way_and_a_new_one_is_refus
 async def test_one_address_does_not_push_out_another() -> None:
     class Waiting:
         def __init__(self, address: str, heard_at: float) -> None:
-            self.address, self.heard_at, self.is_closed = address, heard_at, False
+            self.address, self.last_received_at, self.is_closed = address, heard_at, False
 
         def is_waiting(self) -> bool:
             return True
 
-        def give_way(self) -> None:
+        def evict(self) -> None:
             self.is_closed = True
 
     limits = ConnectionLimits(100, total=6)
@@ -110,7 +110,7 @@ async def test_one_address_does_not_push_out_another() -> None:
     assert [each.is_closed for each in flood] == [True] * 15 + [False] * 5
     assert not honest.is_closed
     for each in (honest, *flood):
-        limits.leave(each)
+        limits.remove(each)
     assert limits.admit(Waiting("192.0.2.3", 0.0))
 
 
@@ -130,4 +130,4 @@ def test_the_addresses_of_one_ipv6_network_count_as_one() -> None:
 
 
 def test_who_sends_nothing_or_half_a_head_is_not_waited_for_long() -> None:
-    assert (connection.FIRST_WITHIN, connection.HEAD_WITHIN) <= (20.0, 10.0)
+    assert (connection.FIRST_REQUEST_TIMEOUT_S, connection.HEAD_TIMEOUT_S) <= (20.0, 10.0)

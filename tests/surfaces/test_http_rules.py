@@ -8,8 +8,8 @@ from tests.surfaces.mcp.places import DEADLINE
 from tests.surfaces.mcp.test_express import written
 from tests.surfaces.test_strict import App, end_sending, listening, to_the_end
 
-from pegboard.surfaces.listening import Listening, bound
-from pegboard.surfaces.listening.express import Head, Outlet
+from pegboard.surfaces.listening import HttpServer, bind_socket
+from pegboard.surfaces.listening.express import RequestHead, ResponseSink
 
 pytestmark = pytest.mark.anyio
 
@@ -91,35 +91,35 @@ class Waiting:
     """Takes every request for itself and answers when it is told to."""
 
     path = b"/mcp"
-    callers = None
+    principals = None
 
     def __init__(self) -> None:
-        self.outlets: list[Outlet] = []
+        self.outlets: list[ResponseSink] = []
         self.taken = anyio.Event()
 
-    def take(self, outlet: Outlet, head: Head, body: bytes) -> "Waiting":
+    def try_handle(self, outlet: ResponseSink, head: RequestHead, body: bytes) -> "Waiting":
         self.outlets.append(outlet)
         self.taken.set()
         return self
 
-    def leave(self) -> None:
+    def on_disconnect(self) -> None:
         self.outlets.clear()
 
-    def forget(self) -> None:
+    def forget_callers(self) -> None:
         """It keeps nothing."""
 
 
 @pytest.mark.behaviour("listening.answered_in_order")
 async def test_the_express_too_answers_what_stands_before_something_unreadable() -> None:
     waiting = Waiting()
-    with anyio.fail_after(DEADLINE), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(DEADLINE), bind_socket("127.0.0.1", 0) as listener:
         async with (
-            Listening(App(), listener, lambda: None, waiting),
+            HttpServer(App(), listener, lambda: None, waiting),
             await anyio.connect_tcp("127.0.0.1", listener.getsockname()[1]) as stream,
         ):
             await stream.send(written("echo", text="x") + b"\x00garbage")
             await waiting.taken.wait()
-            assert waiting.outlets[0].answer(200, b"content-length: 5\r\n", b"taken")
+            assert waiting.outlets[0].send_whole(200, b"content-length: 5\r\n", b"taken")
             said = await to_the_end(stream)
             assert (statuses(said), b"taken" in said, said.endswith(NO_REQUEST)) == ([200, 400], True, True)
 
@@ -143,9 +143,9 @@ async def test_who_closes_its_sending_side_behind_several_requests_gets_every_an
 @pytest.mark.behaviour("listening.half_closed")
 async def test_the_express_too_answers_who_closes_its_sending_side_behind_something_unreadable() -> None:
     waiting = Waiting()
-    with anyio.fail_after(DEADLINE), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(DEADLINE), bind_socket("127.0.0.1", 0) as listener:
         async with (
-            Listening(App(), listener, lambda: None, waiting),
+            HttpServer(App(), listener, lambda: None, waiting),
             await anyio.connect_tcp("127.0.0.1", listener.getsockname()[1]) as stream,
         ):
             await stream.send(written("echo", text="x") + b"\x00garbage")
@@ -153,7 +153,7 @@ async def test_the_express_too_answers_who_closes_its_sending_side_behind_someth
             await waiting.taken.wait()
             begun = await stream.receive()
             assert begun == b"HTTP/1.1 "
-            assert waiting.outlets[0].answer(200, b"content-length: 5\r\n", b"taken")
+            assert waiting.outlets[0].send_whole(200, b"content-length: 5\r\n", b"taken")
             assert statuses(begun + await to_the_end(stream)) == [200, 400]
 
 

@@ -12,9 +12,9 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from pegboard.surfaces import listening
-from pegboard.surfaces.listening import Listening, bound, connection
-from pegboard.surfaces.listening.connection import LARGEST_HEAD
-from pegboard.surfaces.listening.express import Head, Outlet
+from pegboard.surfaces.listening import HttpServer, bind_socket, connection
+from pegboard.surfaces.listening.connection import MAX_HEAD_BYTES
+from pegboard.surfaces.listening.express import RequestHead, ResponseSink
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +47,7 @@ class Accepted(asyncio.Protocol):
 
 async def test_an_answer_in_two_parts_does_not_wait_for_the_client_to_confirm_the_first() -> None:
     accepted = Accepted()
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
         address = listener.getsockname()
         async with (
             await asyncio.get_running_loop().create_server(lambda: accepted, sock=listener),
@@ -59,12 +59,12 @@ async def test_an_answer_in_two_parts_does_not_wait_for_the_client_to_confirm_th
 
 
 async def test_a_head_beyond_the_bound_is_refused_and_one_below_it_is_served() -> None:
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        async with Listening(greet, listener, lambda: None):
-            large = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * (4 * LARGEST_HEAD)
+        async with HttpServer(greet, listener, lambda: None):
+            large = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * (4 * MAX_HEAD_BYTES)
             assert b" 200 " not in await said_to(port, large + b"\r\n\r\n")
-            usual = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * (LARGEST_HEAD // 2)
+            usual = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * (MAX_HEAD_BYTES // 2)
             assert (await said_to(port, usual + b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
 
 
@@ -77,11 +77,11 @@ async def whole(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.mark.behaviour("supervision.slow_reader")
 async def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEAD_WITHIN", 0.0)
-    monkeypatch.setattr(listening, "LOOK_EVERY", 0.01)
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(listening, "CHECK_INTERVAL_S", 0.01)
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        async with Listening(whole, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as stream:
+        async with HttpServer(whole, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as stream:
             await stream.send(b"GET /slow HTTP/1.1\r\nHost: loc")
             with pytest.raises(anyio.EndOfStream):
                 await stream.receive()
@@ -94,9 +94,9 @@ async def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.M
 
 
 async def test_requests_sent_at_once_are_answered_in_their_order() -> None:
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        async with Listening(whole, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as stream:
+        async with HttpServer(whole, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as stream:
             await stream.send(b"".join(b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % number for number in range(3)))
             said = b""
             while not said.endswith(b"/2"):
@@ -112,9 +112,9 @@ async def test_an_answer_whose_length_is_told_wrong_is_no_answer(caplog: pytest.
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"9")]})
         await send({"type": "http.response.body", "body": b"short"})
 
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        async with Listening(wrong, listener, lambda: None):
+        async with HttpServer(wrong, listener, lambda: None):
             said = await said_to(port, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert said.startswith(b"HTTP/1.1 500 ")
     assert "Content-Length" in caplog.text
@@ -132,17 +132,17 @@ CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n
 
 
 async def test_what_comes_after_a_body_is_no_header() -> None:
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        async with Listening(headers_told, listener, lambda: None):
+        async with HttpServer(headers_told, listener, lambda: None):
             said = await said_to(port, CHUNKED + b"2\r\nhi\r\n0\r\nAuthorization: Bearer x\r\n\r\n")
             assert said.endswith(b"host,transfer-encoding")
 
 
 async def test_trailers_without_end_are_not_taken() -> None:
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        async with Listening(headers_told, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as one:
+        async with HttpServer(headers_told, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as one:
             large = b"1000\r\n" + b"x" * 4096 + b"\r\n"
             await one.send(CHUNKED + large * 64 + b"0\r\nX: ")
             try:
@@ -154,38 +154,38 @@ async def test_trailers_without_end_are_not_taken() -> None:
 
 
 async def test_who_asks_before_sending_a_body_and_is_refused_is_not_listened_to_any_more() -> None:
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         head = b"POST /no HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
-        async with Listening(whole, listener, lambda: None):
+        async with HttpServer(whole, listener, lambda: None):
             said = await said_to(port, head)
             assert (b"connection: close\r\n" in said, b"100 Continue" in said) == (True, False)
 
 
 @pytest.mark.behaviour("supervision.slow_reader")
 async def test_an_answer_that_nobody_reads_is_dropped_with_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "READ_WITHIN", 0.2)
-    monkeypatch.setattr(listening, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(connection, "READ_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(listening, "CHECK_INTERVAL_S", 0.02)
 
     class Large:
         path = b"/mcp"
-        callers = None
+        principals = None
 
-        def take(self, outlet: Outlet, head: Head, body: bytes) -> "Large":
+        def try_handle(self, outlet: ResponseSink, head: RequestHead, body: bytes) -> "Large":
             size = 64 * 1024 * 1024
-            assert outlet.answer(200, b"content-length: %d\r\n" % size, bytes(size))
+            assert outlet.send_whole(200, b"content-length: %d\r\n" % size, bytes(size))
             return self
 
-        def leave(self) -> None:
+        def on_disconnect(self) -> None:
             """It was answered."""
 
-        def forget(self) -> None:
+        def forget_callers(self) -> None:
             """It keeps nothing."""
 
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         async with (
-            Listening(greet, listener, lambda: None, Large()) as served,
+            HttpServer(greet, listener, lambda: None, Large()) as served,
             await anyio.connect_tcp("127.0.0.1", port) as stream,
         ):
             await stream.send(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
@@ -201,14 +201,14 @@ async def test_an_answered_request_is_gone_without_a_look_for_rings() -> None:
     seen: list[weakref.ref[object]] = []
 
     async def watched(scope: Scope, receive: Receive, send: Send) -> None:
-        seen.append(weakref.ref(scope["extensions"][connection.WHOLE].__self__))
+        seen.append(weakref.ref(scope["extensions"][connection.WHOLE_EXTENSION].__self__))
         await whole(scope, receive, send)
 
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         gc.disable()
         try:
-            async with Listening(watched, listener, lambda: None):
+            async with HttpServer(watched, listener, lambda: None):
                 for _ in range(3):
                     assert (await said_to(port, b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")).startswith(
                         b"HTTP/1.1 200 "

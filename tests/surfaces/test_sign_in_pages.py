@@ -8,12 +8,12 @@ from tests.core.boards import key
 from tests.support.sign_ins import ScriptedSignIns
 
 from pegboard.core.ids import PrincipalId, ServerKey
-from pegboard.ports import NoSignIn, SentTo, SignedIn
-from pegboard.surfaces.sign_in import COOKIE, SignInPages
+from pegboard.ports import CompletedSignIn, SignInRedirect, SignInUnavailable
+from pegboard.surfaces.sign_in import COOKIE_NAME, SignInPages
 
 pytestmark = pytest.mark.anyio
 
-OUT = SentTo("https://as.example.org/authorize?state=s", "the-mark")
+OUT = SignInRedirect("https://as.example.org/authorize?state=s", "the-mark")
 
 
 def unheard(server: ServerKey, by: PrincipalId) -> None:
@@ -37,30 +37,32 @@ async def test_a_link_leads_out_with_a_mark_for_the_way_back() -> None:
     sign_ins = ScriptedSignIns(sends=OUT)
     page = await asked(sign_ins, "/sign-in/abc")
     assert (page.status_code, page.headers["location"]) == (303, OUT.url)
-    assert page.headers["set-cookie"] == f"{COOKIE}=the-mark; HttpOnly; Path=/sign-in/; SameSite=lax"
+    assert page.headers["set-cookie"] == f"{COOKIE_NAME}=the-mark; HttpOnly; Path=/sign-in/; SameSite=lax"
     assert (page.headers["cache-control"], page.headers["referrer-policy"]) == ("no-store", "no-referrer")
     assert sign_ins.heard == ["abc"]
 
 
 async def test_the_way_back_brings_the_answer_and_the_mark() -> None:
-    sign_ins = ScriptedSignIns(finishes=SignedIn(key("dev~github"), PrincipalId("ann")))
+    sign_ins = ScriptedSignIns(finishes=CompletedSignIn(key("dev~github"), PrincipalId("ann")))
     heard: list[tuple[ServerKey, PrincipalId]] = []
 
     def signed_in(server: ServerKey, by: PrincipalId) -> None:
         heard.append((server, by))
 
     back = "/sign-in/callback?code=c&state=s&iss=i"
-    page = await asked(sign_ins, back, signed_in=signed_in, cookie=f"{COOKIE}=the-mark")
+    page = await asked(sign_ins, back, signed_in=signed_in, cookie=f"{COOKIE_NAME}=the-mark")
     assert page.status_code == 200
     assert heard == [(key("dev~github"), "ann")], "whoever asked for the link is who signed in"
     assert "<p>Signed in to dev~github. You can close this window.</p>" in page.text
     assert sign_ins.heard == [({"code": "c", "state": "s", "iss": "i"}, "the-mark")]
-    assert f'{COOKIE}=""; ' in page.headers["set-cookie"]
+    assert f'{COOKIE_NAME}=""; ' in page.headers["set-cookie"]
     assert "default-src 'none'" in page.headers["content-security-policy"]
 
 
 async def test_what_went_wrong_is_told_as_text_and_nothing_else() -> None:
-    sign_ins = ScriptedSignIns(finishes=NoSignIn("it answered <script>alert(1)</script>"), sends=NoSignIn("a<b"))
+    sign_ins = ScriptedSignIns(
+        finishes=SignInUnavailable("it answered <script>alert(1)</script>"), sends=SignInUnavailable("a<b")
+    )
     page = await asked(sign_ins, "/sign-in/callback?error=no&state=s", signed_in=lambda server, by: pytest.fail("no"))
     assert (page.status_code, "&lt;script&gt;" in page.text, "<script>" in page.text) == (400, True, False)
     page = await asked(sign_ins, "/sign-in/abc")

@@ -9,7 +9,7 @@ import pytest
 from anyio.abc import SocketStream
 from starlette.types import Receive, Scope, Send
 
-from pegboard.surfaces.listening import Listening, bound
+from pegboard.surfaces.listening import HttpServer, bind_socket
 
 pytestmark = pytest.mark.anyio
 
@@ -56,13 +56,13 @@ class App:
 @asynccontextmanager
 async def listening() -> AsyncIterator[tuple[App, Callable[[], Awaitable[SocketStream]]]]:
     app = App()
-    with anyio.fail_after(60), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(60), bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
 
         async def connect() -> SocketStream:
             return await anyio.connect_tcp("127.0.0.1", port)
 
-        async with Listening(app, listener, lambda: None):
+        async with HttpServer(app, listener, lambda: None):
             yield app, connect
 
 

@@ -13,16 +13,16 @@ from pydantic import Base64Bytes
 from tests.tools.shapes import Forecast, Node, Options, Place
 
 from pegboard.core.tool import ToolSpec
-from pegboard.tools import NotAToolError, ToolContext, described, marks, tool
-from pegboard.tools.context import Cancelled, Secrets
-from pegboard.tools.marks import Marks
+from pegboard.tools import NotAToolError, ToolContext, describe_function, metadata_of, tool
+from pegboard.tools.context import Secrets, ToolCancelledError
+from pegboard.tools.marks import ToolMetadata
 from pegboard.tools.results import BadResultError
 
 pytestmark = pytest.mark.anyio
 
 
 async def result(function: Callable[..., object], arguments: bytes = b"{}") -> Any:
-    return json.loads(await described(function).call(arguments))
+    return json.loads(await describe_function(function).call(arguments))
 
 
 def text_block(text: str) -> dict[str, str]:
@@ -166,7 +166,7 @@ async def test_a_text_is_told_as_it_is_and_nothing_as_nothing() -> None:
     ],
 )
 def test_the_output_schema_is_that_of_the_annotation(function: Callable[..., object], schema: object) -> None:
-    told = described(function).spec.output_schema
+    told = describe_function(function).spec.output_schema
     assert (None if told is None else dict(told)) == schema
 
 
@@ -239,7 +239,7 @@ async def test_bytes_are_told_as_text_that_says_how_or_the_function_is_no_tool()
 
     for function in (bare, inside):
         with pytest.raises(NotAToolError, match=f"{function.__name__}: it gives back bytes, which JSON cannot hold"):
-            described(function)
+            describe_function(function)
     assert (await result(encoded))["structuredContent"] == {"result": "/w=="}
 
 
@@ -271,7 +271,7 @@ async def test_methods_and_callable_objects_are_tools_too() -> None:
 
     assert (await result(Adder(2).add, b'{"to":1}'))["structuredContent"] == {"result": 3}
     assert (await result(Adder(2), b'{"to":1}'))["structuredContent"] == {"result": 3}
-    assert described(Adder(2)).spec.name == "Adder"
+    assert describe_function(Adder(2)).spec.name == "Adder"
 
 
 @pytest.mark.behaviour("python.marks")
@@ -281,11 +281,11 @@ def test_a_mark_says_more_and_a_manifest_has_the_last_word() -> None:
         """Own words."""
         raise NotImplementedError
 
-    spec = described(weather).spec
+    spec = describe_function(weather).spec
     assert (spec.name, spec.title, spec.description) == ("forecast", "Weather", "Ask.")
     assert spec.annotations is not None
     assert dict(spec.annotations) == {"readOnlyHint": True, "openWorldHint": False}
-    named = described(weather, name="other", description="The manifest's.").spec
+    named = describe_function(weather, name="other", description="The manifest's.").spec
     assert (named.name, named.description) == ("other", "The manifest's.")
 
 
@@ -297,8 +297,8 @@ def test_a_bare_mark_changes_nothing_and_a_function_stays_a_function() -> None:
         return "hello"
 
     assert hello() == "hello"
-    assert marks(hello) == Marks()
-    assert described(hello).spec == ToolSpec(
+    assert metadata_of(hello) == ToolMetadata()
+    assert describe_function(hello).spec == ToolSpec(
         "hello",
         description="Say hello.",
         input_schema={"type": "object", "properties": {}, "additionalProperties": False},
@@ -326,7 +326,7 @@ async def yields_later() -> Any:
 )
 def test_what_is_no_function_to_be_called_is_refused(thing: Any, what: str) -> None:
     with pytest.raises(NotAToolError) as refused:
-        described(thing)
+        describe_function(thing)
     assert refused.value.what == what
 
 
@@ -344,7 +344,7 @@ def test_a_context_tells_whoever_listens_and_stops_when_nobody_waits() -> None:
     class Ear:
         def __init__(self) -> None:
             self.heard: list[object] = []
-            self.cancelled = False
+            self.is_cancelled = False
 
         def progress(self, done: float, total: float | None, words: str | None) -> None:
             self.heard.append((done, total, words))
@@ -353,11 +353,11 @@ def test_a_context_tells_whoever_listens_and_stops_when_nobody_waits() -> None:
             self.heard.append((level, message))
 
     ear = Ear()
-    context = ToolContext(_heard=ear)
+    context = ToolContext(_listener=ear)
     context.progress(1, 2, "half")
     context.log("careful", "warning")
     context.stop_if_cancelled()
-    ear.cancelled = True
-    with pytest.raises(Cancelled):
+    ear.is_cancelled = True
+    with pytest.raises(ToolCancelledError):
         context.stop_if_cancelled()
     assert ear.heard == [(1, 2, "half"), ("warning", "careful")]

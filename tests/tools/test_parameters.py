@@ -10,14 +10,14 @@ import pytest
 from pydantic import Field
 from tests.tools.shapes import Branch, Forecast, Level, Node, Options, Place, Trip, Unit
 
-from pegboard.tools import BadArgumentsError, NotAToolError, ToolContext, described
-from pegboard.tools.parameters import parameters
+from pegboard.tools import BadArgumentsError, NotAToolError, ToolContext, describe_function
+from pegboard.tools.parameters import parameters_of
 
 CONTEXT = ToolContext(toolset="mine")
 
 
 def schema_of(function: Callable[..., object]) -> Any:
-    return parameters(function).schema
+    return parameters_of(function).schema
 
 
 def property_of(function: Callable[..., object], name: str = "value") -> Any:
@@ -25,7 +25,7 @@ def property_of(function: Callable[..., object], name: str = "value") -> Any:
 
 
 def given(function: Callable[..., object], **arguments: object) -> dict[str, object]:
-    places, names = parameters(function).read(json.dumps(arguments).encode(), CONTEXT)
+    places, names = parameters_of(function).parse(json.dumps(arguments).encode(), CONTEXT)
     assert places == []
     return names
 
@@ -249,7 +249,7 @@ def test_descriptions_come_from_the_docstring_in_whichever_manner_and_from_annot
     for function in (google, numpy, sphinx, annotated):
         told = {name: shown["description"] for name, shown in schema_of(function)["properties"].items()}
         assert told == {"city": "The city, in English.", "days": "How many."}
-        assert described(function).spec.description == "Tell the weather."
+        assert describe_function(function).spec.description == "Tell the weather."
 
 
 @pytest.mark.behaviour("python.context")
@@ -265,7 +265,7 @@ def test_the_context_is_given_and_not_shown(kind: Any) -> None:
 def test_parameters_that_are_given_by_place_come_in_their_order() -> None:
     def move(a: int, b: int, /, c: int, context: ToolContext) -> None: ...
 
-    assert parameters(move).read(b'{"c":3,"b":2,"a":1}', CONTEXT) == ([1, 2], {"c": 3, "context": CONTEXT})
+    assert parameters_of(move).parse(b'{"c":3,"b":2,"a":1}', CONTEXT) == ([1, 2], {"c": 3, "context": CONTEXT})
 
 
 def variable(*names: str) -> None: ...
@@ -297,6 +297,6 @@ def test_what_no_model_can_call_is_refused_with_its_place_and_a_way_out(
     function: Callable[..., object], what: str
 ) -> None:
     with pytest.raises(NotAToolError) as refused:
-        described(function)
+        describe_function(function)
     line = function.__code__.co_firstlineno
     assert str(refused.value) == f"test_parameters.py:{line}: {function.__name__}: {what}"

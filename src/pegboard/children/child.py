@@ -15,12 +15,12 @@ from typing import IO, Final, Protocol
 
 from . import orphans
 
-_PIECE: Final = 65_536
-_ROOM: Final = 262_144
+_CHUNK_BYTES: Final = 65_536
+_PIPE_BUFFER_BYTES: Final = 262_144
 """Bytes that a program may have written before we read them: with fewer, a large answer takes more turns."""
 
 
-class Child(Protocol):
+class ChildProcess(Protocol):
     """What `asyncio` shows of a process of its own, and no more than is used here."""
 
     @property
@@ -37,9 +37,9 @@ class Child(Protocol):
     def terminate(self) -> None: ...
 
 
-async def born(
+async def start_child(
     words: Sequence[str], environment: Mapping[str, str], folder: str | None, lent: Sequence[int] = ()
-) -> Child:
+) -> ChildProcess:
     """In a session of its own; `groups.stop` ends it. `lent` are descriptors of ours that it gets, under their numbers;
     not on Windows. Raises `OSError` and `ValueError` as `subprocess` does."""
     if sys.platform == "win32":
@@ -48,27 +48,27 @@ async def born(
             *words, env=environment, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe
         )
     process = _spawn(words, environment, folder, lent)
-    orphans.watch(process.pid)
-    child = _Started(process)
+    orphans.watch_group(process.pid)
+    child = _PosixChild(process)
     try:
         await child.connect()
     except BaseException:
         process.kill()
         child.close()
-        orphans.release(process.pid)
+        orphans.release_group(process.pid)
         raise
     return child
 
 
-def let_go(child: Child) -> None:
+def close_pipes(child: ChildProcess) -> None:
     """Close our ends of the pipes, whatever is unread or unsent."""
-    if isinstance(child, _Started):
+    if isinstance(child, _PosixChild):
         child.close()
 
 
-async def piece(stream: asyncio.StreamReader) -> bytes:
+async def read_chunk(stream: asyncio.StreamReader) -> bytes:
     """What has come since; empty at the end."""
-    return await stream.read(_PIECE)
+    return await stream.read(_CHUNK_BYTES)
 
 
 def _spawn(
@@ -88,11 +88,11 @@ def _spawn(
     )
 
 
-class _Started:
+class _PosixChild:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
-        self._ended = asyncio.Event()
-        self._closes: list[Callable[[], None]] = []
+        self._exited = asyncio.Event()
+        self._close_callbacks: list[Callable[[], None]] = []
         self.stdin: asyncio.StreamWriter | None = None
         self.stdout: asyncio.StreamReader | None = None
         self.stderr: asyncio.StreamReader | None = None
@@ -113,29 +113,31 @@ class _Started:
             import fcntl
 
             with suppress(OSError):
-                fcntl.fcntl(stdout, fcntl.F_SETPIPE_SZ, _ROOM)
+                fcntl.fcntl(stdout, fcntl.F_SETPIPE_SZ, _PIPE_BUFFER_BYTES)
         # Made for a reader too, because it is the one public protocol that can tell a writer when there is room.
         protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader(loop=loop), loop=loop)
         transport, _ = await loop.connect_write_pipe(lambda: protocol, stdin)
-        self._closes.append(lambda: transport.abort() if transport.get_write_buffer_size() else transport.close())
+        self._close_callbacks.append(
+            lambda: transport.abort() if transport.get_write_buffer_size() else transport.close()
+        )
         self.stdin = asyncio.StreamWriter(transport, protocol, None, loop)
-        self.stdout = await self._reading(loop, stdout)
-        self.stderr = await self._reading(loop, stderr)
+        self.stdout = await self._connect_reader(loop, stdout)
+        self.stderr = await self._connect_reader(loop, stderr)
 
-    async def _reading(self, loop: asyncio.AbstractEventLoop, pipe: IO[bytes]) -> asyncio.StreamReader:
+    async def _connect_reader(self, loop: asyncio.AbstractEventLoop, pipe: IO[bytes]) -> asyncio.StreamReader:
         reader = asyncio.StreamReader(loop=loop)
         transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader, loop=loop), pipe)
-        self._closes.append(transport.close)
+        self._close_callbacks.append(transport.close)
         return reader
 
     def close(self) -> None:
         # A pipe that has a transport is the transport's to close.
-        unconnected = self._pipes()[len(self._closes) :]
-        for close in (*self._closes, *(pipe.close for pipe in unconnected)):
+        unconnected = self._pipes()[len(self._close_callbacks) :]
+        for close in (*self._close_callbacks, *(pipe.close for pipe in unconnected)):
             close()
 
     async def wait(self) -> int:
-        await self._ended.wait()
+        await self._exited.wait()
         assert self._process.returncode is not None
         return self._process.returncode
 
@@ -155,18 +157,18 @@ class _Started:
             ending = os.pidfd_open(self._process.pid)
         except (AttributeError, OSError):
             # No event tells it here, and one thread that waits costs less than to ask again and again.
-            threading.Thread(target=self._wait_beside, args=(loop,), daemon=True).start()
+            threading.Thread(target=self._wait_in_thread, args=(loop,), daemon=True).start()
             return
 
         def reap() -> None:
             loop.remove_reader(ending)
             os.close(ending)
             self._process.poll()
-            self._ended.set()
+            self._exited.set()
 
         loop.add_reader(ending, reap)
 
-    def _wait_beside(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _wait_in_thread(self, loop: asyncio.AbstractEventLoop) -> None:
         self._process.wait()
         with suppress(RuntimeError):  # the loop has ended before the program
-            loop.call_soon_threadsafe(self._ended.set)
+            loop.call_soon_threadsafe(self._exited.set)

@@ -4,7 +4,7 @@ import os
 import sys
 from typing import Final
 
-_NAMES: Final = (
+_INHERITED_NAMES: Final = (
     frozenset(
         {
             "APPDATA",
@@ -27,16 +27,17 @@ _NAMES: Final = (
     if sys.platform == "win32"
     else frozenset({"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"})
 )
-_CERTIFICATES: Final = frozenset(
+_CERTIFICATE_VARIABLES: Final = frozenset(
     {"CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"}
 )
 """Where certificates lie: no secret, and without them a server behind a company's proxy hangs without a word."""
 
 
-def inherited() -> dict[str, str]:
+def inherited_environment() -> dict[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
         # A value that begins so is a shell function of old bash, and runs when a shell starts.
-        if (name in _NAMES or name in _CERTIFICATES or name.startswith("LC_")) and not value.startswith("()")
+        if (name in _INHERITED_NAMES or name in _CERTIFICATE_VARIABLES or name.startswith("LC_"))
+        and not value.startswith("()")
     }

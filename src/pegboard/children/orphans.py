@@ -14,7 +14,7 @@ from typing import Final
 
 log: Final = logging.getLogger(__name__)
 
-PAUSE_S: Final = 1
+CHECK_INTERVAL_S: Final = 1
 """Between two looks at the groups. Whole seconds, because not every `sleep` knows parts of one."""
 
 # A group that has ended is not asked for again: its number
@@ -40,31 +40,31 @@ done
 """
 
 
-class _Watch:
+class _OrphanWatcher:
     def __init__(self) -> None:
         self._groups: set[int] = set()
         self._shell: subprocess.Popen[bytes] | None = None
 
-    def begin(self, group: int) -> None:
+    def add(self, group: int) -> None:
         self._groups.add(group)
         if self._shell is None:
-            self._start()
+            self._start_shell()
         else:
-            self._tell(b"+ %d\n" % group)
+            self._send(b"+ %d\n" % group)
 
-    def end(self, group: int) -> None:
+    def remove(self, group: int) -> None:
         if group not in self._groups:
             return
         self._groups.remove(group)
         if self._groups:
-            self._tell(b"- %d\n" % group)
+            self._send(b"- %d\n" % group)
         else:
-            self._stop()
+            self._stop_shell()
 
-    def _start(self) -> None:
+    def _start_shell(self) -> None:
         try:
             self._shell = subprocess.Popen(  # noqa: S603 - the text is the constant above
-                ["/bin/sh", "-c", _SCRIPT, "sh", str(PAUSE_S)],
+                ["/bin/sh", "-c", _SCRIPT, "sh", str(CHECK_INTERVAL_S)],
                 bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
@@ -79,11 +79,11 @@ class _Watch:
             return
         self._write(b"".join(b"+ %d\n" % group for group in self._groups))
 
-    def _tell(self, line: bytes) -> None:
+    def _send(self, line: bytes) -> None:
         if not self._write(line):
             # Somebody ended it: the next one is told all there is.
-            self._stop()
-            self._start()
+            self._stop_shell()
+            self._start_shell()
 
     def _write(self, text: bytes) -> bool:
         try:
@@ -93,7 +93,7 @@ class _Watch:
             return False
         return True
 
-    def _stop(self) -> None:
+    def _stop_shell(self) -> None:
         if self._shell is None:
             return
         shell, self._shell = self._shell, None
@@ -103,16 +103,16 @@ class _Watch:
             shell.communicate()
 
 
-_watch: Final = _Watch()
+_watcher: Final = _OrphanWatcher()
 """One for this process, as there is one end of it."""
 
 
-def watch(group: int) -> None:
+def watch_group(group: int) -> None:
     """From now on this group of processes ends with us, however we end."""
     if sys.platform != "win32":
-        _watch.begin(group)
+        _watcher.add(group)
 
 
-def release(group: int) -> None:
+def release_group(group: int) -> None:
     """It has ended."""
-    _watch.end(group)
+    _watcher.remove(group)

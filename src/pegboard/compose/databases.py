@@ -4,36 +4,36 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from .surroundings import folder_of
+from .surroundings import reference_folder
 
 if TYPE_CHECKING:
-    from pegboard.config.databases import Located
+    from pegboard.config.databases import DatabaseLocation
     from pegboard.config.settings import Settings
     from pegboard.core.database import Dialect
-    from pegboard.core.database.source import Database
+    from pegboard.core.database.source import DatabaseSettings
     from pegboard.gateway.gateway import Gateway
-    from pegboard.ports import Unresolved
-    from pegboard.ports.databases import Engine
-    from pegboard.surfaces.cli.link import Tell
+    from pegboard.ports import UnresolvedReference
+    from pegboard.ports.databases import DatabaseEngine
+    from pegboard.surfaces.cli.link import Printer
 
 
 @dataclass(frozen=True)
-class DeclaredEngines:
+class DeclaredEngineFactory:
     settings: "Settings | None"
 
-    def dialect(self, database: "Database") -> "Dialect | None":
-        from pegboard.config.databases import Located, dialect_of
+    def dialect(self, database: "DatabaseSettings") -> "Dialect | None":
+        from pegboard.config.databases import DatabaseLocation, dialect_of
 
-        found = self._located(database)
-        return found.dialect if isinstance(found, Located) else dialect_of(database.url)
+        found = self._locate(database)
+        return found.dialect if isinstance(found, DatabaseLocation) else dialect_of(database.url)
 
-    def opened(self, database: "Database") -> "Engine":
+    def open_engine(self, database: "DatabaseSettings") -> "DatabaseEngine":
         from pegboard.core.database import Dialect
-        from pegboard.ports import Unresolved
+        from pegboard.ports import UnresolvedReference
         from pegboard.ports.databases import SourceError
 
-        found = self._located(database)
-        if isinstance(found, Unresolved):
+        found = self._locate(database)
+        if isinstance(found, UnresolvedReference):
             raise SourceError(found.why)
         try:
             # Each driver is loaded where its source is opened, and nowhere else.
@@ -41,46 +41,46 @@ class DeclaredEngines:
                 case Dialect.SQLITE:
                     from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
-                    return sqlite_engine(found.where, database.access, writes=database.writes)
+                    return sqlite_engine(found.location, database.access, writes=database.writes)
                 case Dialect.DUCKDB:
                     from pegboard.providers.builtin.database.worker.engine import duckdb_engine
 
-                    return duckdb_engine(found.where, database.access)
+                    return duckdb_engine(found.location, database.access)
                 case Dialect.POSTGRESQL:
                     from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
-                    return PostgresEngine(found.where, database.access, writes=database.writes)
+                    return PostgresEngine(found.location, database.access, writes=database.writes)
                 case Dialect.MYSQL:
                     from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
-                    return MysqlEngine(found.where, database.access, writes=database.writes)
+                    return MysqlEngine(found.location, database.access, writes=database.writes)
                 case _:
                     assert_never(found.dialect)
         except ImportError as error:
             missing = f"the driver for {found.dialect.title} is not installed ({error.name or error})"
             raise SourceError(f"{missing}. Install it: pip install 'pegboard[databases]'") from error
 
-    def _located(self, database: "Database") -> "Located | Unresolved":
-        from pegboard.config.databases import located
+    def _locate(self, database: "DatabaseSettings") -> "DatabaseLocation | UnresolvedReference":
+        from pegboard.config.databases import locate_database
         from pegboard.config.references import expander
 
-        folder = folder_of(self.settings)
-        return located(database, expander(os.environ, folder), folder, os.environ)
+        folder = reference_folder(self.settings)
+        return locate_database(database, expander(os.environ, folder), folder, os.environ)
 
 
-async def tell_of_databases(gateway: "Gateway", tell: "Tell") -> None:
+async def report_databases(gateway: "Gateway", tell: "Printer") -> None:
     """Once, when the gateway starts: a database that cannot be asked is better known before somebody asks."""
     toolbox = gateway.databases.toolbox
     if toolbox is None or not toolbox.sources:
         return
-    from pegboard.gateway.database.source import check_sources
+    from pegboard.gateway.database.source import run_database_checks
 
-    for check in await check_sources([*toolbox.sources.values()]):
+    for check in await run_database_checks([*toolbox.sources.values()]):
         id, schema = check.source.database.id, check.schema
         if schema is not None:
             tables = f"{len(schema.tables)} table{'' if len(schema.tables) == 1 else 's'}"
             tell(f"  ● database {id}: {schema.dialect.title}, {tables}")
         else:
-            tell(f"  ○ database {id} cannot be asked: {check.away}")
+            tell(f"  ○ database {id} cannot be asked: {check.problem}")
         for finding in check.findings:
             tell(f"! database {id}: {finding.message}")

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import anyio
 
 from pegboard.config import places
-from pegboard.surfaces.cli.link import Options, Starts
+from pegboard.surfaces.cli.link import Options, ServerFilter
 from pegboard.surfaces.cli.output import Exit, fail
 
-from .databases import DeclaredEngines
-from .docspace import Halls
-from .handles import VisitKey, tag_key
-from .programs import Programs
-from .searching import meanings_of
-from .sources import provider_for_each
-from .surroundings import data_dir_of, folder_of, now, store_url
-from .toolsets import Toolsets
+from .databases import DeclaredEngineFactory
+from .docspace import DocSpaceClients
+from .handles import SessionKey, tag_key
+from .programs import ProgramSandboxes
+from .searching import make_embedding_index
+from .sources import make_provider_factory
+from .surroundings import ensure_data_directory, now, reference_folder, store_url
+from .toolsets import ToolsetServices
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -32,48 +32,48 @@ if TYPE_CHECKING:
     from pegboard.core.ids import PrincipalId, ServerKey
     from pegboard.core.policy import Policy
     from pegboard.gateway.access.token_requirement import TokenRequirement
-    from pegboard.gateway.access.uses import Uses
-    from pegboard.gateway.access.visit_keeping import VisitKeeping
+    from pegboard.gateway.access.uses import UsageTracker
+    from pegboard.gateway.access.visit_keeping import SessionPersistence
     from pegboard.gateway.gateway import Gateway
-    from pegboard.gateway.toolsets.installer import Installer
-    from pegboard.ports import PolicyStore, Secrets
-    from pegboard.ports.storage import StorageNow
-    from pegboard.providers.mcp.oauth import Desk
+    from pegboard.gateway.toolsets.installer import ToolsetInstaller
+    from pegboard.ports import PolicyStore, SecretStore
+    from pegboard.ports.storage import StorageProbe
+    from pegboard.providers.mcp.oauth import SignInService
 
 
 @dataclass(frozen=True)
-class House:
+class Application:
     """A running gateway and what its surfaces tell of its surroundings."""
 
     gateway: "Gateway"
     settings: "Settings | None"
     data_dir: Path
     store_url: str
-    sign_ins: "LateDesk"
-    toolsets: "Toolsets"
-    uses: "Uses"
-    at_end: Callable[[Callable[[], Awaitable[None]]], object]
+    sign_ins: "LazySignInService"
+    toolsets: "ToolsetServices"
+    token_usage: "UsageTracker"
+    on_close: Callable[[Callable[[], Awaitable[None]]], object]
     """Called with what is to be done when the house is closed."""
-    storage: "StorageNow"
-    visits: "VisitKeeping"
+    storage: "StorageProbe"
+    session_persistence: "SessionPersistence"
 
     @property
     def chat(self) -> "ChatSettings | None":
         return None if self.settings is None else self.settings.chat
 
     @cached_property
-    def installer(self) -> "Installer":
-        return self.toolsets.installer(self.gateway, lambda: self.desk)
+    def installer(self) -> "ToolsetInstaller":
+        return self.toolsets.installer(self.gateway, lambda: self.sign_in_service)
 
     @property
-    def desk(self) -> "Desk":
-        return self.sign_ins.desk
+    def sign_in_service(self) -> "SignInService":
+        return self.sign_ins.service
 
-    def signed_in(self, server: "ServerKey", by: "PrincipalId") -> None:
+    def record_sign_in(self, server: "ServerKey", by: "PrincipalId") -> None:
         self.gateway.operator.record("sign_in", str(server), "signed in to it", by)
 
     @property
-    def file(self) -> str | None:
+    def config_file(self) -> str | None:
         return None if self.settings is None else str(Path(self.settings.file).absolute())
 
 
@@ -88,70 +88,70 @@ async def _check_tokens(requirement: "TokenRequirement", policy: "Policy", *, is
     await requirement.forget()
 
 
-class LateDesk:
+class LazySignInService:
     """Where people sign in. It is made when it is asked for: loading what a sign-in takes loads the SDK."""
 
-    def __init__(self, secrets: "Secrets", tasks: "TaskGroup") -> None:
+    def __init__(self, secrets: "SecretStore", tasks: "TaskGroup") -> None:
         self._secrets = secrets
         self._tasks = tasks
         self._base: str | None = None
-        self._desk: Desk | None = None
+        self._service: SignInService | None = None
 
     @property
-    def desk(self) -> "Desk":
-        if self._desk is None:
-            from pegboard.providers.mcp.oauth import Desk
+    def service(self) -> "SignInService":
+        if self._service is None:
+            from pegboard.providers.mcp.oauth import SignInService
 
-            self._desk = Desk(self._secrets, now, self._tasks)
+            self._service = SignInService(self._secrets, now, self._tasks)
             if self._base is not None:
-                self._desk.listen_at(self._base)
-        return self._desk
+                self._service.set_base_url(self._base)
+        return self._service
 
-    def listen_at(self, base: str) -> None:
+    def set_base_url(self, base: str) -> None:
         """From now on people reach our pages there."""
         self._base = base
-        if self._desk is not None:
-            self._desk.listen_at(base)
+        if self._service is not None:
+            self._service.set_base_url(base)
 
 
 @asynccontextmanager
-async def open_house(
+async def open_application(
     options: Options,
     settings: "Settings | None",
-    starts: Starts,
+    starts: ServerFilter,
     *,
     follow: bool,
     by_requests: bool = True,
     listens: bool = False,
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Application]:
     """Store, gateway, the servers that `starts` wants and, to `follow`, the watch over the file. All end together.
 
     `by_requests` says whether callers come in requests of HTTP, which can bring credentials of their own; `listens`
     that it is reached over the network, which needs tokens where tokens were required before.
     """
     from pegboard.config.docspace import from_environment
-    from pegboard.config.problem import Remarks
+    from pegboard.config.problem import ConfigWarnings
     from pegboard.config.references import expander
     from pegboard.config.settings import Retention
-    from pegboard.core.policy import Declared, Policy
+    from pegboard.core.policy import DeclaredSettings, Policy
     from pegboard.gateway.access.token_requirement import TokenRequirement
-    from pegboard.gateway.access.uses import Uses
-    from pegboard.gateway.access.visit_keeping import VisitKeeping
-    from pegboard.gateway.access.visits import Visits
+    from pegboard.gateway.access.uses import UsageTracker
+    from pegboard.gateway.access.visit_keeping import SessionPersistence
+    from pegboard.gateway.access.visits import BrowserSessions
     from pegboard.gateway.file_watch import follow_files
     from pegboard.gateway.gateway import open_gateway
     from pegboard.gateway.toolsets.secrets import follow_secrets
     from pegboard.memory import share_arenas
-    from pegboard.store import Keeping, StoreError, key_of, open_store
+    from pegboard.store import ContentRetention, StoreError, key_of, open_store
 
     share_arenas()
-    directory = data_dir_of(options)
+    directory = ensure_data_directory(options)
     url = store_url(settings, directory)
     retention = settings.audit if settings else Retention()
-    unfiled = from_environment(Declared(), os.environ)
+    unfiled = from_environment(DeclaredSettings(), os.environ)
     declared = settings.declared if settings else unfiled.board
-    remarks = settings.remarks if settings else Remarks(unfiled.warnings)
-    programs = Programs(declared.code, directory)
+    remarks = settings.all_warnings if settings else ConfigWarnings(unfiled.warnings)
+    programs = ProgramSandboxes(declared.code, directory)
     async with AsyncExitStack() as stack:
         # Behind the store, which writes its last records when it is closed.
         stack.callback(programs.close)
@@ -163,53 +163,55 @@ async def open_house(
                     keep_days=retention.keep_days,
                     keep_rows=retention.keep_rows,
                     key=key_of(os.environ, directory),
-                    keeping=Keeping(retention.arguments, retention.results, declared.redaction),
+                    keeping=ContentRetention(retention.arguments, retention.results, declared.redaction),
                 )
             )
-            requirement = TokenRequirement(directory, store.requirement, now)
+            requirement = TokenRequirement(directory, store.token_requirement, now)
             if listens:
                 await _check_tokens(requirement, Policy(declared, await store.policy.load()), is_open=options.is_open)
             if follow and settings is not None:
                 await _refuse_unknown_toolsets(settings, store.policy, directory)
             signing = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(signing.cancel_scope.cancel)
-            desk = LateDesk(store.secrets, signing)
-            toolsets = Toolsets(directory, settings, store.secrets)
+            desk = LazySignInService(store.secrets, signing)
+            toolsets = ToolsetServices(directory, settings, store.secrets)
             stack.push_async_callback(programs.aclose)
             if follow:
                 await toolsets.sweep(store.policy)
-                await programs.account(store.audit)
-            halls = Halls(settings, by_requests, cache(partial(tag_key, os.environ, directory)))
+                await programs.record_interrupted(store.audit)
+            halls = DocSpaceClients(settings, by_requests, cache(partial(tag_key, os.environ, directory)))
             gateway = await stack.enter_async_context(
                 open_gateway(
                     declared,
                     store.policy,
                     store.audit,
-                    provider_for_each(settings, starts, desk, toolsets, halls),
+                    make_provider_factory(settings, starts, desk, toolsets, halls),
                     now,
-                    expand=expander(os.environ, folder_of(settings)),
+                    expand=expander(os.environ, reference_folder(settings)),
                     tickets=store.tickets,
                     consents=store.consents,
                     queries=store.queries,
-                    waits=store.waits,
+                    waits=store.pending_since,
                     prepare=toolsets.prepare,
-                    meanings=meanings_of(settings, directory, store.vectors, stack),
-                    programs=programs.means(store.runs),
-                    engines=DeclaredEngines(settings),
+                    meanings=make_embedding_index(settings, directory, store.vectors, stack),
+                    programs=programs.backend(store.runs),
+                    engines=DeclaredEngineFactory(settings),
                     required_tokens=await requirement.is_remembered(),
                 )
             )
         except StoreError as error:
             fail(Exit.UNREACHABLE, _without_values(settings, url, str(error)))
-        await requirement.note(gateway.board.policy)
-        stack.push_async_callback(lambda: requirement.note(gateway.board.policy))
+        await requirement.update(gateway.board.policy)
+        stack.push_async_callback(lambda: requirement.update(gateway.board.policy))
         store.audit.redaction = lambda: gateway.board.policy.declared.redaction
-        gateway.board.remarks = replace(remarks, in_passing=not follow)
+        gateway.board.config_warnings = replace(remarks, read_by_command=not follow)
         if settings is not None:
-            gateway.board.written = settings.written
-        uses = Uses(store.uses, now)
-        key = VisitKey(os.environ, directory)
-        visits = VisitKeeping(Visits(key=key.made), store.visits, key.found, f"{gethostname()} {directory}")
+            gateway.board.settings_locations = settings.source
+        uses = UsageTracker(store.token_uses, now)
+        key = SessionKey(os.environ, directory)
+        visits = SessionPersistence(
+            BrowserSessions(key=key.key_or_new), store.sessions, key.existing_key, f"{gethostname()} {directory}"
+        )
         if follow:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
@@ -224,15 +226,17 @@ async def open_house(
                     accepted(settings.digest)
                 tasks.start_soon(follow_files, settings, gateway, accepted, name="configuration")
         at_end = stack.push_async_callback
-        yield House(gateway, settings, directory, store.where, desk, toolsets, uses, at_end, store.storage, visits)
+        yield Application(
+            gateway, settings, directory, store.display_url, desk, toolsets, uses, at_end, store.storage, visits
+        )
 
 
 def _without_values(settings: "Settings | None", url: str, message: str) -> str:
     """A message about the store without what the references of its URL stand for."""
-    from pegboard.children.erasing import Eraser, inserted
+    from pegboard.children.erasing import SecretFilter, substituted_values
 
     written = "" if settings is None or settings.store is None else settings.store
-    return Eraser(inserted(written, url))(message) if "${" in written else message
+    return SecretFilter(substituted_values(written, url))(message) if "${" in written else message
 
 
 async def _refuse_unknown_toolsets(settings: "Settings", store: "PolicyStore", directory: Path) -> None:

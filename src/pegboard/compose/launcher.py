@@ -7,17 +7,17 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 
-from pegboard.surfaces.cli.link import Api, DocSpaceCheck, Options, Starts, Watch
+from pegboard.surfaces.cli.link import ApiClient, DocSpaceCheck, Options, ProgressPrinter, ServerFilter
 from pegboard.surfaces.cli.logs import log_errors_briefly, log_warnings, log_while_serving
-from pegboard.surfaces.cli.output import Ending, Exit, tell
+from pegboard.surfaces.cli.output import CommandExit, Exit, print_progress
 from pegboard.surfaces.cli.running import run_to_end
 
 
-class Launcher:
+class CommandLauncher:
     """What the command line asks of the composition root."""
 
     @asynccontextmanager
-    async def api(self, options: Options, starts: Starts, *, listens: bool = False) -> AsyncIterator[Api]:
+    async def api(self, options: Options, starts: ServerFilter, *, listens: bool = False) -> AsyncIterator[ApiClient]:
         from pegboard.surfaces.cli.client import running_gateway
 
         log_errors_briefly()
@@ -26,19 +26,21 @@ class Launcher:
                 yield running
                 return
         # A client of a running gateway needs none of what composes one.
-        from pegboard.surfaces.cli.progress import tell_as_they_settle
+        from pegboard.surfaces.cli.progress import print_until_settled
 
-        from .api import in_process
-        from .house import open_house
+        from .api import in_process_api
+        from .house import open_application
         from .serving import sign_in_pages
-        from .surroundings import settings_of
+        from .surroundings import load_settings
 
         async with (
-            open_house(options, settings_of(options), starts, follow=False) as house,
+            open_application(options, load_settings(options), starts, follow=False) as house,
             sign_in_pages(house, options.port) if listens else nullcontext(),
         ):
-            await tell_as_they_settle(house.gateway, tell, later="some servers have not answered; going on without")
-            async with in_process(house) as api:
+            await print_until_settled(
+                house.gateway, print_progress, later="some servers have not answered; going on without"
+            )
+            async with in_process_api(house) as api:
                 yield api
 
     def serve(self, options: Options, *, as_json: bool) -> int:
@@ -48,13 +50,15 @@ class Launcher:
         listened = Event()
         try:
             return run_to_end(partial(serve, options, as_json, listened), fast=True)
-        except Ending as ending:
+        except CommandExit as ending:
             # A signal is how a gateway that listens ends: that is no failure.
             if ending.code > 128 and listened.is_set():
                 return Exit.OK
             raise
 
-    async def set_up_search(self, options: Options, watch: Watch, wheel: Path | None, again: bool) -> str | None:
+    async def set_up_search(
+        self, options: Options, watch: ProgressPrinter, wheel: Path | None, again: bool
+    ) -> str | None:
         from .searching import set_up_search
 
         return await set_up_search(options, watch, wheel, again)
@@ -66,28 +70,28 @@ class Launcher:
 
     def stdio(self, options: Options, presentation: str | None) -> int:
         log_warnings()
-        return run_to_end(partial(stdio, options, presentation), fast=True)
+        return run_to_end(partial(serve_stdio_command, options, presentation), fast=True)
 
 
-async def stdio(options: Options, presentation: str | None) -> int:
-    from pegboard.core.presentations import Presented
+async def serve_stdio_command(options: Options, presentation: str | None) -> int:
+    from pegboard.core.presentations import PresentationMode
     from pegboard.surfaces.mcp.presentations import presentation_of
     from pegboard.surfaces.mcp.stdio import serve_stdio
 
-    from .docspace import unusable
+    from .docspace import docspace_problem
     from .handles import handle_key
-    from .house import open_house
-    from .surroundings import every_server, settings_of
+    from .house import open_application
+    from .surroundings import every_server, load_settings
 
-    async with open_house(
-        options, settings_of(options, here=False), every_server, follow=True, by_requests=False
+    async with open_application(
+        options, load_settings(options, here=False), every_server, follow=True, by_requests=False
     ) as house:
         policy = house.gateway.board.policy
-        if (wrong := unusable(policy, house.settings)) is not None:
+        if (wrong := docspace_problem(policy, house.settings)) is not None:
             # A client shows what it finds on standard error, and a list without tools explains nothing.
-            tell(f"pegboard: {wrong}")
-        declared = policy.declared.presenting.presentation
+            print_progress(f"pegboard: {wrong}")
+        declared = policy.declared.presentation.presentation
         key = partial(handle_key, os.environ, house.data_dir)
-        present = partial(presentation_of, Presented(presentation or declared), key=key)
+        present = partial(presentation_of, PresentationMode(presentation or declared), key=key)
         await serve_stdio(house.gateway, present=present, told=wrong)
     return Exit.OK

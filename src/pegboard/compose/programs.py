@@ -10,90 +10,90 @@ from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
-from pegboard.core.code import CodeSettings, Python
+from pegboard.core.code import CodeSettings, PythonSandbox
 
 from .surroundings import now
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pegboard.gateway.code.code import Means
+    from pegboard.gateway.code.code import ProgramBackend
     from pegboard.ports import Audit, RunStore
     from pegboard.ports.sandbox import Sandbox
-    from pegboard.store import BegunPrograms
+    from pegboard.store import ActiveProgramLog
 
-_PURPOSE: Final = b"pegboard: programs that wait for people"
+_KEY_LABEL: Final = b"pegboard: programs that wait for people"
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
-class Programs:
+class ProgramSandboxes:
     """One sandbox of each kind, for all programs of a gateway."""
 
     settings: CodeSettings
     directory: "Path"
     """Where the gateway's key is."""
-    _made: "dict[Python, Sandbox]" = field(default_factory=dict)
+    _sandboxes: "dict[PythonSandbox, Sandbox]" = field(default_factory=dict)
 
-    def means(self, runs: "RunStore") -> "Means":
-        from pegboard.gateway.code.code import Means
+    def backend(self, runs: "RunStore") -> "ProgramBackend":
+        from pegboard.gateway.code.code import ProgramBackend
 
-        return Means(self.sandbox, runs, lambda: self._key, self._begun)
+        return ProgramBackend(self.sandbox, runs, lambda: self._key, self._active_runs)
 
-    async def account(self, audit: "Audit") -> None:
+    async def record_interrupted(self, audit: "Audit") -> None:
         """For the programs of gateways that were killed here; what their workers left goes, too."""
-        from pegboard.ports import StoreAway
-        from pegboard.store import StoreError, left_begun
+        from pegboard.ports import StoreUnavailable
+        from pegboard.store import StoreError, abandoned_programs
 
         try:
-            with left_begun(self.directory) as left:
+            with abandoned_programs(self.directory) as left:
                 if not left:
                     return
-                from pegboard.gateway.code.leftover import account
+                from pegboard.gateway.code.leftover import record_interrupted_runs
 
-                lost = await account(audit, left)
-        except (StoreAway, StoreError, OSError) as error:
+                lost = await record_interrupted_runs(audit, left)
+        except (StoreUnavailable, StoreError, OSError) as error:
             log.warning("Programs that ran when a gateway was killed are not in the activity yet: %s", error)
             return
         if lost:
             log.warning("%s programs ran when a gateway was killed here: see pegboard activity", lost)
-        from pegboard.providers.builtin.sandbox.full.around import sweep
+        from pegboard.providers.builtin.sandbox.full.around import remove_stale_folders
 
-        await to_thread.run_sync(sweep)
+        await to_thread.run_sync(remove_stale_folders)
 
-    def sandbox(self, python: Python) -> "Sandbox":
+    def sandbox(self, python: PythonSandbox) -> "Sandbox":
         """Raises `SandboxAway`."""
-        if python not in self._made:
-            self._made[python] = self._make(python)
-        return self._made[python]
+        if python not in self._sandboxes:
+            self._sandboxes[python] = self._make(python)
+        return self._sandboxes[python]
 
     async def aclose(self) -> None:
-        while self._made:
-            _, sandbox = self._made.popitem()
+        while self._sandboxes:
+            _, sandbox = self._sandboxes.popitem()
             await sandbox.aclose()
 
     def close(self) -> None:
         """When every record is written."""
-        self._begun.close()
+        self._active_runs.close()
 
-    def _make(self, python: Python) -> "Sandbox":
+    def _make(self, python: PythonSandbox) -> "Sandbox":
         match python:
-            case Python.MONTY:
+            case PythonSandbox.MONTY:
                 from pegboard.providers.builtin.sandbox.monty import MontySandbox, check_installed
 
                 check_installed()
-                return MontySandbox(workers=self.settings.runs + self.settings.waiting)
-            case Python.FULL:
+                return MontySandbox(workers=self.settings.runs + self.settings.max_waiting)
+            case PythonSandbox.FULL:
                 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
                 return FullSandbox()
 
     @cached_property
-    def _begun(self) -> "BegunPrograms":
-        from pegboard.store import BegunPrograms
+    def _active_runs(self) -> "ActiveProgramLog":
+        from pegboard.store import ActiveProgramLog
 
-        return BegunPrograms(self.directory, now)
+        return ActiveProgramLog(self.directory, now)
 
     @cached_property
     def _key(self) -> bytes:
@@ -105,4 +105,4 @@ class Programs:
         except NoKeyError as error:
             log.warning("Programs cannot wait for people here: %s", error)
             return secrets.token_bytes(32)
-        return hmac.digest(own, _PURPOSE, "sha256")
+        return hmac.digest(own, _KEY_LABEL, "sha256")

@@ -15,26 +15,26 @@ from urllib.parse import urlsplit
 
 from pegboard.config import places
 from pegboard.surfaces.cli.link import Options
-from pegboard.surfaces.cli.output import Exit, document, fail, tell
+from pegboard.surfaces.cli.output import Exit, fail, print_json, print_progress
 from pegboard.surfaces.cli.snippets import announcement
 
-from .api import rest_of
-from .chatting import chat_of
-from .databases import tell_of_databases
+from .api import make_rest_api
+from .chatting import make_chat_app
+from .databases import report_databases
 from .handles import handle_key
-from .house import House, open_house
-from .surroundings import data_dir_of, every_server, no_data_dir, settings_of
+from .house import Application, open_application
+from .surroundings import ensure_data_directory, every_server, fail_without_data_directory, load_settings
 
 if TYPE_CHECKING:
     from socket import socket
 
     from starlette.types import ASGIApp
 
-    from pegboard.gateway.access.reception import Reception
-    from pegboard.surfaces.mcp.door import Door
+    from pegboard.gateway.access.reception import OperatorAuthentication
+    from pegboard.surfaces.mcp.door import RequestChecks
 
 LOOPBACK: Final = "127.0.0.1"
-WITH_UPLOADS: Final = 64 * 1024 * 1024
+MAX_UPLOAD_REQUEST_BYTES: Final = 64 * 1024 * 1024
 """Bytes of one request to a DocSpace, which takes a file in pieces; the call brings all of it."""
 OPEN_TO_OTHERS: Final = (
     "! Other machines can reach this address, and whoever reaches it can call every open tool. Put it behind something "
@@ -48,106 +48,118 @@ OPEN_TO_CALLERS: Final = (
 
 
 async def serve(options: Options, as_json: bool, listened: Event) -> int:
-    from pegboard.surfaces.listening import CannotListen, bound
+    from pegboard.surfaces.listening import ListenError, bind_socket
 
-    settings = settings_of(options)
-    with _alone(data_dir_of(options)):
+    settings = load_settings(options)
+    with _lock_data_directory(ensure_data_directory(options)):
         try:
-            listener = bound(options.host, options.port)
-        except CannotListen as error:
+            listener = bind_socket(options.host, options.port)
+        except ListenError as error:
             fail(Exit.FAILED, str(error))
         with listener:
-            async with open_house(options, settings, every_server, follow=True, listens=True) as house:
+            async with open_application(options, settings, every_server, follow=True, listens=True) as house:
                 await _listen(house, options.host, listener, as_json, listened)
     return Exit.OK
 
 
 @contextmanager
-def _alone(directory: Path) -> Iterator[None]:
+def _lock_data_directory(directory: Path) -> Iterator[None]:
     with ExitStack() as stack:
         try:
-            alone = stack.enter_context(places.only_one(directory))
+            alone = stack.enter_context(places.acquire_lock(directory))
         except OSError as error:
-            no_data_dir(directory, error)
+            fail_without_data_directory(directory, error)
         if not alone:
             there = places.read_address(directory)
-            where = f" at {there.url} (process {there.pid})" if isinstance(there, places.Address) else ""
+            where = f" at {there.url} (process {there.pid})" if isinstance(there, places.GatewayAddress) else ""
             told = f"a gateway runs{where} with the data directory {directory}"
             fail(Exit.FAILED, f"{told}. Use that one, or choose another directory: --data-dir")
         yield
 
 
-async def _listen(house: House, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
+async def _listen(house: Application, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
     from anyio import create_task_group, to_thread
 
-    from pegboard.core.docspace.on_board import docspace_on, lending
-    from pegboard.gateway.presenting import INSTEAD, too_much
-    from pegboard.surfaces.cli.progress import tell_as_they_settle, tell_while
-    from pegboard.surfaces.listening import ConnectionLimits, Listening, is_open_to_others, reachable
+    from pegboard.core.docspace.on_board import caller_credentials_warning, docspace_of
+    from pegboard.gateway.presenting import PRESENTATION_FIX, presentation_warning
+    from pegboard.surfaces.cli.progress import print_health_changes, print_until_settled
+    from pegboard.surfaces.listening import ConnectionLimits, HttpServer, is_open_to_others, local_url
     from pegboard.surfaces.mcp.paths import McpPaths
-    from pegboard.surfaces.root import Later, Root
+    from pegboard.surfaces.root import HttpRouter, LazyApp
 
     port = listener.getsockname()[1]
-    url = reachable(host, port)
+    url = local_url(host, port)
     endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
     mark_exposed(house, listener)
-    door = door_of(house, url)
-    reception = reception_of(house, token, port)
+    door = make_request_checks(house, url)
+    reception = make_operator_authentication(house, token, port)
     mcp = McpPaths(
         house.gateway,
         door,
         key=partial(handle_key, os.environ, house.data_dir),
         attempts=reception.attempts,
-        uses=house.uses,
+        uses=house.token_usage,
     )
-    pages = Later(partial(_sign_in_app, house))
-    site = Later(partial(_web_app, reception))
-    api = Later(partial(rest_of, house, endpoint, reception))
-    chat = None if house.chat is None else Later(partial(chat_of, house, door, mcp.entrance))
-    root = Root(mcp=mcp, api=api, chat=chat, sign_in=pages, pages=site, check=partial(_address_refusal, door))
+    pages = LazyApp(partial(_sign_in_app, house))
+    site = LazyApp(partial(_web_app, reception))
+    api = LazyApp(partial(make_rest_api, house, endpoint, reception))
+    chat = None if house.chat is None else LazyApp(partial(make_chat_app, house, door, mcp.authentication))
+    root = HttpRouter(mcp=mcp, api=api, chat=chat, sign_in=pages, pages=site, check=partial(_address_refusal, door))
 
-    def stopping() -> None:
+    def stop_streams() -> None:
         mcp.end_streams()
         house.gateway.board.close()
 
     limits = ConnectionLimits(house.settings.gateway.max_connections_per_address) if house.settings else None
     async with AsyncExitStack() as stack:
         # Before anything is answered: whoever waits for /health reads the address next.
-        places.write_address(house.data_dir, places.Address(url, token, os.getpid()))
+        places.write_address(house.data_dir, places.GatewayAddress(url, token, os.getpid()))
         forget = partial(places.forget_address, house.data_dir, os.getpid())
         stack.callback(forget)
-        await stack.enter_async_context(mcp.running())
-        listening = await stack.enter_async_context(Listening(root, listener, stopping, mcp.express, limits))
-        house.sign_ins.listen_at((house.settings and house.settings.gateway.url) or url)
+        await stack.enter_async_context(mcp.lifespan())
+        listening = await stack.enter_async_context(HttpServer(root, listener, stop_streams, mcp.fast_path, limits))
+        house.sign_ins.set_base_url((house.settings and house.settings.gateway.url) or url)
         listened.set()
         tasks = await stack.enter_async_context(create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(_load_rest, name="loading")
         try:
             if as_json:
-                document(
-                    {"endpoint": endpoint, "ui": f"{url}/ui/", "config": house.file, "dataDir": str(house.data_dir)},
+                print_json(
+                    {
+                        "endpoint": endpoint,
+                        "ui": f"{url}/ui/",
+                        "config": house.config_file,
+                        "dataDir": str(house.data_dir),
+                    },
                     indent=None,
                 )
             else:
                 program = shutil.which("pegboard") or str(Path(sys.executable).with_name("pegboard"))
-                board = {"chats": chat is not None, "docspace": docspace_on(house.gateway.board.policy) is not None}
-                tell(
+                board = {"chats": chat is not None, "docspace": docspace_of(house.gateway.board.policy) is not None}
+                print_progress(
                     announcement(
-                        endpoint, f"{url}{reception.login_path()}", program, house.file, str(house.data_dir), **board
+                        endpoint,
+                        f"{url}{reception.login_path()}",
+                        program,
+                        house.config_file,
+                        str(house.data_dir),
+                        **board,
                     )
                 )
             if is_open_to_others(listener):
-                tell(OPEN_TO_CALLERS if house.gateway.board.policy.requires_tokens else OPEN_TO_OTHERS)
-            if (lends := lending(house.gateway.board.policy)) is not None:
-                tell(f"! {lends}")
-            for remark in house.gateway.board.standing_remarks():
-                tell(f"! {remark}")
-            await tell_as_they_settle(house.gateway, tell, later="the others are tried again in the background")
-            await tell_of_databases(house.gateway, tell)
-            if (costly := await to_thread.run_sync(too_much, house.gateway.board)) is not None:
-                tell(f"! {costly} {INSTEAD}")
-            await tell_while(house.gateway, tell, listening.ended)
+                print_progress(OPEN_TO_CALLERS if house.gateway.board.policy.requires_tokens else OPEN_TO_OTHERS)
+            if (lends := caller_credentials_warning(house.gateway.board.policy)) is not None:
+                print_progress(f"! {lends}")
+            for remark in house.gateway.board.current_warnings():
+                print_progress(f"! {remark}")
+            await print_until_settled(
+                house.gateway, print_progress, later="the others are tried again in the background"
+            )
+            await report_databases(house.gateway, print_progress)
+            if (costly := await to_thread.run_sync(presentation_warning, house.gateway.board)) is not None:
+                print_progress(f"! {costly} {PRESENTATION_FIX}")
+            await print_health_changes(house.gateway, print_progress, listening.wait_until_finished)
         finally:
             forget()
 
@@ -163,28 +175,28 @@ async def _load_rest() -> None:
 
 
 def _load() -> None:
-    from pegboard.gateway.memory import settle_in
+    from pegboard.gateway.memory import freeze_startup_objects
     from pegboard.surfaces.mcp.http import load_sdk
 
     load_sdk()
     import pegboard.providers.mcp  # noqa: F401  it is made for the first server, in the event loop
 
-    settle_in()
+    freeze_startup_objects()
 
 
-def _sign_in_app(house: House) -> "ASGIApp":
+def _sign_in_app(house: Application) -> "ASGIApp":
     from pegboard.surfaces.sign_in import SignInPages
 
-    return SignInPages(house.desk, house.signed_in)
+    return SignInPages(house.sign_in_service, house.record_sign_in)
 
 
-def _web_app(reception: "Reception") -> "ASGIApp":
-    from pegboard.surfaces.web.site import Site
+def _web_app(reception: "OperatorAuthentication") -> "ASGIApp":
+    from pegboard.surfaces.web.site import WebUiSite
 
-    return Site(reception)
+    return WebUiSite(reception)
 
 
-def mark_exposed(house: House, listener: "socket") -> None:
+def mark_exposed(house: Application, listener: "socket") -> None:
     """Callers from elsewhere are no user of this machine, so what their clients answer confirms nothing by default."""
     from pegboard.surfaces.listening import is_open_to_others
 
@@ -194,70 +206,79 @@ def mark_exposed(house: House, listener: "socket") -> None:
         or not all(map(_names_this_machine, (*settings.gateway.hosts, *settings.gateway.origins)))
     )
     if is_open_to_others(listener) or is_fronted:
-        board.decide(replace(board.policy, is_exposed=True))
+        board.set_policy(replace(board.policy, is_exposed=True))
 
 
 def _names_this_machine(place: str) -> bool:
     """Of a Host header or an origin that is answered. Who allows another name expects callers through a proxy."""
-    from pegboard.surfaces.mcp.door import host_of, is_loopback
+    from pegboard.surfaces.mcp.door import host_name, is_loopback
 
-    return is_loopback(host_of((place.partition("://")[2] or place).removesuffix(":*")))
+    return is_loopback(host_name((place.partition("://")[2] or place).removesuffix(":*")))
 
 
 @asynccontextmanager
-async def sign_in_pages(house: House, port: int) -> AsyncIterator[None]:
+async def sign_in_pages(house: Application, port: int) -> AsyncIterator[None]:
     """For a sign-in without a running gateway: at the usual port, which people may have registered, if it is free."""
-    from pegboard.surfaces.listening import CannotListen, Listening, bound, reachable
-    from pegboard.surfaces.root import Root
+    from pegboard.surfaces.listening import HttpServer, ListenError, bind_socket, local_url
+    from pegboard.surfaces.root import HttpRouter
 
     try:
-        listener = bound(LOOPBACK, port)
-    except CannotListen:
-        listener = bound(LOOPBACK, 0)
+        listener = bind_socket(LOOPBACK, port)
+    except ListenError:
+        listener = bind_socket(LOOPBACK, 0)
     with listener:
-        url = reachable(LOOPBACK, listener.getsockname()[1])
-        root = Root(sign_in=_sign_in_app(house), check=partial(_address_refusal, door_of(house, url)))
-        async with Listening(root, listener, _nothing):
-            house.sign_ins.listen_at(url)
+        url = local_url(LOOPBACK, listener.getsockname()[1])
+        root = HttpRouter(sign_in=_sign_in_app(house), check=partial(_address_refusal, make_request_checks(house, url)))
+        async with HttpServer(root, listener, _stop_no_streams):
+            house.sign_ins.set_base_url(url)
             yield
 
 
-def _nothing() -> None:
+def _stop_no_streams() -> None:
     """There are no streams to end."""
 
 
-def reception_of(house: House, token: str, port: int) -> "Reception":
-    from pegboard.gateway.access.keys import Keys, hashed
-    from pegboard.gateway.access.proxies import Proxies
-    from pegboard.gateway.access.reception import Reception
+def make_operator_authentication(house: Application, token: str, port: int) -> "OperatorAuthentication":
+    from pegboard.gateway.access.keys import TokenIndex, hash_token
+    from pegboard.gateway.access.proxies import TrustedProxies
+    from pegboard.gateway.access.reception import OperatorAuthentication
 
-    keys = Keys(house.gateway.board, hashed(token), house.gateway.clock, house.uses)
+    keys = TokenIndex(house.gateway.board, hash_token(token), house.gateway.clock, house.token_usage)
     if house.settings is None:
-        return Reception(keys, port, visits=house.visits.visits, keeping=house.visits)
+        return OperatorAuthentication(
+            keys, port, sessions=house.session_persistence.sessions, session_persistence=house.session_persistence
+        )
     told = house.settings.gateway
-    return Reception(keys, port, told.url, Proxies(told.proxies), visits=house.visits.visits, keeping=house.visits)
+    return OperatorAuthentication(
+        keys,
+        port,
+        told.url,
+        TrustedProxies(told.proxies),
+        sessions=house.session_persistence.sessions,
+        session_persistence=house.session_persistence,
+    )
 
 
-def door_of(house: House, url: str) -> "Door":
+def make_request_checks(house: Application, url: str) -> "RequestChecks":
     """Whoever names an address to listen on wants to be addressed by it; a page that rebinds a name cannot."""
-    from pegboard.config.settings import Callers
-    from pegboard.core.docspace.on_board import docspace_on
-    from pegboard.gateway.access.proxies import Proxies
-    from pegboard.surfaces.mcp.door import Door
+    from pegboard.config.settings import GatewaySettings
+    from pegboard.core.docspace.on_board import docspace_of
+    from pegboard.gateway.access.proxies import TrustedProxies
+    from pegboard.surfaces.mcp.door import RequestChecks
 
-    callers = house.settings.gateway if house.settings else Callers()
+    callers = house.settings.gateway if house.settings else GatewaySettings()
     names = {*callers.hosts, urlsplit(url).netloc, *(() if callers.url is None else (urlsplit(callers.url).netloc,))}
     pages = () if callers.url is None else (callers.url,)
-    door = Door(
+    door = RequestChecks(
         frozenset(names),
         frozenset({*callers.origins, *pages}),
-        Proxies(callers.proxies),
-        most_values=callers.most_values,
+        TrustedProxies(callers.proxies),
+        max_values=callers.max_values,
     )
-    uploads = WITH_UPLOADS if docspace_on(house.gateway.board.policy) is not None else door.largest_body
-    return replace(door, largest_body=callers.most_bytes or uploads)
+    uploads = MAX_UPLOAD_REQUEST_BYTES if docspace_of(house.gateway.board.policy) is not None else door.max_body_bytes
+    return replace(door, max_body_bytes=callers.max_bytes or uploads)
 
 
-def _address_refusal(door: "Door", headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
-    refused = door.address_refusal(headers)
+def _address_refusal(door: "RequestChecks", headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+    refused = door.check_address(headers)
     return None if refused is None else (refused.status, refused.message)

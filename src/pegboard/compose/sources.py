@@ -3,51 +3,55 @@
 import os
 from typing import TYPE_CHECKING, assert_never
 
-from pegboard.surfaces.cli.link import Starts
+from pegboard.surfaces.cli.link import ServerFilter
 
-from .surroundings import folder_of, now
+from .surroundings import now, reference_folder
 
 if TYPE_CHECKING:
     from pegboard.config.settings import Settings
     from pegboard.core.catalogue import Health
-    from pegboard.core.own import Own
+    from pegboard.core.own import OwnTools
     from pegboard.core.server import Server
-    from pegboard.ports import ExpandFor, Provider, ProviderFor
+    from pegboard.ports import ExpandForCaller, Provider, ProviderFor
 
-    from .docspace import Halls
-    from .house import LateDesk
-    from .toolsets import Toolsets
+    from .docspace import DocSpaceClients
+    from .house import LazySignInService
+    from .toolsets import ToolsetServices
 
 
-def provider_for_each(
-    settings: "Settings | None", starts: Starts, sign_ins: "LateDesk", toolsets: "Toolsets", halls: "Halls"
+def make_provider_factory(
+    settings: "Settings | None",
+    starts: ServerFilter,
+    sign_ins: "LazySignInService",
+    toolsets: "ToolsetServices",
+    halls: "DocSpaceClients",
 ) -> "ProviderFor":
     from pegboard.config.references import expander_for_callers
-    from pegboard.core.catalogue import Asleep, Down, Off
+    from pegboard.core.catalogue import ProviderAsleep, ProviderDown, ProviderOff
     from pegboard.core.docspace import DocSpace
-    from pegboard.core.own import Own
+    from pegboard.core.own import OwnTools
     from pegboard.core.server import Container, Http, InstalledBy, Stdio
-    from pegboard.ports import Unresolved
-    from pegboard.providers.resting import Resting
+    from pegboard.ports import UnresolvedReference
+    from pegboard.providers.resting import IdleProvider
 
-    declared = expander_for_callers(os.environ, folder_of(settings))
+    declared = expander_for_callers(os.environ, reference_folder(settings))
 
-    def expand_for(server: "Server") -> "ExpandFor":
+    def expand_for(server: "Server") -> "ExpandForCaller":
         """What is declared in the operator's file belongs to no toolset that could have secrets of its own."""
         own = isinstance(server.origin, InstalledBy)
-        return toolsets.secrets.expand_for(server.key.toolset, declared) if own else declared
+        return toolsets.secrets.caller_expander_for(server.key.toolset, declared) if own else declared
 
-    def connected(server: "Server", expand: "ExpandFor") -> "Provider":
+    def connect_mcp(server: "Server", expand: "ExpandForCaller") -> "Provider":
         from pegboard.providers.mcp import mcp_provider
 
-        return mcp_provider(server, expand, now, sign_ins.desk, halls.tag_key)
+        return mcp_provider(server, expand, now, sign_ins.service, halls.tag_key)
 
-    def asleep(server: "Server", own: "Own") -> "Health":
+    def asleep(server: "Server", own: "OwnTools") -> "Health":
         """Whoever calls one of its tools wakes it, or is told what keeps it from waking."""
         if not own.specs:
-            return Off()
+            return ProviderOff()
         values = toolsets.secrets.values(server.key.toolset, own.secrets)
-        return Down(now(), values.why) if isinstance(values, Unresolved) else Asleep(now())
+        return ProviderDown(now(), values.why) if isinstance(values, UnresolvedReference) else ProviderAsleep(now())
 
     def provider(server: "Server") -> "Provider":
         if isinstance(server.connection, DocSpace):
@@ -55,17 +59,21 @@ def provider_for_each(
             return halls.provider(server, server.connection)
         if not starts(str(server.key), server.id):
             own = server.connection
-            return Resting(server.key, own.specs, asleep(server, own)) if isinstance(own, Own) else Resting(server.key)
+            return (
+                IdleProvider(server.key, own.specs, asleep(server, own))
+                if isinstance(own, OwnTools)
+                else IdleProvider(server.key)
+            )
         match server.connection:
             case Stdio() | Http():
-                return connected(server, expand_for(server))
+                return connect_mcp(server, expand_for(server))
             case Container(image):
-                expand = toolsets.expand_of(server.key.toolset)
-                return toolsets.containers.speaking(
-                    server, image, expand, lambda inner, starting: connected(inner, lambda headers: starting)
+                expand = toolsets.expander_for(server.key.toolset)
+                return toolsets.containers.mcp_provider(
+                    server, image, expand, lambda inner, starting: connect_mcp(inner, lambda headers: starting)
                 )
-            case Own() as own:
-                return toolsets.own(server, own)
+            case OwnTools() as own:
+                return toolsets.make_provider(server, own)
             case _:
                 assert_never(server.connection)
 

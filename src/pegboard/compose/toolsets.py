@@ -8,20 +8,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .surroundings import folder_of, now
+from .surroundings import now, reference_folder
 
 if TYPE_CHECKING:
     from pegboard.config.settings import Settings
     from pegboard.core.ids import ToolsetId
-    from pegboard.core.own import Own
-    from pegboard.core.policy import Decided, Policy
+    from pegboard.core.own import OwnTools
+    from pegboard.core.policy import Policy, PolicyDecisions
     from pegboard.core.server import Server
     from pegboard.gateway.gateway import Gateway
-    from pegboard.gateway.toolsets.files import Files
-    from pegboard.gateway.toolsets.installer import Installer
+    from pegboard.gateway.toolsets.files import ToolsetFiles
+    from pegboard.gateway.toolsets.installer import ToolsetInstaller
     from pegboard.gateway.toolsets.secrets import ToolsetSecrets
-    from pegboard.ports import Expand, PolicyStore, Provider, Secrets, SignIns, Unresolved
-    from pegboard.ports.describing import Wished
+    from pegboard.ports import Expand, PolicyStore, Provider, SecretStore, SignIns, UnresolvedReference
+    from pegboard.ports.describing import ManifestEntries
     from pegboard.providers.container import Containers
     from pegboard.providers.python.environments import Environments
 
@@ -29,24 +29,24 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Toolsets:
+class ToolsetServices:
     """Each part is made when something asks for it: most boards have no toolset, and most commands touch none."""
 
     data_dir: Path
     settings: "Settings | None"
-    kept: "Secrets"
+    secret_store: "SecretStore"
 
     @cached_property
-    def files(self) -> "Files":
-        from pegboard.gateway.toolsets.files import Files
+    def files(self) -> "ToolsetFiles":
+        from pegboard.gateway.toolsets.files import ToolsetFiles
 
-        return Files(self.data_dir)
+        return ToolsetFiles(self.data_dir)
 
     @cached_property
     def secrets(self) -> "ToolsetSecrets":
         from pegboard.gateway.toolsets.secrets import ToolsetSecrets
 
-        return ToolsetSecrets(self.kept, self._expand)
+        return ToolsetSecrets(self.secret_store, self._expand)
 
     @cached_property
     def containers(self) -> "Containers":
@@ -65,20 +65,20 @@ class Toolsets:
     def _expand(self) -> "Expand":
         from pegboard.config.references import expander
 
-        return expander(os.environ, folder_of(self.settings))
+        return expander(os.environ, reference_folder(self.settings))
 
-    def expand_of(self, toolset: "ToolsetId") -> "Expand":
-        return self.secrets.expand_of(toolset, self._expand)
+    def expander_for(self, toolset: "ToolsetId") -> "Expand":
+        return self.secrets.expander_for(toolset, self._expand)
 
     async def prepare(self, policy: "Policy") -> None:
         """Before anything starts: the secrets of what will."""
-        if any(key.toolset in policy.decided.files for key in policy.decided.servers):
-            from pegboard.gateway.toolsets.secrets import secrets_asked
-            from pegboard.ports import SecretsAway
+        if any(key.toolset in policy.decisions.files for key in policy.decisions.servers):
+            from pegboard.gateway.toolsets.secrets import requested_secrets
+            from pegboard.ports import SecretsUnavailable
 
             try:
-                await self.secrets.load(secrets_asked(policy))
-            except SecretsAway as error:
+                await self.secrets.load(requested_secrets(policy))
+            except SecretsUnavailable as error:
                 log.warning("Secrets of toolsets cannot be read: %s", error)
 
     async def sweep(self, store: "PolicyStore") -> None:
@@ -87,69 +87,69 @@ class Toolsets:
 
             await sweep(self.files, store.load, self._keep_environments)
 
-    def _keep_environments(self, decided: "Decided") -> None:
+    def _keep_environments(self, decided: "PolicyDecisions") -> None:
         if (self.data_dir / "environments").is_dir():
-            from pegboard.core.own import Own
+            from pegboard.core.own import OwnTools
 
             owns = ((server.key.toolset, server.connection) for server in decided.servers.values())
-            self._environments.keep(
-                (own.requirements, self._folder(toolset, own)) for toolset, own in owns if isinstance(own, Own)
+            self._environments.remove_unused(
+                (own.requirements, self._folder(toolset, own)) for toolset, own in owns if isinstance(own, OwnTools)
             )
 
-    def _folder(self, toolset: "ToolsetId", own: "Own") -> Path:
+    def _folder(self, toolset: "ToolsetId", own: "OwnTools") -> Path:
         return self.files.folder(toolset, own.digest) if own.linked is None else Path(own.linked)
 
-    def own(self, server: "Server", own: "Own") -> "Provider":
+    def make_provider(self, server: "Server", own: "OwnTools") -> "Provider":
         """Functions in a worker, commands in containers, or both as one."""
         if not own.specs:
-            from pegboard.providers.resting import Resting
+            from pegboard.providers.resting import IdleProvider
 
-            return Resting(server.key)
+            return IdleProvider(server.key)
         if not own.commands:
-            return self._functions(server, own)
-        commands = self.containers.commands(server.key, own, self.expand_of(server.key.toolset))
+            return self._python_provider(server, own)
+        commands = self.containers.command_provider(server.key, own, self.expander_for(server.key.toolset))
         if not own.python:
             return commands
-        from pegboard.providers.together import Together
+        from pegboard.providers.together import CompositeProvider
 
-        return Together(self._functions(server, own), commands)
+        return CompositeProvider(self._python_provider(server, own), commands)
 
-    def _functions(self, server: "Server", own: "Own") -> "Provider":
+    def _python_provider(self, server: "Server", own: "OwnTools") -> "Provider":
         from pegboard.providers.python.provider import PythonTools
 
         toolset = server.key.toolset
 
-        async def values() -> "Mapping[str, str] | Unresolved":
+        async def values() -> "Mapping[str, str] | UnresolvedReference":
             return self.secrets.values(toolset, own.secrets)
 
         folder = self._folder(toolset, own)
-        workspace = self.files.made_workspace(toolset) if own.workspace else None
+        workspace = self.files.ensure_workspace(toolset) if own.workspace else None
         room = self.files.workspace(toolset)
-        entries = _entries if own.linked is None else _edited()
+        entries = _manifest_entries if own.linked is None else _make_manifest_edits()
         return PythonTools(server, folder, self._environments, workspace, values, now, entries, room)
 
-    def installer(self, gateway: "Gateway", sign_ins: "Callable[[], SignIns]") -> "Installer":
-        from pegboard.gateway.toolsets.installer import Installer
+    def installer(self, gateway: "Gateway", sign_ins: "Callable[[], SignIns]") -> "ToolsetInstaller":
+        from pegboard.gateway.toolsets.installer import ToolsetInstaller
         from pegboard.providers.python.describing import Describer
 
         async def label(image: str, told: "Callable[[str], None]") -> str | None:
             return await self.containers.label(image, told)
 
-        return Installer(gateway, self.files, Describer(self._environments), label, self.secrets, sign_ins)
+        return ToolsetInstaller(gateway, self.files, Describer(self._environments), label, self.secrets, sign_ins)
 
 
-def _entries(folder: Path) -> "Wished | None":
+def _manifest_entries(folder: Path) -> "ManifestEntries | None":
     """What the manifest of files that were copied names. It was read when they were imported: what another version of
     this program may have against it is no reason to stop."""
-    from pegboard.ports.describing import CannotDescribe
+    from pegboard.ports.describing import ToolDescriptionError
 
     try:
-        return _edited()(folder)
-    except CannotDescribe:
+        return _make_manifest_edits()(folder)
+    except ToolDescriptionError:
         return None
 
 
-def _edited() -> "Callable[[Path], Wished]":
-    from pegboard.gateway.toolsets.editing import Edited
+def _make_manifest_edits() -> "Callable[[Path], ManifestEntries]":
+    from pegboard.gateway.toolsets.editing import ManifestEdits
 
-    return Edited()
+    return ManifestEdits()

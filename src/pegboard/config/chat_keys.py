@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from .section import Key, Section, Values
-from .shape import Form, ListOf, MapOf, Seconds, Text, Whole
+from .section import ConfigKey, ConfigSection, ConfigValues
+from .shape import DurationField, IntegerField, ListField, MapField, TextField, TextRule
 
-_FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
-_NAME: Final = Form(r"[a-z0-9][a-z0-9_-]{0,63}", "use small letters, digits, - and _, 64 at most")
-_URL: Final = Form(
+_NOT_BLANK: Final = TextRule(r"[\s\S]*\S[\s\S]*", "it must not be blank")
+_NAME: Final = TextRule(r"[a-z0-9][a-z0-9_-]{0,63}", "use small letters, digits, - and _, 64 at most")
+_URL: Final = TextRule(
     r"(?:[Hh][Tt][Tt][Pp][Ss]?://[^/?#\s]+|\$\{)[^\s]*",
     "write a URL that begins with http:// or https://, or with a reference",
 )
-_REFERENCE: Final = Form(
+_REFERENCE: Final = TextRule(
     r"\$\{(?:(?!:-)[^}])+\}",
     "write a reference without a default, ${NAME} or ${file:path}, so that the key is not in this file",
 )
@@ -32,35 +32,35 @@ class ChatLimits:
     repeated_calls: int = 3
     """Calls of one tool with the very same arguments."""
     seconds: float = 600.0
-    at_once: int = 32
+    max_concurrent: int = 32
     """Requests that are being answered."""
 
 
-_USUAL: Final = ChatLimits()
+_DEFAULTS: Final = ChatLimits()
 
-URL: Final = Key(
+URL: Final = ConfigKey(
     "url",
-    Text(_URL, holds_references=True, is_secret=True),
+    TextField(_URL, allows_references=True, is_secret=True),
     "Where the server's OpenAI-compatible API is, without /chat/completions: http://127.0.0.1:11434/v1. References are "
     "allowed.",
 )
-API_KEY: Final = Key(
+API_KEY: Final = ConfigKey(
     "api_key",
-    Text(_REFERENCE, holds_references=True, is_secret=True),
+    TextField(_REFERENCE, allows_references=True, is_secret=True),
     "A reference to the key that is sent as Authorization: Bearer KEY: ${NAME} or ${file:path}.",
 )
-MODELS: Final = Key(
+MODELS: Final = ConfigKey(
     "models",
-    ListOf(Text(_FILLED, as_written=True)),
+    ListField(TextField(_NOT_BLANK, accepts_scalars=True)),
     "The models to offer from this server. By default those that it lists itself, and any that a client names.",
 )
-TIMEOUT: Final = Key(
+TIMEOUT: Final = ConfigKey(
     "timeout",
-    Seconds(),
+    DurationField(),
     "How long the server may stay silent, before its first word and between two: seconds, or a text such as 30s or 5m.",
     300,
 )
-MODEL_SERVER: Final = Section(
+MODEL_SERVER: Final = ConfigSection(
     "One server that runs models.",
     (URL, API_KEY, MODELS, TIMEOUT),
     required=("url",),
@@ -72,39 +72,45 @@ MODEL_SERVER: Final = Section(
         "model": "Write models: [NAME].",
     },
 )
-SERVERS: Final = Key(
+SERVERS: Final = ConfigKey(
     "model_servers",
-    MapOf(_NAME, MODEL_SERVER),
+    MapField(_NAME, MODEL_SERVER),
     "The model servers, each under a name of your choice. Where two have a model of one name, it is the first one's; "
     "the other's is asked for as SERVER/MODEL.",
 )
-DEFAULT_MODEL: Final = Key(
-    "default_model", Text(_FILLED, as_written=True), "The model for requests that name none: MODEL, or SERVER/MODEL."
+DEFAULT_MODEL: Final = ConfigKey(
+    "default_model",
+    TextField(_NOT_BLANK, accepts_scalars=True),
+    "The model for requests that name none: MODEL, or SERVER/MODEL.",
 )
-TURNS: Final = Key("turns", Whole(2, 1_000), "How often the model is asked for one answer.", _USUAL.turns)
-CALLS: Final = Key("calls", Whole(1, 10_000), "How many tools are called for one answer.", _USUAL.calls)
-REPEATED_ERRORS: Final = Key(
-    "repeated_errors", Whole(1, 1_000), "How many calls may fail one after the other.", _USUAL.repeated_errors
+TURNS: Final = ConfigKey(
+    "turns", IntegerField(2, 1_000), "How often the model is asked for one answer.", _DEFAULTS.turns
 )
-REPEATED_CALLS: Final = Key(
+CALLS: Final = ConfigKey("calls", IntegerField(1, 10_000), "How many tools are called for one answer.", _DEFAULTS.calls)
+REPEATED_ERRORS: Final = ConfigKey(
+    "repeated_errors", IntegerField(1, 1_000), "How many calls may fail one after the other.", _DEFAULTS.repeated_errors
+)
+REPEATED_CALLS: Final = ConfigKey(
     "repeated_calls",
-    Whole(1, 1_000),
+    IntegerField(1, 1_000),
     "How often a tool is called with the very same arguments.",
-    _USUAL.repeated_calls,
+    _DEFAULTS.repeated_calls,
 )
-TIME: Final = Key(
+TIME: Final = ConfigKey(
     "time",
-    Seconds(),
+    DurationField(),
     "How long an answer may take, tools and waiting for people included: seconds, or a text such as 90s or 10m.",
-    _USUAL.seconds,
+    _DEFAULTS.seconds,
 )
-AT_ONCE: Final = Key("at_once", Whole(1, 10_000), "How many requests are answered at a time.", _USUAL.at_once)
-LIMITS: Final = Key(
+AT_ONCE: Final = ConfigKey(
+    "at_once", IntegerField(1, 10_000), "How many requests are answered at a time.", _DEFAULTS.max_concurrent
+)
+LIMITS: Final = ConfigKey(
     "limits",
-    Section("", (TURNS, CALLS, REPEATED_ERRORS, REPEATED_CALLS, TIME, AT_ONCE)),
+    ConfigSection("", (TURNS, CALLS, REPEATED_ERRORS, REPEATED_CALLS, TIME, AT_ONCE)),
     "What ends an answer. Before it ends by a number, the model is asked once more, without tools.",
 )
-SECTION: Final = Section(
+SECTION: Final = ConfigSection(
     "",
     (SERVERS, DEFAULT_MODEL, LIMITS),
     required=("model_servers",),
@@ -131,10 +137,10 @@ class ModelServerSettings:
 class ChatSettings:
     servers: Mapping[str, ModelServerSettings] = field(default_factory=dict[str, ModelServerSettings])
     default_model: str | None = None
-    limits: ChatLimits = _USUAL
+    limits: ChatLimits = _DEFAULTS
 
 
-def chat_settings(said: Values) -> ChatSettings | None:
+def chat_settings(said: ConfigValues) -> ChatSettings | None:
     """Nothing where no server is named: then there is no chat."""
     servers = {
         name: server
@@ -145,11 +151,11 @@ def chat_settings(said: Values) -> ChatSettings | None:
         return None
     model, limits = said.get(DEFAULT_MODEL), said.get(LIMITS)
     return ChatSettings(
-        servers, None if model is None else model.value, _USUAL if limits is None else _limits(limits.value)
+        servers, None if model is None else model.value, _DEFAULTS if limits is None else _limits(limits.value)
     )
 
 
-def _server(name: str, said: Values) -> ModelServerSettings | None:
+def _server(name: str, said: ConfigValues) -> ModelServerSettings | None:
     url, key = said.get(URL), said.get(API_KEY)
     if url is None:
         return None
@@ -162,12 +168,12 @@ def _server(name: str, said: Values) -> ModelServerSettings | None:
     )
 
 
-def _limits(said: Values) -> ChatLimits:
+def _limits(said: ConfigValues) -> ChatLimits:
     return ChatLimits(
-        said.value(TURNS, _USUAL.turns),
-        said.value(CALLS, _USUAL.calls),
-        said.value(REPEATED_ERRORS, _USUAL.repeated_errors),
-        said.value(REPEATED_CALLS, _USUAL.repeated_calls),
-        said.value(TIME, _USUAL.seconds),
-        said.value(AT_ONCE, _USUAL.at_once),
+        said.value(TURNS, _DEFAULTS.turns),
+        said.value(CALLS, _DEFAULTS.calls),
+        said.value(REPEATED_ERRORS, _DEFAULTS.repeated_errors),
+        said.value(REPEATED_CALLS, _DEFAULTS.repeated_calls),
+        said.value(TIME, _DEFAULTS.seconds),
+        said.value(AT_ONCE, _DEFAULTS.max_concurrent),
     )

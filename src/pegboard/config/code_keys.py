@@ -2,62 +2,72 @@
 
 from typing import Final
 
-from pegboard.core.code import MOST_CALLS, CodeLimits, CodeSettings, Python
+from pegboard.core.code import MAX_CALLS, CodeLimits, CodeSettings, PythonSandbox
 
-from .section import Key, Section, Values
-from .shape import Choice, Seconds, Truth, Whole
-from .telling import Placed
+from .section import ConfigKey, ConfigSection, ConfigValues
+from .shape import BooleanField, ChoiceField, DurationField, IntegerField
+from .telling import LocatedValue
 
-_USUAL: Final = CodeSettings()
-_LIMITS: Final = CodeLimits()
+_DEFAULTS: Final = CodeSettings()
+_DEFAULT_LIMITS: Final = CodeLimits()
 _KILO: Final = 1024
 _MEGA: Final = 1024 * 1024
 
-LISTED: Final = Key(
+LISTED: Final = ConfigKey(
     "listed",
-    Truth(),
+    BooleanField(),
     "Whether python_execution hangs on the board like any other tool, in the lists of direct, meta, search and "
     "deferred. /mcp/code, chats and pegboard run have it anyway.",
-    _USUAL.listed,
+    _DEFAULTS.is_listed,
 )
-SANDBOX: Final = Key(
+SANDBOX: Final = ConfigKey(
     "sandbox",
-    Choice({python.value: python for python in Python}),
+    ChoiceField({python.value: python for python in PythonSandbox}),
     "Which Python: monty (a small one that runs everywhere and starts at once) or full (CPython, on Linux only, behind "
     "Landlock and seccomp; where those cannot be had, no program runs).",
-    _USUAL.python.value,
+    _DEFAULTS.python.value,
 )
-FALLBACK: Final = Key(
+FALLBACK: Final = ConfigKey(
     "fallback",
-    Truth(),
+    BooleanField(),
     "With monty: whether a program that needs more than it has is run by full instead, as long as it has called "
     "nothing.",
-    _USUAL.fallback,
+    _DEFAULTS.fallback,
 )
-TYPE_CHECK: Final = Key(
+TYPE_CHECK: Final = ConfigKey(
     "type_check",
-    Truth(),
+    BooleanField(),
     "Whether a program's types are checked before it runs: a missing await, a wrong argument or key is told at once.",
-    _USUAL.check,
+    _DEFAULTS.check,
 )
-RUNS: Final = Key(
-    "runs", Whole(1, 256), "How many programs run at once; further ones wait for their turn.", _USUAL.runs
+RUNS: Final = ConfigKey(
+    "runs", IntegerField(1, 256), "How many programs run at once; further ones wait for their turn.", _DEFAULTS.runs
 )
-CPU: Final = Key("cpu", Seconds(), "Of computing, without waiting for tools.", _LIMITS.cpu)
-WALL: Final = Key("wall", Seconds(), "From start to end, without the time in which a person is asked.", _LIMITS.wall)
-MEMORY: Final = Key("memory_mb", Whole(16, 16_384), "Of memory, in MiB.", _LIMITS.memory // _MEGA)
-CALLS: Final = Key("calls", Whole(1, MOST_CALLS), "Calls of tools.", _LIMITS.calls)
-CONCURRENCY: Final = Key("concurrency", Whole(1, 64), "Calls of tools at the same time.", _LIMITS.concurrency)
-RESULT: Final = Key("result_kb", Whole(1, 16_384), "Of the result as JSON, in KiB.", _LIMITS.result // _KILO)
-STDOUT: Final = Key("stdout_kb", Whole(1, 16_384), "Of what it prints, in KiB.", _LIMITS.stdout // _KILO)
-CODE: Final = Key("code_kb", Whole(1, 1_024), "Of the program itself, in KiB.", _LIMITS.code // _KILO)
-SLEEP: Final = Key("sleep", Seconds(), "Of sleeping, in all.", _LIMITS.sleep)
-LIMITS: Final = Key(
+CPU: Final = ConfigKey("cpu", DurationField(), "Of computing, without waiting for tools.", _DEFAULT_LIMITS.cpu)
+WALL: Final = ConfigKey(
+    "wall", DurationField(), "From start to end, without the time in which a person is asked.", _DEFAULT_LIMITS.wall
+)
+MEMORY: Final = ConfigKey("memory_mb", IntegerField(16, 16_384), "Of memory, in MiB.", _DEFAULT_LIMITS.memory // _MEGA)
+CALLS: Final = ConfigKey("calls", IntegerField(1, MAX_CALLS), "Calls of tools.", _DEFAULT_LIMITS.calls)
+CONCURRENCY: Final = ConfigKey(
+    "concurrency", IntegerField(1, 64), "Calls of tools at the same time.", _DEFAULT_LIMITS.concurrency
+)
+RESULT: Final = ConfigKey(
+    "result_kb", IntegerField(1, 16_384), "Of the result as JSON, in KiB.", _DEFAULT_LIMITS.result // _KILO
+)
+STDOUT: Final = ConfigKey(
+    "stdout_kb", IntegerField(1, 16_384), "Of what it prints, in KiB.", _DEFAULT_LIMITS.stdout // _KILO
+)
+CODE: Final = ConfigKey(
+    "code_kb", IntegerField(1, 1_024), "Of the program itself, in KiB.", _DEFAULT_LIMITS.code // _KILO
+)
+SLEEP: Final = ConfigKey("sleep", DurationField(), "Of sleeping, in all.", _DEFAULT_LIMITS.sleep)
+LIMITS: Final = ConfigKey(
     "limits",
-    Section("", (CPU, WALL, MEMORY, CALLS, CONCURRENCY, RESULT, STDOUT, CODE, SLEEP)),
+    ConfigSection("", (CPU, WALL, MEMORY, CALLS, CONCURRENCY, RESULT, STDOUT, CODE, SLEEP)),
     "What one program may use at most. Times are seconds, or a text such as 500ms, 30s or 2m.",
 )
-SECTION: Final = Section(
+SECTION: Final = ConfigSection(
     "",
     (LISTED, SANDBOX, FALLBACK, TYPE_CHECK, RUNS, LIMITS),
     advice={
@@ -70,32 +80,32 @@ SECTION: Final = Section(
 )
 
 
-def code_settings(said: Placed[Values] | None) -> CodeSettings:
+def code_settings(said: LocatedValue[ConfigValues] | None) -> CodeSettings:
     if said is None:
-        return _USUAL
+        return _DEFAULTS
     values = said.value
     return CodeSettings(
-        listed=values.value(LISTED, _USUAL.listed),
-        python=values.value(SANDBOX, _USUAL.python),
-        fallback=values.value(FALLBACK, _USUAL.fallback),
-        check=values.value(TYPE_CHECK, _USUAL.check),
+        is_listed=values.value(LISTED, _DEFAULTS.is_listed),
+        python=values.value(SANDBOX, _DEFAULTS.python),
+        fallback=values.value(FALLBACK, _DEFAULTS.fallback),
+        check=values.value(TYPE_CHECK, _DEFAULTS.check),
         limits=_limits(values.get(LIMITS)),
-        runs=values.value(RUNS, _USUAL.runs),
+        runs=values.value(RUNS, _DEFAULTS.runs),
     )
 
 
-def _limits(said: Placed[Values] | None) -> CodeLimits:
+def _limits(said: LocatedValue[ConfigValues] | None) -> CodeLimits:
     if said is None:
-        return _LIMITS
+        return _DEFAULT_LIMITS
     values = said.value
     return CodeLimits(
-        cpu=values.value(CPU, _LIMITS.cpu),
-        wall=values.value(WALL, _LIMITS.wall),
-        memory=values.value(MEMORY, _LIMITS.memory // _MEGA) * _MEGA,
-        calls=values.value(CALLS, _LIMITS.calls),
-        concurrency=values.value(CONCURRENCY, _LIMITS.concurrency),
-        result=values.value(RESULT, _LIMITS.result // _KILO) * _KILO,
-        stdout=values.value(STDOUT, _LIMITS.stdout // _KILO) * _KILO,
-        code=values.value(CODE, _LIMITS.code // _KILO) * _KILO,
-        sleep=values.value(SLEEP, _LIMITS.sleep),
+        cpu=values.value(CPU, _DEFAULT_LIMITS.cpu),
+        wall=values.value(WALL, _DEFAULT_LIMITS.wall),
+        memory=values.value(MEMORY, _DEFAULT_LIMITS.memory // _MEGA) * _MEGA,
+        calls=values.value(CALLS, _DEFAULT_LIMITS.calls),
+        concurrency=values.value(CONCURRENCY, _DEFAULT_LIMITS.concurrency),
+        result=values.value(RESULT, _DEFAULT_LIMITS.result // _KILO) * _KILO,
+        stdout=values.value(STDOUT, _DEFAULT_LIMITS.stdout // _KILO) * _KILO,
+        code=values.value(CODE, _DEFAULT_LIMITS.code // _KILO) * _KILO,
+        sleep=values.value(SLEEP, _DEFAULT_LIMITS.sleep),
     )

@@ -7,34 +7,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from .references import under_home
-from .section import Key, Section, Values
-from .shape import Form, ListOf, Text
+from .references import expand_home
+from .section import ConfigKey, ConfigSection, ConfigValues
+from .shape import ListField, TextField, TextRule
 
 _SLASHES: Final = re.compile(r"[/\\]" if os.sep == "\\" else "/")
-_FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
-_FLAG: Final = Form(
+_NOT_BLANK: Final = TextRule(r"[\s\S]*\S[\s\S]*", "it must not be blank")
+_FLAG: Final = TextRule(
     r"[\s\S]*\S[\s\S]*", "it must not be blank; write each flag and each value on its own, as in [--runtime, runc]"
 )
 
-ENGINE: Final = Key(
+ENGINE: Final = ConfigKey(
     "engine",
-    Text(_FILLED),
+    TextField(_NOT_BLANK),
     "The program that runs containers: podman, docker, or the path of one that takes their arguments; a relative path "
     "with a slash is taken from the folder of this file. By default podman if it is on the PATH, else docker.",
 )
-FLAGS: Final = Key(
+FLAGS: Final = ConfigKey(
     "flags",
-    ListOf(Text(_FLAG, as_written=True)),
+    ListField(TextField(_FLAG, accepts_scalars=True)),
     "Added to every run of a container, after Pegboard's own, such as --ulimit or --runtime. Some of them give "
     "back what Pegboard takes away from a container.",
 )
-GLOBAL_FLAGS: Final = Key(
+GLOBAL_FLAGS: Final = ConfigKey(
     "global_flags",
-    ListOf(Text(_FLAG, as_written=True)),
+    ListField(TextField(_FLAG, accepts_scalars=True)),
     "Written before every command of the engine, such as [--storage-driver, vfs].",
 )
-SECTION: Final = Section(
+SECTION: Final = ConfigSection(
     "",
     (ENGINE, FLAGS, GLOBAL_FLAGS),
     advice={
@@ -52,7 +52,7 @@ class ContainerSettings:
     global_flags: tuple[str, ...] = ()
 
 
-def container_settings(said: Values, folder: Path, environ: Mapping[str, str]) -> ContainerSettings:
+def container_settings(said: ConfigValues, folder: Path, environ: Mapping[str, str]) -> ContainerSettings:
     engine = said.get(ENGINE)
     return ContainerSettings(
         engine=None if engine is None else _program(engine.value, folder, environ),
@@ -65,4 +65,4 @@ def _program(engine: str, folder: Path, environ: Mapping[str, str]) -> str:
     """A bare name is looked up on the PATH when it is needed."""
     if not _SLASHES.search(engine):
         return engine
-    return os.path.normpath(folder / under_home(engine, environ))
+    return os.path.normpath(folder / expand_home(engine, environ))

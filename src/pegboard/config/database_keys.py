@@ -2,90 +2,95 @@
 
 from typing import Final
 
-from pegboard.core.database.source import DEFAULT_CALL_ROWS, DEFAULT_LIMITS
+from pegboard.core.database.source import DEFAULT_CALL_ROWS, DEFAULT_QUERY_LIMITS
 from pegboard.core.ids import ID_RULE
 
-from .section import Key, Section
-from .shape import Form, ListOf, MapOf, Seconds, Text, Truth, Whole
+from .section import ConfigKey, ConfigSection
+from .shape import BooleanField, DurationField, IntegerField, ListField, MapField, TextField, TextRule
 
-_ID: Final = Form(r"[a-z0-9][a-z0-9_-]{0,63}", f"use {ID_RULE}")
+_ID: Final = TextRule(r"[a-z0-9][a-z0-9_-]{0,63}", f"use {ID_RULE}")
 _REFERENCE: Final = r"\$\{(?:(?!:-)[^}])+\}"
-_PASSWORD: Final = Form(
+_PASSWORD: Final = TextRule(
     rf"[a-z]+://[^/@:]*:(?!{_REFERENCE}@)(?:\$\{{[^}}]*\}}|[^/@])+@[\s\S]*"
     rf"|[\s\S]*[?&]password=(?!{_REFERENCE}(?:&|$))[\s\S]*",
     "write the password as a reference without a default, ${NAME} or ${file:path}, so that it is not in this file",
 )
-_URL: Final = Form(
+_URL: Final = TextRule(
     r"(?:sqlite:///|duckdb:///|(?:postgres(?:ql)?|mysql|mariadb)://|\$\{)[\s\S]+",
     "write a URL: sqlite:///file.db, duckdb:///file.duckdb, postgresql://user:${PASSWORD}@host/database, "
     "mysql://… or mariadb://…; or a reference to one",
-    taken=_PASSWORD,
+    excluded=_PASSWORD,
 )
-_FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
-_PATTERNS: Final = ListOf(Text(_FILLED, as_written=True), or_commas=True, nothing_is_empty=False)
+_NOT_BLANK: Final = TextRule(r"[\s\S]*\S[\s\S]*", "it must not be blank")
+_PATTERNS: Final = ListField(TextField(_NOT_BLANK, accepts_scalars=True), allows_commas=True, null_is_empty=False)
 
-MOST_ROWS: Final = 10_000
-MOST_BYTES: Final = 16 * 1024 * 1024
+MAX_ROWS: Final = 10_000
+MAX_BYTES: Final = 16 * 1024 * 1024
 
-URL: Final = Key(
+URL: Final = ConfigKey(
     "url",
-    Text(_URL, holds_references=True, is_secret=True),
+    TextField(_URL, allows_references=True, is_secret=True),
     "Where it is: sqlite:///file.db or duckdb:///file.duckdb (from the folder of this file; with four slashes from "
     "the root), postgresql://, mysql:// or mariadb://user:${PASSWORD}@host:port/database. References are allowed, and "
     "a password must be one.",
 )
-ENABLED: Final = Key(
-    "enabled", Truth(), "Whether the source is on. Without any, no tool for databases is listed.", True
+ENABLED: Final = ConfigKey(
+    "enabled", BooleanField(), "Whether the source is on. Without any, no tool for databases is listed.", True
 )
-DESCRIPTION: Final = Key("description", Text(), "What is in it: models read it to choose the right source.")
-ALLOW: Final = Key(
+DESCRIPTION: Final = ConfigKey("description", TextField(), "What is in it: models read it to choose the right source.")
+ALLOW: Final = ConfigKey(
     "allow",
     _PATTERNS,
     "Only these tables may be seen: patterns schema.table or table with *, ? and […]. By default all.",
 )
-DENY: Final = Key(
+DENY: Final = ConfigKey(
     "deny",
     _PATTERNS,
     "These tables and columns may not be seen, by any road: patterns schema.table, table or schema.table.column. They "
     "win over allow.",
 )
-ROWS: Final = Key(
+ROWS: Final = ConfigKey(
     "max_rows",
-    Whole(1, MOST_ROWS),
+    IntegerField(1, MAX_ROWS),
     f"The most rows that one call may ask for; who does not ask gets {DEFAULT_CALL_ROWS}.",
-    DEFAULT_LIMITS.rows,
+    DEFAULT_QUERY_LIMITS.rows,
 )
-BYTES: Final = Key("max_bytes", Whole(1_000, MOST_BYTES), "The most bytes of one answer.", DEFAULT_LIMITS.bytes)
-CELL: Final = Key(
-    "max_cell", Whole(16, 1_000_000), "The most bytes of one value; longer ones are cut.", DEFAULT_LIMITS.cell
+BYTES: Final = ConfigKey(
+    "max_bytes", IntegerField(1_000, MAX_BYTES), "The most bytes of one answer.", DEFAULT_QUERY_LIMITS.bytes
 )
-TIME: Final = Key(
+CELL: Final = ConfigKey(
+    "max_cell",
+    IntegerField(16, 1_000_000),
+    "The most bytes of one value; longer ones are cut.",
+    DEFAULT_QUERY_LIMITS.cell_chars,
+)
+TIME: Final = ConfigKey(
     "timeout",
-    Seconds(),
+    DurationField(),
     "How long one statement may run: seconds, or a text such as 500ms, 10s or 1m.",
-    DEFAULT_LIMITS.seconds,
+    DEFAULT_QUERY_LIMITS.seconds,
 )
-SAMPLES: Final = Key(
+SAMPLES: Final = ConfigKey(
     "samples",
-    Truth(),
+    BooleanField(),
     "Whether search_schemas may read sample values, find tables by them and show some. They leave the database.",
     False,
 )
-WRITES: Final = Key(
+WRITES: Final = ConfigKey(
     "writes",
-    Truth(),
+    BooleanField(),
     "Whether statements may change it. A person must say yes to each of them.",
     False,
 )
-FORCE: Final = Key(
+FORCE: Final = ConfigKey(
     "force",
-    Truth(),
+    BooleanField(),
     "Whether it is used though its user may do anything there (a superuser, or one who may read files of the server). "
     "Better create a role that may only read.",
     False,
 )
 
-SOURCE: Final = Section(
+SOURCE: Final = ConfigSection(
     "One database.",
     (URL, ENABLED, DESCRIPTION, ALLOW, DENY, ROWS, BYTES, CELL, TIME, SAMPLES, WRITES, FORCE),
     required=("url",),
@@ -101,8 +106,8 @@ SOURCE: Final = Section(
         "rows": "Write max_rows.",
     },
 )
-DATABASES: Final = Key(
+DATABASES: Final = ConfigKey(
     "databases",
-    MapOf(_ID, SOURCE),
+    MapField(_ID, SOURCE),
     "Databases that models may ask with search_schemas and execute_sql, each under an id of your choice.",
 )

@@ -8,104 +8,117 @@ from typing import Final
 from pegboard.core.docspace import (
     DESCRIPTIONS,
     TOOLSETS,
-    Access,
+    CallerCredentialRules,
     DocSpace,
-    Lends,
-    Misconfigured,
-    Said,
-    base_url,
-    mends,
-    settled,
+    DocSpaceAccess,
+    DocSpaceCredentialValues,
+    DocSpaceMisconfiguration,
+    base_url_problems,
+    misconfiguration_remedies,
+    normalize_base_url,
+    resolve_operator_access,
     tool_ids,
-    url_faults,
 )
-from pegboard.core.docspace.on_board import shares_text
+from pegboard.core.docspace.on_board import shared_toolset_warning
 from pegboard.core.ids import ProviderKey, ToolId, ToolsetKey
-from pegboard.core.policy import Declared
-from pegboard.core.presentations import Presented
-from pegboard.core.reference import Directory
-from pegboard.core.selection import Everything, Selection, select, toolsets
+from pegboard.core.policy import DeclaredSettings
+from pegboard.core.presentations import PresentationMode
+from pegboard.core.reference import ToolDirectory
+from pegboard.core.selection import AllToolsets, Selection, parse_toolsets, select_tools
 from pegboard.core.server import DeclaredAt, Http, Server, Trust
 from pegboard.core.toolset import Toolset
-from pegboard.ports import Expand, Unresolved
+from pegboard.ports import Expand, UnresolvedReference
 
 from . import docspace_keys as keys
-from .declaring import Place
-from .docspace_variables import PREFIX, WHERE, Variables, are_set, remarks, variables
+from .declaring import FileContext
+from .docspace_variables import (
+    ENVIRONMENT_NAME,
+    PREFIX,
+    DocSpaceVariables,
+    are_any_set,
+    read_variables,
+    variable_warnings,
+)
 from .presentation_keys import PRESENTATION
-from .problem import Problem
-from .references import Variable, asked_of_callers, expander, has_reference, parts
-from .section import Key, Values
-from .telling import Placed
+from .problem import FileProblem
+from .references import VariableReference, expander, has_reference, header_references, parse_references
+from .section import ConfigKey, ConfigValues
+from .telling import LocatedValue
 
-IN_ENVIRONMENT: Final = DeclaredAt(f"{WHERE} ({PREFIX}*)", 0)
-_NO_TOOLS: Final = "No tools left"
-_TEXTS: Final = (*(keys.BASE_URL, keys.API_KEY, keys.AUTH_TOKEN, keys.USERNAME, keys.PASSWORD, keys.AUTHORIZATION),)
+ENVIRONMENT_ORIGIN: Final = DeclaredAt(f"{ENVIRONMENT_NAME} ({PREFIX}*)", 0)
+_NO_TOOLS_MESSAGE: Final = "No tools left"
+_TEXT_KEYS: Final = (*(keys.BASE_URL, keys.API_KEY, keys.AUTH_TOKEN, keys.USERNAME, keys.PASSWORD, keys.AUTHORIZATION),)
 
 
 @dataclass(frozen=True)
-class Hung:
+class BoardWithDocSpace:
     """A board with its DocSpace, if it has one, and what a person should know of how it was said."""
 
-    board: Declared
-    warnings: tuple[Problem, ...] = ()
+    board: DeclaredSettings
+    warnings: tuple[FileProblem, ...] = ()
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _DocSpaceDeclaration:
     connection: DocSpace
     at: DeclaredAt
     selection: Selection = field(default_factory=Selection)
     trust: Trust = Trust.OPEN
 
     @cached_property
-    def chosen(self) -> frozenset[ToolId]:
-        return select(self.selection, Directory(tool_ids(), frozenset(TOOLSETS))).tools
+    def chosen_tools(self) -> frozenset[ToolId]:
+        return select_tools(self.selection, ToolDirectory(tool_ids(), frozenset(TOOLSETS))).tools
 
     @cached_property
-    def reached(self) -> DocSpace:
+    def usable_connection(self) -> DocSpace:
         """As it is reached, or why it cannot be."""
-        nothing = not self.chosen and not self.connection.wrong
-        return replace(self.connection, wrong=_NO_TOOLS) if nothing else self.connection
+        nothing = not self.chosen_tools and not self.connection.problem
+        return replace(self.connection, problem=_NO_TOOLS_MESSAGE) if nothing else self.connection
 
 
-def with_docspace(board: Declared, values: Values, place: Place) -> Hung:
+def with_docspace(board: DeclaredSettings, values: ConfigValues, place: FileContext) -> BoardWithDocSpace:
     """What the file says goes before the environment, all of it."""
     said = values.get(keys.DOCSPACE)
     if said is None:
         return from_environment(board, place.environ, presented=values.get(PRESENTATION) is not None)
-    wish = _Wish(
+    wish = _DocSpaceDeclaration(
         _connection(said.value, board),
-        place.at(said),
+        place.declared_at(said),
         _selection(said.value),
         said.value.value(keys.TRUST, Trust.OPEN),
     )
-    return Hung(_hung(board, wish), (*_warnings(said, wish.reached, place), *_shared(board)))
+    return BoardWithDocSpace(
+        _add_to_board(board, wish), (*_warnings(said, wish.usable_connection, place), *_sharing_warnings(board))
+    )
 
 
-def from_environment(board: Declared, environ: Mapping[str, str], *, presented: bool = False) -> Hung:
+def from_environment(
+    board: DeclaredSettings, environ: Mapping[str, str], *, presented: bool = False
+) -> BoardWithDocSpace:
     """`presented`: whether the operator has said already how tools are shown."""
-    if not are_set(environ):
-        return Hung(board)
-    said = variables(environ)
-    told = (*remarks(environ), *_shared(board))
-    hung = _hung(board, _Wish(_from_variables(said, board), IN_ENVIRONMENT, said.selection))
+    if not are_any_set(environ):
+        return BoardWithDocSpace(board)
+    said = read_variables(environ)
+    told = (*variable_warnings(environ), *_sharing_warnings(board))
+    hung = _add_to_board(board, _DocSpaceDeclaration(_from_variables(said, board), ENVIRONMENT_ORIGIN, said.selection))
     if said.dynamic and not presented:
-        hung = replace(hung, presenting=replace(hung.presenting, presentation=Presented.META))
-    return Hung(hung, told)
+        hung = replace(hung, presentation=replace(hung.presentation, presentation=PresentationMode.META))
+    return BoardWithDocSpace(hung, told)
 
 
-def operators(connection: DocSpace, expand: Expand) -> Access | Misconfigured | None:
+def operator_access(connection: DocSpace, expand: Expand) -> DocSpaceAccess | DocSpaceMisconfiguration | None:
     """As whom the operator asks DocSpace; `None` where callers are to say. References are followed now."""
-    if connection.wrong:
-        return Misconfigured(connection.wrong)
+    if connection.problem:
+        return DocSpaceMisconfiguration(connection.problem)
     found: dict[str, str] = {}
     for text in connection.texts:
         value = expand(text)
-        if isinstance(value, Unresolved):
-            return Misconfigured(_unset(value, is_secret=text not in (connection.base_url, connection.username)))
+        if isinstance(value, UnresolvedReference):
+            return DocSpaceMisconfiguration(
+                _missing_reason(value, is_secret=text not in (connection.base_url, connection.username))
+            )
         found[text] = value
-    said = Said(
+    said = DocSpaceCredentialValues(
         *(
             found.get(text, "")
             for text in (
@@ -114,21 +127,23 @@ def operators(connection: DocSpace, expand: Expand) -> Access | Misconfigured | 
             )
         )
     )
-    return settled(replace(said, base_url_written=connection.base_url), connection.lends)
+    return resolve_operator_access(replace(said, base_url_written=connection.base_url), connection.lends)
 
 
-def inside(connection: DocSpace, expand: Expand) -> tuple[str, ...]:
+def trusted_base_urls(connection: DocSpace, expand: Expand) -> tuple[str, ...]:
     """The base URLs that the operator names: callers may lead to them even where they are inside its own network."""
     own = expand(connection.base_url) if connection.base_url else ""
-    places = () if connection.lends is None else connection.lends.places
-    return tuple(url for url in (own, *places) if isinstance(url, str) and url and not url_faults(url.strip()))
+    places = () if connection.lends is None else connection.lends.base_urls
+    return tuple(url for url in (own, *places) if isinstance(url, str) and url and not base_url_problems(url.strip()))
 
 
-def _hung(board: Declared, wish: _Wish) -> Declared:
+def _add_to_board(board: DeclaredSettings, wish: _DocSpaceDeclaration) -> DeclaredSettings:
     # What cannot be used is shown whole, with the reason: a person who looks for a tool must find it.
-    left_out = () if wish.reached.wrong else tuple(str(id) for id in tool_ids() if id not in wish.chosen)
+    left_out = (
+        () if wish.usable_connection.problem else tuple(str(id) for id in tool_ids() if id not in wish.chosen_tools)
+    )
     servers: dict[ProviderKey, Server] = {
-        ToolsetKey(id): Server(ToolsetKey(id), wish.reached, wish.at, trust=wish.trust) for id in TOOLSETS
+        ToolsetKey(id): Server(ToolsetKey(id), wish.usable_connection, wish.at, trust=wish.trust) for id in TOOLSETS
     }
     sets = {id: _toolset(board.toolsets.get(id), wish.at, DESCRIPTIONS[id], Toolset(id, wish.at)) for id in TOOLSETS}
     selection = replace(board.selection, disabled=(*board.selection.disabled, *left_out))
@@ -141,11 +156,13 @@ def _hung(board: Declared, wish: _Wish) -> Declared:
     )
 
 
-def _shared(board: Declared) -> Iterator[Problem]:
+def _sharing_warnings(board: DeclaredSettings) -> Iterator[FileProblem]:
     """Servers of the file's own that get DocSpace's tools for neighbours: whoever was given one now has both."""
     for key, server in board.servers.items():
         if key.toolset in TOOLSETS and isinstance(server.origin, DeclaredAt):
-            yield Problem(server.origin.file, server.origin.line, str(server.id), shares_text(key.toolset))
+            yield FileProblem(
+                server.origin.file, server.origin.line, str(server.id), shared_toolset_warning(key.toolset)
+            )
 
 
 def _toolset(said: Toolset | None, at: DeclaredAt, description: str, new: Toolset) -> Toolset:
@@ -155,10 +172,10 @@ def _toolset(said: Toolset | None, at: DeclaredAt, description: str, new: Toolse
     return replace(said, description=said.description or description, user_mcp=False)
 
 
-def _connection(values: Values, board: Declared) -> DocSpace:
+def _connection(values: ConfigValues, board: DeclaredSettings) -> DocSpace:
     usual = DocSpace()
 
-    def text(key: Key[str]) -> str:
+    def text(key: ConfigKey[str]) -> str:
         return values.value(key, "")
 
     agent = values.get(keys.USER_AGENT)
@@ -169,19 +186,21 @@ def _connection(values: Values, board: Declared) -> DocSpace:
         username=text(keys.USERNAME),
         password=text(keys.PASSWORD),
         authorization=text(keys.AUTHORIZATION),
-        lends=_lends(Lends(places=_places(values)), board) if values.value(keys.REQUEST_CREDENTIALS, False) else None,
+        lends=_caller_credentials(CallerCredentialRules(base_urls=_places(values)), board)
+        if values.value(keys.REQUEST_CREDENTIALS, False)
+        else None,
         user_agent=None if agent is None else agent.value,
         deadline=values.value(keys.DEADLINE_KEY, usual.deadline),
         timeout=values.value(keys.TIMEOUT_KEY, usual.timeout),
     )
 
 
-def _from_variables(said: Variables, board: Declared) -> DocSpace:
+def _from_variables(said: DocSpaceVariables, board: DeclaredSettings) -> DocSpace:
     """Callers bring credentials where the operator asks them to, or has none and so could mean nothing else. A gateway
     with tokens is shared: there it must be said, and so it must where somebody misspelt a name."""
-    lends = _lends(said.lends, board)
-    implied = not (said.set or said.slips or board.principals)
-    may = (said.invites or implied) and (lends.headers or lends.authorization)
+    lends = _caller_credentials(said.caller_credentials, board)
+    implied = not (said.secret_names or said.has_typos or board.principals)
+    may = (said.asks_callers or implied) and (lends.headers or lends.authorization)
     return DocSpace(
         base_url=said.base_url,
         api_key=said.reference("API_KEY"),
@@ -189,67 +208,73 @@ def _from_variables(said: Variables, board: Declared) -> DocSpace:
         username=said.reference("USERNAME"),
         password=said.reference("PASSWORD"),
         authorization=said.reference("AUTHORIZATION"),
-        lends=replace(lends, implied=not said.invites and not said.listens) if may else None,
+        lends=replace(lends, is_implied=not said.asks_callers and not said.over_http) if may else None,
         user_agent=said.user_agent,
-        wrong=said.wrong,
+        problem=said.error_message,
     )
 
 
-def _lends(said: Lends, board: Declared) -> Lends:
+def _caller_credentials(said: CallerCredentialRules, board: DeclaredSettings) -> CallerCredentialRules:
     """Authorization is not DocSpace's where it is the token for the gateway, or another server asks for it."""
     asked = {
         part.header.lower()
         for server in board.servers.values()
         if isinstance(server.connection, Http)
         for text in server.connection.headers.values()
-        for part in asked_of_callers(text)
+        for part in header_references(text)
     }
     taken = bool(board.principals) or "authorization" in asked
     return replace(said, authorization=said.authorization and not taken)
 
 
-def _places(values: Values) -> tuple[str, ...]:
+def _places(values: ConfigValues) -> tuple[str, ...]:
     """In their one spelling; what no request could name either stays as it was written."""
     written = (placed.value for placed in values.value(keys.REQUEST_BASE_URLS, ()))
-    return tuple(text if url_faults(text) else base_url(text) for text in written)
+    return tuple(text if base_url_problems(text) else normalize_base_url(text) for text in written)
 
 
-def _selection(values: Values) -> Selection:
+def _selection(values: ConfigValues) -> Selection:
     named = values.get(keys.TOOLSETS)
     return Selection(
-        toolsets=Everything() if named is None else toolsets(name.value for name in named.value),
+        toolsets=AllToolsets() if named is None else parse_toolsets(name.value for name in named.value),
         enabled=tuple(name.value for name in values.value(keys.ENABLED_TOOLS, ())),
         disabled=tuple(name.value for name in values.value(keys.DISABLED_TOOLS, ())),
     )
 
 
-def _warnings(said: Placed[Values], connection: DocSpace, place: Place) -> Iterator[Problem]:
+def _warnings(said: LocatedValue[ConfigValues], connection: DocSpace, place: FileContext) -> Iterator[FileProblem]:
     if not place.resolves_references and any(map(has_reference, connection.texts)):
         return
     expand = expander(place.environ, place.folder)
     missing = False
-    for key in _TEXTS:
+    for key in _TEXT_KEYS:
         text = said.value.get(key)
-        if text is not None and isinstance(value := expand(text.value), Unresolved):
+        if text is not None and isinstance(value := expand(text.value), UnresolvedReference):
             missing = True
-            why = _unset(value, is_secret=key not in (keys.BASE_URL, keys.USERNAME))
-            yield Problem(place.file, text.line, text.at, f"{why}.", here=True)
-    wrong = None if missing else operators(connection, expand)
-    if isinstance(wrong, Misconfigured):
+            why = _missing_reason(value, is_secret=key not in (keys.BASE_URL, keys.USERNAME))
+            yield FileProblem(place.file, text.line, text.key, f"{why}.", depends_on_environment=True)
+    wrong = None if missing else operator_access(connection, expand)
+    if isinstance(wrong, DocSpaceMisconfiguration):
         told = "; ".join(wrong.why.splitlines())
-        yield Problem(place.file, said.line, said.at, " ".join((f"{told}.", *mends(wrong))), here=True)
-    named = {part.name for text in connection.texts for part in _parts(text) if isinstance(part, Variable)}
+        yield FileProblem(
+            place.file,
+            said.line,
+            said.key,
+            " ".join((f"{told}.", *misconfiguration_remedies(wrong))),
+            depends_on_environment=True,
+        )
+    named = {part.name for text in connection.texts for part in _parts(text) if isinstance(part, VariableReference)}
     if unread := sorted(name for name in place.environ if name.startswith(PREFIX) and name not in named):
         told = f"{', '.join(unread)} of the environment: not read, because this stands here. Keep one of the two."
-        yield Problem(place.file, said.line, said.at, told, here=True)
+        yield FileProblem(place.file, said.line, said.key, told, depends_on_environment=True)
 
 
-def _unset(unresolved: Unresolved, *, is_secret: bool) -> str:
+def _missing_reason(unresolved: UnresolvedReference, *, is_secret: bool) -> str:
     """Without advice that would be refused: the default of a secret would stand in the file."""
     why = unresolved.why.partition(", or write ${")[0] if is_secret else unresolved.why
     return why.rstrip(".")
 
 
 def _parts(text: str) -> tuple[object, ...]:
-    found = parts(text)
+    found = parse_references(text)
     return found if isinstance(found, tuple) else ()

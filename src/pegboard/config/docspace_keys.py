@@ -2,92 +2,101 @@
 
 from typing import Final
 
-from pegboard.core.docspace.connection import DEADLINE, TIMEOUT
+from pegboard.core.docspace.connection import DEADLINE_S, TIMEOUT_S
 from pegboard.core.docspace.toolsets import TOOLSETS as KNOWN
 from pegboard.core.server import Trust
 
-from .section import Key, Section
-from .shape import Choice, Form, ListOf, Seconds, Text, Truth
+from .section import ConfigKey, ConfigSection
+from .shape import BooleanField, ChoiceField, DurationField, ListField, TextField, TextRule
 
 _NAMES: Final = tuple(name for names in KNOWN.values() for name in names)
-_URL: Final = Form(
+_URL: Final = TextRule(
     r"(?:[Hh][Tt][Tt][Pp][Ss]?://[^/?#\s]+|\$\{)[^\s]*",
     "write a URL that begins with http:// or https://, or with a reference",
 )
-_FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
-_REFERENCE: Final = Form(
+_NOT_BLANK: Final = TextRule(r"[\s\S]*\S[\s\S]*", "it must not be blank")
+_REFERENCE: Final = TextRule(
     r"\$\{(?:(?!:-)[^}])+\}",
     "write a reference without a default, ${NAME} or ${file:path}, so that the secret is not in this file",
 )
-_SECRET: Final = Text(_REFERENCE, holds_references=True, is_secret=True)
-_HEADER_TEXT: Final = Form(r"[\x20-\x7e]*", "a header's value is one line of printable ASCII characters")
+_SECRET: Final = TextField(_REFERENCE, allows_references=True, is_secret=True)
+_HEADER_TEXT: Final = TextRule(r"[\x20-\x7e]*", "a header's value is one line of printable ASCII characters")
 
-BASE_URL: Final = Key(
+BASE_URL: Final = ConfigKey(
     "base_url",
-    Text(_URL, holds_references=True, is_secret=True),
+    TextField(_URL, allows_references=True, is_secret=True),
     "Where DocSpace is: https://example.onlyoffice.com. References are allowed.",
 )
-API_KEY: Final = Key("api_key", _SECRET, "A reference to an API key: ${NAME} or ${file:path}.")
-AUTH_TOKEN: Final = Key("auth_token", _SECRET, "A reference to a personal access token.")
-USERNAME: Final = Key(
+API_KEY: Final = ConfigKey("api_key", _SECRET, "A reference to an API key: ${NAME} or ${file:path}.")
+AUTH_TOKEN: Final = ConfigKey("auth_token", _SECRET, "A reference to a personal access token.")
+USERNAME: Final = ConfigKey(
     "username",
-    Text(_FILLED, holds_references=True),
+    TextField(_NOT_BLANK, allows_references=True),
     "The name of a user. It goes with password. References are allowed.",
 )
-PASSWORD: Final = Key("password", _SECRET, "A reference to that user's password.")
-AUTHORIZATION: Final = Key(
+PASSWORD: Final = ConfigKey("password", _SECRET, "A reference to that user's password.")
+AUTHORIZATION: Final = ConfigKey(
     "authorization", _SECRET, "A reference to a whole Authorization header, which is sent as it is."
 )
-TOOLSETS: Final = Key(
+TOOLSETS: Final = ConfigKey(
     "toolsets",
-    ListOf(Choice({"all": "all", **{str(id): str(id) for id in KNOWN}}), or_commas=True, nothing_is_empty=False),
+    ListField(
+        ChoiceField({"all": "all", **{str(id): str(id) for id in KNOWN}}), allows_commas=True, null_is_empty=False
+    ),
     "The toolsets of DocSpace to start from: files, folders, people, rooms; all for every one, [] for none.",
     "all",
 )
-_TOOLS: Final = ListOf(Choice({name: name for name in _NAMES}), or_commas=True, nothing_is_empty=False)
-ENABLED_TOOLS: Final = Key("enabled_tools", _TOOLS, "Tools of DocSpace to add, by their names.")
-DISABLED_TOOLS: Final = Key("disabled_tools", _TOOLS, "Tools of DocSpace to take away. They win over enabled_tools.")
-TRUST: Final = Key(
+_TOOLS: Final = ListField(ChoiceField({name: name for name in _NAMES}), allows_commas=True, null_is_empty=False)
+ENABLED_TOOLS: Final = ConfigKey("enabled_tools", _TOOLS, "Tools of DocSpace to add, by their names.")
+DISABLED_TOOLS: Final = ConfigKey(
+    "disabled_tools", _TOOLS, "Tools of DocSpace to take away. They win over enabled_tools."
+)
+TRUST: Final = ConfigKey(
     "trust",
-    Choice({trust.value: trust for trust in Trust}),
+    ChoiceField({trust.value: trust for trust in Trust}),
     "When a tool waits for a person's approval, as of a server. These tools are part of Pegboard, and so it is never "
     "unless you say otherwise.",
     Trust.OPEN.value,
 )
-REQUEST_CREDENTIALS: Final = Key(
+REQUEST_CREDENTIALS: Final = ConfigKey(
     "request_credentials",
-    Truth(),
+    BooleanField(),
     "Whether a caller over HTTP may bring a base URL and credentials of its own, in place of these: X-Mcp-Base-Url "
     "with X-Mcp-Api-Key, X-Mcp-Auth-Token, X-Mcp-Username and X-Mcp-Password, or Authorization.",
     False,
 )
-REQUEST_BASE_URLS: Final = Key(
+REQUEST_BASE_URLS: Final = ConfigKey(
     "request_base_urls",
-    ListOf(
-        Text(
-            Form(
+    ListField(
+        TextField(
+            TextRule(
                 r"[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\s]+[^?#\s]*",
                 "write a URL that begins with http:// or https://, without a query",
             )
         ),
-        or_commas=True,
-        nothing_is_empty=False,
+        allows_commas=True,
+        null_is_empty=False,
     ),
     "With request_credentials, the only base URLs that a caller may bring. By default any outside: one inside this "
     "machine or its network must be named here, unless it is base_url.",
 )
-USER_AGENT: Final = Key("user_agent", Text(_HEADER_TEXT), 'What Pegboard calls itself there; "" for nothing.')
-TIMEOUT_KEY: Final = Key(
-    "timeout", Seconds(), "How long one request to DocSpace may take: seconds, or a text such as 90s or 2m.", TIMEOUT
+USER_AGENT: Final = ConfigKey(
+    "user_agent", TextField(_HEADER_TEXT), 'What Pegboard calls itself there; "" for nothing.'
 )
-DEADLINE_KEY: Final = Key(
+TIMEOUT_KEY: Final = ConfigKey(
+    "timeout",
+    DurationField(),
+    "How long one request to DocSpace may take: seconds, or a text such as 90s or 2m.",
+    TIMEOUT_S,
+)
+DEADLINE_KEY: Final = ConfigKey(
     "deadline",
-    Seconds(),
+    DurationField(),
     "How long DocSpace may take for a copy, a move, a deletion or a conversion: seconds, or a text such as 10m.",
-    DEADLINE,
+    DEADLINE_S,
 )
 
-SECTION: Final = Section(
+SECTION: Final = ConfigSection(
     "",
     (
         *(BASE_URL, API_KEY, AUTH_TOKEN, USERNAME, PASSWORD, AUTHORIZATION),
@@ -107,7 +116,7 @@ SECTION: Final = Section(
     },
 )
 
-DOCSPACE: Final = Key(
+DOCSPACE: Final = ConfigKey(
     "docspace",
     SECTION,
     "An ONLYOFFICE DocSpace, whose files, folders, people and rooms become four toolsets. Without this key, the "

@@ -7,83 +7,85 @@ from typing import Final
 from pegboard.core import nesting
 from pegboard.core.tool import JsonObject
 
-from .section import Key, Section
-from .shape import Form, ListOf, Text, Whole
-from .telling import Telling, Wrong
+from .section import ConfigKey, ConfigSection
+from .shape import IntegerField, ListField, TextField, TextRule
+from .telling import Invalid, ProblemCollector
 from .tree import Node
 
 
 @dataclass(frozen=True)
-class Network:
+class NetworkField:
     """An address, or a network of them."""
 
-    def read(self, node: Node, at: str, tell: Telling) -> str | Wrong:
-        text = Text().read(node, at, tell)
-        if isinstance(text, Wrong):
+    def parse(self, node: Node, at: str, tell: ProblemCollector) -> str | Invalid:
+        text = TextField().parse(node, at, tell)
+        if isinstance(text, Invalid):
             return text
         try:
             return str(ip_network(text))
         except ValueError:
             told = f"{text[:60]!r} is no address and no network. Write 10.0.0.7 or 10.0.0.0/24, as the proxy connects."
-            return tell.wrong(node.line, at, told)
+            return tell.add_problem(node.line, at, told)
 
     def schema(self) -> JsonObject:
         return {"type": "string", "pattern": "^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$"}
 
 
-_HOST: Final = Form(
+_HOST: Final = TextRule(
     r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:[0-9]{1,5}|\*))?",
     "write a host, with a port or without, as a client's Host header has it: example.org:8460, or example.org:*",
 )
-_ORIGIN: Final = Form(
+_ORIGIN: Final = TextRule(
     r"[A-Za-z][A-Za-z0-9+.-]*://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:[0-9]{1,5}|\*))?",
     "write an origin without a path, as a browser sends it: https://example.org, or http://localhost:*",
 )
 
-HOSTS: Final = Key(
+HOSTS: Final = ConfigKey(
     "allowed_hosts",
-    ListOf(Text(_HOST)),
+    ListField(TextField(_HOST)),
     "Host headers to answer beside those of this machine: example.org, example.org:8460, or example.org:* for any.",
 )
-ORIGINS: Final = Key(
+ORIGINS: Final = ConfigKey(
     "allowed_origins",
-    ListOf(Text(_ORIGIN)),
+    ListField(TextField(_ORIGIN)),
     "Origins whose pages may call the gateway from a browser: https://example.org, or http://localhost:* for any port.",
 )
 
-PROXIES: Final = Key(
+PROXIES: Final = ConfigKey(
     "trusted_proxies",
-    ListOf(Network()),
+    ListField(NetworkField()),
     "Addresses or networks of reverse proxies: of a request that comes from one, X-Forwarded-For tells whose wrong "
     "tokens to count and X-Forwarded-Proto whether the browser speaks TLS. From anywhere else both are ignored.",
 )
 
-MOST_VALUES: Final = Key(
+MOST_VALUES: Final = ConfigKey(
     "most_values",
-    Whole(1_000, 100_000_000),
+    IntegerField(1_000, 100_000_000),
     "How many values one request may have, each list and object counted as well: reading very many of them holds up "
     "everybody else.",
-    nesting.MOST_VALUES,
+    nesting.MAX_VALUES,
 )
-MOST_BYTES: Final = Key(
+MOST_BYTES: Final = ConfigKey(
     "most_bytes",
-    Whole(100_000, 1_000_000_000),
+    IntegerField(100_000, 1_000_000_000),
     "How many bytes one request may have: 10 MiB, and 64 MiB where a DocSpace is on the board, to which files are "
     "uploaded.",
 )
 MAX_WAITING: Final = 128
 """Connections of one address."""
-MAX_CONNECTIONS: Final = Key(
+MAX_CONNECTIONS: Final = ConfigKey(
     "max_connections_per_address",
-    Whole(1, 100_000),
+    IntegerField(1, 100_000),
     "How many connections of one address may wait at the same time: idle, or with a request that is not whole. The one "
     "that was silent for longest gives way. Connections that are being answered do not count.",
     MAX_WAITING,
 )
-PUBLIC_URL: Final = Key(
+PUBLIC_URL: Final = ConfigKey(
     "url",
-    Text(Form(r"[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\s]+", "write a URL without a path, such as https://tools.example.org")),
+    TextField(
+        TextRule(r"[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\s]+", "write a URL without a path, such as https://tools.example.org")
+    ),
     "Where people's browsers reach the gateway, if not at the address it listens on: sign-in links begin with it.",
 )
 
-REACHED: Final = Section("", (PUBLIC_URL, HOSTS, ORIGINS, PROXIES, MOST_VALUES, MOST_BYTES, MAX_CONNECTIONS))
+SECTION: Final = ConfigSection("", (PUBLIC_URL, HOSTS, ORIGINS, PROXIES, MOST_VALUES, MOST_BYTES, MAX_CONNECTIONS))

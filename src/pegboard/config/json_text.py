@@ -4,131 +4,144 @@ import json
 import re
 from typing import Final
 
-from .problem import Problem
-from .tree import MAX_DEPTH, Entry, Items, Kind, Node, Parsed, Scalar, Table, Unreadable, under
+from .problem import FileProblem
+from .tree import (
+    MAX_DEPTH,
+    ListNode,
+    MapEntry,
+    MapNode,
+    Node,
+    ParsedFile,
+    ScalarKind,
+    ScalarNode,
+    UnreadableFileError,
+    join_key,
+)
 
-_BETWEEN: Final = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*")
+_WHITESPACE: Final = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*")
 _STRING: Final = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"')
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-_WORDS: Final = {"true": Kind.TRUTH, "false": Kind.TRUTH, "null": Kind.NOTHING}
-_LONGEST_NUMBER: Final = 64
+_LITERALS: Final = {"true": ScalarKind.BOOLEAN, "false": ScalarKind.BOOLEAN, "null": ScalarKind.NULL}
+_MAX_NUMBER_LENGTH: Final = 64
 
 
-def parse_json(text: str, file: str) -> Parsed:
+def parse_json(text: str, file: str) -> ParsedFile:
     """Duplicate keys are told and the reading goes on; a mistake of form ends it. An empty text has no root."""
-    reader = _Reader(text, file)
+    reader = _JsonParser(text, file)
     try:
-        reader.skip()
-        root = None if reader.done() else reader.value("", 1)
-        reader.skip()
-        if not reader.done():
-            raise reader.stop("", "there is more after the end of the document. Remove it.")
-    except Unreadable as stop:
-        return Parsed(None, (*reader.problems, stop.problem))
-    return Parsed(root, tuple(reader.problems))
+        reader.skip_whitespace()
+        root = None if reader.at_end() else reader.parse_value("", 1)
+        reader.skip_whitespace()
+        if not reader.at_end():
+            raise reader.syntax_error("", "there is more after the end of the document. Remove it.")
+    except UnreadableFileError as stop:
+        return ParsedFile(None, (*reader.problems, stop.problem))
+    return ParsedFile(root, tuple(reader.problems))
 
 
-class _Reader:
+class _JsonParser:
     def __init__(self, text: str, file: str) -> None:
         self.text = text
         self.file = file
-        self.place = 0
+        self.position = 0
         self.line = 1
-        self.problems: list[Problem] = []
+        self.problems: list[FileProblem] = []
 
-    def done(self) -> bool:
-        return self.place >= len(self.text)
+    def at_end(self) -> bool:
+        return self.position >= len(self.text)
 
-    def value(self, at: str, depth: int) -> Node:
+    def parse_value(self, at: str, depth: int) -> Node:
         if depth > MAX_DEPTH:
-            raise self.stop(at, f"more than {MAX_DEPTH} levels deep. Flatten it.")
+            raise self.syntax_error(at, f"more than {MAX_DEPTH} levels deep. Flatten it.")
         line = self.line
-        if self.took("{"):
-            return self.table(at, depth, line)
-        if self.took("["):
-            return self.items(at, depth, line)
-        if self.text.startswith('"', self.place):
-            return Scalar(Kind.TEXT, self.string(at), line)
-        for word, kind in _WORDS.items():
-            if self.took(word):
-                return Scalar(kind, word, line)
-        if (number := _NUMBER.match(self.text, self.place)) is not None:
+        if self.accept("{"):
+            return self.parse_table(at, depth, line)
+        if self.accept("["):
+            return self.parse_list(at, depth, line)
+        if self.text.startswith('"', self.position):
+            return ScalarNode(ScalarKind.TEXT, self.parse_string(at), line)
+        for word, kind in _LITERALS.items():
+            if self.accept(word):
+                return ScalarNode(kind, word, line)
+        if (number := _NUMBER.match(self.text, self.position)) is not None:
             written = number.group()
-            self.move(number.end())
-            if len(written) > _LONGEST_NUMBER:
-                raise self.stop(at, "a number of more than 64 digits. Put it in quotes if it is a text.")
+            self.advance_to(number.end())
+            if len(written) > _MAX_NUMBER_LENGTH:
+                raise self.syntax_error(at, "a number of more than 64 digits. Put it in quotes if it is a text.")
             whole = number.group(1) is None and number.group(2) is None
-            return Scalar(Kind.INTEGER if whole else Kind.NUMBER, written, line)
-        raise self.stop(at, f"{self.here()} where a value should be. Texts and keys stand in double quotes.")
+            return ScalarNode(ScalarKind.INTEGER if whole else ScalarKind.NUMBER, written, line)
+        raise self.syntax_error(
+            at, f"{self.describe_next()} where a value should be. Texts and keys stand in double quotes."
+        )
 
-    def table(self, at: str, depth: int, line: int) -> Table:
-        own: dict[str, Entry] = {}
-        self.skip()
-        while not self.took("}"):
+    def parse_table(self, at: str, depth: int, line: int) -> MapNode:
+        own: dict[str, MapEntry] = {}
+        self.skip_whitespace()
+        while not self.accept("}"):
             key_line = self.line
-            if not self.text.startswith('"', self.place):
-                raise self.stop(at, f"{self.here()} where a key in double quotes, or '}}', should be.")
-            key = self.string(at)
-            here = under(at, key)
-            self.skip()
-            if not self.took(":"):
-                raise self.stop(here, f"{self.here()} where ':' should be.")
-            self.skip()
-            value = self.value(here, depth + 1)
+            if not self.text.startswith('"', self.position):
+                raise self.syntax_error(at, f"{self.describe_next()} where a key in double quotes, or '}}', should be.")
+            key = self.parse_string(at)
+            here = join_key(at, key)
+            self.skip_whitespace()
+            if not self.accept(":"):
+                raise self.syntax_error(here, f"{self.describe_next()} where ':' should be.")
+            self.skip_whitespace()
+            value = self.parse_value(here, depth + 1)
             if (first := own.get(key)) is not None:
                 what = f"written twice: here and on line {first.line}. Keep one of them."
-                self.problems.append(Problem(self.file, key_line, here, what))
+                self.problems.append(FileProblem(self.file, key_line, here, what))
             else:
-                own[key] = Entry(key, key_line, value)
-            self.separator("}", here)
-        return Table(tuple(own.values()), line)
+                own[key] = MapEntry(key, key_line, value)
+            self.skip_separator("}", here)
+        return MapNode(tuple(own.values()), line)
 
-    def items(self, at: str, depth: int, line: int) -> Items:
+    def parse_list(self, at: str, depth: int, line: int) -> ListNode:
         nodes: list[Node] = []
-        self.skip()
-        while not self.took("]"):
+        self.skip_whitespace()
+        while not self.accept("]"):
             here = f"{at}[{len(nodes)}]"
-            nodes.append(self.value(here, depth + 1))
-            self.separator("]", here)
-        return Items(tuple(nodes), line)
+            nodes.append(self.parse_value(here, depth + 1))
+            self.skip_separator("]", here)
+        return ListNode(tuple(nodes), line)
 
-    def separator(self, closing: str, at: str) -> None:
-        self.skip()
-        if self.took(","):
-            self.skip()
-        elif not self.text.startswith(closing, self.place):
-            raise self.stop(at, f"{self.here()} where ',' or {closing!r} should be.")
+    def skip_separator(self, closing: str, at: str) -> None:
+        self.skip_whitespace()
+        if self.accept(","):
+            self.skip_whitespace()
+        elif not self.text.startswith(closing, self.position):
+            raise self.syntax_error(at, f"{self.describe_next()} where ',' or {closing!r} should be.")
 
-    def string(self, at: str) -> str:
-        match = _STRING.match(self.text, self.place)
+    def parse_string(self, at: str) -> str:
+        match = _STRING.match(self.text, self.position)
         if match is None:
-            raise self.stop(
+            raise self.syntax_error(
                 at, "a text is not closed on its line. Close it with a double quote; write \\n for a break."
             )
         try:
             value = json.loads(match.group())
         except json.JSONDecodeError:
-            raise self.stop(at, "a backslash begins no known escape. Write \\\\ for a backslash.") from None
-        self.move(match.end())
+            raise self.syntax_error(at, "a backslash begins no known escape. Write \\\\ for a backslash.") from None
+        self.advance_to(match.end())
         return str(value)
 
-    def took(self, token: str) -> bool:
-        if not self.text.startswith(token, self.place):
+    def accept(self, token: str) -> bool:
+        if not self.text.startswith(token, self.position):
             return False
-        self.move(self.place + len(token))
+        self.advance_to(self.position + len(token))
         return True
 
-    def skip(self) -> None:
-        match = _BETWEEN.match(self.text, self.place)
+    def skip_whitespace(self) -> None:
+        match = _WHITESPACE.match(self.text, self.position)
         if match is not None:
-            self.move(match.end())
+            self.advance_to(match.end())
 
-    def move(self, to: int) -> None:
-        self.line += self.text.count("\n", self.place, to)
-        self.place = to
+    def advance_to(self, to: int) -> None:
+        self.line += self.text.count("\n", self.position, to)
+        self.position = to
 
-    def here(self) -> str:
-        return "the file ends" if self.done() else f"{self.text[self.place]!r} stands"
+    def describe_next(self) -> str:
+        return "the file ends" if self.at_end() else f"{self.text[self.position]!r} stands"
 
-    def stop(self, at: str, what: str) -> Unreadable:
-        return Unreadable(Problem(self.file, self.line, at, what))
+    def syntax_error(self, at: str, what: str) -> UnreadableFileError:
+        return UnreadableFileError(FileProblem(self.file, self.line, at, what))

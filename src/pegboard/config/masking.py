@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from urllib.parse import unquote
 
 from pegboard.core.docspace.connection import DocSpace
-from pegboard.core.own import Image, Own
+from pegboard.core.own import ContainerImage, OwnTools
 from pegboard.core.server import Connection, Container, Http, NoOAuth, OAuth, Server, Stdio
 from pegboard.core.tool import Json
 
@@ -38,7 +38,7 @@ _PARAMETER: Final = re.compile(r"[?&#;]([^=&#;?\s]+)=((?:\$\{[^}]*\}|[^&#\s])+)"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SecretSpan:
     """A part of a text that may be a secret, and the name it goes by, if it has one."""
 
     start: int
@@ -46,74 +46,74 @@ class Span:
     name: str = ""
 
 
-def masked(server: Server) -> Mapping[str, Json]:
+def mask_server(server: Server) -> Mapping[str, Json]:
     """The connection as JSON, without what an export would replace."""
-    return masked_connection(server.connection)
+    return mask_connection(server.connection)
 
 
-def masked_connection(connection: Connection) -> Mapping[str, Json]:
+def mask_connection(connection: Connection) -> Mapping[str, Json]:
     # The rule is that of exports, and who shows nothing needs none of it.
-    from .shown import shown_args, shown_text, shown_values
+    from .shown import display_args, display_text, display_values
 
     match connection:
         case Stdio(command, args, env, cwd):
             return {
                 "transport": "stdio",
-                "command": shown_text(command),
-                "args": [*shown_args(command, args)],
-                "env": {**shown_values(env)},
+                "command": display_text(command),
+                "args": [*display_args(command, args)],
+                "env": {**display_values(env)},
                 "cwd": cwd,
             }
         case Http(url, transport, headers, oauth):
             return {
                 "transport": transport.value,
-                "url": shown_text(url),
-                "headers": {**shown_values(headers)},
-                **({} if oauth == OAuth() else {"oauth": _masked_oauth(oauth)}),
+                "url": display_text(url),
+                "headers": {**display_values(headers)},
+                **({} if oauth == OAuth() else {"oauth": _mask_oauth(oauth)}),
             }
         case Container(image):
-            return {"transport": "container", **_masked_image(image)}
-        case Own(digest, python, requirements, secrets):
+            return {"transport": "container", **_mask_image(image)}
+        case OwnTools(digest, python, requirements, secrets):
             return {
                 "transport": "own",
                 "digest": digest,
                 "python": {tool.spec.name: tool.entrypoint for tool in python},
-                "requirements": [shown_text(each) for each in requirements],
+                "requirements": [display_text(each) for each in requirements],
                 "secrets": [*secrets],
                 "workspace": connection.workspace,
-                "containers": {id: {**_masked_image(image)} for id, image in connection.containers.items()},
+                "containers": {id: {**_mask_image(image)} for id, image in connection.containers.items()},
                 "linked": connection.linked,
             }
         case DocSpace() as docspace:
             return {
                 "transport": "docspace",
-                "url": shown_text(docspace.base_url),
+                "url": display_text(docspace.base_url),
                 "request_credentials": docspace.lends is not None,
             }
         case _:
             assert_never(connection)
 
 
-def _masked_image(image: Image) -> Mapping[str, Json]:
-    from .shown import shown_args, shown_text, shown_values
+def _mask_image(image: ContainerImage) -> Mapping[str, Json]:
+    from .shown import display_args, display_text, display_values
 
     return {
-        "image": shown_text(image.image),
-        "args": [*shown_args("", image.args)],
-        "env": {**shown_values(image.env)},
+        "image": display_text(image.image),
+        "args": [*display_args("", image.args)],
+        "env": {**display_values(image.env)},
         "network": image.network,
         "workspace": image.workspace,
     }
 
 
-def _masked_oauth(oauth: OAuth | NoOAuth) -> Json:
+def _mask_oauth(oauth: OAuth | NoOAuth) -> Json:
     match oauth:
         case NoOAuth():
             return False
         case OAuth(client_id, client_secret, client_metadata_url, scopes):
             return {
                 "client_id": client_id,
-                "client_secret": None if client_secret is None else masked_value(client_secret),
+                "client_secret": None if client_secret is None else mask_value(client_secret),
                 "client_metadata_url": client_metadata_url,
                 "scopes": [*scopes],
             }
@@ -121,35 +121,35 @@ def _masked_oauth(oauth: OAuth | NoOAuth) -> Json:
             assert_never(oauth)
 
 
-def masked_value(value: str) -> str:
+def mask_value(value: str) -> str:
     """The word that says how to authorize is no secret, so that what callers send themselves can be read here."""
     return value if is_only_references(_SCHEME.sub("", value)) else MASK
 
 
-def masked_text(text: str) -> str:
+def mask_text(text: str) -> str:
     """A text that is no secret by its place, without the secrets that may be in it."""
-    return _without(text, secrets_in(text))
+    return _mask_spans(text, secrets_in(text))
 
 
-def secrets_in(text: str) -> tuple[Span, ...]:
+def secrets_in(text: str) -> tuple[SecretSpan, ...]:
     """User and password of a URL, parameters whose names speak of secrets, and well-known kinds of token."""
-    found = [Span(*match.span()) for match in _SECRET_VALUE.finditer(text)]
+    found = [SecretSpan(*match.span()) for match in _SECRET_VALUE.finditer(text)]
     if "://" in text:
-        found += [Span(*match.span(), "password") for match in _USERINFO.finditer(text)]
+        found += [SecretSpan(*match.span(), "password") for match in _USERINFO.finditer(text)]
         found += [
-            Span(*match.span(2), unquote(match.group(1)))
+            SecretSpan(*match.span(2), unquote(match.group(1)))
             for match in _PARAMETER.finditer(text)
             if is_secret_key(unquote(match.group(1)))
         ]
-    whole = with_whole_references(found, text)
-    return _apart(span for span in whole if not is_only_references(text[span.start : span.end]))
+    whole = extend_to_references(found, text)
+    return _drop_overlaps(span for span in whole if not is_only_references(text[span.start : span.end]))
 
 
 def is_secret_key(name: str) -> bool:
     return _SECRET_KEY.search(_WORD_BREAK.sub("_", name)) is not None
 
 
-def with_whole_references(spans: Iterable[Span], text: str) -> Iterator[Span]:
+def extend_to_references(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan]:
     """What looks like the end of a secret may be the middle of a reference."""
     references = [found.span() for found in _REFERENCE.finditer(text)]
     starts, ends = [start for start, _ in references], [end for _, end in references]
@@ -157,20 +157,20 @@ def with_whole_references(spans: Iterable[Span], text: str) -> Iterator[Span]:
         # References stand apart and in order, so those that a span meets are neighbours.
         first, beyond = bisect_right(ends, span.start), bisect_left(starts, span.end)
         if first < beyond:
-            span = Span(min(span.start, starts[first]), max(span.end, ends[beyond - 1]), span.name)
+            span = SecretSpan(min(span.start, starts[first]), max(span.end, ends[beyond - 1]), span.name)
         yield span
 
 
-def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:
+def _drop_overlaps(spans: Iterable[SecretSpan]) -> tuple[SecretSpan, ...]:
     """In order and without overlaps: of two that overlap, the one that begins first."""
-    kept: list[Span] = []
+    kept: list[SecretSpan] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
         if not kept or span.start >= kept[-1].end:
             kept.append(span)
     return tuple(kept)
 
 
-def _without(text: str, spans: tuple[Span, ...]) -> str:
+def _mask_spans(text: str, spans: tuple[SecretSpan, ...]) -> str:
     shown, place = "", 0
     for span in spans:
         shown += text[place : span.start] + MASK

@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeVar
 
-from pegboard.core.carrying import Carried
+from pegboard.core.carrying import PolicyExport
 from pegboard.core.characters import is_deceptive_name
 from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
-from pegboard.core.consent import DEFAULT_STANDING_DAYS, MAX_STANDING_DAYS, Consent
+from pegboard.core.consent import DEFAULT_CONSENT_DAYS, MAX_CONSENT_DAYS, Consent
 from pegboard.core.ids import (
     BadId,
     LegacyToolId,
@@ -24,29 +24,29 @@ from pegboard.core.ids import (
     ToolsetId,
     ToolsetKey,
     is_id,
-    server_key,
-    tool_id,
+    parse_server_key,
+    parse_tool_id,
 )
 from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern, pattern
+from pegboard.core.pattern import Pattern, parse_pattern
 from pegboard.core.policy import Approval, Switch, Switchable
-from pegboard.core.server import EveryTool, InstalledBy, Server, Stdio, ToolLimit, Trust
+from pegboard.core.server import EveryTool, InstalledBy, Server, Stdio, ToolFilter, Trust
 from pegboard.core.tool import Fingerprint, ToolSpec
 from pegboard.core.toolset import Toolset
 
-from .policy_writing import FORMAT, KIND
-from .settings import Broken, load_text
+from .policy_writing import FORMAT_VERSION, KIND_KEY
+from .settings import InvalidFile, load_settings_text
 
-MOST_BYTES: Final = 50_000_000
-MOST_PROBLEMS: Final = 100
-_OURS: Final = frozenset({"quarantine", "by", "at"})
+MAX_POLICY_BYTES: Final = 50_000_000
+MAX_PROBLEMS: Final = 100
+_PROVENANCE_KEYS: Final = frozenset({"quarantine", "by", "at"})
 _FILE: Final = "policy.json"
 _TOKENS_REQUIRED: Final = "tokens_required"
 _SECTIONS: Final = {
     **dict.fromkeys(("servers", "toolsets", "trust", "first_sights", "grants", "confirmations"), dict),
     **dict.fromkeys(("switches", "approvals", "overrides", "remembered"), list),
 }
-_SPEC: Final = {
+_SPEC_TYPES: Final = {
     "name": str,
     "title": str | None,
     "description": str,
@@ -59,27 +59,27 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Unreadable:
+class UnreadablePolicy:
     """Each a sentence with its place in the text."""
 
     problems: tuple[str, ...]
 
 
-class _Wrong(Exception):  # noqa: N818  it ends one entry, and is told with the others
+class _EntryError(Exception):
     """What is wrong with one entry, and what to do."""
 
 
 @dataclass
-class _Reader:
+class _PolicyReader:
     by: PrincipalId
     at: datetime
     problems: list[str] = field(default_factory=list[str])
 
-    def each(self, section: str, entries: Mapping[str, object], read: Callable[[str, object], T]) -> Iterator[T]:
+    def read_each(self, section: str, entries: Mapping[str, object], read: Callable[[str, object], T]) -> Iterator[T]:
         for place, entry in entries.items():
             try:
                 yield read(place, entry)
-            except _Wrong as wrong:
+            except _EntryError as wrong:
                 self.problems.append(
                     f"{section}[{place}]: {wrong}" if place.isdecimal() else f"{section}.{place}: {wrong}"
                 )
@@ -87,12 +87,12 @@ class _Reader:
     # Entries
 
     def server(self, place: str, entry: object) -> Server:
-        key, said = _server(place), _object(entry)
-        keys = {name: value for name, value in said.items() if name not in _OURS}
+        key, said = _server(place), _as_object(entry)
+        keys = {name: value for name, value in said.items() if name not in _PROVENANCE_KEYS}
         written = {"servers": {key.server: {**keys, "toolset": key.toolset}}}
-        read = load_text(json.dumps(written), "server.json", Path("/"), resolves_references=False)
-        if isinstance(read, Broken):
-            raise _Wrong("; ".join(f"{problem.key}: {problem.what}" for problem in read.problems))
+        read = load_settings_text(json.dumps(written), "server.json", Path("/"), resolves_references=False)
+        if isinstance(read, InvalidFile):
+            raise _EntryError("; ".join(f"{problem.key}: {problem.message}" for problem in read.problems))
         server = read.declared.servers[key]
         connection = server.connection
         if isinstance(connection, Stdio) and "cwd" not in keys:
@@ -101,73 +101,79 @@ class _Reader:
             server,
             connection=connection,
             origin=self.origin(said),
-            limit=_placeless(server.limit),
-            quarantined=_is(said, "quarantine", bool, False),
+            limit=_without_position(server.limit),
+            quarantined=_typed_value(said, "quarantine", bool, False),
         )
 
     def toolset(self, place: str, entry: object) -> Toolset:
-        said = _object(entry)
+        said = _as_object(entry)
         if not is_id(place):
-            raise _Wrong("this is no id of a toolset.")
+            raise _EntryError("this is no id of a toolset.")
         return Toolset(
             ToolsetId(place),
             self.origin(said),
-            name=_is(said, "name", str, ""),
-            version=_is(said, "version", str, ""),
-            description=_is(said, "description", str, ""),
-            enabled=_is(said, "enabled", bool, True),
-            user_mcp=_is(said, "user_mcp", bool, True),
+            name=_typed_value(said, "name", str, ""),
+            version=_typed_value(said, "version", str, ""),
+            description=_typed_value(said, "description", str, ""),
+            enabled=_typed_value(said, "enabled", bool, True),
+            user_mcp=_typed_value(said, "user_mcp", bool, True),
         )
 
     def switch(self, place: str, entry: object) -> tuple[Switchable, Switch]:
-        said = _object(entry)
+        said = _as_object(entry)
         named = [(kind, said[kind]) for kind in ("tool", "server", "toolset") if kind in said]
         if len(named) != 1:
-            raise _Wrong("this names one tool, server or toolset. Write one of these keys.")
+            raise _EntryError("this names one tool, server or toolset. Write one of these keys.")
         kind = named[0][0]
-        text = _is(said, kind, str)
+        text = _typed_value(said, kind, str)
         what: Switchable = _tool(text) if kind == "tool" else _server(text) if kind == "server" else ToolsetId(text)
-        blocks = _is(said, "blocks", bool, False)
+        blocks = _typed_value(said, "blocks", bool, False)
         if blocks and not isinstance(what, ToolId):
-            raise _Wrong("only a tool is blocked.")
-        on = _is(said, "on", bool) and not blocks
-        return what, Switch(on, self.who(said), self.when(said), _is(said, "note", str, ""), blocks)
+            raise _EntryError("only a tool is blocked.")
+        on = _typed_value(said, "on", bool) and not blocks
+        return what, Switch(
+            on, self.decided_by(said), self.decided_at(said), _typed_value(said, "note", str, ""), blocks
+        )
 
     def approval(self, place: str, entry: object) -> tuple[ToolId, Approval]:
-        said = _object(entry)
-        tool, spec = _tool(_is(said, "tool", str)), _spec(said.get("spec"))
+        said = _as_object(entry)
+        tool, spec = _tool(_typed_value(said, "tool", str)), _spec(said.get("spec"))
         if spec.fingerprint != said.get("fingerprint"):
-            raise _Wrong("the fingerprint is not that of the spec beside it, so it is not known what was read.")
+            raise _EntryError("the fingerprint is not that of the spec beside it, so it is not known what was read.")
         if spec.name != tool.name:
-            raise _Wrong(f"the spec is of {spec.name!r} and not of {tool}.")
-        return tool, Approval(spec, self.who(said), self.when(said), _is(said, "first_sight", bool, False))
+            raise _EntryError(f"the spec is of {spec.name!r} and not of {tool}.")
+        return tool, Approval(
+            spec, self.decided_by(said), self.decided_at(said), _typed_value(said, "first_sight", bool, False)
+        )
 
     def override(self, place: str, entry: object) -> Override:
-        said = _object(entry)
-        toolset = ToolsetId(_is(said, "toolset", str))
+        said = _as_object(entry)
+        toolset = ToolsetId(_typed_value(said, "toolset", str))
         if ("tool" in said) == ("pattern" in said):
-            raise _Wrong("this is about one tool, or about a pattern. Write one of these keys.")
-        about = _tool(_is(said, "tool", str)) if "tool" in said else _pattern(_is(said, "pattern", str))
-        written = {"overrides": {toolset: {"*:*": _object(said.get("says"))}}}
-        read = load_text(json.dumps(written), "override.json", Path("/"), resolves_references=False)
-        if isinstance(read, Broken):
-            raise _Wrong("; ".join(problem.what for problem in read.problems))
+            raise _EntryError("this is about one tool, or about a pattern. Write one of these keys.")
+        about = (
+            _tool(_typed_value(said, "tool", str)) if "tool" in said else _pattern(_typed_value(said, "pattern", str))
+        )
+        written = {"overrides": {toolset: {"*:*": _as_object(said.get("says"))}}}
+        read = load_settings_text(json.dumps(written), "override.json", Path("/"), resolves_references=False)
+        if isinstance(read, InvalidFile):
+            raise _EntryError("; ".join(problem.message for problem in read.problems))
         (row,) = read.declared.overrides
         origin = self.origin(said)
-        return replace(row, target=about, declared=False, origins=dict.fromkeys(row.origins, origin))
+        return replace(row, target=about, is_declared=False, origins=dict.fromkeys(row.origins, origin))
 
     def confirmation(self, place: str, entry: object) -> tuple[PrincipalId, PrincipalConfirmation]:
         """A file restricts, and marks nobody interactive."""
-        said = _object(entry)
+        said = _as_object(entry)
         if said.get("interactive", False) is not False:
-            raise _Wrong(
+            raise _EntryError(
                 f"interactive: only false is imported. Mark it here: pegboard grants confirmation {place} --interactive"
             )
         if said.get("mode", ConfirmationMode.TICKET) != ConfirmationMode.TICKET:
-            raise _Wrong("mode: only 'ticket' is imported. Remove it.")
+            raise _EntryError("mode: only 'ticket' is imported. Remove it.")
         unmarked, by_ticket, origin = "interactive" in said, "mode" in said, self.origin(said)
         if not unmarked and not by_ticket:
-            raise _Wrong("this says nothing. Write mode: ticket, or interactive: false.")
+            raise _EntryError("this says nothing. Write mode: ticket, or interactive: false.")
         return _principal(place), PrincipalConfirmation(
             False if unmarked else None,
             ConfirmationMode.TICKET if by_ticket else None,
@@ -176,58 +182,63 @@ class _Reader:
         )
 
     def consent(self, place: str, entry: object) -> tuple[str, Consent]:
-        said = _object(entry)
-        id, client = _is(said, "id", str), said.get("client")
+        said = _as_object(entry)
+        id, client = _typed_value(said, "id", str), said.get("client")
         if client is not None and not isinstance(client, str):
-            raise _Wrong("client: this must be a text or nothing.")
-        tool, fingerprint = _tool(_is(said, "tool", str)), Fingerprint(_is(said, "fingerprint", str))
-        principal = _principal(_is(said, "principal", str))
-        at = self.when(said)
+            raise _EntryError("client: this must be a text or nothing.")
+        tool, fingerprint = _tool(_typed_value(said, "tool", str)), Fingerprint(_typed_value(said, "fingerprint", str))
+        principal = _principal(_typed_value(said, "principal", str))
+        at = self.decided_at(said)
         # A file of an older Pegboard names no end: what it does not say is never unlimited.
-        end = said.get("until", (min(at, self.at) + timedelta(days=DEFAULT_STANDING_DAYS)).isoformat())
-        until = None if end == "never" else _moment(end)
-        if until is not None and until - self.at > timedelta(days=MAX_STANDING_DAYS):
-            raise _Wrong(f"until: a standing permission lasts {MAX_STANDING_DAYS} days at most. Choose an earlier end.")
-        return id, Consent(id, tool, fingerprint, principal, client, self.who(said), at, until)
+        end = said.get("until", (min(at, self.at) + timedelta(days=DEFAULT_CONSENT_DAYS)).isoformat())
+        until = None if end == "never" else _parse_time(end)
+        if until is not None and until - self.at > timedelta(days=MAX_CONSENT_DAYS):
+            raise _EntryError(
+                f"until: a standing permission lasts {MAX_CONSENT_DAYS} days at most. Choose an earlier end."
+            )
+        return id, Consent(id, tool, fingerprint, principal, client, self.decided_by(said), at, until)
 
     # Members of many of them
 
     def origin(self, said: Mapping[str, object]) -> InstalledBy:
-        return InstalledBy(self.who(said), self.when(said))
+        return InstalledBy(self.decided_by(said), self.decided_at(said))
 
-    def who(self, said: Mapping[str, object]) -> PrincipalId:
-        return _principal(_is(said, "by", str, str(self.by)))
+    def decided_by(self, said: Mapping[str, object]) -> PrincipalId:
+        return _principal(_typed_value(said, "by", str, str(self.by)))
 
-    def when(self, said: Mapping[str, object]) -> datetime:
-        return _moment(said["at"]) if "at" in said else self.at
+    def decided_at(self, said: Mapping[str, object]) -> datetime:
+        return _parse_time(said["at"]) if "at" in said else self.at
 
 
-def read_policy(text: str, by: PrincipalId, at: datetime) -> Carried | Unreadable:
+def read_policy(text: str, by: PrincipalId, at: datetime) -> PolicyExport | UnreadablePolicy:
     """`by` and `at` are whoever brings it and when, for entries that do not say who decided them."""
-    if len(text) > MOST_BYTES:
-        return Unreadable((f"This is larger than {MOST_BYTES // 1_000_000} MB. Is it the right file?",))
+    if len(text) > MAX_POLICY_BYTES:
+        return UnreadablePolicy((f"This is larger than {MAX_POLICY_BYTES // 1_000_000} MB. Is it the right file?",))
     try:
         whole = json.loads(text)
     except RecursionError:
-        return Unreadable(("This is nested too deeply to be read.",))
+        return UnreadablePolicy(("This is nested too deeply to be read.",))
     except ValueError as error:
         where = f"line {error.lineno}, column {error.colno}: " if isinstance(error, json.JSONDecodeError) else ""
-        return Unreadable((f"{where}this is no JSON. Give a file that pegboard policy export wrote.",))
-    if not isinstance(whole, dict) or whole.get(KIND) != FORMAT:
-        return Unreadable(
-            (f'This is no policy: a file that pegboard policy export wrote begins with "{KIND}": {FORMAT}.',)
+        return UnreadablePolicy((f"{where}this is no JSON. Give a file that pegboard policy export wrote.",))
+    if not isinstance(whole, dict) or whole.get(KIND_KEY) != FORMAT_VERSION:
+        return UnreadablePolicy(
+            (
+                f'This is no policy: a file that pegboard policy export wrote begins with "{KIND_KEY}": '
+                f"{FORMAT_VERSION}.",
+            )
         )
-    known = {KIND, _TOKENS_REQUIRED, *_SECTIONS}
+    known = {KIND_KEY, _TOKENS_REQUIRED, *_SECTIONS}
     problems = [f"{name}: this is unknown here. Remove it." for name in whole if name not in known]
     if not isinstance(whole.get(_TOKENS_REQUIRED, False), bool):
         problems.append(f"{_TOKENS_REQUIRED}: this must be true or false.")
     for name, kind in _SECTIONS.items():
         if not isinstance(whole.setdefault(name, kind()), kind):
             problems.append(f"{name}: this must be a {'map' if kind is dict else 'list'}.")
-    return Unreadable(tuple(problems)) if problems else _carried(whole, _Reader(by, at))
+    return UnreadablePolicy(tuple(problems)) if problems else _build_export(whole, _PolicyReader(by, at))
 
 
-def _carried(whole: Mapping[str, object], reader: _Reader) -> Carried | Unreadable:
+def _build_export(whole: Mapping[str, object], reader: _PolicyReader) -> PolicyExport | UnreadablePolicy:
     def of(section: str) -> tuple[str, Mapping[str, object]]:
         found = whole[section]
         if isinstance(found, list):
@@ -235,78 +246,78 @@ def _carried(whole: Mapping[str, object], reader: _Reader) -> Carried | Unreadab
         assert isinstance(found, dict)
         return section, found
 
-    said = Carried(
-        servers={server.key: server for server in reader.each(*of("servers"), reader.server)},
-        toolsets={toolset.id: toolset for toolset in reader.each(*of("toolsets"), reader.toolset)},
-        switches=dict(reader.each(*of("switches"), reader.switch)),
-        approvals=dict(reader.each(*of("approvals"), reader.approval)),
-        baselined=dict(reader.each(*of("first_sights"), lambda place, at: (_provider(place), _moment(at)))),
-        overrides=tuple(reader.each(*of("overrides"), reader.override)),
-        trust=dict(reader.each(*of("trust"), lambda place, word: (_provider(place), _trust(word)))),
-        grants=dict(reader.each(*of("grants"), lambda place, ids: (_principal(place), frozenset(_ids(ids))))),
-        consents=dict(reader.each(*of("remembered"), reader.consent)),
-        confirmations=dict(reader.each(*of("confirmations"), reader.confirmation)),
+    said = PolicyExport(
+        servers={server.key: server for server in reader.read_each(*of("servers"), reader.server)},
+        toolsets={toolset.id: toolset for toolset in reader.read_each(*of("toolsets"), reader.toolset)},
+        switches=dict(reader.read_each(*of("switches"), reader.switch)),
+        approvals=dict(reader.read_each(*of("approvals"), reader.approval)),
+        first_seen=dict(reader.read_each(*of("first_sights"), lambda place, at: (_provider(place), _parse_time(at)))),
+        overrides=tuple(reader.read_each(*of("overrides"), reader.override)),
+        trust=dict(reader.read_each(*of("trust"), lambda place, word: (_provider(place), _trust(word)))),
+        grants=dict(reader.read_each(*of("grants"), lambda place, ids: (_principal(place), frozenset(_ids(ids))))),
+        consents=dict(reader.read_each(*of("remembered"), reader.consent)),
+        confirmations=dict(reader.read_each(*of("confirmations"), reader.confirmation)),
         tokens_required=whole.get(_TOKENS_REQUIRED) is True,
     )
-    return Unreadable(tuple(reader.problems[:MOST_PROBLEMS])) if reader.problems else said
+    return UnreadablePolicy(tuple(reader.problems[:MAX_PROBLEMS])) if reader.problems else said
 
 
-def _placeless(limit: ToolLimit) -> ToolLimit:
+def _without_position(limit: ToolFilter) -> ToolFilter:
     """What a person said of a server stands in no file."""
     return limit if isinstance(limit, EveryTool) else replace(limit, at=None, lines=())
 
 
-def _object(entry: object) -> dict[str, object]:
+def _as_object(entry: object) -> dict[str, object]:
     if not isinstance(entry, dict):
-        raise _Wrong("this must be a map.")
+        raise _EntryError("this must be a map.")
     return entry
 
 
-def _is(said: Mapping[str, object], name: str, kind: type[T], default: T | None = None) -> T:
+def _typed_value(said: Mapping[str, object], name: str, kind: type[T], default: T | None = None) -> T:
     value = said.get(name, default)
     if not isinstance(value, kind):
         words = {str: "a text", bool: "true or false"}
-        raise _Wrong(f"{name}: this must be {words[kind]}." if name in said else f"{name}: this is missing.")
+        raise _EntryError(f"{name}: this must be {words[kind]}." if name in said else f"{name}: this is missing.")
     return value
 
 
-def _moment(value: object) -> datetime:
+def _parse_time(value: object) -> datetime:
     try:
         at = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         at = None
     if at is None:
-        raise _Wrong("this is no moment. Write it as 2026-01-02T03:04:05+00:00.")
+        raise _EntryError("this is no moment. Write it as 2026-01-02T03:04:05+00:00.")
     return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
 def _principal(text: str) -> PrincipalId:
     if is_deceptive_name(text):
-        raise _Wrong(f"{text[:60]!a} is no name of a principal: use characters that show as they are.")
+        raise _EntryError(f"{text[:60]!a} is no name of a principal: use characters that show as they are.")
     return PrincipalId(text)
 
 
 def _tool(text: str) -> ToolId:
-    match tool_id(text):
+    match parse_tool_id(text):
         case ToolId() as id:
             return id
         case LegacyToolId():
-            raise _Wrong(f"{text!r} does not say its toolset. Write mcp:toolset~server:tool.")
+            raise _EntryError(f"{text!r} does not say its toolset. Write mcp:toolset~server:tool.")
         case BadId(_, why):
-            raise _Wrong(f"{why}.")
+            raise _EntryError(f"{why}.")
 
 
 def _pattern(text: str) -> Pattern:
-    found = pattern(text)
+    found = parse_pattern(text)
     if isinstance(found, BadId):
-        raise _Wrong(f"{found.why}.")
+        raise _EntryError(f"{found.why}.")
     return found
 
 
 def _server(text: str) -> ServerKey:
-    key = server_key(text)
+    key = parse_server_key(text)
     if isinstance(key, BadId):
-        raise _Wrong(f"{key.why}.")
+        raise _EntryError(f"{key.why}.")
     return key
 
 
@@ -314,24 +325,24 @@ def _provider(text: str) -> ProviderKey:
     if "~" in text:
         return _server(text)
     if not is_id(text):
-        raise _Wrong("this names no server, as toolset~server, and no toolset.")
+        raise _EntryError("this names no server, as toolset~server, and no toolset.")
     return ToolsetKey(ToolsetId(text))
 
 
 def _trust(word: object) -> Trust:
     if word not in [trust.value for trust in Trust]:
-        raise _Wrong("this must be 'open', 'baseline' or 'strict'.")
+        raise _EntryError("this must be 'open', 'baseline' or 'strict'.")
     return Trust(word)
 
 
 def _ids(value: object) -> Iterator[ToolsetId]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise _Wrong("this must be a list of toolsets.")
+        raise _EntryError("this must be a list of toolsets.")
     yield from map(ToolsetId, value)
 
 
 def _spec(entry: object) -> ToolSpec:
-    said = _object(entry)
-    if said.keys() != _SPEC.keys() or not all(isinstance(said[name], kind) for name, kind in _SPEC.items()):
-        raise _Wrong("spec: this must hold name, title, description, input_schema, output_schema and annotations.")
+    said = _as_object(entry)
+    if said.keys() != _SPEC_TYPES.keys() or not all(isinstance(said[name], kind) for name, kind in _SPEC_TYPES.items()):
+        raise _EntryError("spec: this must hold name, title, description, input_schema, output_schema and annotations.")
     return ToolSpec(**said)  # type: ignore[arg-type]  # each was looked at

@@ -2,32 +2,32 @@
 
 from typing import Final
 
-from pegboard.core.presentations import Presented, Presenting
-from pegboard.core.presentations.presenting import MOST_MATERIALISED
+from pegboard.core.presentations import PresentationMode, PresentationSettings
+from pegboard.core.presentations.presenting import MAX_MATERIALIZED
 
-from .section import Key
-from .shape import Choice, Whole
+from .section import ConfigKey
+from .shape import ChoiceField, IntegerField
 
-_USUAL: Final = Presenting()
+_DEFAULTS: Final = PresentationSettings()
 
-PRESENTATION: Final = Key(
+PRESENTATION: Final = ConfigKey(
     "presentation",
-    Choice({presented.value: presented for presented in Presented}),
+    ChoiceField({presented.value: presented for presented in PresentationMode}),
     "How tools are shown at /mcp and by pegboard stdio: direct (each as itself), meta (five tools to look through "
     "toolsets), search (tools to find and call all others), deferred (each as itself once it was found), "
     "code (a search and programs that call what it finds), or auto "
     "(search for more tools than presentation_threshold, else direct). Read when the gateway starts.",
-    _USUAL.presentation.value,
+    _DEFAULTS.presentation.value,
 )
-THRESHOLD: Final = Key(
+THRESHOLD: Final = ConfigKey(
     "presentation_threshold",
-    Whole(1, 1_000_000),
+    IntegerField(1, 1_000_000),
     "Above how many tools auto takes search, and doctor and the start tell what showing each as itself costs.",
-    _USUAL.threshold,
+    _DEFAULTS.threshold,
 )
-MATERIALISED: Final = Key(
+MATERIALISED: Final = ConfigKey(
     "materialised_tools",
-    Whole(1, MOST_MATERIALISED),
+    IntegerField(1, MAX_MATERIALIZED),
     "Where tools are deferred: how many a conversation keeps that it found. The best of each search stay.",
-    _USUAL.materialised,
+    _DEFAULTS.max_materialized,
 )

@@ -7,44 +7,46 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pegboard.core.confirmation import PrincipalConfirmation
-from pegboard.core.database import SourceId
-from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
-from pegboard.core.policy import Declared
+from pegboard.core.database import DatabaseId
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolsetId
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.principal import Principal
-from pegboard.core.reference import closest
-from pegboard.core.scope import Scope
+from pegboard.core.reference import closest_names
+from pegboard.core.scope import TokenScope
 from pegboard.core.server import DeclaredAt
-from pegboard.ports import Unresolved
+from pegboard.ports import UnresolvedReference
 
 from . import keys, principal_keys
-from .declaring import Place
-from .problem import Problem
-from .references import asked_of_callers, expander
-from .section import Values
-from .telling import Placed, Telling
+from .declaring import FileContext
+from .problem import FileProblem
+from .references import expander, header_references
+from .section import ConfigValues
+from .telling import LocatedValue, ProblemCollector
 
-SHORTEST: Final = 16
+MIN_TOKEN_LENGTH: Final = 16
 _BEARER: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 @dataclass(frozen=True)
-class _Unusable:
+class _UnusableToken:
     why: str
 
 
-def with_principals(board: Declared, values: Values, place: Place, tell: Telling) -> Declared:
+def with_principals(
+    board: DeclaredSettings, values: ConfigValues, place: FileContext, tell: ProblemCollector
+) -> DeclaredSettings:
     """The board with its callers. Each name stands once, and each token for one name alone."""
     said = values.value(keys.PRINCIPALS, {})
     if (placed := values.get(keys.PRINCIPALS)) is not None and not said:
         told = "names nobody, and then whoever reaches the gateway is let in. Name a caller, or take this key out."
-        tell.wrong(placed.line, placed.at, told)
+        tell.add_problem(placed.line, placed.key, told)
     principals = {
         PrincipalId(name): replace(_principal(name, one, place), databases=_databases(one.value, board, tell))
         for name, one in said.items()
     }
-    _check_apart(principals, said, tell)
+    _check_distinct_tokens(principals, said, tell)
     if principals:
-        _check_tokens_stay(values, tell)
+        _check_tokens_not_forwarded(values, tell)
         _check_grants(values, principals, tell)
     return replace(
         board,
@@ -54,16 +56,22 @@ def with_principals(board: Declared, values: Values, place: Place, tell: Telling
     )
 
 
-def principal_warnings(values: Values, place: Place) -> Iterator[Problem]:
+def principal_warnings(values: ConfigValues, place: FileContext) -> Iterator[FileProblem]:
     """A caller whose token cannot be had stays outside; all others come in, and so it is no error."""
     for name, one in values.value(keys.PRINCIPALS, {}).items():
         token = one.value.get(principal_keys.TOKEN)
-        if token is not None and isinstance(unusable := _hash_of(token.value, place), _Unusable):
-            yield Problem(place.file, token.line, token.at, f"{name!r} cannot come in: {unusable.why}", here=True)
+        if token is not None and isinstance(unusable := _hash_of(token.value, place), _UnusableToken):
+            yield FileProblem(
+                place.file,
+                token.line,
+                token.key,
+                f"{name!r} cannot come in: {unusable.why}",
+                depends_on_environment=True,
+            )
 
 
-def _principal(name: str, one: Placed[Values], place: Place) -> Principal:
-    id, at = PrincipalId(name), place.at(one)
+def _principal(name: str, one: LocatedValue[ConfigValues], place: FileContext) -> Principal:
+    id, at = PrincipalId(name), place.declared_at(one)
     if (written := one.value.get(principal_keys.TOKEN_SHA256)) is not None:
         hashes: tuple[bytes, ...] = (bytes.fromhex(written.value),)
     else:
@@ -73,84 +81,86 @@ def _principal(name: str, one: Placed[Values], place: Place) -> Principal:
     return Principal(id, at, hashes, scopes=_scopes(one.value), confirmation=_confirmation(one.value, place))
 
 
-def _confirmation(one: Values, place: Place) -> PrincipalConfirmation:
+def _confirmation(one: ConfigValues, place: FileContext) -> PrincipalConfirmation:
     interactive, mode = one.get(principal_keys.INTERACTIVE), one.get(principal_keys.PRINCIPAL_CONFIRMATION)
     return PrincipalConfirmation(
         None if interactive is None else interactive.value,
         None if mode is None else mode.value,
-        None if interactive is None else place.at(interactive),
-        None if mode is None else place.at(mode),
+        None if interactive is None else place.declared_at(interactive),
+        None if mode is None else place.declared_at(mode),
     )
 
 
-def _scopes(one: Values) -> frozenset[Scope]:
+def _scopes(one: ConfigValues) -> frozenset[TokenScope]:
     said = one.get(principal_keys.SCOPES)
-    return frozenset({Scope.CALL}) if said is None else frozenset(each.value for each in said.value)
+    return frozenset({TokenScope.CALL}) if said is None else frozenset(each.value for each in said.value)
 
 
-def _databases(one: Values, board: Declared, tell: Telling) -> frozenset[SourceId] | None:
+def _databases(one: ConfigValues, board: DeclaredSettings, tell: ProblemCollector) -> frozenset[DatabaseId] | None:
     """A name that no database has would shut the caller out of the one that was meant."""
     named = one.get(principal_keys.PRINCIPAL_DATABASES)
     if named is None:
         return None
     for each in named.value:
         if each.value not in board.databases:
-            near = closest(each.value, board.databases)
+            near = closest_names(each.value, board.databases)
             hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "Declare it, or take it out."
-            tell.wrong(each.line, each.at, f"there is no database {each.value!r}. {hint}")
-    return frozenset(SourceId(each.value) for each in named.value)
+            tell.add_problem(each.line, each.key, f"there is no database {each.value!r}. {hint}")
+    return frozenset(DatabaseId(each.value) for each in named.value)
 
 
-def _hash_of(reference: str, place: Place) -> bytes | _Unusable:
+def _hash_of(reference: str, place: FileContext) -> bytes | _UnusableToken:
     if not place.resolves_references:
         # Of the reference itself: two callers with the same one would have the same token.
         return hashlib.sha256(reference.encode()).digest()
     token = expander(place.environ, place.folder)(reference)
-    if isinstance(token, Unresolved):
+    if isinstance(token, UnresolvedReference):
         # A default, which the usual words advise, would be a token that stands in the file.
-        return _Unusable(f"{token.why.partition(', or write ${')[0].rstrip('.')}.")
+        return _UnusableToken(f"{token.why.partition(', or write ${')[0].rstrip('.')}.")
     if _BEARER.fullmatch(token) is None:
-        return _Unusable("the token is empty or holds a character that no header carries. Make another.")
-    if len(token) < SHORTEST:
-        return _Unusable(f"the token has fewer than {SHORTEST} characters, and could be guessed. Make a longer one.")
+        return _UnusableToken("the token is empty or holds a character that no header carries. Make another.")
+    if len(token) < MIN_TOKEN_LENGTH:
+        return _UnusableToken(
+            f"the token has fewer than {MIN_TOKEN_LENGTH} characters, and could be guessed. Make a longer one."
+        )
     return hashlib.sha256(token.encode()).digest()
 
 
-def _check_apart(
-    principals: Mapping[PrincipalId, Principal], said: Mapping[str, Placed[Values]], tell: Telling
+def _check_distinct_tokens(
+    principals: Mapping[PrincipalId, Principal], said: Mapping[str, LocatedValue[ConfigValues]], tell: ProblemCollector
 ) -> None:
     owners: dict[bytes, PrincipalId] = {}
     for id, principal in principals.items():
         for digest in principal.hashes:
             if (owner := owners.setdefault(digest, id)) != id:
                 told = f"this is the token of {owner!r} too, so that nobody could tell them apart. Give each its own."
-                tell.wrong(said[id].line, said[id].at, told)
+                tell.add_problem(said[id].line, said[id].key, told)
 
 
-def _check_tokens_stay(values: Values, tell: Telling) -> None:
+def _check_tokens_not_forwarded(values: ConfigValues, tell: ProblemCollector) -> None:
     """What a caller sends to come in is for the gateway alone: a server that got it could call in the caller's name."""
     for server in values.value(keys.SERVERS, {}).values():
         for text in server.value.value(keys.HEADERS, {}).values():
-            if any(asked.header.lower() == "authorization" for asked in asked_of_callers(text.value)):
+            if any(asked.header.lower() == "authorization" for asked in header_references(text.value)):
                 told = (
                     "with principals, the caller's Authorization is its token for this gateway and is passed on to no "
                     "server. Let callers send another header, such as ${request:X-Token}."
                 )
-                tell.wrong(text.line, text.at, told)
+                tell.add_problem(text.line, text.key, told)
 
 
-def _check_grants(values: Values, principals: Mapping[PrincipalId, Principal], tell: Telling) -> None:
+def _check_grants(values: ConfigValues, principals: Mapping[PrincipalId, Principal], tell: ProblemCollector) -> None:
     """A name that nobody has limits nobody: whoever was meant could use everything."""
     for who, toolsets in values.value(keys.GRANTS, {}).items():
-        if who != LOCAL and who not in principals:
-            near = closest(who, principals)
+        if who != LOCAL_PRINCIPAL and who not in principals:
+            near = closest_names(who, principals)
             names = " or ".join(repr(name) for name in near)
             hint = f"Did you mean {names}?" if near else "Name the caller there too, or take this out."
-            tell.wrong(toolsets.line, toolsets.at, f"there is no {who!r} under principals. {hint}")
+            tell.add_problem(toolsets.line, toolsets.key, f"there is no {who!r} under principals. {hint}")
 
 
 def _grants(
-    values: Values, said: Mapping[str, Placed[Values]], tell: Telling
+    values: ConfigValues, said: Mapping[str, LocatedValue[ConfigValues]], tell: ProblemCollector
 ) -> Mapping[PrincipalId, frozenset[ToolsetId]]:
     elsewhere = values.value(keys.GRANTS, {})
     grants: dict[PrincipalId, frozenset[ToolsetId]] = {}
@@ -159,12 +169,12 @@ def _grants(
         if named is None:
             continue
         if name in elsewhere:
-            tell.wrong(named.line, named.at, f"grants names the toolsets of {name!r} too. Keep one of the two.")
+            tell.add_problem(named.line, named.key, f"grants names the toolsets of {name!r} too. Keep one of the two.")
         if all(toolset.value != "all" for toolset in named.value):
             grants[PrincipalId(name)] = frozenset(ToolsetId(toolset.value) for toolset in named.value)
     return grants
 
 
-def _granted_at(said: Mapping[str, Placed[Values]], place: Place) -> Mapping[PrincipalId, DeclaredAt]:
+def _granted_at(said: Mapping[str, LocatedValue[ConfigValues]], place: FileContext) -> Mapping[PrincipalId, DeclaredAt]:
     named = {name: one.value.get(principal_keys.PRINCIPAL_TOOLSETS) for name, one in said.items()}
-    return {PrincipalId(name): place.at(toolsets) for name, toolsets in named.items() if toolsets is not None}
+    return {PrincipalId(name): place.declared_at(toolsets) for name, toolsets in named.items() if toolsets is not None}

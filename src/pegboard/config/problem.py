@@ -7,34 +7,34 @@ from typing import Final
 from pegboard.core.ids import ProviderKey
 from pegboard.core.pattern import Pattern
 
-HERE: Final = "This was looked up in the environment of this command; what counts is that of the gateway."
+ENVIRONMENT_NOTE: Final = "This was looked up in the environment of this command; what counts is that of the gateway."
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FileProblem:
     """`line` is 0 when the file as a whole is meant, and `key` is empty when no key is."""
 
     file: str
     line: int
     key: str
-    what: str
-    here: bool = False
+    message: str
+    depends_on_environment: bool = False
     """Whether it depends on where it was asked: on the environment of a process, or on what its user may read."""
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.key}: {self.what}" if self.key else f"{self.place}: {self.what}"
+        return f"{self.location}: {self.key}: {self.message}" if self.key else f"{self.location}: {self.message}"
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class UndeclaredToolset:
     """A toolset that a file names and does not have: a slip of the pen, unless people have installed it."""
 
     toolset: str
-    problem: Problem
+    problem: FileProblem
     is_error: bool = False
     """Whether a file that says so is refused (ADR 16); otherwise it is a warning."""
     may_be_server: bool = False
@@ -42,7 +42,7 @@ class Doubt:
     within: str | None = None
     """The toolset whose servers alone would do."""
 
-    def stands(self, toolsets: Container[str], servers: Iterable[ProviderKey]) -> bool:
+    def is_unknown(self, toolsets: Container[str], servers: Iterable[ProviderKey]) -> bool:
         """Whether it is right, given what is installed."""
         if self.within is not None:
             servers = [key for key in servers if key.toolset == self.within]
@@ -54,30 +54,32 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
-class Stranger:
+class UndeclaredCaller:
     """A caller that a file grants toolsets and does not declare: nobody, unless people have made it a token."""
 
     caller: str
-    problem: Problem
+    problem: FileProblem
 
 
 @dataclass(frozen=True, slots=True)
-class Remarks:
+class ConfigWarnings:
     """What will not work of a file that was loaded."""
 
-    warnings: tuple[Problem, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
-    strangers: tuple[Stranger, ...] = ()
-    in_passing: bool = False
+    warnings: tuple[FileProblem, ...] = ()
+    undeclared_toolsets: tuple[UndeclaredToolset, ...] = ()
+    undeclared_callers: tuple[UndeclaredCaller, ...] = ()
+    read_by_command: bool = False
     """Whether a command read the file for its own use, so that a gateway may see it differently."""
 
-    def told(
+    def applicable(
         self, toolsets: Container[str], callers: Container[str] = (), servers: Collection[ProviderKey] = ()
-    ) -> Iterator[Problem]:
+    ) -> Iterator[FileProblem]:
         """What stands on a board with these toolsets, callers and servers, in the order of the file."""
-        standing = [doubt.problem for doubt in self.doubts if doubt.stands(toolsets, servers)]
-        standing += [stranger.problem for stranger in self.strangers if stranger.caller not in callers]
+        standing = [doubt.problem for doubt in self.undeclared_toolsets if doubt.is_unknown(toolsets, servers)]
+        standing += [stranger.problem for stranger in self.undeclared_callers if stranger.caller not in callers]
         yield from sorted((*self.warnings, *standing), key=lambda problem: problem.line)
 
-    def words(self, problem: Problem) -> str:
-        return f"{problem} {HERE}" if self.in_passing and problem.here else str(problem)
+    def format_problem(self, problem: FileProblem) -> str:
+        return (
+            f"{problem} {ENVIRONMENT_NOTE}" if self.read_by_command and problem.depends_on_environment else str(problem)
+        )

@@ -10,17 +10,17 @@ from typing import Final, Literal, TypeAlias
 from pegboard.core.tool import Json
 
 from . import keys
-from .masking import is_secret_key, masked_text, masked_value
-from .references import Malformed, Variable, is_only_references, parts
-from .section import Key, Section
-from .shape import ListOf, Text
-from .tree import Items, Kind, Node, Scalar, Table, plain, under
-from .written import Written
+from .masking import is_secret_key, mask_text, mask_value
+from .references import MalformedText, VariableReference, is_only_references, parse_references
+from .section import ConfigKey, ConfigSection
+from .shape import ListField, TextField
+from .tree import ListNode, MapNode, Node, ScalarKind, ScalarNode, join_key, to_json
+from .written import SettingsSource
 
-Origin: TypeAlias = Literal["default", "file", "environment"]
-LONGEST: Final = 2_000
-MOST: Final = 200
-_AT_START: Final = frozenset({"store", "audit", "gateway", "presentation", "search", "chat", "containers"})
+SettingOrigin: TypeAlias = Literal["default", "file", "environment"]
+MAX_VALUE_LENGTH: Final = 2_000
+MAX_SHOWN_VALUES: Final = 200
+_START_ONLY_SECTIONS: Final = frozenset({"store", "audit", "gateway", "presentation", "search", "chat", "containers"})
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Setting:
     description: str
     value: Json
     default: Json
-    origin: Origin
+    origin: SettingOrigin
     line: int | None = None
     variables: tuple[tuple[str, bool], ...] = ()
     at_start: bool = False
@@ -41,33 +41,35 @@ class Setting:
     """Whether the value that is shown is not the one that is written."""
 
 
-def provenance(written: Written, environ: Mapping[str, str]) -> tuple[Setting, ...]:
+def list_settings(written: SettingsSource, environ: Mapping[str, str]) -> tuple[Setting, ...]:
     """Every key that there is, in the order of the documentation."""
-    from .docspace_variables import are_set
+    from .docspace_variables import are_any_set
 
     told = [*_settings(keys.PEGBOARD, written.root, "", environ)]
-    if are_set(environ):
-        told = [_by_variables(each) if each.key.startswith("docspace") and each.line is None else each for each in told]
+    if are_any_set(environ):
+        told = [
+            _from_environment(each) if each.key.startswith("docspace") and each.line is None else each for each in told
+        ]
     return tuple(told)
 
 
-def _settings(section: Section, table: Node | None, at: str, environ: Mapping[str, str]) -> Iterator[Setting]:
-    entries = table.entries if isinstance(table, Table) else ()
+def _settings(section: ConfigSection, table: Node | None, at: str, environ: Mapping[str, str]) -> Iterator[Setting]:
+    entries = table.entries if isinstance(table, MapNode) else ()
     said = {section.aliases.get(entry.key, entry.key): entry for entry in entries}
     for key in section.keys:
         if key.name.startswith("$"):
             continue
-        here, entry = under(at, key.name), said.get(key.name)
-        if isinstance(key.shape, Section) and (entry is None or isinstance(entry.value, Table)):
-            yield from _settings(key.shape, None if entry is None else entry.value, here, environ)
+        here, entry = join_key(at, key.name), said.get(key.name)
+        if isinstance(key.field_type, ConfigSection) and (entry is None or isinstance(entry.value, MapNode)):
+            yield from _settings(key.field_type, None if entry is None else entry.value, here, environ)
             continue
-        late = here.partition(".")[0] in _AT_START
+        late = here.partition(".")[0] in _START_ONLY_SECTIONS
         if entry is None:
             yield Setting(here, key.description, key.default, key.default, "default", at_start=late)
             continue
         variables = tuple((name, name in environ) for name in _variables(entry.value))
-        owned = isinstance(entry.value, Scalar) and bool(variables) and is_only_references(entry.value.text)
-        told = _shown(key, entry.value)
+        owned = isinstance(entry.value, ScalarNode) and bool(variables) and is_only_references(entry.value.text)
+        told = _display_value(key, entry.value)
         yield Setting(
             here,
             key.description,
@@ -77,48 +79,50 @@ def _settings(section: Section, table: Node | None, at: str, environ: Mapping[st
             entry.line,
             variables,
             late,
-            told != plain(entry.value),
+            told != to_json(entry.value),
         )
 
 
-def _by_variables(setting: Setting) -> Setting:
+def _from_environment(setting: Setting) -> Setting:
     return Setting(setting.key, setting.description, setting.value, setting.default, "environment", at_start=True)
 
 
-def _shown(key: Key[object], node: Node) -> Json:
+def _display_value(key: ConfigKey[object], node: Node) -> Json:
     match node:
-        case Table(entries):
-            return [entry.key for entry in entries[:MOST]]
-        case Items(nodes):
-            item = key.shape.item if isinstance(key.shape, ListOf) else None
-            return [_masked(key.name, each, item) for each in nodes[:MOST]]
+        case MapNode(entries):
+            return [entry.key for entry in entries[:MAX_SHOWN_VALUES]]
+        case ListNode(nodes):
+            item = key.field_type.item if isinstance(key.field_type, ListField) else None
+            return [_mask_node(key.name, each, item) for each in nodes[:MAX_SHOWN_VALUES]]
         case _:
-            return _masked(key.name, node, key.shape)
+            return _mask_node(key.name, node, key.field_type)
 
 
-def _masked(name: str, node: Node, shape: object) -> Json:
-    if not isinstance(node, Scalar):
+def _mask_node(name: str, node: Node, shape: object) -> Json:
+    if not isinstance(node, ScalarNode):
         return None
-    if node.kind is not Kind.TEXT:
-        return plain(node)
+    if node.kind is not ScalarKind.TEXT:
+        return to_json(node)
     if is_secret_key(name):
-        return masked_value(node.text)
-    if isinstance(shape, Text) and shape.is_secret:
-        from .shown import shown_text
+        return mask_value(node.text)
+    if isinstance(shape, TextField) and shape.is_secret:
+        from .shown import display_text
 
-        return shown_text(node.text)[:LONGEST]
-    return masked_text(node.text)[:LONGEST]
+        return display_text(node.text)[:MAX_VALUE_LENGTH]
+    return mask_text(node.text)[:MAX_VALUE_LENGTH]
 
 
 def _variables(node: Node) -> Iterator[str]:
     match node:
-        case Scalar(_, text):
-            split = parts(text)
+        case ScalarNode(_, text):
+            split = parse_references(text)
             yield from (
-                () if isinstance(split, Malformed) else (part.name for part in split if isinstance(part, Variable))
+                ()
+                if isinstance(split, MalformedText)
+                else (part.name for part in split if isinstance(part, VariableReference))
             )
-        case Items(nodes):
+        case ListNode(nodes):
             for each in nodes:
                 yield from _variables(each)
-        case Table():
+        case MapNode():
             return

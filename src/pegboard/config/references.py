@@ -13,11 +13,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
 
-from pegboard.ports import Expand, ExpandFor, Unresolved
+from pegboard.ports import Expand, ExpandForCaller, UnresolvedReference
 
 MAX_FILE_BYTES: Final = 65_536
 _NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})
-LONGEST_SENT: Final = 8_192
+MAX_SENT_HEADER_BYTES: Final = 8_192
 """Bytes of a header that a caller lends: as much as most servers take of one."""
 _SENDABLE: Final = re.compile(rb"[\x20-\x7e]+")
 
@@ -25,19 +25,19 @@ _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _VARIABLE: Final = re.compile(rf"({_NAME})(?::-(.*))?", re.DOTALL)
 
 _HEADER: Final = r"[A-Za-z0-9][A-Za-z0-9_-]*"
-_OF_REQUEST: Final = re.compile(rf"request:({_HEADER})(?::-(.*))?", re.DOTALL)
+_REQUEST_HEADER: Final = re.compile(rf"request:({_HEADER})(?::-(.*))?", re.DOTALL)
 _DEFAULT: Final = r"(?::-(?:(?!\$\{)[^}])*)?"
 
 
-def _form(*kinds: str) -> str:
+def _pattern_of(*kinds: str) -> str:
     return rf"(?:\$\$\{{|\$\{{(?:{'|'.join(kinds)})\}}|\$(?!\$?\{{)|[^$])*"
 
 
 _KINDS: Final = (rf"{_NAME}{_DEFAULT}", r"file:\s*[^}\s][^}]*")
-FORM: Final = _form(*_KINDS)
+REFERENCE_PATTERN: Final = _pattern_of(*_KINDS)
 """Every text whose references are well formed, as a regular expression that editors understand too."""
 
-FORM_OF_CALLERS: Final = _form(*_KINDS, rf"request:{_HEADER}{_DEFAULT}")
+CALLER_REFERENCE_PATTERN: Final = _pattern_of(*_KINDS, rf"request:{_HEADER}{_DEFAULT}")
 """The same where a reference may stand for what a caller sends."""
 
 
@@ -47,7 +47,7 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class VariableReference:
     name: str
     default: str | None = None
 
@@ -56,24 +56,24 @@ class Variable:
         return f"${{{self.name}}}"
 
     @property
-    def written(self) -> str:
+    def source(self) -> str:
         return str(self) if self.default is None else f"${{{self.name}:-{self.default}}}"
 
 
 @dataclass(frozen=True, slots=True)
-class FileText:
+class FileReference:
     path: str
 
     def __str__(self) -> str:
         return f"${{file:{self.path}}}"
 
     @property
-    def written(self) -> str:
+    def source(self) -> str:
         return str(self)
 
 
 @dataclass(frozen=True, slots=True)
-class OfRequest:
+class HeaderReference:
     """A header of the caller's own request: every caller has its own."""
 
     header: str
@@ -83,21 +83,21 @@ class OfRequest:
         return f"${{request:{self.header}}}"
 
     @property
-    def written(self) -> str:
+    def source(self) -> str:
         return str(self) if self.default is None else f"${{request:{self.header}:-{self.default}}}"
 
 
-Part: TypeAlias = Literal | Variable | FileText | OfRequest
+TextPart: TypeAlias = Literal | VariableReference | FileReference | HeaderReference
 
 
 @dataclass(frozen=True, slots=True)
-class Malformed:
+class MalformedText:
     why: str
 
 
-def parts(text: str) -> tuple[Part, ...] | Malformed:
+def parse_references(text: str) -> tuple[TextPart, ...] | MalformedText:
     """The text taken apart. An empty literal is no part."""
-    found: list[Part] = []
+    found: list[TextPart] = []
     place = 0
     while (start := text.find("${", place)) >= 0:
         if start > place and text[start - 1] == "$":
@@ -107,9 +107,9 @@ def parts(text: str) -> tuple[Part, ...] | Malformed:
         if start > place:
             found.append(Literal(text[place:start]))
         end = text.find("}", start)
-        part = None if end < 0 else _reference(text[start + 2 : end])
+        part = None if end < 0 else _parse_reference(text[start + 2 : end])
         if part is None:
-            return Malformed(_why_not(text[start + 2 :]))
+            return MalformedText(_malformed_message(text[start + 2 :]))
         found.append(part)
         place = end + 1
     if place < len(text):
@@ -117,45 +117,46 @@ def parts(text: str) -> tuple[Part, ...] | Malformed:
     return tuple(found)
 
 
-def _reference(inside: str) -> Variable | FileText | OfRequest | None:
-    if (asked := _OF_REQUEST.fullmatch(inside)) is not None and "${" not in inside:
-        return OfRequest(asked.group(1), asked.group(2))
+def _parse_reference(inside: str) -> VariableReference | FileReference | HeaderReference | None:
+    if (asked := _REQUEST_HEADER.fullmatch(inside)) is not None and "${" not in inside:
+        return HeaderReference(asked.group(1), asked.group(2))
     if inside.startswith("file:"):
         path = inside.removeprefix("file:").strip()
-        return FileText(path) if path else None
+        return FileReference(path) if path else None
     named = _VARIABLE.fullmatch(inside)
     if named is None or "${" in inside:
         return None
-    return Variable(named.group(1), named.group(2))
+    return VariableReference(named.group(1), named.group(2))
 
 
 def has_reference(text: str) -> bool:
-    split = parts(text)
+    split = parse_references(text)
     return isinstance(split, tuple) and any(not isinstance(part, Literal) for part in split)
 
 
 def is_only_references(text: str) -> bool:
     """Nothing of it is written out, so that showing it shows no secret. A default is written out."""
-    split = parts(text)
+    split = parse_references(text)
     return isinstance(split, tuple) and all(
-        (isinstance(part, Variable | OfRequest) and not part.default) or isinstance(part, FileText) for part in split
+        (isinstance(part, VariableReference | HeaderReference) and not part.default) or isinstance(part, FileReference)
+        for part in split
     )
 
 
-def asked_of_callers(text: str) -> tuple[OfRequest, ...]:
+def header_references(text: str) -> tuple[HeaderReference, ...]:
     """What of a text each caller must send itself."""
-    split = parts(text)
-    return tuple(part for part in split if isinstance(part, OfRequest)) if isinstance(split, tuple) else ()
+    split = parse_references(text)
+    return tuple(part for part in split if isinstance(part, HeaderReference)) if isinstance(split, tuple) else ()
 
 
-def not_here(asked: OfRequest) -> str:
+def header_reference_problem(asked: HeaderReference) -> str:
     return (
         f"{asked} stands for a header of each caller's own request, and this is shared by all callers. "
         "Use it under headers of a server with a url, or write ${NAME} for one value for all."
     )
 
 
-def literal(text: str) -> str:
+def escape_literal(text: str) -> str:
     """The text that reads back as exactly this one."""
     return text.replace("${", "$${")
 
@@ -163,20 +164,21 @@ def literal(text: str) -> str:
 def expander(environ: Mapping[str, str], folder: Path, headers: Mapping[bytes, bytes] = _NO_HEADERS) -> Expand:
     """Paths are taken from `folder`, the one of the file that holds the references; `headers` are a caller's own."""
 
-    def expand(text: str) -> str | Unresolved:
-        split = parts(text)
-        if isinstance(split, Malformed):
-            return Unresolved(split.why)
+    def expand(text: str) -> str | UnresolvedReference:
+        split = parse_references(text)
+        if isinstance(split, MalformedText):
+            return UnresolvedReference(split.why)
         values = [
-            _sent(part, headers) if isinstance(part, OfRequest) else _resolved(part, environ, folder) for part in split
+            _header_value(part, headers) if isinstance(part, HeaderReference) else _resolve_part(part, environ, folder)
+            for part in split
         ]
-        missing = [value.why for value in values if isinstance(value, Unresolved)]
-        return Unresolved(" ".join(missing)) if missing else "".join(str(value) for value in values)
+        missing = [value.why for value in values if isinstance(value, UnresolvedReference)]
+        return UnresolvedReference(" ".join(missing)) if missing else "".join(str(value) for value in values)
 
     return expand
 
 
-def expander_for_callers(environ: Mapping[str, str], folder: Path) -> ExpandFor:
+def expander_for_callers(environ: Mapping[str, str], folder: Path) -> ExpandForCaller:
     """The same in the name of a caller, by the headers that it sends."""
 
     def expand_for(headers: Mapping[bytes, bytes]) -> Expand:
@@ -185,53 +187,58 @@ def expander_for_callers(environ: Mapping[str, str], folder: Path) -> ExpandFor:
     return expand_for
 
 
-def _sent(part: OfRequest, headers: Mapping[bytes, bytes]) -> str | Unresolved:
+def _header_value(part: HeaderReference, headers: Mapping[bytes, bytes]) -> str | UnresolvedReference:
     """Never empty: a server would take an empty credential for none, and may let in whoever has none."""
     value = headers.get(part.header.lower().encode(), b"").strip(b" \t")
     if not value:
         if part.default:
             return part.default
-        return Unresolved(f"it needs a header of your own: send {part.header} with your request.")
-    if len(value) > LONGEST_SENT:
-        return Unresolved(
-            f"your header {part.header} has {len(value)} bytes, and {LONGEST_SENT} are the most. Send a shorter value."
+        return UnresolvedReference(f"it needs a header of your own: send {part.header} with your request.")
+    if len(value) > MAX_SENT_HEADER_BYTES:
+        return UnresolvedReference(
+            f"your header {part.header} has {len(value)} bytes, and {MAX_SENT_HEADER_BYTES} are the most. Send a "
+            "shorter value."
         )
     if _SENDABLE.fullmatch(value) is None:
-        return Unresolved(
+        return UnresolvedReference(
             f"your header {part.header} holds what cannot be passed on. Send one line of printable ASCII characters."
         )
     return value.decode("ascii")
 
 
-def unresolved(text: str, environ: Mapping[str, str], folder: Path) -> Iterator[Unresolved]:
+def unresolved_references(text: str, environ: Mapping[str, str], folder: Path) -> Iterator[UnresolvedReference]:
     """Each reference of a well formed text that stands for nothing now. What callers send is known when they do."""
-    split = parts(text)
-    for part in () if isinstance(split, Malformed) else split:
-        if not isinstance(part, OfRequest) and isinstance(value := _resolved(part, environ, folder), Unresolved):
+    split = parse_references(text)
+    for part in () if isinstance(split, MalformedText) else split:
+        if not isinstance(part, HeaderReference) and isinstance(
+            value := _resolve_part(part, environ, folder), UnresolvedReference
+        ):
             yield value
 
 
-def _resolved(part: Literal | Variable | FileText, environ: Mapping[str, str], folder: Path) -> str | Unresolved:
+def _resolve_part(
+    part: Literal | VariableReference | FileReference, environ: Mapping[str, str], folder: Path
+) -> str | UnresolvedReference:
     match part:
         case Literal(text):
             return text
-        case Variable(name, default):
+        case VariableReference(name, default):
             value = environ.get(name)
             if default is not None:
                 return value or default
             if value is None:
-                return Unresolved(
+                return UnresolvedReference(
                     f"{part} stands for nothing: the environment variable {name} is not set. "
                     f"Set it before the gateway starts, or write ${{{name}:-a default}}."
                 )
             return value
-        case FileText(path):
-            return _content(part, under_home(path, environ), folder)
+        case FileReference(path):
+            return _read_file(part, expand_home(path, environ), folder)
         case _:
             assert_never(part)
 
 
-def under_home(path: str, environ: Mapping[str, str]) -> str:
+def expand_home(path: str, environ: Mapping[str, str]) -> str:
     """`~` and `~/…` as a shell understands them, by the environment that was handed in."""
     home = environ.get("HOME") or environ.get("USERPROFILE")
     if home and (path == "~" or path.startswith(("~/", "~\\"))):
@@ -239,9 +246,9 @@ def under_home(path: str, environ: Mapping[str, str]) -> str:
     return path
 
 
-def _content(part: FileText, path: str, folder: Path) -> str | Unresolved:
-    def no(why: str) -> Unresolved:
-        return Unresolved(f"{part} stands for nothing: {why}")
+def _read_file(part: FileReference, path: str, folder: Path) -> str | UnresolvedReference:
+    def no(why: str) -> UnresolvedReference:
+        return UnresolvedReference(f"{part} stands for nothing: {why}")
 
     place = folder / path
     try:
@@ -267,23 +274,23 @@ def _content(part: FileText, path: str, folder: Path) -> str | Unresolved:
     return no(f"{place} holds a NUL character, so it is no text.") if "\0" in text else text
 
 
-_FORMS: Final = "Write ${NAME}, ${NAME:-default} or ${file:path}; for a plain ${ write $${."
+_FORMS_HINT: Final = "Write ${NAME}, ${NAME:-default} or ${file:path}; for a plain ${ write $${."
 
 
-def _why_not(text: str) -> str:
+def _malformed_message(text: str) -> str:
     """Names the reference, but quotes nothing after it: the rest of the text may be a secret."""
     inside, closing, _ = text.partition("}")
     if not closing:
-        return f"a reference is opened by ${{ and never closed. {_FORMS}"
+        return f"a reference is opened by ${{ and never closed. {_FORMS_HINT}"
     scheme, colon, name = inside.partition(":")
     if colon and "${" in inside:
-        return f"a default cannot hold another reference. {_FORMS}"
+        return f"a default cannot hold another reference. {_FORMS_HINT}"
     if colon and scheme == "env" and re.fullmatch(_NAME, name):
         return f"${{env:{name}}} is how some editors write it. Write ${{{name}}}."
     if colon and scheme == "request":
         return "a header of the caller's request is written ${request:X-Name}, with letters, digits, '-' and '_'."
     if colon and scheme == "input":
-        return f"there is nobody here to ask for an input. Set a variable and refer to it. {_FORMS}"
+        return f"there is nobody here to ask for an input. Set a variable and refer to it. {_FORMS_HINT}"
     named = re.match(_NAME, inside)
     what = f"the reference to {named.group()} is not well formed" if named else "this reference names nothing"
-    return f"{what}. {_FORMS}"
+    return f"{what}. {_FORMS_HINT}"

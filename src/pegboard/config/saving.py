@@ -16,35 +16,35 @@ from typing import Final, Literal, TypeAlias
 from pegboard.core.tool import Json
 
 from . import keys
-from .editing import Uneditable, with_value
-from .files import decoded, read_bytes
-from .problem import Problem
-from .section import Section
-from .settings import MAX_BYTES, Broken, load_text
-from .shape import Choice, ListOf, Seconds, Truth
+from .editing import UneditableError, set_value
+from .files import decode_text, read_bytes
+from .problem import FileProblem
+from .section import ConfigSection
+from .settings import MAX_SETTINGS_BYTES, InvalidFile, load_settings_text
+from .shape import BooleanField, ChoiceField, DurationField, ListField
 
-_EDITABLE: Final = frozenset(
+_EDITABLE_SECTIONS: Final = frozenset(
     {"redact", "presentation", "presentation_threshold", "always_visible", "materialised_tools"}
 )
-_EDITABLE_WITHIN: Final = ("audit.", "confirmation.", "chat.limits.", "code.limits.")
-_MORE: Final = frozenset(
+_EDITABLE_PREFIXES: Final = ("audit.", "confirmation.", "chat.limits.", "code.limits.")
+_EDITABLE_KEYS: Final = frozenset(
     {"search.semantic", "prompts.budget", "prompts.result_limit", "prompts.run_recovered_calls", "code.type_check"}
 )
 _BOM: Final = "\ufeff"
 
 
-Kind: TypeAlias = Literal["truth", "whole", "seconds", "choice", "texts"]
+SettingKind: TypeAlias = Literal["truth", "whole", "seconds", "choice", "texts"]
 
 
 @dataclass(frozen=True)
-class Taken:
+class AcceptedValue:
     """What a setting takes: a whole number, a duration as a number of seconds or as "5m", one of some words, a list."""
 
-    kind: Kind
-    words: tuple[str, ...] = ()
+    kind: SettingKind
+    choices: tuple[str, ...] = ()
 
 
-class Overtaken(Exception):  # noqa: N818  it is an answer
+class FileChangedError(Exception):
     """The file is no longer what was looked at."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Overtaken(Exception):  # noqa: N818  it is an answer
 
 
 @dataclass(frozen=True)
-class Edit:
+class SettingEdit:
     """`patch` shows the lines that differ, as `diff -u` does. Empty: the file says so already."""
 
     patch: str
@@ -61,59 +61,61 @@ class Edit:
 
 
 def is_editable(key: str) -> bool:
-    return key in _EDITABLE or key in _MORE or key.startswith(_EDITABLE_WITHIN)
+    return key in _EDITABLE_SECTIONS or key in _EDITABLE_KEYS or key.startswith(_EDITABLE_PREFIXES)
 
 
-def taken(key: str) -> Taken:
+def accepted_value(key: str) -> AcceptedValue:
     """Raises `KeyError` for a key that there is not."""
     section, (*within, last) = keys.PEGBOARD, key.split(".")
     for name in within:
-        inner = {each.name: each.shape for each in section.keys}[name]
-        if not isinstance(inner, Section):
+        inner = {each.name: each.field_type for each in section.keys}[name]
+        if not isinstance(inner, ConfigSection):
             raise KeyError(key)
         section = inner
-    match {each.name: each.shape for each in section.keys}[last]:
-        case Truth():
-            return Taken("truth")
-        case Choice(words):
-            return Taken("choice", tuple(words))
-        case ListOf():
-            return Taken("texts")
-        case Seconds():
-            return Taken("seconds")
+    match {each.name: each.field_type for each in section.keys}[last]:
+        case BooleanField():
+            return AcceptedValue("truth")
+        case ChoiceField(words):
+            return AcceptedValue("choice", tuple(words))
+        case ListField():
+            return AcceptedValue("texts")
+        case DurationField():
+            return AcceptedValue("seconds")
         case _:
-            return Taken("whole")
+            return AcceptedValue("whole")
 
 
-def change_setting(path: Path, key: str, value: Json, based_on: str, environ: Mapping[str, str], *, dry: bool) -> Edit:
+def change_setting(
+    path: Path, key: str, value: Json, based_on: str, environ: Mapping[str, str], *, dry: bool
+) -> SettingEdit:
     """The file with this value in it, written unless it is only tried: whole or not at all.
 
     Raises `Uneditable` with the reason, and `Overtaken` where the file is not the one that was looked at.
     """
     if not is_editable(key):
-        raise Uneditable(f"{key} is not changed here. Edit it in the file.")
+        raise UneditableError(f"{key} is not changed here. Edit it in the file.")
     content = _content(path)
     if hashlib.sha256(content).hexdigest() != based_on:
-        raise Overtaken
+        raise FileChangedError
     if path.suffix.lower() in (".json", ".jsonc"):
-        raise Uneditable("A file of JSON is not edited here. Edit it by hand.")
-    text = decoded(content, str(path))
-    if isinstance(text, Problem):
-        raise Uneditable(str(text))
-    edited = with_value(text, key.split("."), value)
-    loaded = load_text(edited, str(path), path.absolute().parent, environ)
-    if isinstance(loaded, Broken):
-        raise Uneditable("\n".join(problem.what for problem in loaded.problems))
+        raise UneditableError("A file of JSON is not edited here. Edit it by hand.")
+    text = decode_text(content, str(path))
+    if isinstance(text, FileProblem):
+        raise UneditableError(str(text))
+    edited = set_value(text, key.split("."), value)
+    loaded = load_settings_text(edited, str(path), path.absolute().parent, environ)
+    if isinstance(loaded, InvalidFile):
+        raise UneditableError("\n".join(problem.message for problem in loaded.problems))
     raw = f"{_BOM if content.startswith(_BOM.encode()) else ''}{edited}".encode()
     if not dry and raw != content:
         _write(path.resolve(), raw)
-    return Edit("".join(_patch(text, edited, path.name)), hashlib.sha256(raw).hexdigest())
+    return SettingEdit("".join(_patch(text, edited, path.name)), hashlib.sha256(raw).hexdigest())
 
 
 def _content(path: Path) -> bytes:
-    content = read_bytes(path, MAX_BYTES)
-    if isinstance(content, Problem):
-        raise Uneditable(str(content))
+    content = read_bytes(path, MAX_SETTINGS_BYTES)
+    if isinstance(content, FileProblem):
+        raise UneditableError(str(content))
     return content
 
 
@@ -128,7 +130,7 @@ def _write(path: Path, content: bytes) -> None:
         known = path.stat()
         handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise Uneditable(_unwritable(path, error)) from None
+        raise UneditableError(_unwritable_message(path, error)) from None
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
@@ -141,8 +143,8 @@ def _write(path: Path, content: bytes) -> None:
     except OSError as error:
         with suppress(OSError):
             Path(beside).unlink()
-        raise Uneditable(_unwritable(path, error)) from None
+        raise UneditableError(_unwritable_message(path, error)) from None
 
 
-def _unwritable(path: Path, error: OSError) -> str:
+def _unwritable_message(path: Path, error: OSError) -> str:
     return f"{path} cannot be written: {error.strerror or error}. Edit it where it comes from."

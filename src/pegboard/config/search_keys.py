@@ -3,49 +3,51 @@
 from dataclasses import dataclass
 from typing import Final
 
-from .section import Key, Section, Values
-from .shape import Form, Seconds, Text, Truth, Whole
+from .section import ConfigKey, ConfigSection, ConfigValues
+from .shape import BooleanField, DurationField, IntegerField, TextField, TextRule
 
-_FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
-_URL: Final = Form(
+_NOT_BLANK: Final = TextRule(r"[\s\S]*\S[\s\S]*", "it must not be blank")
+_URL: Final = TextRule(
     r"(?:[Hh][Tt][Tt][Pp][Ss]?://[^/?#\s]+|\$\{)[^\s]*",
     "write a URL that begins with http:// or https://, or with a reference",
 )
-_REFERENCE: Final = Form(
+_REFERENCE: Final = TextRule(
     r"\$\{(?:(?!:-)[^}])+\}",
     "write a reference without a default, ${NAME} or ${file:path}, so that the key is not in this file",
 )
 
-SEMANTIC: Final = Key(
+SEMANTIC: Final = ConfigKey(
     "semantic",
-    Truth(),
+    BooleanField(),
     "Whether tools are found by what they mean as well as by their words, once the model is set up or an endpoint is "
     "named. Off, no text is read for it.",
     True,
 )
-URL: Final = Key(
+URL: Final = ConfigKey(
     "url",
-    Text(_URL, holds_references=True, is_secret=True),
+    TextField(_URL, allows_references=True, is_secret=True),
     "Where the endpoint is, without /embeddings: http://127.0.0.1:11434/v1. References are allowed.",
 )
-MODEL: Final = Key("model", Text(_FILLED), "The model to ask for.")
-API_KEY: Final = Key(
+MODEL: Final = ConfigKey("model", TextField(_NOT_BLANK), "The model to ask for.")
+API_KEY: Final = ConfigKey(
     "api_key",
-    Text(_REFERENCE, holds_references=True, is_secret=True),
+    TextField(_REFERENCE, allows_references=True, is_secret=True),
     "A reference to the key that is sent as Authorization: Bearer KEY: ${NAME} or ${file:path}.",
 )
-DIMENSIONS: Final = Key(
-    "dimensions", Whole(8, 8_192), "How long vectors are to be, for a model that can be asked. By default as it likes."
+DIMENSIONS: Final = ConfigKey(
+    "dimensions",
+    IntegerField(8, 8_192),
+    "How long vectors are to be, for a model that can be asked. By default as it likes.",
 )
-TIMEOUT: Final = Key(
+TIMEOUT: Final = ConfigKey(
     "timeout",
-    Seconds(),
+    DurationField(),
     "How long a query may take; after that it is answered by words alone: seconds, or a text such as 500ms or 2s.",
     2,
 )
-EMBEDDINGS: Final = Key(
+EMBEDDINGS: Final = ConfigKey(
     "embeddings",
-    Section(
+    ConfigSection(
         "",
         (URL, MODEL, API_KEY, DIMENSIONS, TIMEOUT),
         required=("url", "model"),
@@ -54,11 +56,11 @@ EMBEDDINGS: Final = Key(
     "An endpoint that speaks OpenAI's embeddings API, in place of the model on this machine. It is sent every query, "
     "and of each open tool its name, description, parameters and server; nothing of tools that are locked.",
 )
-SECTION: Final = Section("", (SEMANTIC, EMBEDDINGS))
+SECTION: Final = ConfigSection("", (SEMANTIC, EMBEDDINGS))
 
 
 @dataclass(frozen=True, slots=True)
-class Embeddings:
+class EmbeddingEndpoint:
     """An endpoint as the operator wrote it: references are followed when a request is made."""
 
     url: str
@@ -71,10 +73,10 @@ class Embeddings:
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
     semantic: bool = True
-    embeddings: Embeddings | None = None
+    embeddings: EmbeddingEndpoint | None = None
 
 
-def search_settings(said: Values) -> SearchSettings:
+def search_settings(said: ConfigValues) -> SearchSettings:
     semantic, endpoint = said.value(SEMANTIC, True), said.get(EMBEDDINGS)
     if endpoint is None:
         return SearchSettings(semantic)
@@ -85,7 +87,7 @@ def search_settings(said: Values) -> SearchSettings:
         return SearchSettings(semantic)
     return SearchSettings(
         semantic,
-        Embeddings(
+        EmbeddingEndpoint(
             url.value,
             model.value,
             None if key is None else key.value,

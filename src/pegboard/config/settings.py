@@ -10,28 +10,28 @@ from pathlib import Path
 from typing import Final
 
 from pegboard.core.ids import ProviderKey
-from pegboard.core.nesting import MOST_VALUES
-from pegboard.core.policy import Declared
+from pegboard.core.nesting import MAX_VALUES
+from pegboard.core.policy import DeclaredSettings
 
 from . import gateway_keys, keys
 from .chat_keys import ChatSettings, chat_settings
 from .container_keys import ContainerSettings, container_settings
-from .databases import database_warnings, databases
-from .declaring import Place, declared
+from .databases import database_warnings, read_databases
+from .declaring import FileContext, read_declared_settings
 from .docspace import with_docspace
-from .files import decoded, read_bytes
+from .files import decode_text, read_bytes
 from .json_text import parse_json
 from .principals import principal_warnings, with_principals
-from .problem import Doubt, Problem, Remarks, Stranger
-from .remarking import doubts, strangers, warnings
+from .problem import ConfigWarnings, FileProblem, UndeclaredCaller, UndeclaredToolset
+from .remarking import find_undeclared_callers, find_undeclared_toolsets, settings_warnings
 from .search_keys import SearchSettings, search_settings
-from .section import Values
-from .telling import Telling, Wrong
-from .tree import Parsed, Table
-from .written import Written
+from .section import ConfigValues
+from .telling import Invalid, ProblemCollector
+from .tree import MapNode, ParsedFile
+from .written import SettingsSource
 from .yaml_text import parse_yaml
 
-MAX_BYTES: Final = 5_000_000
+MAX_SETTINGS_BYTES: Final = 5_000_000
 _SQLITE_FILE: Final = re.compile(r"(sqlite(?:\+aiosqlite)?:///)(?![/:]|file:)([^?]+)(.*)", re.DOTALL)
 
 
@@ -46,7 +46,7 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
-class Callers:
+class GatewaySettings:
     """Who may reach the gateway over HTTP, beside this machine itself. `host:*` stands for any port."""
 
     hosts: tuple[str, ...] = ()
@@ -55,9 +55,9 @@ class Callers:
     """Where people's browsers reach it, if not where it listens."""
     proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     """Where reverse proxies stand whose word on a client's address is taken."""
-    most_values: int = MOST_VALUES
+    max_values: int = MAX_VALUES
     """In one request."""
-    most_bytes: int | None = None
+    max_bytes: int | None = None
     """In one request; `None` for as many as what is on the board calls for."""
     max_connections_per_address: int = gateway_keys.MAX_WAITING
     """That wait at the same time."""
@@ -69,58 +69,64 @@ class Settings:
     folder: Path
     """What relative paths and `${file:…}` references of the file are taken from."""
     digest: str
-    declared: Declared = field(default_factory=Declared)
+    declared: DeclaredSettings = field(default_factory=DeclaredSettings)
     store: str | None = None
     """May hold references: they are read only when the store opens."""
     audit: Retention = field(default_factory=Retention)
-    gateway: Callers = field(default_factory=Callers)
+    gateway: GatewaySettings = field(default_factory=GatewaySettings)
     containers: ContainerSettings = field(default_factory=ContainerSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     chat: ChatSettings | None = None
     """`None` where no model server is named."""
-    warnings: tuple[Problem, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
-    strangers: tuple[Stranger, ...] = ()
-    written: Written = field(default_factory=Written, compare=False, repr=False)
+    warnings: tuple[FileProblem, ...] = ()
+    undeclared_toolsets: tuple[UndeclaredToolset, ...] = ()
+    undeclared_callers: tuple[UndeclaredCaller, ...] = ()
+    source: SettingsSource = field(default_factory=SettingsSource, compare=False, repr=False)
 
     @property
-    def remarks(self) -> Remarks:
-        return Remarks(self.warnings, self.doubts, self.strangers)
+    def all_warnings(self) -> ConfigWarnings:
+        return ConfigWarnings(self.warnings, self.undeclared_toolsets, self.undeclared_callers)
 
-    def unknown_toolsets(self, installed: Container[str], servers: Collection[ProviderKey] = ()) -> tuple[Problem, ...]:
+    def unknown_toolsets(
+        self, installed: Container[str], servers: Collection[ProviderKey] = ()
+    ) -> tuple[FileProblem, ...]:
         """Why the file cannot be used, given the toolsets and servers that people have installed (ADR 16)."""
-        return tuple(doubt.problem for doubt in self.doubts if doubt.is_error and doubt.stands(installed, servers))
+        return tuple(
+            doubt.problem
+            for doubt in self.undeclared_toolsets
+            if doubt.is_error and doubt.is_unknown(installed, servers)
+        )
 
 
 @dataclass(frozen=True)
-class Broken:
+class InvalidFile:
     """A file that says nothing the gateway could use. What was loaded before it stays as it is."""
 
     file: str
-    problems: tuple[Problem, ...]
+    problems: tuple[FileProblem, ...]
     digest: str | None = None
 
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self.problems)
 
 
-def load(path: Path | str, environ: Mapping[str, str] = os.environ) -> Settings | Broken:
+def load_settings_file(path: Path | str, environ: Mapping[str, str] = os.environ) -> Settings | InvalidFile:
     """The path is shown as it was given; what is relative in the file is taken from where the path leads."""
     file = str(path)
-    content = read_bytes(Path(path), MAX_BYTES)
-    if isinstance(content, Problem):
-        return Broken(file, (content,))
-    return load_text(content, file, Path(path).absolute().parent, environ)
+    content = read_bytes(Path(path), MAX_SETTINGS_BYTES)
+    if isinstance(content, FileProblem):
+        return InvalidFile(file, (content,))
+    return load_settings_text(content, file, Path(path).absolute().parent, environ)
 
 
-def load_text(
+def load_settings_text(
     content: bytes | str,
     file: str,
     folder: Path | None = None,
     environ: Mapping[str, str] = os.environ,
     *,
     resolves_references: bool = True,
-) -> Settings | Broken:
+) -> Settings | InvalidFile:
     """`file` names the text in problems, tells its folder if none is given, and by .json says that it is JSON.
 
     Without `resolves_references` no variable and no file is read for a reference: whether it has a value, and whether
@@ -129,24 +135,24 @@ def load_text(
     folder = Path(file).absolute().parent if folder is None else folder
     raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     digest = hashlib.sha256(raw).hexdigest()
-    if len(raw) > MAX_BYTES:
-        what = f"larger than {MAX_BYTES // 1_000_000} MB, which is the limit. Is it the right file?"
-        return Broken(file, (Problem(file, 0, "", what),), digest)
-    text = decoded(raw, file)
-    if isinstance(text, Problem):
-        return Broken(file, (text,), digest)
-    parsed = parse(text, file)
-    tell = Telling(file, [*parsed.problems])
-    values = keys.PEGBOARD.read(parsed.root or Table((), 1), "", tell) if _readable(parsed) else Wrong()
-    if isinstance(values, Wrong):
-        return Broken(file, tell.told(), digest)
-    place = Place(file, folder, environ, resolves_references)
-    sourced = replace(declared(values, place, tell), databases=databases(values, place, tell))
+    if len(raw) > MAX_SETTINGS_BYTES:
+        what = f"larger than {MAX_SETTINGS_BYTES // 1_000_000} MB, which is the limit. Is it the right file?"
+        return InvalidFile(file, (FileProblem(file, 0, "", what),), digest)
+    text = decode_text(raw, file)
+    if isinstance(text, FileProblem):
+        return InvalidFile(file, (text,), digest)
+    parsed = parse_settings_text(text, file)
+    tell = ProblemCollector(file, [*parsed.problems])
+    values = keys.PEGBOARD.parse(parsed.root or MapNode((), 1), "", tell) if _is_readable(parsed) else Invalid()
+    if isinstance(values, Invalid):
+        return InvalidFile(file, tell.sorted_problems(), digest)
+    place = FileContext(file, folder, environ, resolves_references)
+    sourced = replace(read_declared_settings(values, place, tell), databases=read_databases(values, place, tell))
     hung = with_docspace(with_principals(sourced, values, place, tell), values, place)
     board = hung.board
     store = _store(values, place, tell)
     if tell.problems:
-        return Broken(file, tell.told(), digest)
+        return InvalidFile(file, tell.sorted_problems(), digest)
     return Settings(
         file=file,
         folder=folder,
@@ -159,26 +165,26 @@ def load_text(
         search=_search(values),
         chat=_chat(values),
         warnings=(
-            *warnings(values, board, place),
+            *settings_warnings(values, board, place),
             *principal_warnings(values, place),
             *hung.warnings,
             *database_warnings(values, place),
         ),
-        doubts=(*doubts(values, board, place),),
-        strangers=(*strangers(values, place),),
-        written=Written(file, parsed.root if isinstance(parsed.root, Table) else None, digest),
+        undeclared_toolsets=(*find_undeclared_toolsets(values, board, place),),
+        undeclared_callers=(*find_undeclared_callers(values, place),),
+        source=SettingsSource(file, parsed.root if isinstance(parsed.root, MapNode) else None, digest),
     )
 
 
-def parse(text: str, file: str) -> Parsed:
+def parse_settings_text(text: str, file: str) -> ParsedFile:
     return parse_json(text, file) if file.lower().endswith((".json", ".jsonc")) else parse_yaml(text, file)
 
 
-def _readable(parsed: Parsed) -> bool:
+def _is_readable(parsed: ParsedFile) -> bool:
     return parsed.root is not None or not parsed.problems
 
 
-def _retention(values: Values) -> Retention:
+def _retention(values: ConfigValues) -> Retention:
     usual = Retention()
     said = values.get(keys.AUDIT)
     if said is None:
@@ -191,45 +197,45 @@ def _retention(values: Values) -> Retention:
     )
 
 
-def _callers(values: Values) -> Callers:
+def _callers(values: ConfigValues) -> GatewaySettings:
     said = values.get(keys.GATEWAY)
     if said is None:
-        return Callers()
+        return GatewaySettings()
     url = said.value.get(gateway_keys.PUBLIC_URL)
-    return Callers(
+    return GatewaySettings(
         url=None if url is None else url.value,
         hosts=tuple(host.value for host in said.value.value(gateway_keys.HOSTS, ())),
         origins=tuple(origin.value for origin in said.value.value(gateway_keys.ORIGINS, ())),
         proxies=tuple(ip_network(one.value) for one in said.value.value(gateway_keys.PROXIES, ())),
-        most_values=said.value.value(gateway_keys.MOST_VALUES, MOST_VALUES),
-        most_bytes=None if (most := said.value.get(gateway_keys.MOST_BYTES)) is None else most.value,
+        max_values=said.value.value(gateway_keys.MOST_VALUES, MAX_VALUES),
+        max_bytes=None if (most := said.value.get(gateway_keys.MOST_BYTES)) is None else most.value,
         max_connections_per_address=said.value.value(gateway_keys.MAX_CONNECTIONS, gateway_keys.MAX_WAITING),
     )
 
 
-def _containers(values: Values, place: Place) -> ContainerSettings:
+def _containers(values: ConfigValues, place: FileContext) -> ContainerSettings:
     said = values.get(keys.CONTAINERS)
     return ContainerSettings() if said is None else container_settings(said.value, place.folder, place.environ)
 
 
-def _search(values: Values) -> SearchSettings:
+def _search(values: ConfigValues) -> SearchSettings:
     said = values.get(keys.SEARCH)
     return SearchSettings() if said is None else search_settings(said.value)
 
 
-def _chat(values: Values) -> ChatSettings | None:
+def _chat(values: ConfigValues) -> ChatSettings | None:
     said = values.get(keys.CHAT)
     return None if said is None else chat_settings(said.value)
 
 
-def _store(values: Values, place: Place, tell: Telling) -> str | None:
+def _store(values: ConfigValues, place: FileContext, tell: ProblemCollector) -> str | None:
     """A store that cannot be opened stops the gateway, so here a reference to nothing is an error."""
     said = values.get(keys.STORE)
     if said is None:
         return None
-    for missing in place.unresolved(said.value):
-        tell.wrong(said.line, said.at, missing.why)
+    for missing in place.unresolved_references(said.value):
+        tell.add_problem(said.line, said.key, missing.why)
     file = _SQLITE_FILE.fullmatch(said.value)
     if file is None:
         return said.value
-    return f"{file.group(1)}{place.path(file.group(2))}{file.group(3)}"
+    return f"{file.group(1)}{place.resolve_path(file.group(2))}{file.group(3)}"

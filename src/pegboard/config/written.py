@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from .tree import Table
+from .tree import MapNode
 
 
 @dataclass(frozen=True)
-class Written:
+class SettingsSource:
     """Without a file, nothing is."""
 
     file: str | None = None
-    root: Table | None = None
+    root: MapNode | None = None
     digest: str = ""
     """Of its bytes, by SHA-256."""

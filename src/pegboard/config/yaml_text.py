@@ -7,20 +7,33 @@ from typing import Final
 
 import yaml
 
-from .problem import Problem
-from .tree import MAX_DEPTH, MAX_VALUES, Entry, Items, Kind, Node, Parsed, Scalar, Table, Unreadable, kind_of, under
+from .problem import FileProblem
+from .tree import (
+    MAX_DEPTH,
+    MAX_VALUES,
+    ListNode,
+    MapEntry,
+    MapNode,
+    Node,
+    ParsedFile,
+    ScalarKind,
+    ScalarNode,
+    UnreadableFileError,
+    join_key,
+    scalar_kind,
+)
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CONTROL: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_CORE: Final = "tag:yaml.org,2002:"
+_CORE_TAG: Final = "tag:yaml.org,2002:"
 _KINDS: Final = {
-    f"{_CORE}str": Kind.TEXT,
-    f"{_CORE}int": Kind.INTEGER,
-    f"{_CORE}float": Kind.NUMBER,
-    f"{_CORE}bool": Kind.TRUTH,
-    f"{_CORE}null": Kind.NOTHING,
+    f"{_CORE_TAG}str": ScalarKind.TEXT,
+    f"{_CORE_TAG}int": ScalarKind.INTEGER,
+    f"{_CORE_TAG}float": ScalarKind.NUMBER,
+    f"{_CORE_TAG}bool": ScalarKind.BOOLEAN,
+    f"{_CORE_TAG}null": ScalarKind.NULL,
 }
-_MERGE: Final = "<<"
+_MERGE_KEY: Final = "<<"
 
 _ADVICE: Final = {
     "mapping values are not allowed": "Indent it as the line above, or put a text that holds ': ' in quotes.",
@@ -39,188 +52,192 @@ _ADVICE: Final = {
 }
 
 
-def parse_yaml(text: str, file: str) -> Parsed:
+def parse_yaml(text: str, file: str) -> ParsedFile:
     """Everything that is wrong with the text, up to the first place after which nothing can be read."""
     if (control := _CONTROL.search(text)) is not None:
         line = text.count("\n", 0, control.start()) + 1
         what = f"the character U+{ord(control.group()):04X} cannot stand in YAML. Remove it, or write it as an escape."
-        return Parsed(None, (Problem(file, line, "", what),))
-    composer = _Composer(file, iter(yaml.parse(text, Loader=_LOADER)))
+        return ParsedFile(None, (FileProblem(file, line, "", what),))
+    composer = _YamlComposer(file, iter(yaml.parse(text, Loader=_LOADER)))
     try:
-        root = composer.document()
+        root = composer.read_document()
     except yaml.MarkedYAMLError as error:
-        return Parsed(None, (*composer.problems, _syntax(error, text, file)))
-    except Unreadable as stop:
-        return Parsed(None, (*composer.problems, stop.problem))
-    return Parsed(root, tuple(composer.problems))
+        return ParsedFile(None, (*composer.problems, _syntax_problem(error, text, file)))
+    except UnreadableFileError as stop:
+        return ParsedFile(None, (*composer.problems, stop.problem))
+    return ParsedFile(root, tuple(composer.problems))
 
 
 @dataclass(frozen=True, slots=True)
-class _Anchored:
+class _AnchoredNode:
     node: Node
     values: int
     height: int
 
 
-class _Composer:
+class _YamlComposer:
     """One reading of one document. Recursion is safe because the depth is bounded before it is entered."""
 
     def __init__(self, file: str, events: Iterator[yaml.Event]) -> None:
         self.file = file
         self.events = events
-        self.problems: list[Problem] = []
-        self.anchors: dict[str, _Anchored | None] = {}
+        self.problems: list[FileProblem] = []
+        self.anchors: dict[str, _AnchoredNode | None] = {}
         self.values = 0
         self.height = 0
 
-    def document(self) -> Node | None:
+    def read_document(self) -> Node | None:
         root: Node | None = None
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
-                    raise self.stop(event, "", "a second document begins here. Keep one document in a file.")
-                root = self.node(next(self.events), "", 1)
+                    raise self.syntax_error(event, "", "a second document begins here. Keep one document in a file.")
+                root = self.read_node(next(self.events), "", 1)
         return root
 
-    def node(self, event: yaml.Event, at: str, depth: int) -> Node:
+    def read_node(self, event: yaml.Event, at: str, depth: int) -> Node:
         line = _line(event)
         if isinstance(event, yaml.AliasEvent):
-            return self.alias(event, at, depth)
-        self.count(1, event, at)
+            return self.resolve_alias(event, at, depth)
+        self.count_values(1, event, at)
         if depth > MAX_DEPTH:
-            raise self.stop(event, at, f"more than {MAX_DEPTH} levels deep. Nothing here needs to be; flatten it.")
+            raise self.syntax_error(
+                event, at, f"more than {MAX_DEPTH} levels deep. Nothing here needs to be; flatten it."
+            )
         before, anchor = self.values, getattr(event, "anchor", None)
         if anchor is not None:
             self.anchors[anchor] = None
         outer, self.height = self.height, 0
         match event:
             case yaml.ScalarEvent():
-                node: Node = self.scalar(event, at)
+                node: Node = self.read_scalar(event, at)
             case yaml.SequenceStartEvent():
                 self.check_tag(event, "seq", at)
-                node = Items(tuple(self.items(at, depth)), line)
+                node = ListNode(tuple(self.read_items(at, depth)), line)
             case yaml.MappingStartEvent():
                 self.check_tag(event, "map", at)
-                node = self.table(at, depth, line)
+                node = self.read_map(at, depth, line)
             case _:
-                raise self.stop(event, at, "this is not YAML.")
+                raise self.syntax_error(event, at, "this is not YAML.")
         height = self.height + 1
         self.height = max(outer, height)
         if anchor is not None:
-            self.anchors[anchor] = _Anchored(node, self.values - before + 1, height)
+            self.anchors[anchor] = _AnchoredNode(node, self.values - before + 1, height)
         return node
 
-    def items(self, at: str, depth: int) -> Iterator[Node]:
+    def read_items(self, at: str, depth: int) -> Iterator[Node]:
         place = 0
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
-            yield self.node(event, f"{at}[{place}]", depth + 1)
+            yield self.read_node(event, f"{at}[{place}]", depth + 1)
             place += 1
 
-    def table(self, at: str, depth: int, line: int) -> Table:
-        own: dict[str, Entry] = {}
-        merged: list[Entry] = []
+    def read_map(self, at: str, depth: int, line: int) -> MapNode:
+        own: dict[str, MapEntry] = {}
+        merged: list[MapEntry] = []
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             key_line = _line(event)
-            key = self.key(event, at, depth)
-            here = at if key is None else under(at, key)
-            value = self.node(next(self.events), here, depth + 1)
+            key = self.read_key(event, at, depth)
+            here = at if key is None else join_key(at, key)
+            value = self.read_node(next(self.events), here, depth + 1)
             if key is None:
                 continue
-            if key == _MERGE:
-                merged += self.merged(value, at, key_line)
+            if key == _MERGE_KEY:
+                merged += self.merged_entries(value, at, key_line)
             elif (first := own.get(key)) is not None:
                 what = f"written twice: here and on line {first.line}. Keep one of them."
-                self.problems.append(Problem(self.file, key_line, here, what))
+                self.problems.append(FileProblem(self.file, key_line, here, what))
             else:
-                own[key] = Entry(key, key_line, value)
+                own[key] = MapEntry(key, key_line, value)
         entries = dict(own)
         for entry in merged:
             entries.setdefault(entry.key, entry)
-        return Table(tuple(entries.values()), line)
+        return MapNode(tuple(entries.values()), line)
 
-    def key(self, event: yaml.Event, at: str, depth: int) -> str | None:
-        node = self.node(event, at, depth + 1)
-        if isinstance(node, Scalar) and node.kind is not Kind.NOTHING:
+    def read_key(self, event: yaml.Event, at: str, depth: int) -> str | None:
+        node = self.read_node(event, at, depth + 1)
+        if isinstance(node, ScalarNode) and node.kind is not ScalarKind.NULL:
             return node.text
-        self.problems.append(Problem(self.file, node.line, at, "a key must be a word. Write key: value."))
+        self.problems.append(FileProblem(self.file, node.line, at, "a key must be a word. Write key: value."))
         return None
 
-    def merged(self, value: Node, at: str, line: int) -> list[Entry]:
-        tables = value.nodes if isinstance(value, Items) else (value,)
-        entries: list[Entry] = []
+    def merged_entries(self, value: Node, at: str, line: int) -> list[MapEntry]:
+        tables = value.items if isinstance(value, ListNode) else (value,)
+        entries: list[MapEntry] = []
         for table in tables:
-            if isinstance(table, Table):
+            if isinstance(table, MapNode):
                 entries += table.entries
             else:
                 what = "only a map, or a list of maps, can be merged. Write <<: *name of an anchor on a map."
-                self.problems.append(Problem(self.file, line, under(at, _MERGE), what))
+                self.problems.append(FileProblem(self.file, line, join_key(at, _MERGE_KEY), what))
         return entries
 
-    def alias(self, event: yaml.AliasEvent, at: str, depth: int) -> Node:
+    def resolve_alias(self, event: yaml.AliasEvent, at: str, depth: int) -> Node:
         name = str(event.anchor)
         if name not in self.anchors:
-            raise self.stop(
+            raise self.syntax_error(
                 event, at, f"there is no anchor &{name} above this line for the alias *{name}. Put a pattern in quotes."
             )
         meant = self.anchors[name]
         if meant is None:
-            raise self.stop(event, at, f"the alias *{name} stands inside what it stands for. Remove it.")
-        self.count(meant.values, event, at)
+            raise self.syntax_error(event, at, f"the alias *{name} stands inside what it stands for. Remove it.")
+        self.count_values(meant.values, event, at)
         if depth + meant.height - 1 > MAX_DEPTH:
-            raise self.stop(event, at, f"more than {MAX_DEPTH} levels deep, by the alias *{name}. Flatten it.")
+            raise self.syntax_error(event, at, f"more than {MAX_DEPTH} levels deep, by the alias *{name}. Flatten it.")
         self.height = max(self.height, meant.height)
         return meant.node
 
-    def scalar(self, event: yaml.ScalarEvent, at: str) -> Scalar:
+    def read_scalar(self, event: yaml.ScalarEvent, at: str) -> ScalarNode:
         line, text, tag = _line(event), event.value, event.tag
         if tag is None:
-            return Scalar(kind_of(text) if event.implicit[0] else Kind.TEXT, text, line)
+            return ScalarNode(scalar_kind(text) if event.implicit[0] else ScalarKind.TEXT, text, line)
         kind = _KINDS.get(tag)
         if kind is None:
             self.check_tag(event, "str", at)
-            return Scalar(Kind.TEXT, text, line)
-        means = kind_of(text)
-        if kind in (Kind.TEXT, means) or (kind, means) == (Kind.NUMBER, Kind.INTEGER):
-            return Scalar(kind, text, line)
+            return ScalarNode(ScalarKind.TEXT, text, line)
+        means = scalar_kind(text)
+        if kind in (ScalarKind.TEXT, means) or (kind, means) == (ScalarKind.NUMBER, ScalarKind.INTEGER):
+            return ScalarNode(kind, text, line)
         self.problems.append(
-            Problem(self.file, line, at, f"this is not {kind.value}, as its tag says. Remove the tag.")
+            FileProblem(self.file, line, at, f"this is not {kind.value}, as its tag says. Remove the tag.")
         )
-        return Scalar(Kind.TEXT, text, line)
+        return ScalarNode(ScalarKind.TEXT, text, line)
 
     def check_tag(self, event: yaml.NodeEvent, core: str, at: str) -> None:
         tag: str | None = getattr(event, "tag", None)
-        if tag is not None and tag not in ("!", f"{_CORE}{core}"):
-            self.problems.append(Problem(self.file, _line(event), at, _no_tag(tag)))
+        if tag is not None and tag not in ("!", f"{_CORE_TAG}{core}"):
+            self.problems.append(FileProblem(self.file, _line(event), at, _tag_message(tag)))
 
-    def count(self, values: int, event: yaml.Event, at: str) -> None:
+    def count_values(self, values: int, event: yaml.Event, at: str) -> None:
         self.values += values
         if self.values > MAX_VALUES:
             what = f"more than {MAX_VALUES} values, counting each alias as what it stands for. Use fewer."
-            raise self.stop(event, at, what)
+            raise self.syntax_error(event, at, what)
 
-    def stop(self, event: yaml.Event, at: str, what: str) -> Unreadable:
-        return Unreadable(Problem(self.file, _line(event), at, what))
+    def syntax_error(self, event: yaml.Event, at: str, what: str) -> UnreadableFileError:
+        return UnreadableFileError(FileProblem(self.file, _line(event), at, what))
 
 
 def _line(event: yaml.Event) -> int:
     return 0 if event.start_mark is None else event.start_mark.line + 1
 
 
-def _no_tag(tag: str) -> str:
-    written = f"!!{tag.removeprefix(_CORE)}" if tag.startswith(_CORE) else tag
+def _tag_message(tag: str) -> str:
+    written = f"!!{tag.removeprefix(_CORE_TAG)}" if tag.startswith(_CORE_TAG) else tag
     return f"the tag {written[:64]!r} is not read here. Remove it, or put the text in quotes."
 
 
-def _syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> Problem:
+def _syntax_problem(error: yaml.MarkedYAMLError, text: str, file: str) -> FileProblem:
     mark = error.problem_mark or error.context_mark
     said = error.problem or "it cannot be read"
     line = 0 if mark is None else mark.line + 1
     lines = text.splitlines()
     written = lines[line - 1] if 0 < line <= len(lines) else ""
     if "\t" in written[: len(written) - len(written.lstrip())]:
-        return Problem(file, line, "", "a tab indents this line, and YAML allows only spaces. Replace it with spaces.")
+        return FileProblem(
+            file, line, "", "a tab indents this line, and YAML allows only spaces. Replace it with spaces."
+        )
     if "${" in written and "expected ','" in said:
-        return Problem(
+        return FileProblem(
             file, line, "", "within [ ] and { } a text that holds ${ must stand in quotes. Put it in quotes."
         )
     advice = next(
@@ -229,4 +246,4 @@ def _syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> Problem:
     start = error.context_mark
     if start is not None and start.line + 1 != line and ("opened" in advice):
         advice += f" It may be the one on line {start.line + 1}."
-    return Problem(file, line, "", f"this is not YAML: {said}. {advice}")
+    return FileProblem(file, line, "", f"this is not YAML: {said}. {advice}")

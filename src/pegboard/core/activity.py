@@ -11,40 +11,40 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, NamedTuple, TypeVar, assert_never
 
-from .call import Unconfirmed
+from .call import MissingConfirmation
 from .carrying import ReplaceDecisions
-from .choosing import ChooseTools
+from .choosing import SetToolsetChoice
 from .commands import (
+    AddConsent,
     AddServer,
-    Approve,
-    ApproveSeveral,
-    Block,
+    ApproveTool,
+    ApproveTools,
+    BlockTool,
     EditOverride,
-    Grant,
-    Release,
-    Remember,
+    ReleaseServer,
     RemoveServer,
-    Revoke,
+    RevokeConsent,
+    SetGrants,
     SetOverride,
+    SetSwitch,
     SetTrust,
     TakeBaseline,
-    ThrowSwitch,
 )
-from .consent import Consent, end_text
+from .consent import Consent, format_end
 from .docspace.connection import DocSpace
-from .editing import ARGUMENT, Edit
+from .editing import ARGUMENT_PREFIX, OverrideEdit
 from .entitling import MakeToken, RemovePrincipal, RevokeToken, SetPrincipalConfirmation
 from .ids import PrincipalId, ServerKey, ToolId
-from .imported import InstallToolset, RemoveToolset, TurnSecret
+from .imported import InstallToolset, RecordSecretChange, RemoveToolset
 from .override import Override
-from .own import Own
+from .own import OwnTools
 from .row_repair import DeleteRows
-from .rules import awaited_review
-from .said import plainly
-from .scope import in_order
+from .rules import find_quarantine
+from .said import quote_name
+from .scope import sort_scopes
 from .server import Container, Http, Server, Stdio
-from .settling import ThrowSeveral
-from .status import Status
+from .settling import SetToolSwitches
+from .status import LockStatus
 
 T = TypeVar("T")
 
@@ -72,172 +72,191 @@ KINDS: Final = (
 """All there are; `decision` stands for every one but the first two."""
 OUTCOMES: Final = (
     *("returned", "tool_failed", "needs_input", "demanded", "provider_failed", "cancelled"),
-    *("unknown_tool", "bad_arguments", *(status.value for status in Status), *(how.value for how in Unconfirmed)),
+    *(
+        "unknown_tool",
+        "bad_arguments",
+        *(status.value for status in LockStatus),
+        *(how.value for how in MissingConfirmation),
+    ),
     *(DONE, REJECTED, STALE, NOT_SAVED, "waits", "broken"),
 )
 
-FILE: Final = PrincipalId("file")
+FILE_PRINCIPAL: Final = PrincipalId("file")
 """Who did it, when it was the operator by editing pegboard.yaml."""
 
-FINGERPRINT_SHOWN: Final = 12
-MOST_NAMED: Final = 20
+FINGERPRINT_CHARS: Final = 12
+MAX_NAMED: Final = 20
 """Of many tools that are approved at once."""
 
 
 @dataclass(frozen=True)
-class Decision:
+class DecisionRecord:
     kind: str
     about: str | None
     """The id of the tool, server or toolset; `None` where it is about none of them."""
-    said: str
+    text: str
     """In words, without secrets: it is kept, shown and exported."""
     by: PrincipalId
     at: datetime
     policy_version: int
     """The version of the policy that came of it, or at which it was turned down."""
-    ended: str = DONE
+    outcome: str = DONE
 
 
-class Told(NamedTuple):
+class DecisionSummary(NamedTuple):
     kind: str
     about: str | None
-    said: str
+    text: str
 
 
-def told(command: object) -> Told:
+def describe_command(command: object) -> DecisionSummary:
     """Any command, also one that is not known here: then its class and what it names must do."""
     match command:
         case AddServer(server, _, seen):
-            held = "" if awaited_review(server) is None else ", in quarantine"
-            sight = "" if seen is None else f", {_count(len(seen), 'tool')} seen before"
-            return Told(
-                "server", str(server.key), f"added, {_reached(server)}, trust {server.trust.value}{held}{sight}"
+            held = "" if find_quarantine(server) is None else ", in quarantine"
+            sight = "" if seen is None else f", {_count_text(len(seen), 'tool')} seen before"
+            return DecisionSummary(
+                "server",
+                str(server.key),
+                f"added, {_describe_connection(server)}, trust {server.trust.value}{held}{sight}",
             )
         case InstallToolset(toolset):
-            return Told("toolset", toolset.id, _installed(command))
+            return DecisionSummary("toolset", toolset.id, _describe_install(command))
         case RemoveToolset(id):
-            return Told("toolset", id, "removed with its tools, servers, switches and approvals")
-        case TurnSecret(id, name, is_set):
-            return Told("secret", id, f"{'set' if is_set else 'forgot'} the secret {name}")
+            return DecisionSummary("toolset", id, "removed with its tools, servers, switches and approvals")
+        case RecordSecretChange(id, name, is_set):
+            return DecisionSummary("secret", id, f"{'set' if is_set else 'forgot'} the secret {name}")
         case RemoveServer(key):
-            return Told("server", str(key), "removed with its switches and approvals")
-        case ThrowSwitch(what, on, note):
-            return Told("switch", str(what), f"switched {'on' if on else 'off'}{f': {note}' if note else ''}")
-        case ThrowSeveral(tools, on, note):
-            return Told("switch", _owner(tools), _thrown(tools, on=on, note=note))
-        case Approve(tool, spec):
-            return Told("approval", str(tool), f"approved as {spec.fingerprint[:FINGERPRINT_SHOWN]}")
-        case ApproveSeveral(approvals):
-            return Told("approval", _owner(each.tool for each in approvals), _approved(approvals))
-        case Block(tool, note):
-            return Told("block", str(tool), f"blocked at its review{f': {note}' if note else ''}")
-        case Release(key):
-            return Told("server", str(key), "released from quarantine")
+            return DecisionSummary("server", str(key), "removed with its switches and approvals")
+        case SetSwitch(what, on, note):
+            return DecisionSummary(
+                "switch", str(what), f"switched {'on' if on else 'off'}{f': {note}' if note else ''}"
+            )
+        case SetToolSwitches(tools, on, note):
+            return DecisionSummary("switch", _common_owner(tools), _describe_switches(tools, on=on, note=note))
+        case ApproveTool(tool, spec):
+            return DecisionSummary("approval", str(tool), f"approved as {spec.fingerprint[:FINGERPRINT_CHARS]}")
+        case ApproveTools(approvals):
+            return DecisionSummary(
+                "approval", _common_owner(each.tool for each in approvals), _describe_approvals(approvals)
+            )
+        case BlockTool(tool, note):
+            return DecisionSummary("block", str(tool), f"blocked at its review{f': {note}' if note else ''}")
+        case ReleaseServer(key):
+            return DecisionSummary("server", str(key), "released from quarantine")
         case TakeBaseline(key, specs):
-            return Told("first_sight", str(key), f"{_count(len(specs), 'tool')} approved at first sight")
+            return DecisionSummary(
+                "first_sight", str(key), f"{_count_text(len(specs), 'tool')} approved at first sight"
+            )
         case SetTrust(key, trust):
-            return Told("trust", str(key), f"trust {trust.value}")
+            return DecisionSummary("trust", str(key), f"trust {trust.value}")
         case SetOverride(override):
-            return Told("override", str(override.target), _overridden(override))
+            return DecisionSummary("override", str(override.target), _describe_override(override))
         case EditOverride(edit):
-            return Told("override", str(edit.said.target), _edited(edit))
-        case ChooseTools(id, includes, excludes):
+            return DecisionSummary("override", str(edit.changes.target), _describe_edit(edit))
+        case SetToolsetChoice(id, includes, excludes):
             lists = ("includes", includes), ("excludes", excludes)
-            said = [f"{word} {', '.join(map(str, each[:MOST_NAMED]))}{_more(each)}" for word, each in lists if each]
-            return Told("override", id, "; ".join(said) or "includes and excludes nothing any more")
+            said = [f"{word} {', '.join(map(str, each[:MAX_NAMED]))}{_and_more(each)}" for word, each in lists if each]
+            return DecisionSummary("override", id, "; ".join(said) or "includes and excludes nothing any more")
         case DeleteRows(rows):
-            deleted = "; ".join(map(str, rows[:MOST_NAMED]))
-            return Told("store", None, f"deleted {_count(len(rows), 'unreadable row')}: {deleted}{_more(rows)}")
+            deleted = "; ".join(map(str, rows[:MAX_NAMED]))
+            return DecisionSummary(
+                "store", None, f"deleted {_count_text(len(rows), 'unreadable row')}: {deleted}{_and_more(rows)}"
+            )
         case MakeToken():
-            until = "" if command.expires is None else f" until {command.expires:%Y-%m-%d %H:%M} UTC"
-            scopes = ", ".join(in_order(command.scopes))
+            until = "" if command.expires_at is None else f" until {command.expires_at:%Y-%m-%d %H:%M} UTC"
+            scopes = ", ".join(sort_scopes(command.scopes))
             marked = {True: ", interactive", False: ", not interactive", None: ""}[command.interactive]
             made = f"made {command.id} ({command.name!r}) for {command.principal}: {scopes}{until}{marked}"
-            return Told("token", None, made)
+            return DecisionSummary("token", None, made)
         case RevokeToken(id):
-            return Told("token", None, f"revoked {id}")
+            return DecisionSummary("token", None, f"revoked {id}")
         case RemovePrincipal(principal):
-            return Told("token", None, f"removed {principal} with its tokens and grants")
+            return DecisionSummary("token", None, f"removed {principal} with its tokens and grants")
         case SetPrincipalConfirmation(principal, interactive, mode):
-            both = f"interactive {_setting(interactive)}, confirmation {_setting(mode)}"
-            return Told("grant", None, f"{principal}: {both}")
-        case Grant(principal, toolsets):
+            both = f"interactive {_format_setting(interactive)}, confirmation {_format_setting(mode)}"
+            return DecisionSummary("grant", None, f"{principal}: {both}")
+        case SetGrants(principal, toolsets):
             limit = "no limit" if toolsets is None else ", ".join(sorted(toolsets)) or "nothing"
-            return Told("grant", None, f"{principal} may use: {limit}")
-        case Remember(_, tool, _, principal, client, until, whose):
+            return DecisionSummary("grant", None, f"{principal} may use: {limit}")
+        case AddConsent(_, tool, _, principal, client, until, whose):
             source = "from any client" if client is None else f"from the client {client!r}"
-            source += "" if whose is None else f", at {whose.told}"
-            allowed = f"allowed {principal} to call this without confirmation, {source}, {end_text(until)}"
-            return Told("ticket", str(tool), allowed)
+            source += "" if whose is None else f", at {whose.description}"
+            allowed = f"allowed {principal} to call this without confirmation, {source}, {format_end(until)}"
+            return DecisionSummary("ticket", str(tool), allowed)
         case ReplaceDecisions(carried):
-            counts = (_count(len(carried.servers), "server"), _count(len(carried.approvals), "approval"))
-            return Told("policy", None, f"all decisions replaced by those of a file: {', '.join(counts)} and the rest")
-        case Revoke(id, None):
-            return Told("ticket", None, f"revoked the standing permission {id}")
-        case Revoke(id, Consent(tool=tool) as given):
+            counts = (_count_text(len(carried.servers), "server"), _count_text(len(carried.approvals), "approval"))
+            return DecisionSummary(
+                "policy", None, f"all decisions replaced by those of a file: {', '.join(counts)} and the rest"
+            )
+        case RevokeConsent(id, None):
+            return DecisionSummary("ticket", None, f"revoked the standing permission {id}")
+        case RevokeConsent(id, Consent(tool=tool) as given):
             revoked = f"revoked the permission of {given.caller_text} to call this without confirmation ({id})"
-            return Told("ticket", str(tool), revoked)
+            return DecisionSummary("ticket", str(tool), revoked)
         case _:
-            about = next((str(named) for name in _NAMES if (named := getattr(command, name, None)) is not None), None)
-            return Told(_HUMP.sub("_", type(command).__name__).lower(), about, "")
+            about = next(
+                (str(named) for name in _SUBJECT_FIELDS if (named := getattr(command, name, None)) is not None), None
+            )
+            return DecisionSummary(_CAMEL_BOUNDARY.sub("_", type(command).__name__).lower(), about, "")
 
 
-def told_by_owner(command: object) -> tuple[Told, ...]:
+def describe_by_owner(command: object) -> tuple[DecisionSummary, ...]:
     """What is decided of the tools of several servers is told of each of them: who asks what became of one tool asks by
     its id and by its server."""
     match command:
-        case ThrowSeveral(tools):
-            groups = _by_owner(tools, lambda tool: tool)
-            return tuple(told(replace(command, tools=group)) for group in groups)
-        case ApproveSeveral(approvals):
-            given = _by_owner(approvals, lambda each: each.tool)
-            return tuple(told(replace(command, approvals=group)) for group in given)
+        case SetToolSwitches(tools):
+            groups = _group_by_owner(tools, lambda tool: tool)
+            return tuple(describe_command(replace(command, tools=group)) for group in groups)
+        case ApproveTools(approvals):
+            given = _group_by_owner(approvals, lambda each: each.tool)
+            return tuple(describe_command(replace(command, approvals=group)) for group in given)
         case _:
-            return (told(command),)
+            return (describe_command(command),)
 
 
-def _by_owner(several: Iterable[T], tool: Callable[[T], ToolId]) -> Iterable[tuple[T, ...]]:
+def _group_by_owner(several: Iterable[T], tool: Callable[[T], ToolId]) -> Iterable[tuple[T, ...]]:
     groups: dict[str, list[T]] = {}
     for each in several:
         groups.setdefault(str(tool(each).source), []).append(each)
     return map(tuple, groups.values())
 
 
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_NAMES: Final = ("tool", "server", "key", "what", "toolset", "target")
+_CAMEL_BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SUBJECT_FIELDS: Final = ("tool", "server", "key", "what", "toolset", "target")
 
 
-def _installed(command: InstallToolset) -> str:
+def _describe_install(command: InstallToolset) -> str:
     servers = [server for server in command.servers if isinstance(server.key, ServerKey)]
-    own, version = len(command.specs), f" {plainly(command.toolset.version)}" if command.toolset.version else ""
-    parts = [_count(own, "tool") + " of its own"] if own else []
-    parts += [_count(len(servers), "server")] if servers else []
-    read = f"; {_count(len(command.approve), 'tool')} approved as read" if command.approve else ""
+    own, version = len(command.specs), f" {quote_name(command.toolset.version)}" if command.toolset.version else ""
+    parts = [_count_text(own, "tool") + " of its own"] if own else []
+    parts += [_count_text(len(servers), "server")] if servers else []
+    read = f"; {_count_text(len(command.approve), 'tool')} approved as read" if command.approve else ""
     return f"imported{version} with {' and '.join(parts) or 'no tools'}{read}"
 
 
-def _owner(tools: Iterable[ToolId]) -> str | None:
+def _common_owner(tools: Iterable[ToolId]) -> str | None:
     """The server they all belong to, if it is one."""
     owners = {str(tool.source) for tool in tools}
     return owners.pop() if len(owners) == 1 else None
 
 
-def _approved(approvals: tuple[Approve, ...]) -> str:
-    named = [f"{each.tool} as {each.spec.fingerprint[:FINGERPRINT_SHOWN]}" for each in approvals[:MOST_NAMED]]
-    return f"{_count(len(approvals), 'tool')} approved: {', '.join(named)}{_more(approvals)}"
+def _describe_approvals(approvals: tuple[ApproveTool, ...]) -> str:
+    named = [f"{each.tool} as {each.spec.fingerprint[:FINGERPRINT_CHARS]}" for each in approvals[:MAX_NAMED]]
+    return f"{_count_text(len(approvals), 'tool')} approved: {', '.join(named)}{_and_more(approvals)}"
 
 
-def _thrown(tools: tuple[ToolId, ...], *, on: bool, note: str) -> str:
-    named = f"{', '.join(map(str, tools[:MOST_NAMED]))}{_more(tools)}"
+def _describe_switches(tools: tuple[ToolId, ...], *, on: bool, note: str) -> str:
+    named = f"{', '.join(map(str, tools[:MAX_NAMED]))}{_and_more(tools)}"
     said = f": {note}" if note else ""
-    return f"{_count(len(tools), 'tool')} switched {'on' if on else 'off'}{said} ({named})"
+    return f"{_count_text(len(tools), 'tool')} switched {'on' if on else 'off'}{said} ({named})"
 
 
-def _more(all_of_them: Sized) -> str:
-    return f" and {len(all_of_them) - MOST_NAMED:,} more" if len(all_of_them) > MOST_NAMED else ""
+def _and_more(all_of_them: Sized) -> str:
+    return f" and {len(all_of_them) - MAX_NAMED:,} more" if len(all_of_them) > MAX_NAMED else ""
 
 
-def _reached(server: Server) -> str:
+def _describe_connection(server: Server) -> str:
     """How, not where: commands and addresses may hold secrets, and `servers list` shows them masked."""
     match server.connection:
         case Stdio():
@@ -246,7 +265,7 @@ def _reached(server: Server) -> str:
             return f"reached by {transport.value}"
         case Container():
             return "started in a container"
-        case Own():
+        case OwnTools():
             return "run by itself"
         case DocSpace():
             return "reached by the API of DocSpace"
@@ -254,22 +273,22 @@ def _reached(server: Server) -> str:
             assert_never(server.connection)
 
 
-def _overridden(override: Override) -> str:
+def _describe_override(override: Override) -> str:
     """Which fields, not what they say: a pinned argument is nobody's to read."""
-    return f"sets {', '.join(override.says)}" if override.says else "cleared"
+    return f"sets {', '.join(override.fields_set)}" if override.fields_set else "cleared"
 
 
-def _edited(edit: Edit) -> str:
-    said = [name for name in edit.said.says if name != "arguments"]
-    said += [f"{ARGUMENT}{name}" for name in edit.said.arguments or {}]
+def _describe_edit(edit: OverrideEdit) -> str:
+    said = [name for name in edit.changes.fields_set if name != "arguments"]
+    said += [f"{ARGUMENT_PREFIX}{name}" for name in edit.changes.arguments or {}]
     parts = [f"sets {', '.join(said)}"] if said else []
-    parts += [f"clears {', '.join(sorted(edit.cleared))}"] if edit.cleared else []
+    parts += [f"clears {', '.join(sorted(edit.cleared_fields))}"] if edit.cleared_fields else []
     return "; ".join(parts)
 
 
-def _setting(value: bool | str | None) -> str:
+def _format_setting(value: bool | str | None) -> str:
     return "unset" if value is None else str(value).lower()
 
 
-def _count(number: int, what: str) -> str:
+def _count_text(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"

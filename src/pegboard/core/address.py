@@ -6,41 +6,43 @@ from typing import Final, TypeAlias
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
-_METADATA: Final = frozenset({"100.100.100.200", "fd00:ec2::254", "192.0.0.192", "168.63.129.16", "fd20:ce::254"})
+_METADATA_ADDRESSES: Final = frozenset(
+    {"100.100.100.200", "fd00:ec2::254", "192.0.0.192", "168.63.129.16", "fd20:ce::254"}
+)
 """Where clouds answer their machines, beside the link-local addresses."""
-_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
+_NAT64: Final = IPv6Network("64:ff9b::/96")
 _SITE_LOCAL: Final = IPv6Network("fec0::/10")
 """Given up by RFC 3879, and still routed in some networks. Python takes it for global."""
 
 
-class Place(Enum):
-    OUTSIDE = auto()
-    NETWORK = auto()
+class NetworkZone(Enum):
+    PUBLIC = auto()
+    PRIVATE_NETWORK = auto()
     """Private: the same address is another machine elsewhere."""
-    MACHINE = auto()
-    NOWHERE = auto()
+    THIS_MACHINE = auto()
+    UNROUTABLE = auto()
     """Where nobody has business, whoever says so: link-local addresses, the metadata of clouds."""
 
 
-def place(address: Address) -> Place:
+def zone_of(address: Address) -> NetworkZone:
     if isinstance(address, IPv6Address):
-        address = _within(address)
+        address = _unwrap_ipv4(address)
     if address.is_loopback:
-        return Place.MACHINE
+        return NetworkZone.THIS_MACHINE
     if (
-        str(address) in _METADATA
+        str(address) in _METADATA_ADDRESSES
         or address.is_link_local
         or address.is_multicast
         or address.is_unspecified
         or address.is_reserved
     ):
-        return Place.NOWHERE
+        return NetworkZone.UNROUTABLE
     if isinstance(address, IPv6Address) and address in _SITE_LOCAL:
-        return Place.NETWORK
-    return Place.OUTSIDE if address.is_global else Place.NETWORK
+        return NetworkZone.PRIVATE_NETWORK
+    return NetworkZone.PUBLIC if address.is_global else NetworkZone.PRIVATE_NETWORK
 
 
-def written(host: str) -> Address | None:
+def parse_ip_address(host: str) -> Address | None:
     """The address that a host is, where it is no name."""
     try:
         return ip_address(host.strip("[]"))
@@ -48,8 +50,8 @@ def written(host: str) -> Address | None:
         return None
 
 
-def _within(address: IPv6Address) -> Address:
+def _unwrap_ipv4(address: IPv6Address) -> Address:
     """The address of the older kind that some of the newer stand for."""
-    if address in _TRANSLATED:
+    if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or address

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from .ids import PrincipalId
-from .scope import Scope
+from .scope import TokenScope
 
 
 @dataclass(frozen=True, slots=True)
-class Revoked:
+class Revocation:
     by: PrincipalId
     at: datetime
 
@@ -23,12 +23,12 @@ class ApiToken:
     """Its first characters, by which its holder finds it in a list."""
     digest: bytes = field(repr=False)
     """SHA-256 of all of it."""
-    scopes: frozenset[Scope]
+    scopes: frozenset[TokenScope]
     by: PrincipalId
     at: datetime
-    expires: datetime | None = None
-    revoked: Revoked | None = None
+    expires_at: datetime | None = None
+    revocation: Revocation | None = None
 
-    def is_over(self, now: datetime) -> bool:
+    def is_inactive(self, now: datetime) -> bool:
         """Revoked or expired. It stays in the list, and its principal stays one that must show a token."""
-        return self.revoked is not None or (self.expires is not None and now >= self.expires)
+        return self.revocation is not None or (self.expires_at is not None and now >= self.expires_at)

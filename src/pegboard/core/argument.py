@@ -12,7 +12,7 @@ ASPECTS: Final = ("pin", "hide", "default", "description")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class FrozenJson:
     """A value of any kind, null included. Kept as text, because to Python 1 and true are equal and to a server they
     are not; and never shown by accident, because a pinned value may be a secret."""
 
@@ -24,17 +24,17 @@ class Held:
         return value
 
 
-def held(value: Json) -> Held:
-    return Held(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+def freeze_json(value: Json) -> FrozenJson:
+    return FrozenJson(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class ArgumentOverride:
     """One parameter. `None` is "does not say"; what is pinned is hidden too, and `hide` false shows it again."""
 
-    pin: Held | None = None
+    pin: FrozenJson | None = None
     hide: bool | None = None
-    default: Held | None = None
+    default: FrozenJson | None = None
     description: str | None = None
 
     @property
@@ -43,14 +43,14 @@ class Argument:
         return self.pin is not None or self.hide is True
 
     @property
-    def says(self) -> tuple[str, ...]:
+    def aspects_set(self) -> tuple[str, ...]:
         return tuple(aspect for aspect in ASPECTS if getattr(self, aspect) is not None)
 
-    def under(self, other: "Argument", *, stays: bool) -> "Argument":
+    def merge(self, other: "ArgumentOverride", *, stays: bool) -> "ArgumentOverride":
         """With what a stronger override says on top. What `stays` fixed is no other's to loosen."""
         settled = stays and self.is_fixed
         own = settled or (other.pin is None and other.hide is None)
-        return Argument(
+        return ArgumentOverride(
             pin=self.pin if own else other.pin,
             hide=self.hide if own else other.hide,
             default=other.default or self.default,
@@ -58,13 +58,15 @@ class Argument:
         )
 
 
-def changed(known: Mapping[str, Argument], said: Mapping[str, Argument]) -> Mapping[str, Argument] | None:
+def merge_arguments(
+    known: Mapping[str, ArgumentOverride], said: Mapping[str, ArgumentOverride]
+) -> Mapping[str, ArgumentOverride] | None:
     """The parameters that were said now in place of what was said of them before; `None` for none at all."""
-    both = {name: argument for name, argument in {**known, **said}.items() if argument.says}
+    both = {name: argument for name, argument in {**known, **said}.items() if argument.aspects_set}
     return both or None
 
 
-def alike(name: str) -> str:
+def normalize_name(name: str) -> str:
     """One text for all names that a careless server takes for the same: other letters' case, other normal forms, signs
     that nobody sees."""
     bare = name.strip()
@@ -75,5 +77,5 @@ def alike(name: str) -> str:
     return unicodedata.normalize("NFKC", seen.casefold()).strip()
 
 
-def names(rows: Iterable[Mapping[str, Argument] | None]) -> frozenset[str]:
+def argument_names(rows: Iterable[Mapping[str, ArgumentOverride] | None]) -> frozenset[str]:
     return frozenset(name for row in rows if row is not None for name in row)

@@ -9,20 +9,20 @@ from enum import Enum
 from typing import Final, TypeAlias, assert_never
 from urllib.parse import unquote
 
-from .ids import Source, WireName
-from .offers import Offered, denied
+from .ids import SourceKey, WireName
+from .offers import ResourceView, is_denied
 from .policy import Policy
 from .tool import Json, JsonObject
 
-Fits: TypeAlias = Callable[[str, str], bool]
+TemplateMatcher: TypeAlias = Callable[[str, str], bool]
 """Whether a URI template has the form of a URI: template, URI. Never raises."""
 
 
-_MOST_ESCAPES: Final = 8
+_MAX_ESCAPES: Final = 8
 """How often a text may be escaped again. What is left then is no address that any server reads."""
 
 
-class Method(Enum):
+class ResourceMethod(Enum):
     """By the protocol's own names."""
 
     READ = "resources/read"
@@ -31,8 +31,8 @@ class Method(Enum):
 
 
 @dataclass(frozen=True)
-class Ask:
-    method: Method
+class ResourceRequest:
+    method: ResourceMethod
     params: JsonObject
     """As the client sent them, members that nobody here knows included."""
     headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], repr=False, compare=False)
@@ -40,31 +40,31 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Directed:
+class RoutedRequest:
     """A question that may be asked, in the words of the source it goes to. Only `directed` makes one."""
 
-    source: Source
-    method: Method
+    source: SourceKey
+    method: ResourceMethod
     params: JsonObject
     headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], repr=False, compare=False)
 
 
 @dataclass(frozen=True)
-class NotOffered:
+class NotVisible:
     """Nothing of this name or URI is there for this view."""
 
     key: str
 
 
 @dataclass(frozen=True)
-class Told:
+class ResourceResult:
     """The source's answer: the protocol's result object, as it came."""
 
     result: JsonObject
 
 
 @dataclass(frozen=True)
-class Declined:
+class ResourceRefusal:
     """The source's own error, as the protocol has it."""
 
     code: int
@@ -73,58 +73,62 @@ class Declined:
 
 
 @dataclass(frozen=True)
-class Failed:
+class ResourceFailure:
     """The source broke off, timed out or answered nonsense."""
 
     why: str
 
 
 @dataclass(frozen=True)
-class Unasked(Failed):
+class MissingCallerInput(ResourceFailure):
     """The source needs of its caller what this one did not send. It was asked nothing, so another may be."""
 
 
-Answer: TypeAlias = Told | Declined | Failed
+ResourceAnswer: TypeAlias = ResourceResult | ResourceRefusal | ResourceFailure
 
 
-def directed(
-    ask: Ask, offered: Offered, policy: Policy, fits: Fits, past: Container[Source] = ()
-) -> Directed | NotOffered:
+def route_request(
+    ask: ResourceRequest, offered: ResourceView, policy: Policy, fits: TemplateMatcher, past: Container[SourceKey] = ()
+) -> RoutedRequest | NotVisible:
     """Those who are `past` are not asked again."""
     match ask.method:
-        case Method.READ:
-            uri = _text(ask.params, "uri")
-            source = source_of(uri, offered, policy, fits, past)
-            return NotOffered(uri) if source is None else Directed(source, ask.method, ask.params, ask.headers)
-        case Method.GET:
-            name = _text(ask.params, "name")
+        case ResourceMethod.READ:
+            uri = _text_param(ask.params, "uri")
+            source = source_for_uri(uri, offered, policy, fits, past)
+            return NotVisible(uri) if source is None else RoutedRequest(source, ask.method, ask.params, ask.headers)
+        case ResourceMethod.GET:
+            name = _text_param(ask.params, "name")
             found = offered.prompts.get(WireName(name))
             if found is None or found[0] in past:
-                return NotOffered(name)
-            return Directed(found[0], ask.method, {**ask.params, "name": found[1].name}, ask.headers)
-        case Method.COMPLETE:
-            return _completion(ask, offered, policy, fits, past)
+                return NotVisible(name)
+            return RoutedRequest(found[0], ask.method, {**ask.params, "name": found[1].name}, ask.headers)
+        case ResourceMethod.COMPLETE:
+            return _route_completion(ask, offered, policy, fits, past)
         case _:
             assert_never(ask.method)
 
 
-def source_of(uri: str, offered: Offered, policy: Policy, fits: Fits, past: Container[Source] = ()) -> Source | None:
+def source_for_uri(
+    uri: str, offered: ResourceView, policy: Policy, fits: TemplateMatcher, past: Container[SourceKey] = ()
+) -> SourceKey | None:
     """The first that listed the resource; else the first that had a template of its form."""
-    for source in offered.holders(uri):
+    for source in offered.sources_of(uri):
         if source not in past:
             return source
-    for pattern, source in offered.forms:
+    for pattern, source in offered.patterns:
         if source in past:
             continue
-        if fits(pattern, uri) and not any(denied(source, spelling, policy) for spelling in (uri, plain(uri))):
+        if fits(pattern, uri) and not any(
+            is_denied(source, spelling, policy) for spelling in (uri, normalize_uri(uri))
+        ):
             return source
     return None
 
 
-def plain(uri: str) -> str:
+def normalize_uri(uri: str) -> str:
     """As a server may understand it: without escapes, steps back and doubled slashes. A caller chooses how it writes a
     URI, and no way of writing may lead past a denial."""
-    for _ in range(_MOST_ESCAPES):
+    for _ in range(_MAX_ESCAPES):
         if (read := unquote(uri)) == uri:
             break
         uri = read
@@ -139,24 +143,24 @@ def plain(uri: str) -> str:
     return f"{scheme.lower()}{mark}{host.lower()}{slash}{'/'.join(steps)}" if mark else uri
 
 
-def _completion(
-    ask: Ask, offered: Offered, policy: Policy, fits: Fits, past: Container[Source]
-) -> Directed | NotOffered:
+def _route_completion(
+    ask: ResourceRequest, offered: ResourceView, policy: Policy, fits: TemplateMatcher, past: Container[SourceKey]
+) -> RoutedRequest | NotVisible:
     """Of an argument of a prompt, or of a variable of a template, which is named by its text."""
     about = ask.params.get("ref")
     ref: Mapping[str, Json] = about if isinstance(about, dict) else {}
     if ref.get("type") == "ref/prompt":
-        name = _text(ref, "name")
+        name = _text_param(ref, "name")
         found = offered.prompts.get(WireName(name))
         if found is None or found[0] in past:
-            return NotOffered(name)
-        return Directed(found[0], ask.method, {**ask.params, "ref": {**ref, "name": found[1].name}}, ask.headers)
-    uri = _text(ref, "uri")
-    having = [source for pattern, source in offered.forms if pattern == uri and source not in past]
-    source = having[0] if having else source_of(uri, offered, policy, fits, past)
-    return NotOffered(uri) if source is None else Directed(source, ask.method, ask.params, ask.headers)
+            return NotVisible(name)
+        return RoutedRequest(found[0], ask.method, {**ask.params, "ref": {**ref, "name": found[1].name}}, ask.headers)
+    uri = _text_param(ref, "uri")
+    having = [source for pattern, source in offered.patterns if pattern == uri and source not in past]
+    source = having[0] if having else source_for_uri(uri, offered, policy, fits, past)
+    return NotVisible(uri) if source is None else RoutedRequest(source, ask.method, ask.params, ask.headers)
 
 
-def _text(params: Mapping[str, Json], key: str) -> str:
+def _text_param(params: Mapping[str, Json], key: str) -> str:
     value = params.get(key)
     return value if isinstance(value, str) else ""

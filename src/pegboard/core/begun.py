@@ -7,7 +7,7 @@ from .ids import CallId, PrincipalId
 
 
 @dataclass(frozen=True)
-class Begun:
+class StartedRun:
     id: CallId
     """Of the call that started it, or of the part that goes on with it."""
     at: datetime

@@ -9,27 +9,27 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from .characters import remove_hidden
-from .echo import Echo, told_apart
+from .echo import PinnedValueMask, maskable_texts
 from .foreign_names import near_tools
 from .ids import CallId, PrincipalId, ToolId, WireName
-from .resolve import Absent, Locked, Open, Resolution
-from .said import plainly
-from .shaping import Shaped, barred, put_in
-from .status import OverrideUnfit, Reason, remedy, sentence, status
+from .resolve import HiddenTool, LockedTool, OpenTool, Resolution
+from .said import quote_name
+from .shaping import OverriddenTool, fill_arguments, unknown_arguments
+from .status import LockReason, UnusableOverride, explain_reason, remedy_for, status_of
 from .tool import Fingerprint, Json, Tool
 
 Arguments: TypeAlias = Mapping[str, Json]
-Validate: TypeAlias = Callable[[Tool, Arguments], tuple[str, ...]]
+ArgumentValidator: TypeAlias = Callable[[Tool, Arguments], tuple[str, ...]]
 """Problems with these arguments, each naming the argument; empty when they fit."""
 
-Fill: TypeAlias = Callable[[Shaped, Arguments], Arguments | None]
+ArgumentFill: TypeAlias = Callable[[OverriddenTool, Arguments], Arguments | None]
 """The whole arguments, with what overrides put in; `None` when a value that must be put in is not to be had."""
 
-_NOTHING_BESIDE: Final[Mapping[str, bytes]] = MappingProxyType({})
+_NO_EXTRA_MEMBERS: Final[Mapping[str, bytes]] = MappingProxyType({})
 _NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})
-_SHOWN: Final = 128
+_MAX_NAME_CHARS: Final = 128
 """Of a name that means nothing, as much as any real name has."""
-_MOST_TOLD: Final = 10
+_MAX_PROBLEMS: Final = 10
 
 OPERATOR_CLIENT: Final = "operator"
 """The client of calls through the operator's API; the name of who acts for somebody else may follow it."""
@@ -45,7 +45,7 @@ def claimed_client(text: str) -> str:
 
 
 @dataclass(frozen=True, init=False)
-class Call:
+class ToolCall:
     id: CallId
     name: WireName
     arguments: Arguments
@@ -79,7 +79,7 @@ class Call:
         raw: bytes | None = None,
         client: str = "",
         parent: CallId | None = None,
-        beside: Mapping[str, bytes] = _NOTHING_BESIDE,
+        beside: Mapping[str, bytes] = _NO_EXTRA_MEMBERS,
         headers: Mapping[bytes, bytes] = _NO_HEADERS,
         presentation: str = "",
         kept_as: CallId | None = None,
@@ -104,55 +104,55 @@ class Call:
         object.__setattr__(self, "__dict__", fields)
 
 
-class Confirmed(NamedTuple):
+class CallConfirmation(NamedTuple):
     """A person said yes to one call of this tool, as it was then."""
 
     tool: ToolId
     fingerprint: Fingerprint
     ticket: str | None = None
-    remembered: bool = False
+    by_consent: bool = False
     """They said it before, to all calls of the tool, and have not seen this one."""
     overrides: str = ""
     """What overrides put into the call as it was confirmed: `Shaped.tag`."""
 
-    def is_for(self, admitted: "Admitted") -> bool:
+    def applies_to(self, admitted: "AdmittedCall") -> bool:
         """A yes for another tool, for what the tool was, or for what other overrides put in, is none."""
         tool = admitted.tool
         return (self.tool, self.fingerprint, self.overrides) == (tool.id, tool.spec.fingerprint, admitted.overrides)
 
 
-class Admitted(NamedTuple):
+class AdmittedCall(NamedTuple):
     """A call that passed the gate. Providers take only this, and only `admit` makes it."""
 
-    call: Call
+    call: ToolCall
     tool: Tool
     confirm: bool = False
     """A person must say yes first."""
-    echo: Echo | None = None
+    pin_mask: PinnedValueMask | None = None
     """What the server must not tell the caller, where overrides pin any of the arguments."""
-    shape: Shaped | None = None
+    overridden_tool: OverriddenTool | None = None
     """What overrides put into the call."""
 
     @property
     def overrides(self) -> str:
-        return "" if self.shape is None else self.shape.tag
+        return "" if self.overridden_tool is None else self.overridden_tool.digest
 
-    def lacks(self, yes: Confirmed | None) -> bool:
+    def lacks_confirmation(self, yes: CallConfirmation | None) -> bool:
         """Whether it must not run with this yes."""
-        return self.confirm and (yes is None or not yes.is_for(self))
+        return self.confirm and (yes is None or not yes.applies_to(self))
 
 
 @dataclass(frozen=True)
 class UnknownTool:
     name: str
-    near: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
     why: str = ""
 
 
 @dataclass(frozen=True)
-class ToolIsLocked:
+class LockedToolRefusal:
     tool: ToolId
-    reason: Reason
+    reason: LockReason
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class BadArguments:
     problems: tuple[str, ...]
 
 
-class Unconfirmed(Enum):
+class MissingConfirmation(Enum):
     """Why there is no yes, by the audit's word."""
 
     WAITING = "confirmation_required"
@@ -171,54 +171,54 @@ class Unconfirmed(Enum):
 
 
 @dataclass(frozen=True)
-class NotConfirmed:
+class ConfirmationRefusal:
     """A person must say yes to this call first, and has not. It did not run."""
 
     tool: ToolId
-    how: Unconfirmed
+    reason: MissingConfirmation
     text: str
     ticket: str | None = None
     """By which the person decides, where nobody could be asked."""
 
 
-Refusal: TypeAlias = UnknownTool | ToolIsLocked | BadArguments | NotConfirmed
+Refusal: TypeAlias = UnknownTool | LockedToolRefusal | BadArguments | ConfirmationRefusal
 
 
-class Seen(NamedTuple):
+class ResultFacts(NamedTuple):
     """What a provider saw of a result when it read it, so that nobody need read it again: that it is UTF-8, JSON of a
     depth that every client can read, and a complete result of the protocol."""
 
-    kind: bool
+    has_kind: bool
     """Whether it says its kind."""
     meta: bytes | None
     """Its `_meta`, as JSON text."""
 
 
 @dataclass(frozen=True)
-class Returned:
+class ToolSuccess:
     """The tool ran. The body is the protocol's result object, as JSON text, to be passed on as it is."""
 
     body: bytes
-    seen: Seen | None = field(default=None, repr=False, compare=False)
+    facts: ResultFacts | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
-class Noted(Returned):
+class AnnotatedSuccess(ToolSuccess):
     """The same from a tool of the gateway's own, which has a word for the record: how many rows, say, and of what."""
 
-    said: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
-class ToolFailed:
+class ToolFailure:
     """The tool ran and says it failed: the model should read this and adapt."""
 
     body: bytes
-    seen: Seen | None = field(default=None, repr=False, compare=False)
+    facts: ResultFacts | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
-class ProviderFailed:
+class ProviderFailure:
     """The provider broke off, timed out or answered nonsense."""
 
     why: str
@@ -236,7 +236,7 @@ class NeedsInput:
 
 
 @dataclass(frozen=True)
-class Demanded:
+class ProtocolErrorReply:
     """The server asks something of the client itself before it runs the tool: an error of the protocol, as JSON text,
     that a client must see as it is, because its code and data say what to do."""
 
@@ -244,106 +244,114 @@ class Demanded:
 
 
 @dataclass(frozen=True)
-class Cancelled:
+class CallCancellation:
     """The caller gave up before there was an answer."""
 
 
-Outcome: TypeAlias = Returned | ToolFailed | NeedsInput | Demanded | ProviderFailed | Cancelled
+Outcome: TypeAlias = ToolSuccess | ToolFailure | NeedsInput | ProtocolErrorReply | ProviderFailure | CallCancellation
 
 
 class CallRecord(NamedTuple):
     """What the audit keeps of one call. A refused call took no time at any provider."""
 
-    call: Call
+    call: ToolCall
     tool: ToolId | None
-    ended: Refusal | Outcome
-    took: timedelta
+    outcome: Refusal | Outcome
+    duration: timedelta
     policy_version: int = 0
     gate_us: int | None = None
     """Microseconds of `took` until it was admitted; `None` where that was not measured by itself."""
-    told: bytes | None = None
+    recorded_arguments: bytes | None = None
     """Of the arguments, as JSON text, what is recorded in any case: of a statement, say, all but its values."""
 
 
-def admit(call: Call, resolution: Resolution, validate: Validate, *, fill: Fill = put_in) -> Admitted | Refusal:
+def admit(
+    call: ToolCall, resolution: Resolution, validate: ArgumentValidator, *, fill: ArgumentFill = fill_arguments
+) -> AdmittedCall | Refusal:
     """The gate. What is outside the caller's view is unknown to it, by the same words as what does not exist.
 
     The admitted call has the whole arguments, which are the server's to know and nobody else's: what is recorded and
     shown is the call as it was made.
     """
     id = resolution.by_name.get(call.name)
-    if id is None and (id := resolution.called(call.name)) is None:
-        return _unknown(call.name, resolution)
+    if id is None and (id := resolution.find_tool(call.name)) is None:
+        return _unknown_tool(call.name, resolution)
     verdict = resolution.verdicts[id]
     match verdict:
-        case Open(tool, confirm, shape):
+        case OpenTool(tool, confirm, shape):
             if broken := [name for name in call.arguments if "\0" in name]:
                 # A server that reads names up to a NUL would take it for another argument, which may be pinned.
-                told = (f"{name[:_SHOWN]!r}: no argument's name can hold a NUL; leave it out" for name in broken)
-                return BadArguments(id, tuple(islice(told, _MOST_TOLD)))
+                told = (
+                    f"{name[:_MAX_NAME_CHARS]!r}: no argument's name can hold a NUL; leave it out" for name in broken
+                )
+                return BadArguments(id, tuple(islice(told, _MAX_PROBLEMS)))
             echo = None
             if shape is not None:
-                whole = _whole(call.arguments, tool, shape, validate, fill)
-                if isinstance(whole, BadArguments | ToolIsLocked):
+                whole = _complete_arguments(call.arguments, tool, shape, validate, fill)
+                if isinstance(whole, BadArguments | LockedToolRefusal):
                     return whole
                 if whole is not call.arguments:
                     call = replace(call, arguments=whole, raw=None)
-                if shape.pins and (texts := told_apart(whole[name] for name in shape.pins)):
-                    echo = Echo(texts)
+                if shape.pins and (texts := maskable_texts(whole[name] for name in shape.pins)):
+                    echo = PinnedValueMask(texts)
             elif problems := validate(tool, call.arguments):
                 return BadArguments(id, problems)
-            return Admitted(call, tool, confirm, echo, shape)
-        case Locked(_, reason):
-            return ToolIsLocked(id, reason)
-        case Absent():
-            return _unknown(call.name, resolution)
+            return AdmittedCall(call, tool, confirm, echo, shape)
+        case LockedTool(_, reason):
+            return LockedToolRefusal(id, reason)
+        case HiddenTool():
+            return _unknown_tool(call.name, resolution)
         case _:
             assert_never(verdict)
 
 
-def looked_up(name: str, resolution: Resolution) -> Open | UnknownTool | ToolIsLocked:
+def find_open_tool(name: str, resolution: Resolution) -> OpenTool | UnknownTool | LockedToolRefusal:
     """The tool that a caller asks about, or the words in which a call of it would be refused."""
-    id = resolution.called(name)
+    id = resolution.find_tool(name)
     verdict = None if id is None else resolution.verdicts[id]
     match verdict:
-        case Open():
+        case OpenTool():
             return verdict
-        case Locked(tool, reason):
-            return ToolIsLocked(tool.id, reason)
+        case LockedTool(tool, reason):
+            return LockedToolRefusal(tool.id, reason)
         case _:
-            return _unknown(name, resolution)
+            return _unknown_tool(name, resolution)
 
 
-def _unknown(name: str, resolution: Resolution) -> UnknownTool:
+def _unknown_tool(name: str, resolution: Resolution) -> UnknownTool:
     meant = resolution.candidates(name)
     if len(meant) > 1:
         return UnknownTool(name, tuple(map(str, meant)), f"{len(meant)} tools may be meant.")
     return UnknownTool(name, *near_tools(name, resolution.by_name))
 
 
-def _whole(
-    sent: Arguments, tool: Tool, shape: Shaped, validate: Validate, fill: Fill
-) -> Arguments | BadArguments | ToolIsLocked:
+def _complete_arguments(
+    sent: Arguments, tool: Tool, shape: OverriddenTool, validate: ArgumentValidator, fill: ArgumentFill
+) -> Arguments | BadArguments | LockedToolRefusal:
     """Judged twice: as callers see the tool, and as its server does. What is put in for callers is never told to them,
     nor what is wrong with it."""
-    if unknown := barred(tool, shape, sent):
-        told = (f"{name[:_SHOWN]}: there is no such argument; leave it out" for name in unknown[:_MOST_TOLD])
+    if unknown := unknown_arguments(tool, shape, sent):
+        told = (
+            f"{name[:_MAX_NAME_CHARS]}: there is no such argument; leave it out" for name in unknown[:_MAX_PROBLEMS]
+        )
         return BadArguments(tool.id, tuple(told))
     if problems := validate(shape.tool, sent):
         return BadArguments(tool.id, problems)
-    whole = sent if shape.puts_nothing_in else fill(shape, sent)
+    whole = sent if shape.fills_nothing else fill(shape, sent)
     if whole is None:
-        return ToolIsLocked(tool.id, OverrideUnfit(tool.id, shape.operators, shape.at))
+        return LockedToolRefusal(tool.id, UnusableOverride(tool.id, shape.is_operators, shape.at))
     problems = validate(tool, whole)
     if not problems:
         return whole
-    own = problems if not shape.pins else tuple(problem for problem in problems if _is_about(problem, sent))
+    own = problems if not shape.pins else tuple(problem for problem in problems if _names_sent_argument(problem, sent))
     return (
-        BadArguments(tool.id, own) if own else ToolIsLocked(tool.id, OverrideUnfit(tool.id, shape.operators, shape.at))
+        BadArguments(tool.id, own)
+        if own
+        else LockedToolRefusal(tool.id, UnusableOverride(tool.id, shape.is_operators, shape.at))
     )
 
 
-def _is_about(problem: str, sent: Arguments) -> bool:
+def _names_sent_argument(problem: str, sent: Arguments) -> bool:
     """Whether a problem names an argument that the caller sent itself: `name: …`, `name.inner: …`, `name[0]: …`."""
     return any(problem.startswith((f"{name}:", f"{name}.", f"{name}[")) for name in sent if name.isidentifier())
 
@@ -361,14 +369,14 @@ def refusal_text(refusal: Refusal, found_by: str | None = None) -> str:
                 if found_by is not None
                 else ("" if near else "List the tools to see what there is.")
             )
-            shown = name if len(name) <= _SHOWN else name[:_SHOWN] + "…"
+            shown = name if len(name) <= _MAX_NAME_CHARS else name[:_MAX_NAME_CHARS] + "…"
             return " ".join(filter(None, (f"There is no tool {shown!r} here.", why, meant, names)))
-        case ToolIsLocked(_, reason):
-            return f"{status(reason).value}: {sentence(reason)} {remedy(reason)}"
+        case LockedToolRefusal(_, reason):
+            return f"{status_of(reason).value}: {explain_reason(reason)} {remedy_for(reason)}"
         case BadArguments(tool, problems):
             listed = "\n".join(f"- {problem}" for problem in problems)
-            return f"The arguments do not fit {plainly(tool)}:\n{listed}\nCorrect them and call again."
-        case NotConfirmed(_, how, text):
+            return f"The arguments do not fit {quote_name(tool)}:\n{listed}\nCorrect them and call again."
+        case ConfirmationRefusal(_, how, text):
             return f"{how.value}: {text}"
         case _:
             assert_never(refusal)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from .confirmation import UNSET, ConfirmationMode, PrincipalConfirmation
+from .confirmation import UNSET_CONFIRMATION, ConfirmationMode, PrincipalConfirmation
 from .consent import Consent
 from .ids import BUILTIN, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, ToolsetKey
 from .override import Override
-from .policy import Approval, Decided, Policy, Switch, Switchable
-from .rejected import Rejected
-from .server import Server, Trust, unreviewed
+from .policy import Approval, Policy, PolicyDecisions, Switch, Switchable
+from .rejected import CommandRejection
+from .server import Server, Trust, quarantine_server
 from .toolset import Toolset
 
 _REPLACED_TABLES: Final = frozenset(
@@ -27,12 +27,12 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class Carried:
+class PolicyExport:
     servers: Mapping[ProviderKey, Server] = field(default_factory=dict[ProviderKey, Server])
     toolsets: Mapping[ToolsetId, Toolset] = field(default_factory=dict[ToolsetId, Toolset])
     switches: Mapping[Switchable, Switch] = field(default_factory=dict[Switchable, Switch])
     approvals: Mapping[ToolId, Approval] = field(default_factory=dict[ToolId, Approval])
-    baselined: Mapping[ProviderKey, datetime] = field(default_factory=dict[ProviderKey, datetime])
+    first_seen: Mapping[ProviderKey, datetime] = field(default_factory=dict[ProviderKey, datetime])
     overrides: tuple[Override, ...] = ()
     trust: Mapping[ProviderKey, Trust] = field(default_factory=dict[ProviderKey, Trust])
     grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
@@ -50,24 +50,24 @@ class ReplaceDecisions:
     """From now on what people decided is this, and nothing else of it. Each approval approves the one spec that it
     holds: what nobody has read stays locked."""
 
-    carried: Carried
-    is_open: bool = False
+    export: PolicyExport
+    allow_open: bool = False
     """Even if the policy comes from a board that requires tokens, and this one does not."""
 
 
-def tokens_missing(policy: Policy, said: Carried, is_open: bool) -> Rejected | None:
+def check_tokens_required(policy: Policy, said: PolicyExport, is_open: bool) -> CommandRejection | None:
     """Decisions that were made behind tokens are not put where anybody may call."""
     if not said.tokens_required or policy.requires_tokens or is_open:
         return None
-    return Rejected(
+    return CommandRejection(
         "This policy comes from a board that requires tokens, and this board does not: whoever reaches it could call "
         "every open tool. Make a token first: pegboard tokens make NAME --scope call   Or import it as it is: --open"
     )
 
 
-def carried(decided: Decided) -> Carried:
+def policy_export(decided: PolicyDecisions) -> PolicyExport:
     """A grant that is bound to a caller's credentials stays behind: elsewhere nobody has them."""
-    return Carried(
+    return PolicyExport(
         servers={
             key: server
             for key, server in decided.servers.items()
@@ -76,18 +76,20 @@ def carried(decided: Decided) -> Carried:
         toolsets={id: toolset for id, toolset in decided.toolsets.items() if id not in decided.files},
         switches=decided.switches,
         approvals=decided.approvals,
-        baselined=decided.baselined,
+        first_seen=decided.first_seen,
         overrides=decided.overrides,
         trust=decided.trust,
         grants=decided.grants,
-        consents={id: consent for id, consent in decided.consents.items() if consent.whose is None},
+        consents={id: consent for id, consent in decided.consents.items() if consent.identity is None},
         confirmations={
-            who: strict for who, said in decided.confirmations.items() if (strict := _strict(said)) != UNSET
+            who: strict
+            for who, said in decided.confirmations.items()
+            if (strict := _restrictions_of(said)) != UNSET_CONFIRMATION
         },
     )
 
 
-def _strict(said: PrincipalConfirmation) -> PrincipalConfirmation:
+def _restrictions_of(said: PrincipalConfirmation) -> PrincipalConfirmation:
     """What of it restricts. That a person sits at a principal's clients is true of one board, and does not travel."""
     unmarked, by_ticket = said.interactive is False, said.mode is ConfirmationMode.TICKET
     return PrincipalConfirmation(
@@ -98,40 +100,40 @@ def _strict(said: PrincipalConfirmation) -> PrincipalConfirmation:
     )
 
 
-def _restricted(here: PrincipalConfirmation, said: PrincipalConfirmation) -> PrincipalConfirmation:
+def _restrict(here: PrincipalConfirmation, said: PrincipalConfirmation) -> PrincipalConfirmation:
     """As it is here, with what the file restricts."""
-    strict = _strict(said)
+    strict = _restrictions_of(said)
     if strict.interactive is not None:
         here = replace(here, interactive=False, interactive_at=strict.interactive_at)
     return here if strict.mode is None else replace(here, mode=strict.mode, mode_at=strict.mode_at)
 
 
-def replaced(policy: Policy, said: Carried, by: PrincipalId) -> Decided | Rejected:
-    wrong = tuple(misplaced(policy, said))
+def apply_import(policy: Policy, said: PolicyExport, by: PrincipalId) -> PolicyDecisions | CommandRejection:
+    wrong = tuple(import_conflicts(policy, said))
     if wrong:
-        return Rejected("\n".join(wrong))
-    decided, here = policy.decided, _Here(policy, said)
+        return CommandRejection("\n".join(wrong))
+    decided, here = policy.decisions, _ImportTarget(policy, said)
     added = said.servers
     if policy.is_agent(by):
-        added = {key: server if key in decided.servers else unreviewed(server) for key, server in added.items()}
+        added = {key: server if key in decided.servers else quarantine_server(server) for key, server in added.items()}
     return replace(
         decided,
         servers={**{key: each for key, each in decided.servers.items() if key.toolset in decided.files}, **added},
         toolsets={**{id: each for id, each in decided.toolsets.items() if id in decided.files}, **said.toolsets},
-        switches={what: each for what, each in said.switches.items() if here.knows(what)},
-        approvals={tool: each for tool, each in said.approvals.items() if here.knows(tool)},
-        baselined={key: at for key, at in said.baselined.items() if here.knows(key)},
-        overrides=tuple(row for row in said.overrides if here.knows(row.toolset)),
-        trust={key: each for key, each in said.trust.items() if here.knows(key)},
+        switches={what: each for what, each in said.switches.items() if here.has(what)},
+        approvals={tool: each for tool, each in said.approvals.items() if here.has(tool)},
+        first_seen={key: at for key, at in said.first_seen.items() if here.has(key)},
+        overrides=tuple(row for row in said.overrides if here.has(row.toolset)),
+        trust={key: each for key, each in said.trust.items() if here.has(key)},
         grants=said.grants,
         consents={
-            **{id: consent for id, consent in decided.consents.items() if consent.whose is not None},
-            **{id: consent for id, consent in said.consents.items() if here.knows(consent.tool)},
+            **{id: consent for id, consent in decided.consents.items() if consent.identity is not None},
+            **{id: consent for id, consent in said.consents.items() if here.has(consent.tool)},
         },
         confirmations={
             **decided.confirmations,
             **{
-                who: _restricted(decided.confirmations.get(who, UNSET), each)
+                who: _restrict(decided.confirmations.get(who, UNSET_CONFIRMATION), each)
                 for who, each in said.confirmations.items()
             },
         },
@@ -139,9 +141,9 @@ def replaced(policy: Policy, said: Carried, by: PrincipalId) -> Decided | Reject
     )
 
 
-def misplaced(policy: Policy, said: Carried) -> Iterator[str]:
+def import_conflicts(policy: Policy, said: PolicyExport) -> Iterator[str]:
     """What contradicts this board, each with what to do. Nothing is carried then."""
-    files, declared = policy.decided.files, policy.declared
+    files, declared = policy.decisions.files, policy.declared
     for key in said.servers:
         if key in declared.servers:
             yield f"Server {key} is declared at {declared.servers[key].origin}. Take it out of one of both files."
@@ -158,33 +160,33 @@ def misplaced(policy: Policy, said: Carried) -> Iterator[str]:
     for override in said.overrides:
         if isinstance(override.target, ToolId) and override.target.toolset != override.toolset:
             yield f"The override of {override.target} stands in toolset {override.toolset!r}, so it would never fit."
-    if declared.standing_days is not None:
+    if declared.consent_days is not None:
         for consent in said.consents.values():
-            if consent.until is None and policy.decided.consents.get(consent.id) != consent:
+            if consent.until is None and policy.decisions.consents.get(consent.id) != consent:
                 yield (
                     f"Standing permission {consent.id} has no end, and on this board each has one. Write a date after "
                     "`until` in the file, or standing_days: never under confirmation in pegboard.yaml."
                 )
 
 
-def left_out(policy: Policy, said: Carried) -> Iterator[str]:
+def describe_left_out(policy: Policy, said: PolicyExport) -> Iterator[str]:
     """Decisions about what is not on this board. They are not kept: what comes later by such a name is another."""
-    here = _Here(policy, said)
-    for words, what in _about(said):
-        if not here.knows(what):
-            yield f"{words} is left out: {_missing(what)}"
+    here = _ImportTarget(policy, said)
+    for words, what in _imported_subjects(said):
+        if not here.has(what):
+            yield f"{words} is left out: {_explain_missing(what)}"
 
 
-class _Here:
+class _ImportTarget:
     """What there will be on this board."""
 
-    def __init__(self, policy: Policy, said: Carried) -> None:
-        files = policy.decided.files
-        kept = {key for key in policy.decided.servers if key.toolset in files}
+    def __init__(self, policy: Policy, said: PolicyExport) -> None:
+        files = policy.decisions.files
+        kept = {key for key in policy.decisions.servers if key.toolset in files}
         self._sources = {*said.servers, *policy.declared.servers, *kept}
         self._toolsets = {*said.toolsets, *policy.declared.toolsets, *files, BUILTIN}
 
-    def knows(self, what: Switchable | ProviderKey) -> bool:
+    def has(self, what: Switchable | ProviderKey) -> bool:
         match what:
             case ToolId(source):
                 return isinstance(source, BuiltinKey) or source in self._sources
@@ -194,12 +196,12 @@ class _Here:
                 return toolset in self._toolsets
 
 
-def _about(said: Carried) -> Iterator[tuple[str, Switchable | ProviderKey]]:
+def _imported_subjects(said: PolicyExport) -> Iterator[tuple[str, Switchable | ProviderKey]]:
     for what in said.switches:
         yield f"The switch of {what}", what
     for tool in said.approvals:
         yield f"The approval of {tool}", tool
-    for key in {**said.baselined, **said.trust}:
+    for key in {**said.first_seen, **said.trust}:
         yield f"The trust in {key}", key
     for override in said.overrides:
         yield f"The override of {override.target}", override.toolset
@@ -207,7 +209,7 @@ def _about(said: Carried) -> Iterator[tuple[str, Switchable | ProviderKey]]:
         yield f"The standing permission {consent.id}", consent.tool
 
 
-def _missing(what: Switchable | ProviderKey) -> str:
+def _explain_missing(what: Switchable | ProviderKey) -> str:
     of = what.source if isinstance(what, ToolId) else what
     if isinstance(of, ServerKey):
         return f"there is no server {of} here. Add it first to keep it."
@@ -215,7 +217,7 @@ def _missing(what: Switchable | ProviderKey) -> str:
 
 
 @dataclass(frozen=True)
-class Altered:
+class DecisionDifference:
     """How the decisions of one kind differ: by what each is about."""
 
     kind: str
@@ -224,21 +226,21 @@ class Altered:
     changed: tuple[str, ...]
 
 
-def alterations(before: Carried, after: Carried) -> Iterator[Altered]:
+def decision_differences(before: PolicyExport, after: PolicyExport) -> Iterator[DecisionDifference]:
     """Only the kinds in which something differs."""
     for kind, was, now in (
-        ("servers", _named(before.servers), _named(after.servers)),
-        ("toolsets", _named(before.toolsets), _named(after.toolsets)),
-        ("trust", _named(before.trust), _named(after.trust)),
-        ("first_sights", _named(before.baselined), _named(after.baselined)),
-        ("switches", _named(before.switches), _named(after.switches)),
-        ("approvals", _named(before.approvals), _named(after.approvals)),
-        ("overrides", _rows(before.overrides), _rows(after.overrides)),
-        ("grants", _named(before.grants), _named(after.grants)),
-        ("confirmations", _named(before.confirmations), _named(after.confirmations)),
-        ("remembered", _named(before.consents), _named(after.consents)),
+        ("servers", _by_text_key(before.servers), _by_text_key(after.servers)),
+        ("toolsets", _by_text_key(before.toolsets), _by_text_key(after.toolsets)),
+        ("trust", _by_text_key(before.trust), _by_text_key(after.trust)),
+        ("first_sights", _by_text_key(before.first_seen), _by_text_key(after.first_seen)),
+        ("switches", _by_text_key(before.switches), _by_text_key(after.switches)),
+        ("approvals", _by_text_key(before.approvals), _by_text_key(after.approvals)),
+        ("overrides", _overrides_by_target(before.overrides), _overrides_by_target(after.overrides)),
+        ("grants", _by_text_key(before.grants), _by_text_key(after.grants)),
+        ("confirmations", _by_text_key(before.confirmations), _by_text_key(after.confirmations)),
+        ("remembered", _by_text_key(before.consents), _by_text_key(after.consents)),
     ):
-        altered = Altered(
+        altered = DecisionDifference(
             kind,
             tuple(sorted(now.keys() - was.keys())),
             tuple(sorted(was.keys() - now.keys())),
@@ -248,10 +250,10 @@ def alterations(before: Carried, after: Carried) -> Iterator[Altered]:
             yield altered
 
 
-def _named(values: Mapping[K, V]) -> Mapping[str, object]:
+def _by_text_key(values: Mapping[K, V]) -> Mapping[str, object]:
     return {str(key): value for key, value in values.items()}
 
 
-def _rows(overrides: tuple[Override, ...]) -> Mapping[str, object]:
+def _overrides_by_target(overrides: tuple[Override, ...]) -> Mapping[str, object]:
     """Who said it is no part of what it says."""
     return {f"{row.toolset} {row.target}": replace(row, origins={}) for row in overrides}

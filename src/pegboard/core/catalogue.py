@@ -6,24 +6,24 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeAlias
 
-from .ids import Source, ToolId
-from .offer import NOTHING, Offers
+from .ids import SourceKey, ToolId
+from .offer import NO_RESOURCES, ProviderResources
 from .tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
-class Up:
+class ProviderUp:
     since: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Starting:
+class ProviderStart:
     attempt: int
     since: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Down:
+class ProviderDown:
     since: datetime
     why: str
     retry_at: datetime | None = None
@@ -32,7 +32,7 @@ class Down:
 
 
 @dataclass(frozen=True, slots=True)
-class NeedsSignIn:
+class ProviderNeedsSignIn:
     """Without a link: whoever follows one decides in whose account everybody works, so it is made only on request."""
 
     since: datetime
@@ -41,7 +41,7 @@ class NeedsSignIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Asleep:
+class ProviderAsleep:
     """Not connected, because nobody needs it now: its tools stay open, and a call wakes it."""
 
     since: datetime
@@ -50,20 +50,20 @@ class Asleep:
 
 
 @dataclass(frozen=True, slots=True)
-class Off:
+class ProviderOff:
     """Not started, because it is switched off."""
 
 
-Health: TypeAlias = Up | Starting | Down | NeedsSignIn | Asleep | Off
+Health: TypeAlias = ProviderUp | ProviderStart | ProviderDown | ProviderNeedsSignIn | ProviderAsleep | ProviderOff
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class ListingProblem:
     """What was listed but cannot hang on the board, and why; or what is wrong with a list."""
 
     name: str
     why: str
-    mend: str = ""
+    fix: str = ""
     """What a person can do about it; empty where only the author can."""
 
     @property
@@ -79,40 +79,44 @@ class Flaw:
 class Listing:
     """One provider's latest word. A provider that goes down keeps its last tools, so the wall can show them locked."""
 
-    source: Source
+    source: SourceKey
     health: Health
     tools: tuple[Tool, ...] = ()
-    flaws: tuple[Flaw, ...] = ()
-    offers: Offers = NOTHING
+    problems: tuple[ListingProblem, ...] = ()
+    resources: ProviderResources = NO_RESOURCES
     """What it has beside tools, as it last said."""
-    remembered: bool = False
+    is_remembered: bool = False
     """Nobody who runs has listed these tools: they are known from approvals, or from a look before a review."""
 
     @property
-    def reach(self) -> Health:
+    def effective_health(self) -> Health:
         """What its tools are judged by. What is only remembered cannot be called, whatever is said of the source."""
-        return Off() if self.remembered and isinstance(self.health, Up | Asleep) else self.health
+        return (
+            ProviderOff()
+            if self.is_remembered and isinstance(self.health, ProviderUp | ProviderAsleep)
+            else self.health
+        )
 
     @cached_property
     def by_id(self) -> Mapping[ToolId, Tool]:
         return {tool.id: tool for tool in self.tools}
 
 
-def is_known(listing: Listing) -> bool:
+def is_listing_known(listing: Listing) -> bool:
     """Whether it is known what a source has: it listed it, or it is up and has nothing."""
-    return bool(listing.tools) or isinstance(listing.health, Up)
+    return bool(listing.tools) or isinstance(listing.health, ProviderUp)
 
 
 def has_listed(listing: Listing) -> bool:
     """Whether what hangs of a source is its own word of what it has. It may have fallen asleep since; without tools, or
     with remembered ones, it may never have been asked."""
-    asleep = isinstance(listing.health, Asleep) and bool(listing.tools) and not listing.remembered
-    return asleep or isinstance(listing.health, Up)
+    asleep = isinstance(listing.health, ProviderAsleep) and bool(listing.tools) and not listing.is_remembered
+    return asleep or isinstance(listing.health, ProviderUp)
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    listings: Mapping[Source, Listing] = field(default_factory=dict[Source, Listing])
+    listings: Mapping[SourceKey, Listing] = field(default_factory=dict[SourceKey, Listing])
 
     @cached_property
     def tools(self) -> Mapping[ToolId, Tool]:
@@ -127,11 +131,11 @@ class Catalogue:
             named.setdefault(id.name, []).append(id)
         return {name: tuple(ids) for name, ids in named.items()}
 
-    def health(self, source: Source) -> Health | None:
+    def health(self, source: SourceKey) -> Health | None:
         listing = self.listings.get(source)
-        return None if listing is None else listing.reach
+        return None if listing is None else listing.effective_health
 
 
-def catalogue(listings: Iterable[Listing]) -> Catalogue:
+def build_catalogue(listings: Iterable[Listing]) -> Catalogue:
     latest = {listing.source: listing for listing in listings}
     return Catalogue({source: latest[source] for source in sorted(latest, key=str)})

@@ -8,54 +8,62 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from .diff import AnnotationChanged, Change, ParameterAdded, RequiredChanged, SchemaChanged, diff, sentence
+from .diff import (
+    AnnotationChange,
+    ParameterAddition,
+    RequiredChange,
+    SchemaChange,
+    SpecChange,
+    describe_change,
+    diff_specs,
+)
 from .tool import Json, ToolSpec
 
-MOST: Final = 20
+MAX_CAUTIONS: Final = 20
 _VALUES: Final = frozenset({"default", "enum", "const"})
-_SAID: Final = {
+_HINT_SENTENCES: Final = {
     "destructiveHint": "It says that it may delete or overwrite things.",
     "openWorldHint": "It says that it reaches beyond what its server keeps, to other machines or people.",
 }
 
 
-def cautions(before: ToolSpec | None, now: ToolSpec) -> tuple[str, ...]:
+def review_cautions(before: ToolSpec | None, now: ToolSpec) -> tuple[str, ...]:
     """Each a sentence. `before` is what was approved, if anything was."""
-    told = _of_new(now) if before is None else _of_change(before, now)
-    return tuple(islice(told, MOST))
+    told = _cautions_of_new(now) if before is None else _cautions_of_change(before, now)
+    return tuple(islice(told, MAX_CAUTIONS))
 
 
-def _of_new(spec: ToolSpec) -> Iterator[str]:
+def _cautions_of_new(spec: ToolSpec) -> Iterator[str]:
     said: Mapping[str, Json] = spec.annotations or {}
-    for hint, words in _SAID.items():
+    for hint, words in _HINT_SENTENCES.items():
         if said.get(hint) is True and said.get("readOnlyHint") is not True:
             yield words
     if "readOnlyHint" not in said and "destructiveHint" not in said:
         yield "It does not say whether it only reads; take it that it may change or delete things."
 
 
-def _of_change(before: ToolSpec, now: ToolSpec) -> Iterator[str]:
-    for change in diff(before, now):
-        yield from _of_one(change)
+def _cautions_of_change(before: ToolSpec, now: ToolSpec) -> Iterator[str]:
+    for change in diff_specs(before, now):
+        yield from _cautions_of_one_change(change)
 
 
-def _of_one(change: Change) -> Iterator[str]:
+def _cautions_of_one_change(change: SpecChange) -> Iterator[str]:
     match change:
-        case AnnotationChanged((_, "readOnlyHint"), True, _):
+        case AnnotationChange((_, "readOnlyHint"), True, _):
             yield "It said that it only reads, and does not say so any more."
-        case AnnotationChanged((_, "destructiveHint"), _, True):
+        case AnnotationChange((_, "destructiveHint"), _, True):
             yield "It now says that it may delete or overwrite things."
-        case AnnotationChanged((_, "destructiveHint"), False, _):
+        case AnnotationChange((_, "destructiveHint"), False, _):
             yield "It said that it deletes and overwrites nothing, and does not say so any more."
-        case AnnotationChanged((_, "openWorldHint"), _, True):
+        case AnnotationChange((_, "openWorldHint"), _, True):
             yield "It now says that it reaches beyond what its server keeps, to other machines or people."
-        case AnnotationChanged((_, "openWorldHint"), False, _):
+        case AnnotationChange((_, "openWorldHint"), False, _):
             yield "It said that it stays within what its server keeps, and does not say so any more."
-        case AnnotationChanged(("annotations",), dict() as was, _) if was.get("readOnlyHint") is True:
+        case AnnotationChange(("annotations",), dict() as was, _) if was.get("readOnlyHint") is True:
             yield "It said that it only reads, and does not say so any more."
-        case ParameterAdded(path, _, _, True) | RequiredChanged(path, _, True) if path[0] == "inputSchema":
-            yield f"Callers must send something new. {sentence(change)}"
-        case SchemaChanged(path, _, keyword) if path[0] == "inputSchema" and _VALUES & {*keyword.split("."), path[-1]}:
-            yield f"Callers may send another value than before. {sentence(change)}"
+        case ParameterAddition(path, _, _, True) | RequiredChange(path, _, True) if path[0] == "inputSchema":
+            yield f"Callers must send something new. {describe_change(change)}"
+        case SchemaChange(path, _, keyword) if path[0] == "inputSchema" and _VALUES & {*keyword.split("."), path[-1]}:
+            yield f"Callers may send another value than before. {describe_change(change)}"
         case _:
             pass

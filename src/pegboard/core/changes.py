@@ -8,29 +8,29 @@ from .catalogue import Listing
 from .ids import ToolId
 from .policy import Policy
 from .rules import is_approved
-from .said import plainly, shell_word
+from .said import quote_name, shell_word
 from .status import ChangedSinceApproval
 from .tool import Fingerprint, Tool
 
-MOST_NAMED: Final = 20
-_SHOWN: Final = 12
+MAX_NAMED: Final = 20
+_FINGERPRINT_CHARS: Final = 12
 
 
 @dataclass(frozen=True)
-class Locking:
+class NewlyLockedTool:
     """One tool that waits for a person because of its server. `before` is what was approved, if anything was."""
 
     tool: Tool
     before: Fingerprint | None
 
 
-def locking(former: Listing | None, latest: Listing, policy: Policy) -> tuple[Locking, ...]:
+def newly_locked_tools(former: Listing | None, latest: Listing, policy: Policy) -> tuple[NewlyLockedTool, ...]:
     """Of what is new or other in the latest list. What it had before, exactly so, was told before."""
     known = {} if former is None else {tool.id: tool for tool in former.tools}
-    return tuple(_locking(known, latest, policy))
+    return tuple(_find_newly_locked(known, latest, policy))
 
 
-def _locking(known: dict[ToolId, Tool], latest: Listing, policy: Policy) -> Iterator[Locking]:
+def _find_newly_locked(known: dict[ToolId, Tool], latest: Listing, policy: Policy) -> Iterator[NewlyLockedTool]:
     for tool in latest.tools:
         old = known.get(tool.id)
         if old is tool or (old is not None and old.spec.fingerprint == tool.spec.fingerprint):
@@ -39,19 +39,19 @@ def _locking(known: dict[ToolId, Tool], latest: Listing, policy: Policy) -> Iter
             case None:
                 pass
             case ChangedSinceApproval(_, approved):
-                yield Locking(tool, approved.fingerprint)
+                yield NewlyLockedTool(tool, approved.fingerprint)
             case _:
-                yield Locking(tool, None)
+                yield NewlyLockedTool(tool, None)
 
 
-def said(found: tuple[Locking, ...]) -> str:
+def describe_for_activity(found: tuple[NewlyLockedTool, ...]) -> str:
     """For the activity: each by its name and fingerprints."""
-    named = [_one(each) for each in found[:MOST_NAMED]]
-    more = f" and {len(found) - MOST_NAMED:,} more" if len(found) > MOST_NAMED else ""
+    named = [_describe_one(each) for each in found[:MAX_NAMED]]
+    more = f" and {len(found) - MAX_NAMED:,} more" if len(found) > MAX_NAMED else ""
     return f"locked until a person approves: {', '.join(named)}{more}"
 
 
-def line(latest: Listing, found: tuple[Locking, ...]) -> str:
+def log_line(latest: Listing, found: tuple[NewlyLockedTool, ...]) -> str:
     """For the log: what to do, too."""
     if len(found) > 1:
         what = f"{latest.source} changed or added {len(found):,} tools; they are locked until you approve them"
@@ -60,9 +60,13 @@ def line(latest: Listing, found: tuple[Locking, ...]) -> str:
     how = "added" if one.before is None else "changed"
     word = shell_word(str(one.tool.id))
     see = f"pegboard approvals list --server {latest.source}" if word is None else f"pegboard approvals show {word}"
-    return f"{latest.source} {how} {plainly(one.tool.id.name)}; it is locked until you approve it: {see}"
+    return f"{latest.source} {how} {quote_name(one.tool.id.name)}; it is locked until you approve it: {see}"
 
 
-def _one(each: Locking) -> str:
-    now, name = each.tool.spec.fingerprint[:_SHOWN], plainly(each.tool.id.name)
-    return f"{name} is new ({now})" if each.before is None else f"{name} changed ({each.before[:_SHOWN]} → {now})"
+def _describe_one(each: NewlyLockedTool) -> str:
+    now, name = each.tool.spec.fingerprint[:_FINGERPRINT_CHARS], quote_name(each.tool.id.name)
+    return (
+        f"{name} is new ({now})"
+        if each.before is None
+        else f"{name} changed ({each.before[:_FINGERPRINT_CHARS]} → {now})"
+    )

@@ -71,7 +71,7 @@ _JOINED_SCRIPTS: Final[Ranges] = (
 )
 """Scripts that are spelt with joiners and non-joiners, such as Persian and Hindi."""
 
-_PICTURES: Final[Ranges] = (
+_EMOJI: Final[Ranges] = (
     (0x00A9, 0x00A9),
     (0x00AE, 0x00AE),
     (0x203C, 0x203C),
@@ -94,19 +94,19 @@ _PICTURES: Final[Ranges] = (
 
 def strict_pattern(*, for_javascript: bool = False) -> str:
     """Every hidden character and every odd space: for names, and for what a person decides on."""
-    return f"[{_class((*HIDDEN, *ODD_SPACES), for_javascript)}]"
+    return f"[{_character_class((*HIDDEN, *ODD_SPACES), for_javascript)}]"
 
 
 def prose_pattern(*, for_javascript: bool = False) -> str:
     """Hidden characters, but for the joiners and selectors that emoji and some scripts are written with."""
 
-    def written(*ranges: tuple[int, int]) -> str:
-        return _class(ranges, for_javascript)
+    def class_of(*ranges: tuple[int, int]) -> str:
+        return _character_class(ranges, for_javascript)
 
-    hidden, pictures = written(*HIDDEN), written(*_PICTURES)
-    scripts = written(*_without(_JOINED_SCRIPTS, HIDDEN))
-    joiner, joiners = written((0x200D, 0x200D)), written((0x200C, 0x200D))
-    selector, selectors, keycap = written((0xFE0F, 0xFE0F)), written((0xFE0E, 0xFE0F)), written((0x20E3, 0x20E3))
+    hidden, pictures = class_of(*HIDDEN), class_of(*_EMOJI)
+    scripts = class_of(*_subtract_ranges(_JOINED_SCRIPTS, HIDDEN))
+    joiner, joiners = class_of((0x200D, 0x200D)), class_of((0x200C, 0x200D))
+    selector, selectors, keycap = class_of((0xFE0F, 0xFE0F)), class_of((0xFE0E, 0xFE0F)), class_of((0x20E3, 0x20E3))
     natural = (
         f"(?<=[{pictures}{selector}])[{joiner}](?=[{pictures}])",
         f"(?<=[{scripts}])[{joiners}](?![{hidden}])",
@@ -168,18 +168,20 @@ def first_hidden(text: str) -> str | None:
 
 def hidden_class(but: str = "") -> str:
     """The inside of a character class with all hidden characters but these."""
-    return _class(_without(HIDDEN, tuple((ord(each), ord(each)) for each in but)), False)
+    return _character_class(_subtract_ranges(HIDDEN, tuple((ord(each), ord(each)) for each in but)), False)
 
 
-def _class(ranges: Iterable[tuple[int, int]], for_javascript: bool) -> str:
-    def written(code: int) -> str:
+def _character_class(ranges: Iterable[tuple[int, int]], for_javascript: bool) -> str:
+    def escape_code(code: int) -> str:
         return f"\\u{{{code:x}}}" if for_javascript else f"\\U{code:08x}"
 
-    return "".join(written(first) if first == last else f"{written(first)}-{written(last)}" for first, last in ranges)
+    return "".join(
+        escape_code(first) if first == last else f"{escape_code(first)}-{escape_code(last)}" for first, last in ranges
+    )
 
 
-def _without(ranges: Ranges, taken: Ranges) -> Ranges:
-    def left() -> Iterator[tuple[int, int]]:
+def _subtract_ranges(ranges: Ranges, taken: Ranges) -> Ranges:
+    def remaining_ranges() -> Iterator[tuple[int, int]]:
         for first, last in ranges:
             for start, end in sorted(taken):
                 if end < first or start > last:
@@ -190,7 +192,7 @@ def _without(ranges: Ranges, taken: Ranges) -> Ranges:
             if first <= last:
                 yield first, last
 
-    return tuple(left())
+    return tuple(remaining_ranges())
 
 
 def _is_plain(text: str) -> bool:

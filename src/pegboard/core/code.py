@@ -12,18 +12,18 @@ from .tool import Json, JsonObject, Tool, ToolSpec
 PYTHON_ID: Final = ToolId(BuiltinKey(), PYTHON)
 """The tool that runs programs. No program is ever given it."""
 
-MOST_CALLS: Final = 500
+MAX_CALLS: Final = 500
 """How many calls of tools a file may let one program make."""
 
 
-class Python(Enum):
+class PythonSandbox(Enum):
     """By the words of the file."""
 
     MONTY = "monty"
     FULL = "full"
 
 
-SUSPENDED: Final = frozenset({Python.MONTY})
+SUSPENDABLE: Final = frozenset({PythonSandbox.MONTY})
 """Those whose programs can be kept while a person decides. In others such a call raises `PermissionError`."""
 
 
@@ -45,9 +45,9 @@ class CodeLimits:
 
 @dataclass(frozen=True, slots=True)
 class CodeSettings:
-    listed: bool = False
+    is_listed: bool = False
     """Whether `python_execution` hangs on the board like any other tool."""
-    python: Python = Python.MONTY
+    python: PythonSandbox = PythonSandbox.MONTY
     fallback: bool = False
     """Whether a program that Monty cannot run is run by the full Python, as long as it has called nothing."""
     check: bool = True
@@ -57,12 +57,12 @@ class CodeSettings:
     """Programs that run at once; further ones wait in line."""
 
     @property
-    def waiting(self) -> int:
+    def max_waiting(self) -> int:
         """Programs that may have a question open in their client. For calls of others, a ticket is asked for."""
         return self.runs
 
     @property
-    def waiting_of_one(self) -> int:
+    def max_waiting_per_caller(self) -> int:
         """Of one caller."""
         return max(1, self.runs // 2)
 

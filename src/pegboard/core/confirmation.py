@@ -46,11 +46,11 @@ class PrincipalConfirmation:
     mode_at: Origin | None = field(default=None, compare=False)
 
 
-UNSET: Final = PrincipalConfirmation()
+UNSET_CONFIRMATION: Final = PrincipalConfirmation()
 
 
 @dataclass(frozen=True, slots=True)
-class Interactive:
+class InteractiveMark:
     """Whether a person reads what the clients of this principal are asked. `at` is `None` where that is the default."""
 
     principal: PrincipalId
@@ -58,37 +58,37 @@ class Interactive:
     at: Origin | None = field(default=None, compare=False)
 
 
-TicketReason: TypeAlias = ConfirmationSetting | Interactive
+TicketReason: TypeAlias = ConfirmationSetting | InteractiveMark
 """A setting that demands a ticket, or a principal that is not interactive."""
 
 
 @dataclass(frozen=True, slots=True)
-class InClient:
+class ConfirmInClient:
     """The user is asked in the client, where that client can ask."""
 
-    interactive: Interactive
+    interactive: InteractiveMark
 
 
 @dataclass(frozen=True, slots=True)
-class ByTicket:
+class ConfirmByTicket:
     """A person decides about a ticket, whatever the client can do."""
 
     reasons: tuple[TicketReason, ...]
     """One or more. Each of them is enough."""
 
 
-ConfirmationRoute: TypeAlias = InClient | ByTicket
+ConfirmationRoute: TypeAlias = ConfirmInClient | ConfirmByTicket
 
 
-def confirmation_route(interactive: Interactive, settings: Sequence[ConfirmationSetting]) -> ConfirmationRoute:
+def choose_route(interactive: InteractiveMark, settings: Sequence[ConfirmationSetting]) -> ConfirmationRoute:
     """The strictest setting wins. Where none demands a ticket, an interactive principal is asked in its client."""
     reasons: list[TicketReason] = [each for each in settings if each.mode is ConfirmationMode.TICKET]
     if not interactive.is_marked:
         reasons.append(interactive)
-    return ByTicket(tuple(reasons)) if reasons else InClient(interactive)
+    return ConfirmByTicket(tuple(reasons)) if reasons else ConfirmInClient(interactive)
 
 
-def ticket_sentence(route: ByTicket) -> str:
+def explain_ticket(route: ConfirmByTicket) -> str:
     """Why the client was not asked. For the caller, so it names no file of the operator's."""
     match route.reasons[0]:
         case ConfirmationSetting(level):
@@ -96,7 +96,7 @@ def ticket_sentence(route: ByTicket) -> str:
                 f"This client was not asked, because confirmation: {ConfirmationMode.TICKET} is set for the "
                 f"{level.value}."
             )
-        case Interactive(principal):
+        case InteractiveMark(principal):
             return (
                 f"This client was not asked, because its principal {principal!r} is not marked interactive: an answer "
                 "of the client does not confirm a call. If a person reads what this client asks, an operator may mark "
@@ -106,26 +106,26 @@ def ticket_sentence(route: ByTicket) -> str:
             assert_never(never)
 
 
-def route_text(route: ConfirmationRoute) -> str:
+def describe_route(route: ConfirmationRoute) -> str:
     """For an operator: how calls are confirmed, and which setting decided that, with its place."""
     match route:
-        case InClient(interactive):
+        case ConfirmInClient(interactive):
             why = _interactive_text(interactive)
             return f"in the client, where it can ask its user; otherwise by a ticket ({why})"
-        case ByTicket(reasons):
+        case ConfirmByTicket(reasons):
             return f"by a ticket ({'; '.join(map(_reason_text, reasons))})"
         case never:
             assert_never(never)
 
 
 def _reason_text(reason: TicketReason) -> str:
-    if isinstance(reason, Interactive):
+    if isinstance(reason, InteractiveMark):
         return _interactive_text(reason)
     named = f" {reason.name}" if reason.name else ""
-    return f"confirmation: {reason.mode.value} of the {reason.level.value}{named}{_place(reason.at)}"
+    return f"confirmation: {reason.mode.value} of the {reason.level.value}{named}{_place_text(reason.at)}"
 
 
-def _interactive_text(interactive: Interactive) -> str:
+def _interactive_text(interactive: InteractiveMark) -> str:
     word = "interactive" if interactive.is_marked else "not interactive"
     default = ""
     if interactive.at is None:
@@ -134,10 +134,10 @@ def _interactive_text(interactive: Interactive) -> str:
             if interactive.is_marked
             else ", which is the default"
         )
-    return f"{interactive.principal} is {word}{default}{_place(interactive.at)}"
+    return f"{interactive.principal} is {word}{default}{_place_text(interactive.at)}"
 
 
-def _place(at: Origin | None) -> str:
+def _place_text(at: Origin | None) -> str:
     match at:
         case None:
             return ""

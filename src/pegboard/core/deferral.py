@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from .ids import BuiltinKey, ToolId
-from .presentations.presenting import MATERIALISED
-from .resolve import Open, Resolution
+from .presentations.presenting import DEFAULT_MATERIALIZED
+from .resolve import OpenTool, Resolution
 
 
 @dataclass(frozen=True, slots=True)
-class Materialised:
+class MaterializedTools:
     """What one conversation has found so far."""
 
     searches: tuple[tuple[ToolId, ...], ...] = ()
@@ -25,7 +25,7 @@ class Materialised:
         """In the order in which they were first found."""
         return tuple(id for search in self.searches for id in search)
 
-    def with_found(self, found: Iterable[ToolId], most: int = MATERIALISED) -> "Materialised":
+    def with_found(self, found: Iterable[ToolId], most: int = DEFAULT_MATERIALIZED) -> "MaterializedTools":
         """After one more search, `found` the best first. Built-ins are shown without it, and take no place.
 
         Where there is no room for all, the better half of the places is for the best of this search; the others go to
@@ -40,9 +40,9 @@ class Materialised:
         best = fresh[: (most + 1) // 2]
         stays = {*islice(dict.fromkeys((*best, *self._by_rank(), *fresh)), most)}
         kept = (tuple(id for id in search if id in stays) for search in grown)
-        return Materialised(tuple(search for search in kept if search))
+        return MaterializedTools(tuple(search for search in kept if search))
 
-    def with_searches(self, other: "Materialised", most: int = MATERIALISED) -> "Materialised":
+    def with_searches(self, other: "MaterializedTools", most: int = DEFAULT_MATERIALIZED) -> "MaterializedTools":
         """After the searches of another conversation, one by one."""
         joined = self
         for search in other.searches:
@@ -57,27 +57,27 @@ class Materialised:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ConversationTools:
     """What one conversation is shown of the board."""
 
     tools: tuple[ToolId, ...]
     """Built-ins and those that need not be found, in the order of the board; then what was found."""
-    deferred: bool
+    has_deferred: bool
     """Whether there are tools that only a search tells of, found or not: without any, there is nothing to search."""
 
 
-def standing(resolution: Resolution, always: Collection[ToolId]) -> tuple[ToolId, ...]:
+def always_shown_tools(resolution: Resolution, always: Collection[ToolId]) -> tuple[ToolId, ...]:
     """What need not be found: built-ins, and what is to be shown always. The same for every conversation."""
     return tuple([id for id in resolution.open_ids if isinstance(id.source, BuiltinKey) or id in always])
 
 
 def has_deferred(resolution: Resolution, always: Collection[ToolId]) -> bool:
     """Whether there are tools that only a search tells of."""
-    return len(standing(resolution, {*always})) < len(resolution.open_ids)
+    return len(always_shown_tools(resolution, {*always})) < len(resolution.open_ids)
 
 
-def shown(resolution: Resolution, stands: Sequence[ToolId], found: Materialised) -> Shown:
+def conversation_tools(resolution: Resolution, stands: Sequence[ToolId], found: MaterializedTools) -> ConversationTools:
     """Beside what stands nothing that the resolution does not open, whatever was found before."""
     verdicts = resolution.verdicts
-    later = (id for id in found.ids if id not in stands and isinstance(verdicts.get(id), Open))
-    return Shown((*stands, *later), len(stands) < len(resolution.open_ids))
+    later = (id for id in found.ids if id not in stands and isinstance(verdicts.get(id), OpenTool))
+    return ConversationTools((*stands, *later), len(stands) < len(resolution.open_ids))

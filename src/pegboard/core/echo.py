@@ -14,16 +14,16 @@ from urllib.parse import quote, quote_plus
 
 from .tool import Json
 
-SHORTEST: Final = 8
+MIN_TEXT_CHARS: Final = 8
 """Characters. A shorter text is in many answers by chance."""
 
 MASK: Final = "***"
 _STRINGS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
-def told_apart(values: Iterable[Json]) -> tuple[str, ...]:
+def maskable_texts(values: Iterable[Json]) -> tuple[str, ...]:
     """The texts in these values that are long enough to be looked for, the longest first."""
-    return tuple(sorted({text for text in _texts(values) if len(text) >= SHORTEST}, key=len, reverse=True))
+    return tuple(sorted({text for text in _texts(values) if len(text) >= MIN_TEXT_CHARS}, key=len, reverse=True))
 
 
 def _texts(values: Iterable[Json]) -> Iterator[str]:
@@ -42,51 +42,51 @@ def _texts(values: Iterable[Json]) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Echo:
+class PinnedValueMask:
     texts: tuple[str, ...] = field(repr=False)
 
-    def out_of(self, said: str) -> str:
-        return self._said.sub(MASK, said)
+    def mask_text(self, said: str) -> str:
+        return self._text_pattern.sub(MASK, said)
 
-    def out_of_json(self, body: bytes) -> bytes:
+    def mask_json(self, body: bytes) -> bytes:
         """The same document, byte for byte, but for the strings that hold any of it."""
-        if b"\\" not in body and self._written.search(body) is None:
+        if b"\\" not in body and self._json_pattern.search(body) is None:
             return body
-        return _STRINGS.sub(lambda found: self._string(found[0]), body)
+        return _STRINGS.sub(lambda found: self._mask_string(found[0]), body)
 
-    def out_of_members(self, members: Mapping[str, Json]) -> Mapping[str, Json]:
+    def mask_members(self, members: Mapping[str, Json]) -> Mapping[str, Json]:
         text = json.dumps(dict(members)).encode()
-        clean = self.out_of_json(text)
+        clean = self.mask_json(text)
         if clean == text:
             return members
         read: dict[str, Json] = json.loads(clean)
         return read
 
-    def _string(self, written: bytes) -> bytes:
+    def _mask_string(self, written: bytes) -> bytes:
         if b"\\" not in written:
-            return self._written.sub(MASK.encode(), written)
+            return self._json_pattern.sub(MASK.encode(), written)
         try:
             said: str = json.loads(written)
         except ValueError:  # no JSON: nobody reads it as anything but these bytes
-            return self._written.sub(MASK.encode(), written)
-        clean = self.out_of(said)
+            return self._json_pattern.sub(MASK.encode(), written)
+        clean = self.mask_text(said)
         return written if clean == said else json.dumps(clean).encode()
 
     @cached_property
-    def _forms(self) -> tuple[str, ...]:
-        forms = {form for text in self.texts for form in _forms(text)}
+    def _all_encodings(self) -> tuple[str, ...]:
+        forms = {form for text in self.texts for form in _encodings(text)}
         return tuple(sorted(forms, key=len, reverse=True))
 
     @cached_property
-    def _said(self) -> re.Pattern[str]:
-        return re.compile("|".join(map(re.escape, self._forms)))
+    def _text_pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, self._all_encodings)))
 
     @cached_property
-    def _written(self) -> re.Pattern[bytes]:
-        return re.compile(b"|".join(re.escape(form.encode("utf-8", "surrogatepass")) for form in self._forms))
+    def _json_pattern(self) -> re.Pattern[bytes]:
+        return re.compile(b"|".join(re.escape(form.encode("utf-8", "surrogatepass")) for form in self._all_encodings))
 
 
-def _forms(text: str) -> Iterator[str]:
+def _encodings(text: str) -> Iterator[str]:
     yield text
     # JSON within a text, which is how most servers answer with more than words.
     for ascii_only in (True, False):

@@ -1,33 +1,33 @@
 """How the call of a ticket ended, in a clause that people read."""
 
 from .call import (
-    Cancelled,
-    Demanded,
+    CallCancellation,
+    ConfirmationRefusal,
     NeedsInput,
-    NotConfirmed,
     Outcome,
-    ProviderFailed,
+    ProtocolErrorReply,
+    ProviderFailure,
     Refusal,
-    Returned,
-    ToolFailed,
+    ToolFailure,
+    ToolSuccess,
 )
 
 
-def how_it_ended(ended: Outcome | Refusal) -> str:
+def describe_end(ended: Outcome | Refusal) -> str:
     match ended:
-        case Returned():
+        case ToolSuccess():
             return "it returned"
-        case ToolFailed():
+        case ToolFailure():
             return "its tool failed"
         case NeedsInput():
             return "its tool asked back"
-        case ProviderFailed(_, may_have_run):
+        case ProviderFailure(_, may_have_run):
             return "it broke off and may have run" if may_have_run else "it broke off and did not run"
-        case Cancelled():
+        case CallCancellation():
             return "its caller gave it up, and it may have run"
-        case Demanded():
+        case ProtocolErrorReply():
             return "its server asked something of the client first"
-        case NotConfirmed(ticket=str()):
+        case ConfirmationRefusal(ticket=str()):
             return "it waits for another decision"
         case _:
             return "it was refused and did not run"

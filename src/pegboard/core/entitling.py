@@ -6,23 +6,24 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
-from .api_token import ApiToken, Revoked
+from .api_token import ApiToken, Revocation
 from .characters import is_deceptive_name
-from .confirmation import UNSET, ConfirmationMode, PrincipalConfirmation
-from .ids import BUILTIN, LOCAL, PrincipalId, ToolsetId
-from .policy import Decided, Policy
-from .reference import closest
-from .rejected import Rejected
+from .confirmation import UNSET_CONFIRMATION, ConfirmationMode, PrincipalConfirmation
+from .ids import BUILTIN, LOCAL_PRINCIPAL, PrincipalId, ToolsetId
+from .policy import Policy, PolicyDecisions
+from .reference import closest_names
+from .rejected import CommandRejection
 from .row_repair import without_confirmation
-from .scope import Scope
+from .scope import TokenScope
 from .server import InstalledBy
 
-MOST_TOKENS: Final = 10_000
-_LONGEST_NAME: Final = 256
-_NAMES: Final = (
-    f"1 to {_LONGEST_NAME} characters that show as they are, without control characters and without blanks around them"
+MAX_TOKENS: Final = 10_000
+_MAX_NAME_CHARS: Final = 256
+_NAME_RULE: Final = (
+    f"1 to {_MAX_NAME_CHARS} characters that show as they are, without control characters and "
+    "without blanks around them"
 )
-_OURS: Final = frozenset({LOCAL, "first-sight", "file"})
+_RESERVED_PRINCIPALS: Final = frozenset({LOCAL_PRINCIPAL, "first-sight", "file"})
 """Names by which the activity tells who did it, where it was nobody with a token."""
 
 
@@ -35,8 +36,8 @@ class MakeToken:
     name: str
     prefix: str
     digest: bytes = field(repr=False)
-    scopes: frozenset[Scope]
-    expires: datetime | None = None
+    scopes: frozenset[TokenScope]
+    expires_at: datetime | None = None
     toolsets: frozenset[ToolsetId] | None = None
     """What its principal may use from now on; `None` leaves that as it is."""
     interactive: bool | None = None
@@ -65,33 +66,37 @@ class SetPrincipalConfirmation:
     mode: ConfirmationMode | None = None
 
 
-Entitlement: TypeAlias = MakeToken | RevokeToken | RemovePrincipal | SetPrincipalConfirmation
+AccessCommand: TypeAlias = MakeToken | RevokeToken | RemovePrincipal | SetPrincipalConfirmation
 
 
-def entitled(policy: Policy, command: Entitlement, by: PrincipalId, at: datetime) -> Decided | Rejected:
+def apply_access_command(
+    policy: Policy, command: AccessCommand, by: PrincipalId, at: datetime
+) -> PolicyDecisions | CommandRejection:
     match command:
         case MakeToken():
-            return _made(policy, command, by, at)
+            return _make_token(policy, command, by, at)
         case RevokeToken(id):
-            return _revoked(policy.decided, id, Revoked(by, at))
+            return _revoke_token(policy.decisions, id, Revocation(by, at))
         case RemovePrincipal(principal, reopen):
-            return _removed(policy, principal, reopen)
+            return _remove_principal(policy, principal, reopen)
         case SetPrincipalConfirmation():
             return _set_confirmation(policy, command, InstalledBy(by, at))
         case _:
             assert_never(command)
 
 
-def closes_the_endpoint(policy: Policy, scopes: frozenset[Scope]) -> bool:
+def starts_requiring_tokens(policy: Policy, scopes: frozenset[TokenScope]) -> bool:
     """Whether a token with these scopes would be the first by which callers must say who they are."""
-    return Scope.CALL in scopes and not policy.requires_tokens
+    return TokenScope.CALL in scopes and not policy.requires_tokens
 
 
-def _made(policy: Policy, command: MakeToken, by: PrincipalId, at: datetime) -> Decided | Rejected:
-    why = _unsound(policy, command, at)
+def _make_token(
+    policy: Policy, command: MakeToken, by: PrincipalId, at: datetime
+) -> PolicyDecisions | CommandRejection:
+    why = _token_problem(policy, command, at)
     if why is not None:
-        return Rejected(why)
-    decided = policy.decided
+        return CommandRejection(why)
+    decided = policy.decisions
     made = ApiToken(
         command.id,
         command.principal,
@@ -101,23 +106,25 @@ def _made(policy: Policy, command: MakeToken, by: PrincipalId, at: datetime) -> 
         command.scopes,
         by,
         at,
-        command.expires,
+        command.expires_at,
     )
     granted: Mapping[PrincipalId, frozenset[ToolsetId]] = decided.grants
     if command.toolsets is not None:
         granted = {**granted, command.principal: command.toolsets}
     confirmations = decided.confirmations
     if command.interactive is not None:
-        known = confirmations.get(command.principal, UNSET)
+        known = confirmations.get(command.principal, UNSET_CONFIRMATION)
         marked = replace(known, interactive=command.interactive, interactive_at=InstalledBy(by, at))
         confirmations = {**confirmations, command.principal: marked}
     return replace(decided, tokens={**decided.tokens, made.id: made}, grants=granted, confirmations=confirmations)
 
 
-def _set_confirmation(policy: Policy, command: SetPrincipalConfirmation, by: InstalledBy) -> Decided | Rejected:
-    principal, decided = command.principal, policy.decided
+def _set_confirmation(
+    policy: Policy, command: SetPrincipalConfirmation, by: InstalledBy
+) -> PolicyDecisions | CommandRejection:
+    principal, decided = command.principal, policy.decisions
     if (declared := policy.declared.principals.get(principal)) is not None:
-        return Rejected(f"{principal!r} is declared at {declared.at}. Set interactive and confirmation there.")
+        return CommandRejection(f"{principal!r} is declared at {declared.at}. Set interactive and confirmation there.")
     # Who unsets it means the unreadable row as well.
     decided = without_confirmation(decided, principal)
     others = {who: said for who, said in decided.confirmations.items() if who != principal}
@@ -132,27 +139,27 @@ def _set_confirmation(policy: Policy, command: SetPrincipalConfirmation, by: Ins
     return replace(decided, confirmations={**others, principal: said})
 
 
-def _unsound(policy: Policy, command: MakeToken, at: datetime) -> str | None:
-    principal, decided = command.principal, policy.decided
+def _token_problem(policy: Policy, command: MakeToken, at: datetime) -> str | None:
+    principal, decided = command.principal, policy.decisions
     if not _is_name(principal):
-        return f"{principal[:60]!a} is no name for a principal: use {_NAMES}."
-    if principal in _OURS:
+        return f"{principal[:60]!a} is no name for a principal: use {_NAME_RULE}."
+    if principal in _RESERVED_PRINCIPALS:
         return f"{principal!r} is what the gateway calls somebody else. Choose another name for the principal."
     if (declared := policy.declared.principals.get(principal)) is not None:
         return f"{principal!r} is declared at {declared.at}, and its tokens stand there. Choose another name."
     if not _is_name(command.name):
-        return f"{command.name[:60]!a} does not tell what the token is for: use {_NAMES}."
+        return f"{command.name[:60]!a} does not tell what the token is for: use {_NAME_RULE}."
     if not command.scopes:
         return "A token without a scope opens nothing. Give it one or more of: read, call, operate, admin."
-    if command.expires is not None and command.expires <= at:
+    if command.expires_at is not None and command.expires_at <= at:
         return "The token would have expired before it was made. Choose a later time, or none."
     if command.id in decided.tokens:
         return f"There is a token {command.id!r} already. Try again."
-    if len(decided.tokens) >= MOST_TOKENS:
-        return f"There are {MOST_TOKENS} tokens already. Forget principals that are not needed any more."
+    if len(decided.tokens) >= MAX_TOKENS:
+        return f"There are {MAX_TOKENS} tokens already. Forget principals that are not needed any more."
     unknown = sorted((command.toolsets or frozenset()) - {*policy.toolsets, BUILTIN})
     if unknown:
-        near = closest(unknown[0], policy.toolsets)
+        near = closest_names(unknown[0], policy.toolsets)
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "See: pegboard toolset list"
         return f"There is no toolset {unknown[0]!r}. {hint}"
     return None
@@ -160,25 +167,25 @@ def _unsound(policy: Policy, command: MakeToken, at: datetime) -> str | None:
 
 def _is_name(text: str) -> bool:
     """What a person reads as it is: nothing in it is unseen, turns the rest round, or looks like a plain blank."""
-    return 0 < len(text) <= _LONGEST_NAME and text.isprintable() and not is_deceptive_name(text)
+    return 0 < len(text) <= _MAX_NAME_CHARS and text.isprintable() and not is_deceptive_name(text)
 
 
-def _revoked(decided: Decided, id: str, revoked: Revoked) -> Decided | Rejected:
+def _revoke_token(decided: PolicyDecisions, id: str, revoked: Revocation) -> PolicyDecisions | CommandRejection:
     token = decided.tokens.get(id)
     if token is None:
-        return Rejected(f"There is no token {id!r}. See: pegboard tokens list")
-    if token.revoked is not None:
-        return Rejected(f"The token {id!r} was revoked by {token.revoked.by} already.")
-    return replace(decided, tokens={**decided.tokens, id: replace(token, revoked=revoked)})
+        return CommandRejection(f"There is no token {id!r}. See: pegboard tokens list")
+    if token.revocation is not None:
+        return CommandRejection(f"The token {id!r} was revoked by {token.revocation.by} already.")
+    return replace(decided, tokens={**decided.tokens, id: replace(token, revocation=revoked)})
 
 
-def _removed(policy: Policy, principal: PrincipalId, reopen: bool) -> Decided | Rejected:
-    decided = policy.decided
+def _remove_principal(policy: Policy, principal: PrincipalId, reopen: bool) -> PolicyDecisions | CommandRejection:
+    decided = policy.decisions
     if (declared := policy.declared.principals.get(principal)) is not None:
-        return Rejected(f"{principal!r} is declared at {declared.at}. Take it out there.")
+        return CommandRejection(f"{principal!r} is declared at {declared.at}. Take it out there.")
     tokens = {id: token for id, token in decided.tokens.items() if token.principal != principal}
     if len(tokens) == len(decided.tokens) and principal not in decided.grants:
-        return Rejected(f"There is no principal {principal!r}. See: pegboard tokens list")
+        return CommandRejection(f"There is no principal {principal!r}. See: pegboard tokens list")
     after = replace(
         decided,
         tokens=tokens,
@@ -186,8 +193,8 @@ def _removed(policy: Policy, principal: PrincipalId, reopen: bool) -> Decided | 
         consents={id: consent for id, consent in decided.consents.items() if consent.principal != principal},
         confirmations={who: said for who, said in decided.confirmations.items() if who != principal},
     )
-    if policy.callers and not replace(policy, decided=after).callers and not reopen:
-        return Rejected(
+    if policy.callers and not replace(policy, decisions=after).callers and not reopen:
+        return CommandRejection(
             f"{principal!r} is the last caller that has a name. Without it whoever reaches the gateway may call every "
             "open tool. If you want that, say so: --reopen"
         )

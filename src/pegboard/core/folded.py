@@ -9,13 +9,13 @@ from typing import Final, TypeAlias
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 JsonObject: TypeAlias = dict[str, "Json"]
 
-DEEPEST: Final = 300
+MAX_DEPTH: Final = 300
 """Levels of nesting up to which reading back is sure to succeed, wherever it happens."""
 
-_UNFOLDED: Final = 16
+_CACHE_SIZE: Final = 16
 
 
-class Folded(Mapping[str, Json]):
+class LazyJson(Mapping[str, Json]):
     """An object as compact JSON text, members in the order they came. It reads as the mapping it stands for."""
 
     __slots__ = ("text",)
@@ -24,37 +24,37 @@ class Folded(Mapping[str, Json]):
         self.text = text
 
     def __getitem__(self, key: str) -> Json:
-        return _unfolded(self.text)[key]
+        return _parse(self.text)[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_unfolded(self.text))
+        return iter(_parse(self.text))
 
     def __len__(self) -> int:
-        return len(_unfolded(self.text))
+        return len(_parse(self.text))
 
     def items(self) -> ItemsView[str, Json]:
-        return _unfolded(self.text).items()
+        return _parse(self.text).items()
 
     def values(self) -> ValuesView[Json]:
-        return _unfolded(self.text).values()
+        return _parse(self.text).values()
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Folded) and self.text == other.text:
+        if isinstance(other, LazyJson) and self.text == other.text:
             return True
         return super().__eq__(other)
 
     __hash__ = None  # type: ignore[assignment]  # equal to a dictionary, which has none either
 
     def __repr__(self) -> str:
-        return repr(_unfolded(self.text))
+        return repr(_parse(self.text))
 
 
-EMPTY: Final = Folded(b"{}")
+EMPTY: Final = LazyJson(b"{}")
 
 
-def folded(value: Mapping[str, Json]) -> Mapping[str, Json]:
+def lazy_json(value: Mapping[str, Json]) -> Mapping[str, Json]:
     """The same object, folded. What text cannot hold, or would not give back, stays as it is."""
-    if isinstance(value, Folded):
+    if isinstance(value, LazyJson):
         return value
     if not value:
         return EMPTY
@@ -63,35 +63,35 @@ def folded(value: Mapping[str, Json]) -> Mapping[str, Json]:
         written = text.encode("utf-8", "surrogatepass")
     except (RecursionError, ValueError):
         return value
-    if text.count("{") + text.count("[") > DEEPEST and _is_deep(value):
+    if text.count("{") + text.count("[") > MAX_DEPTH and _is_deep(value):
         return value
-    return Folded(written)
+    return LazyJson(written)
 
 
-def plain(value: object) -> object:
+def materialize(value: object) -> object:
     """A mapping that is not a dictionary is an object all the same."""
-    if isinstance(value, Folded):
-        return _unfolded(value.text)
+    if isinstance(value, LazyJson):
+        return _parse(value.text)
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
 _text_of: Final = json.JSONEncoder(
-    separators=(",", ":"), ensure_ascii=False, check_circular=False, default=plain
+    separators=(",", ":"), ensure_ascii=False, check_circular=False, default=materialize
 ).encode
 
 
 # A few, because whoever looks at an object looks at one member after the other.
-@lru_cache(maxsize=_UNFOLDED)
-def _unfolded(text: bytes) -> JsonObject:
+@lru_cache(maxsize=_CACHE_SIZE)
+def _parse(text: bytes) -> JsonObject:
     value: JsonObject = json.loads(text.decode("utf-8", "surrogatepass"))
     return value
 
 
 def _is_deep(value: Mapping[str, Json]) -> bool:
     level: list[Mapping[str, Json] | list[Json]] = [value]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         members = [member for outer in level for member in (outer if isinstance(outer, list) else outer.values())]
         level = [member for member in members if isinstance(member, Mapping | list)]
         if not level:

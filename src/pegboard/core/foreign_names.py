@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from .prompting import CODE_MODE, FAMILY, NATIVE, PYTHON, SCHEMAS, SEARCH, SQL, TEXT_FORMATS
-from .reference import closest, misspellings
+from .reference import closest_names, misspellings
 
 FORMATS: Final[Mapping[str, str]] = {name: name for name in (NATIVE, FAMILY, *TEXT_FORMATS, CODE_MODE)} | {
     "Native": NATIVE,
@@ -168,13 +168,13 @@ TRANSPORTS: Final[Mapping[str, str]] = {
 """What mcpproxy writes as `protocol` of a server."""
 
 
-def folded(name: str) -> str:
+def fold_spelling(name: str) -> str:
     """What names have in common that differ in case, underscores, dashes or spaces alone."""
     return re.sub(r"[_\-\s]", "", name).casefold()
 
 
 def same_but_spelling(name: str, known: Iterable[str]) -> str | None:
-    return next((each for each in known if folded(each) == folded(name)), None)
+    return next((each for each in known if fold_spelling(each) == fold_spelling(name)), None)
 
 
 def near_words(word: str, words: Mapping[str, object]) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ def near_words(word: str, words: Mapping[str, object]) -> tuple[str, ...]:
     for each, value in words.items():
         first.setdefault(value, each)
     spelt = same_but_spelling(word, words)
-    near = (spelt,) if spelt is not None else misspellings(word, words) or closest(word, words)
+    near = (spelt,) if spelt is not None else misspellings(word, words) or closest_names(word, words)
     return tuple(dict.fromkeys(first[words[each]] for each in near))
 
 
@@ -201,7 +201,7 @@ def near_member_hint(name: str, known: Iterable[str]) -> str | None:
     known = tuple(known)
     if (hint := member_hint(name, known)) is not None:
         return hint
-    near = closest(name, known)
+    near = closest_names(name, known)
     return f"Did you mean {' or '.join(map(repr, near))}?" if near else None
 
 
@@ -219,4 +219,4 @@ def near_tools(name: str, known: Collection[str]) -> tuple[tuple[str, ...], str]
     """For a tool that is none of those known: the names that may be meant, and what else there is to say."""
     if TOOLS.get(name) in known:
         return (TOOLS[name],), ""
-    return ((), ABSENT_TOOLS[name]) if name in ABSENT_TOOLS else (closest(name, known), "")
+    return ((), ABSENT_TOOLS[name]) if name in ABSENT_TOOLS else (closest_names(name, known), "")

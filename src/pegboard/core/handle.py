@@ -14,18 +14,21 @@ from datetime import UTC, datetime
 from typing import Final
 
 from .ids import PrincipalId, ToolId
-from .presentations.presenting import MOST_MATERIALISED
+from .presentations.presenting import MAX_MATERIALIZED
 
-FORM: Final = "h1."
+HANDLE_PREFIX: Final = "h1."
 """Begins every handle, and says how the rest is to be read."""
-_DIGEST: Final = 6
-_TIME: Final = 4
-_SIGNATURE: Final = 12
-NEXT_SEARCH: Final = bytes(_DIGEST)
+_DIGEST_BYTES: Final = 6
+_TIME_BYTES: Final = 4
+_SIGNATURE_BYTES: Final = 12
+SEARCH_SEPARATOR: Final = bytes(_DIGEST_BYTES)
 """Stands between the tools of two searches. No tool has it, so gateways that do not know it pass it over."""
-MAX_BREAKS: Final = 8
+MAX_SEPARATORS: Final = 8
 """What further searches found stands with the last one: a model has to copy the handle."""
-LONGEST: Final = len(FORM) + (_TIME + _DIGEST * (MOST_MATERIALISED + MAX_BREAKS) + _SIGNATURE + 2) // 3 * 4
+MAX_HANDLE_CHARS: Final = (
+    len(HANDLE_PREFIX)
+    + (_TIME_BYTES + _DIGEST_BYTES * (MAX_MATERIALIZED + MAX_SEPARATORS) + _SIGNATURE_BYTES + 2) // 3 * 4
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,37 +38,37 @@ class BadHandle:
     why: str
 
 
-NOT_OURS: Final = BadHandle("it is not one that this gateway gave you, or not all of it")
+FOREIGN_HANDLE: Final = BadHandle("it is not one that this gateway gave you, or not all of it")
 """Whose it is instead, nobody is told."""
-TOO_OLD: Final = BadHandle("it has expired")
+EXPIRED_HANDLE: Final = BadHandle("it has expired")
 
 
-def digest(tool: ToolId) -> bytes:
-    return hashlib.blake2b(str(tool).encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
+def tool_digest(tool: ToolId) -> bytes:
+    return hashlib.blake2b(str(tool).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
 
 
-def minted(tools: Sequence[bytes], principal: PrincipalId, until: datetime, key: bytes) -> str:
+def make_handle(tools: Sequence[bytes], principal: PrincipalId, until: datetime, key: bytes) -> str:
     """Of the digests of the tools, in their order, with `NEXT_SEARCH` between searches."""
-    body = int(until.timestamp()).to_bytes(_TIME, "big") + b"".join(tools)
-    return FORM + urlsafe_b64encode(body + _signature(body, principal, key)).decode().rstrip("=")
+    body = int(until.timestamp()).to_bytes(_TIME_BYTES, "big") + b"".join(tools)
+    return HANDLE_PREFIX + urlsafe_b64encode(body + _signature(body, principal, key)).decode().rstrip("=")
 
 
-def read(text: str, principal: PrincipalId, now: datetime, key: bytes) -> tuple[bytes, ...] | BadHandle:
+def read_handle(text: str, principal: PrincipalId, now: datetime, key: bytes) -> tuple[bytes, ...] | BadHandle:
     """The digests in it, with `NEXT_SEARCH` between searches."""
-    if not text.startswith(FORM) or len(text) > LONGEST:
-        return NOT_OURS
-    raw = _decoded(text.removeprefix(FORM))
-    body, signature = raw[:-_SIGNATURE], raw[-_SIGNATURE:]
-    if len(body) < _TIME or (len(body) - _TIME) % _DIGEST:
-        return NOT_OURS
+    if not text.startswith(HANDLE_PREFIX) or len(text) > MAX_HANDLE_CHARS:
+        return FOREIGN_HANDLE
+    raw = _decode(text.removeprefix(HANDLE_PREFIX))
+    body, signature = raw[:-_SIGNATURE_BYTES], raw[-_SIGNATURE_BYTES:]
+    if len(body) < _TIME_BYTES or (len(body) - _TIME_BYTES) % _DIGEST_BYTES:
+        return FOREIGN_HANDLE
     if not hmac.compare_digest(signature, _signature(body, principal, key)):
-        return NOT_OURS
-    if now >= datetime.fromtimestamp(int.from_bytes(body[:_TIME], "big"), UTC):
-        return TOO_OLD
-    return tuple(body[at : at + _DIGEST] for at in range(_TIME, len(body), _DIGEST))
+        return FOREIGN_HANDLE
+    if now >= datetime.fromtimestamp(int.from_bytes(body[:_TIME_BYTES], "big"), UTC):
+        return EXPIRED_HANDLE
+    return tuple(body[at : at + _DIGEST_BYTES] for at in range(_TIME_BYTES, len(body), _DIGEST_BYTES))
 
 
-def _decoded(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     """Nothing for what is no such text. One way to write each handle: two texts never stand for one."""
     try:
         raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
@@ -75,5 +78,10 @@ def _decoded(text: str) -> bytes:
 
 
 def _signature(body: bytes, principal: PrincipalId, key: bytes) -> bytes:
-    signed = FORM.encode() + len(body).to_bytes(_TIME, "big") + body + principal.encode("utf-8", "surrogatepass")
-    return hmac.digest(key, signed, "sha256")[:_SIGNATURE]
+    signed = (
+        HANDLE_PREFIX.encode()
+        + len(body).to_bytes(_TIME_BYTES, "big")
+        + body
+        + principal.encode("utf-8", "surrogatepass")
+    )
+    return hmac.digest(key, signed, "sha256")[:_SIGNATURE_BYTES]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-OWNED: Final = frozenset(
+TRANSPORT_HEADERS: Final = frozenset(
     {
         # Where a message goes, where it ends, and how the connection is used.
         *("host", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection"),
@@ -11,9 +11,9 @@ OWNED: Final = frozenset(
         *("mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"),
     }
 )
-OWNED_PREFIX: Final = "mcp-param-"
+PARAMETER_HEADER_PREFIX: Final = "mcp-param-"
 """Arguments that a tool wants in headers travel under names that begin so."""
 
 
-def is_owned(name: str) -> bool:
-    return (lowered := name.lower()) in OWNED or lowered.startswith(OWNED_PREFIX)
+def is_transport_header(name: str) -> bool:
+    return (lowered := name.lower()) in TRANSPORT_HEADERS or lowered.startswith(PARAMETER_HEADER_PREFIX)

@@ -17,10 +17,10 @@ _ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 BUILTIN: Final = ToolsetId("builtin")
 """The toolset of the built-ins. Their ids carry no namespace."""
 
-RESERVED: Final = frozenset({BUILTIN, "all", "mcp", "toolset"})
+RESERVED_TOOLSETS: Final = frozenset({BUILTIN, "all", "mcp", "toolset"})
 """No toolset may be called so: `all`, `mcp:…` and `toolset:…` mean something else wherever tools are named."""
 
-LOCAL: Final = PrincipalId("local")
+LOCAL_PRINCIPAL: Final = PrincipalId("local")
 """Whoever reaches the gateway without saying who they are: the owner of this machine."""
 
 
@@ -73,18 +73,18 @@ ProviderKey: TypeAlias = ServerKey | ToolsetKey
 """What people add, trust and review as one: an MCP server, or the tools that a toolset brings itself."""
 
 
-def titled(key: ProviderKey) -> str:
+def provider_title(key: ProviderKey) -> str:
     """As a sentence begins with it."""
     return f"Server {key}" if isinstance(key, ServerKey) else f"Toolset {key}"
 
 
-Source: TypeAlias = ServerKey | ToolsetKey | BuiltinKey
+SourceKey: TypeAlias = ServerKey | ToolsetKey | BuiltinKey
 """Where tools come from: one provider."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolId:
-    source: Source
+    source: SourceKey
     name: str
     _hash: int = field(init=False, repr=False, compare=False)
 
@@ -94,7 +94,7 @@ class ToolId:
     def __hash__(self) -> int:
         return self._hash
 
-    def __reduce__(self) -> tuple[type["ToolId"], tuple[Source, str]]:
+    def __reduce__(self) -> tuple[type["ToolId"], tuple[SourceKey, str]]:
         return ToolId, (self.source, self.name)
 
     @property
@@ -139,29 +139,29 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def toolset_id(text: str) -> ToolsetId | BadId:
-    if text in RESERVED:
+def parse_toolset_id(text: str) -> ToolsetId | BadId:
+    if text in RESERVED_TOOLSETS:
         return BadId(text, f"{text!r} cannot be a toolset id, because it means something else: choose another")
     return ToolsetId(text) if is_id(text) else BadId(text, f"{text!r} is not a toolset id: use {ID_RULE}")
 
 
-def server_id(text: str) -> ServerId | BadId:
+def parse_server_id(text: str) -> ServerId | BadId:
     return ServerId(text) if is_id(text) else BadId(text, f"{text!r} is not a server id: use {ID_RULE}")
 
 
-def server_key(text: str) -> ServerKey | BadId:
+def parse_server_key(text: str) -> ServerKey | BadId:
     toolset, tilde, server = text.partition("~")
     if not tilde or not is_id(toolset) or not is_id(server):
         return BadId(text, f"{text!r} is not a server key: write it as toolset~server, for example dev~github")
     return ServerKey(ToolsetId(toolset), ServerId(server))
 
 
-def tool_id(text: str) -> ToolId | LegacyToolId | BadId:
+def parse_tool_id(text: str) -> ToolId | LegacyToolId | BadId:
     """The id that an answer shows, read back. A tool's own name may hold `:`, so it is split from the left."""
     if text.startswith("mcp:"):
         scope, colon, name = text.removeprefix("mcp:").partition(":")
         if colon and name:
-            match server_key(scope):
+            match parse_server_key(scope):
                 case ServerKey() as key:
                     return ToolId(key, name)
                 case BadId() if is_id(scope):

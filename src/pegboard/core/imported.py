@@ -7,17 +7,17 @@ from datetime import datetime
 from typing import Final
 
 from .confirmation import ConfirmationMode
-from .ids import BadId, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey, is_id, titled, toolset_id
-from .leaving import forgetting
-from .override import Appearance, Override, OverrideIndex
-from .own import Own
-from .policy import Approval, Decided, Policy
-from .rejected import Rejected
-from .server import InstalledBy, Server, Trust, unreviewed
+from .ids import BadId, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey, is_id, parse_toolset_id, provider_title
+from .leaving import forget_providers
+from .override import EffectiveOverride, Override, OverrideIndex
+from .own import OwnTools
+from .policy import Approval, Policy, PolicyDecisions
+from .rejected import CommandRejection
+from .server import InstalledBy, Server, Trust, quarantine_server
 from .tool import ToolSpec
 from .toolset import Toolset, ToolsetFile
 
-_SEE: Final = "See: pegboard toolset list"
+_LIST_COMMAND: Final = "See: pegboard toolset list"
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,18 @@ class InstallToolset:
     files: tuple[ToolsetFile, ...] = ()
     approve: frozenset[ToolId] = frozenset()
     """Tools of its own that whoever installs it has read as they are now."""
-    sound: frozenset[ToolId] | None = None
+    clean_tools: frozenset[ToolId] | None = None
     """Tools of its own that do not look poisoned: where first sight is trusted, they are approved by it. `None` while
     nobody has looked."""
 
     @property
-    def own(self) -> Own | None:
-        return next((server.connection for server in self.servers if isinstance(server.connection, Own)), None)
+    def own(self) -> OwnTools | None:
+        return next((server.connection for server in self.servers if isinstance(server.connection, OwnTools)), None)
 
     @property
     def specs(self) -> dict[ToolId, ToolSpec]:
         """What is known of its own tools before any of them runs."""
-        return _specs(self.toolset.id, self.own)
+        return _own_specs(self.toolset.id, self.own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class RemoveToolset:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnSecret:
+class RecordSecretChange:
     """A secret of a toolset was set, or forgotten. What it is lies elsewhere: that the policy has another version is
     how whoever else runs the toolset hears of it."""
 
@@ -61,51 +61,55 @@ class TurnSecret:
     is_set: bool
 
 
-def installed(policy: Policy, command: InstallToolset, by: PrincipalId, at: datetime) -> Decided | Rejected:
+def install_toolset(
+    policy: Policy, command: InstallToolset, by: PrincipalId, at: datetime
+) -> PolicyDecisions | CommandRejection:
     """People's switches, approvals, trust and overrides stay for all that stays. What has left the manifest is gone
     with whatever was decided about it, but for people's overrides, which are told as misfits."""
     foreign = policy.is_agent(by)
-    why = next(_taken(policy, command), None) or next(_unsound(command), None)
+    why = next(_explain_id_taken(policy, command), None) or next(_contradictions(command), None)
     if why is None and foreign:
-        why = next(_beyond_a_caller(policy, command), None)
+        why = next(_forbidden_to_callers(policy, command), None)
     if why is not None:
-        return Rejected(why)
-    id, decided = command.toolset.id, policy.decided
+        return CommandRejection(why)
+    id, decided = command.toolset.id, policy.decisions
     again = id in decided.files
     former, origin = decided.toolsets.get(id), InstalledBy(by, at)
     servers = {
-        server.key: _settled(unreviewed(server) if foreign else server, decided.servers.get(server.key), origin)
+        server.key: _merge_server(
+            quarantine_server(server) if foreign else server, decided.servers.get(server.key), origin
+        )
         for server in command.servers
     }
     specs, mine = command.specs, ToolsetKey(id)
-    kept = forgetting(
+    kept = forget_providers(
         decided,
         lambda key: key.toolset == id and key not in servers,
         tools=lambda tool: tool.source == mine and tool not in specs,
     )
-    unread = reworded(decided, command)
+    unread = reworded_tools(decided, command)
     kept = replace(kept, approvals={tool: given for tool, given in kept.approvals.items() if tool not in unread})
     toolset = replace(command.toolset, user_mcp=False, origin=origin)
-    if former is not None and replace(toolset, origin=former.origin, brought=former.brought) == former:
+    if former is not None and replace(toolset, origin=former.origin, imported_from=former.imported_from) == former:
         toolset = replace(toolset, origin=former.origin)
     # Who imports a toolset for the first time looks at all of it. What it brings later, under whatever name, waits.
     later = [key for key in servers if again and key not in decided.servers]
     is_first = not again and mine in servers and _is_first_sight(servers[mine], kept)
-    sound = command.sound if is_first else None
+    sound = command.clean_tools if is_first else None
     seen = {tool: Approval(specs[tool], by, at, first_sight=True) for tool in sorted(sound or ())}
-    rows = tuple(replace(row, manifest=True, declared=False) for row in command.overrides if row.says)
+    rows = tuple(replace(row, from_manifest=True, is_declared=False) for row in command.overrides if row.fields_set)
     return replace(
         kept,
         servers={**kept.servers, **servers},
         toolsets={**kept.toolsets, id: toolset},
-        approvals={**seen, **kept.approvals, **_read(kept, specs, command.approve, by, at)},
-        baselined={**kept.baselined, **dict.fromkeys(later if sound is None else (mine,), at)},
+        approvals={**seen, **kept.approvals, **_approve_as_read(kept, specs, command.approve, by, at)},
+        first_seen={**kept.first_seen, **dict.fromkeys(later if sound is None else (mine,), at)},
         files={**kept.files, id: tuple(sorted(command.files, key=lambda file: file.path))},
         manifest_overrides=(*(row for row in kept.manifest_overrides if row.toolset != id), *rows),
     )
 
 
-def reworded(decided: Decided, command: InstallToolset) -> frozenset[ToolId]:
+def reworded_tools(decided: PolicyDecisions, command: InstallToolset) -> frozenset[ToolId]:
     """Tools of a toolset that is imported again of which its manifest now says something else that a model reads or
     that opens them: whoever approved them approved them as they were shown."""
     id = command.toolset.id
@@ -113,21 +117,21 @@ def reworded(decided: Decided, command: InstallToolset) -> frozenset[ToolId]:
         return frozenset()
     before, after = OverrideIndex(decided.manifest_overrides), OverrideIndex(command.overrides)
     known = {tool for tool in (*decided.approvals, *command.specs) if tool.toolset == id}
-    return frozenset(tool for tool in known if _says_more(before.for_tool(tool), after.for_tool(tool)))
+    return frozenset(tool for tool in known if _changes_text(before.for_tool(tool), after.for_tool(tool)))
 
 
-def unasked(decided: Decided, command: InstallToolset) -> frozenset[ToolId]:
+def tools_losing_confirmation(decided: PolicyDecisions, command: InstallToolset) -> frozenset[ToolId]:
     """Those of them whose calls a person was asked about before each, and would not be asked about any more."""
     before, after = OverrideIndex(decided.manifest_overrides), OverrideIndex(command.overrides)
     return frozenset(
         tool
-        for tool in reworded(decided, command)
+        for tool in reworded_tools(decided, command)
         if before.for_tool(tool).requires_confirmation is True
         and after.for_tool(tool).requires_confirmation is not True
     )
 
 
-def _says_more(before: Appearance, after: Appearance) -> bool:
+def _changes_text(before: EffectiveOverride, after: EffectiveOverride) -> bool:
     return (
         any(
             getattr(before, name) != getattr(after, name)
@@ -139,14 +143,14 @@ def _says_more(before: Appearance, after: Appearance) -> bool:
     )
 
 
-def removed(policy: Policy, id: ToolsetId) -> Decided | Rejected:
+def remove_toolset(policy: Policy, id: ToolsetId) -> PolicyDecisions | CommandRejection:
     """With everything of it and everything that was decided about it."""
-    decided = policy.decided
+    decided = policy.decisions
     if id not in decided.toolsets:
         if (declared := policy.declared.toolsets.get(id)) is not None:
-            return Rejected(f"Toolset {id!r} is declared at {declared.origin}. Remove it there.")
-        return Rejected(f"There is no toolset {id!r}. {_SEE}")
-    kept = forgetting(decided, lambda key: key.toolset == id, toolset=id)
+            return CommandRejection(f"Toolset {id!r} is declared at {declared.origin}. Remove it there.")
+        return CommandRejection(f"There is no toolset {id!r}. {_LIST_COMMAND}")
+    kept = forget_providers(decided, lambda key: key.toolset == id, toolset=id)
     return replace(
         kept,
         toolsets={other: toolset for other, toolset in kept.toolsets.items() if other != id},
@@ -158,7 +162,7 @@ def removed(policy: Policy, id: ToolsetId) -> Decided | Rejected:
     )
 
 
-def _settled(server: Server, former: Server | None, origin: InstalledBy) -> Server:
+def _merge_server(server: Server, former: Server | None, origin: InstalledBy) -> Server:
     """What is the same as before keeps the word of who brought it; a review that is due is still due."""
     if former is None:
         return replace(server, origin=origin)
@@ -167,15 +171,15 @@ def _settled(server: Server, former: Server | None, origin: InstalledBy) -> Serv
     return former if same == former else replace(server, origin=origin)
 
 
-def _is_first_sight(server: Server, decided: Decided) -> bool:
+def _is_first_sight(server: Server, decided: PolicyDecisions) -> bool:
     """Whether it was not seen before, and what is seen first is trusted."""
     if server.quarantined or decided.was_seen(server.key):
         return False
     return decided.trust.get(server.key, server.trust) is Trust.BASELINE
 
 
-def _read(
-    decided: Decided, specs: dict[ToolId, ToolSpec], approve: Iterable[ToolId], by: PrincipalId, at: datetime
+def _approve_as_read(
+    decided: PolicyDecisions, specs: dict[ToolId, ToolSpec], approve: Iterable[ToolId], by: PrincipalId, at: datetime
 ) -> dict[ToolId, Approval]:
     """An approval that holds already is left as it is, with the name of who gave it."""
     known = decided.approvals
@@ -183,10 +187,10 @@ def _read(
     return {tool: Approval(specs[tool], by, at) for tool in sorted(fresh)}
 
 
-def _taken(policy: Policy, command: InstallToolset) -> Iterator[str]:
+def _explain_id_taken(policy: Policy, command: InstallToolset) -> Iterator[str]:
     """Why this id is another's."""
-    id, decided = command.toolset.id, policy.decided
-    if isinstance(bad := toolset_id(id), BadId):
+    id, decided = command.toolset.id, policy.decisions
+    if isinstance(bad := parse_toolset_id(id), BadId):
         yield f"{bad.why}."
     if (declared := policy.declared.toolsets.get(id)) is not None:
         yield (
@@ -194,7 +198,7 @@ def _taken(policy: Policy, command: InstallToolset) -> Iterator[str]:
             f"Give the one that you import another id, or take it out of the file."
         )
     there = decided.toolsets.get(id)
-    if there is not None and id not in decided.files and not decided.lost.hides_files(id):
+    if there is not None and id not in decided.files and not decided.unreadable_index.hides_files(id):
         keys = ", ".join(sorted(str(key) for key in decided.servers if key.toolset == id))
         yield (
             f"There is a toolset {id!r} already, {there.origin}, which was not imported: it holds {keys or 'nothing'}. "
@@ -202,33 +206,40 @@ def _taken(policy: Policy, command: InstallToolset) -> Iterator[str]:
         )
 
 
-def _unsound(command: InstallToolset) -> Iterator[str]:
+def _contradictions(command: InstallToolset) -> Iterator[str]:
     """Why it contradicts itself."""
     id, specs = command.toolset.id, command.specs
     if not command.files:
         yield f"Toolset {id!r} has no files, not even a toolset.yaml. Import the folder, ZIP or file that has it."
     for server in command.servers:
         if server.key.toolset != id:
-            yield f"{titled(server.key)} does not belong to toolset {id!r}. Name one and the same toolset."
-        if isinstance(server.key, ToolsetKey) is not isinstance(server.connection, Own):
-            yield f"{titled(server.key)} is reached in a way that is not its own: {type(server.connection).__name__}."
+            yield f"{provider_title(server.key)} does not belong to toolset {id!r}. Name one and the same toolset."
+        if isinstance(server.key, ToolsetKey) is not isinstance(server.connection, OwnTools):
+            yield (
+                f"{provider_title(server.key)} is reached in a way that is not its own: "
+                f"{type(server.connection).__name__}."
+            )
         if isinstance(server.key, ServerKey) and not is_id(server.key.server):
             yield f"{server.key.server!r} is not a server id. Choose another in toolset.yaml."
-    yield from (f"Toolset {id!r} names {key} twice." for key in _twice(str(server.key) for server in command.servers))
+    yield from (
+        f"Toolset {id!r} names {key} twice." for key in _duplicates(str(server.key) for server in command.servers)
+    )
     if command.own is not None:
-        yield from _unsound_itself(id, command.own)
+        yield from _own_contradictions(id, command.own)
     for row in command.overrides:
         if row.toolset != id or (isinstance(row.target, ToolId) and row.target.toolset != id):
             yield f"The override of {row.target} is not of toolset {id!r}: a manifest speaks of its own tools alone."
-    yield from (f"Toolset {id!r} has two overrides of {target}. Make them one." for target in _twice(_targets(command)))
-    yield from (f"Toolset {id!r} has two files {path!r}." for path in _twice(file.path for file in command.files))
-    for tool_id in sorted((command.approve | (command.sound or frozenset())) - specs.keys()):
+    yield from (
+        f"Toolset {id!r} has two overrides of {target}. Make them one." for target in _duplicates(_targets(command))
+    )
+    yield from (f"Toolset {id!r} has two files {path!r}." for path in _duplicates(file.path for file in command.files))
+    for tool_id in sorted((command.approve | (command.clean_tools or frozenset())) - specs.keys()):
         yield f"{tool_id} is not a tool that toolset {id!r} brings itself, so it cannot be approved with it."
 
 
-def _unsound_itself(id: ToolsetId, own: Own) -> Iterator[str]:
+def _own_contradictions(id: ToolsetId, own: OwnTools) -> Iterator[str]:
     names = [spec.name for spec in own.specs]
-    yield from (f"Toolset {id!r} has two tools of its own called {name!r}. Rename one." for name in _twice(names))
+    yield from (f"Toolset {id!r} has two tools of its own called {name!r}. Rename one." for name in _duplicates(names))
     for tool in own.commands:
         if tool.container not in own.containers:
             yield f"Tool {tool.spec.name!r} of toolset {id!r} names container {tool.container!r}, which is not there."
@@ -240,10 +251,10 @@ def _targets(command: InstallToolset) -> Iterator[str]:
     return (f"{type(row.target).__name__} {row.target}" for row in command.overrides)
 
 
-def _beyond_a_caller(policy: Policy, command: InstallToolset) -> Iterator[str]:
+def _forbidden_to_callers(policy: Policy, command: InstallToolset) -> Iterator[str]:
     """A caller is an agent, or lends it a name: it replaces nothing, and nothing that it says is taken as read."""
     id = command.toolset.id
-    if (there := policy.decided.toolsets.get(id)) is not None:
+    if (there := policy.decisions.toolsets.get(id)) is not None:
         yield f"Toolset {id!r} is there already, {there.origin}, and only the operator imports it again."
     if command.approve:
         yield f"Only the operator approves tools of {id!r}."
@@ -251,9 +262,9 @@ def _beyond_a_caller(policy: Policy, command: InstallToolset) -> Iterator[str]:
         yield f"Only the operator imports a toolset with overrides, as {id!r} has: they change what tools say."
 
 
-def _twice(names: Iterable[str]) -> list[str]:
+def _duplicates(names: Iterable[str]) -> list[str]:
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
-def _specs(id: ToolsetId, own: Own | None) -> dict[ToolId, ToolSpec]:
+def _own_specs(id: ToolsetId, own: OwnTools | None) -> dict[ToolId, ToolSpec]:
     return {} if own is None else {ToolId(ToolsetKey(id), spec.name): spec for spec in own.specs}

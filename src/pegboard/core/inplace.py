@@ -7,54 +7,56 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import count
 from typing import Final
 
-from .schema_refs import target
+from .schema_refs import resolve_ref
 from .tool import Json, JsonObject
 
-_LISTS: Final = ("allOf", "anyOf", "oneOf")
-_SINGLE: Final = ("not", "if", "then", "else")
-_DEPENDENT: Final = ("dependentRequired", "dependencies")
-_OF_ALL: Final = (
+_LIST_KEYWORDS: Final = ("allOf", "anyOf", "oneOf")
+_SINGLE_KEYWORDS: Final = ("not", "if", "then", "else")
+_DEPENDENT_KEYWORDS: Final = ("dependentRequired", "dependencies")
+_ALL_MEMBER_KEYWORDS: Final = (
     *("additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"),
     *("minProperties", "maxProperties", "const", "enum"),
 )
 """Beside a parameter's own entry, these hold of every parameter."""
 
-_DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
-_MOST: Final = 2_000
-_DEEPEST: Final = 50
+_DYNAMIC_REFS: Final = ("$dynamicRef", "$recursiveRef")
+_MAX_PARTS: Final = 2_000
+_MAX_DEPTH: Final = 50
 """Parts looked at, and how deep they nest, before a schema counts as too tangled: a server may send any."""
 
 
-def mentions(schema: JsonObject, name: str) -> bool:
+def mentions_parameter(schema: JsonObject, name: str) -> bool:
     """Whether a part beside the schema's own `properties` speaks of this parameter by its name."""
-    return any(part is None or _names(part, name) for part, _ in _parts(schema))
+    return any(part is None or _names_parameter(part, name) for part, _ in _parts(schema))
 
 
 def is_entangled(schema: JsonObject, name: str, *, present: bool) -> bool:
     """Whether taking the parameter away changes more than its own entry says. `present`: it is always sent."""
-    if any(key in schema for key in ("const", "enum", *_DYNAMIC)):
+    if any(key in schema for key in ("const", "enum", *_DYNAMIC_REFS)):
         return True
-    if not present and any(name in _listed(schema, key, other) for key in _DEPENDENT for other in _keys(schema, key)):
+    if not present and any(
+        name in _string_list(schema, key, other) for key in _DEPENDENT_KEYWORDS for other in _keys(schema, key)
+    ):
         return True
-    conditions = [_member(schema, key, name) for key in (*_DEPENDENT, "dependentSchemas")]
+    conditions = [_member(schema, key, name) for key in (*_DEPENDENT_KEYWORDS, "dependentSchemas")]
     if present and any(isinstance(condition, dict | bool) for condition in conditions):
         return True
     for part, shared in _parts(schema):
-        if part is None or any(key in part for key in _OF_ALL if part.get(key) is not True):
+        if part is None or any(key in part for key in _ALL_MEMBER_KEYWORDS if part.get(key) is not True):
             return True
         required = part.get("required")
         if isinstance(required, list) and name in required and (shared or not present):
             return True
-        if _names({key: value for key, value in part.items() if key != "required"}, name):
+        if _names_parameter({key: value for key, value in part.items() if key != "required"}, name):
             return True
     return False
 
 
-def forbids(schema: JsonObject, name: str) -> bool:
+def forbids_argument(schema: JsonObject, name: str) -> bool:
     """Whether the schema plainly takes no argument of this name, which its own `properties` do not have. Nothing is
     known where names are told by a pattern, nor of parts that hold only sometimes."""
     waiting: list[Json] = [schema]
-    for _ in range(_MOST):
+    for _ in range(_MAX_PARTS):
         if not waiting:
             break
         part = waiting.pop()
@@ -70,7 +72,7 @@ def forbids(schema: JsonObject, name: str) -> bool:
         branches = part.get("allOf")
         waiting += branches if isinstance(branches, list) else ()
         if isinstance(ref := part.get("$ref"), str):
-            waiting.append(target(schema, ref))
+            waiting.append(resolve_ref(schema, ref))
     return False
 
 
@@ -79,37 +81,43 @@ def takes_by_pattern(schema: JsonObject) -> bool:
     return schema.get("additionalProperties") is False or schema.get("unevaluatedProperties") is False
 
 
-def without(schema: JsonObject, *, present: Collection[str], gone: Collection[str], depth: int = 0) -> JsonObject:
+def without_parameters(
+    schema: JsonObject, *, present: Collection[str], gone: Collection[str], depth: int = 0
+) -> JsonObject:
     """Nobody has to send what is always `present`, and nothing depends on what is `gone`."""
     rest = dict(schema)
     now_required = [
-        other for key in _DEPENDENT for name in gone if name in present for other in _listed(schema, key, name)
+        other
+        for key in _DEPENDENT_KEYWORDS
+        for name in gone
+        if name in present
+        for other in _string_list(schema, key, name)
     ]
     required = schema.get("required")
     needed = [*(required if isinstance(required, list) else ()), *now_required]
-    _put(rest, "required", [*dict.fromkeys(name for name in needed if name not in present)])
-    for key in (*_DEPENDENT, "dependentSchemas"):
+    _set_or_drop(rest, "required", [*dict.fromkeys(name for name in needed if name not in present)])
+    for key in (*_DEPENDENT_KEYWORDS, "dependentSchemas"):
         if isinstance(said := schema.get(key), dict):
-            kept = {name: _lighter(value, present, depth) for name, value in said.items() if name not in gone}
-            _put(rest, key, kept)
-    for key in _LISTS:
+            kept = {name: _reduce_branch(value, present, depth) for name, value in said.items() if name not in gone}
+            _set_or_drop(rest, key, kept)
+    for key in _LIST_KEYWORDS:
         if isinstance(branches := schema.get(key), list):
-            rest[key] = [_lighter(branch, present, depth) for branch in branches]
-    for key in _SINGLE:
+            rest[key] = [_reduce_branch(branch, present, depth) for branch in branches]
+    for key in _SINGLE_KEYWORDS:
         if key in schema:
-            rest[key] = _lighter(schema[key], present, depth)
+            rest[key] = _reduce_branch(schema[key], present, depth)
     return rest
 
 
-def _lighter(branch: Json, present: Collection[str], depth: int) -> Json:
+def _reduce_branch(branch: Json, present: Collection[str], depth: int) -> Json:
     if isinstance(branch, list):
         return [name for name in branch if name not in present]
-    if not isinstance(branch, dict) or depth >= _DEEPEST:
+    if not isinstance(branch, dict) or depth >= _MAX_DEPTH:
         return branch
-    return without(branch, present=present, gone=(), depth=depth + 1)
+    return without_parameters(branch, present=present, gone=(), depth=depth + 1)
 
 
-def _put(schema: JsonObject, key: str, value: Json) -> None:
+def _set_or_drop(schema: JsonObject, key: str, value: Json) -> None:
     """What says nothing is left out: old dialects allow no empty list there."""
     if value:
         schema[key] = value
@@ -119,7 +127,7 @@ def _put(schema: JsonObject, key: str, value: Json) -> None:
 
 def _parts(schema: JsonObject) -> Iterator[tuple[JsonObject | None, bool]]:
     """Every part but the schema itself, and whether others use it too. `None` for what cannot be looked into."""
-    waiting = [(part, shared, 1) for part, shared in _beside(schema, shared=False)]
+    waiting = [(part, shared, 1) for part, shared in _in_place_subschemas(schema, shared=False)]
     seen: set[str] = set()
     for looked in count():
         if not waiting:
@@ -129,20 +137,20 @@ def _parts(schema: JsonObject) -> Iterator[tuple[JsonObject | None, bool]]:
             if part in seen:
                 continue
             seen.add(part)
-            part, shared = target(schema, part), True
-        if part is None or looked > _MOST or depth > _DEEPEST:
+            part, shared = resolve_ref(schema, part), True
+        if part is None or looked > _MAX_PARTS or depth > _MAX_DEPTH:
             yield None, True
             return
         if isinstance(part, dict):
             yield part, shared
-            waiting += [(inner, also, depth + 1) for inner, also in _beside(part, shared=shared)]
+            waiting += [(inner, also, depth + 1) for inner, also in _in_place_subschemas(part, shared=shared)]
 
 
-def _beside(schema: JsonObject, *, shared: bool) -> Iterator[tuple[Json, bool]]:
-    for key in _LISTS:
+def _in_place_subschemas(schema: JsonObject, *, shared: bool) -> Iterator[tuple[Json, bool]]:
+    for key in _LIST_KEYWORDS:
         branches = schema.get(key)
         yield from ((branch, shared) for branch in (branches if isinstance(branches, list) else ()))
-    for key in _SINGLE:
+    for key in _SINGLE_KEYWORDS:
         yield schema.get(key, True), shared
     for key in ("dependentSchemas", "dependencies"):
         branches = schema.get(key)
@@ -151,15 +159,15 @@ def _beside(schema: JsonObject, *, shared: bool) -> Iterator[tuple[Json, bool]]:
         yield ref, True
 
 
-def _names(part: JsonObject, name: str) -> bool:
+def _names_parameter(part: JsonObject, name: str) -> bool:
     properties, required = part.get("properties"), part.get("required")
     return (
         (isinstance(properties, dict) and name in properties)
         or (isinstance(required, list) and name in required)
-        or any(key in part for key in _DYNAMIC)
+        or any(key in part for key in _DYNAMIC_REFS)
         or any(
-            name == other or name in _listed(part, key, other)
-            for key in (*_DEPENDENT, "dependentSchemas")
+            name == other or name in _string_list(part, key, other)
+            for key in (*_DEPENDENT_KEYWORDS, "dependentSchemas")
             for other in _keys(part, key)
         )
     )
@@ -175,6 +183,6 @@ def _member(schema: Mapping[str, Json], key: str, name: str) -> Json:
     return said.get(name) if isinstance(said, dict) else None
 
 
-def _listed(schema: Mapping[str, Json], key: str, name: str) -> list[str]:
+def _string_list(schema: Mapping[str, Json], key: str, name: str) -> list[str]:
     said = _member(schema, key, name)
     return [other for other in said if isinstance(other, str)] if isinstance(said, list) else []

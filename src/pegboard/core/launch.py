@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from .ids import BUILTIN, BadId, BuiltinKey, Source, ToolId
-from .pattern import Pattern, Patterns, pattern
+from .ids import BUILTIN, BadId, BuiltinKey, SourceKey, ToolId
+from .pattern import Pattern, PatternSet, parse_pattern
 
-KINDS: Final = ("builtins", "servers", "tools")
-MEMBERS: Final = tuple(f"{way}_{kind}" for kind in KINDS for way in ("allow", "deny"))
+LAUNCH_KINDS: Final = ("builtins", "servers", "tools")
+LAUNCH_MEMBERS: Final = tuple(f"{way}_{kind}" for kind in LAUNCH_KINDS for way in ("allow", "deny"))
 """By these names the parts of a filter are written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Barred:
+class LaunchBlock:
     """Why the filter takes something away, as a clause."""
 
     kind: str
@@ -37,26 +37,26 @@ class Allowance:
     deny: tuple[Pattern, ...] = ()
 
     @property
-    def limits(self) -> bool:
+    def is_limited(self) -> bool:
         return self.allow is not None or bool(self.deny)
 
-    def bars(self, id: ToolId, kind: str) -> Barred | None:
-        if self.deny and (denying := self._denied.fitting(id)):
-            return Barred(kind, _written(self.deny[denying[0]], kind))
-        if self.allow is not None and not self._allowed.fitting(id):
-            return Barred(kind, None)
+    def find_block(self, id: ToolId, kind: str) -> LaunchBlock | None:
+        if self.deny and (denying := self._deny_patterns.matching_indexes(id)):
+            return LaunchBlock(kind, _pattern_text(self.deny[denying[0]], kind))
+        if self.allow is not None and not self._allow_patterns.matching_indexes(id):
+            return LaunchBlock(kind, None)
         return None
 
     @cached_property
-    def _denied(self) -> Patterns:
-        return Patterns(self.deny)
+    def _deny_patterns(self) -> PatternSet:
+        return PatternSet(self.deny)
 
     @cached_property
-    def _allowed(self) -> Patterns:
-        return Patterns(self.allow or ())
+    def _allow_patterns(self) -> PatternSet:
+        return PatternSet(self.allow or ())
 
 
-ANYTHING: Final = Allowance()
+ALLOW_ANYTHING: Final = Allowance()
 
 
 @dataclass(frozen=True)
@@ -64,61 +64,61 @@ class LaunchFilter:
     """Three questions of which a tool must pass all that are asked of it: a built-in the first, any other tool the
     second with what it comes from and the third with itself."""
 
-    builtins: Allowance = ANYTHING
-    servers: Allowance = ANYTHING
+    builtins: Allowance = ALLOW_ANYTHING
+    servers: Allowance = ALLOW_ANYTHING
     """By what tools come from: a server's key, its id alone, or a toolset's id."""
-    tools: Allowance = ANYTHING
+    tools: Allowance = ALLOW_ANYTHING
 
     @property
-    def limits(self) -> bool:
-        return self.builtins.limits or self.servers.limits or self.tools.limits
+    def is_limited(self) -> bool:
+        return self.builtins.is_limited or self.servers.is_limited or self.tools.is_limited
 
-    def bars(self, id: ToolId) -> Barred | None:
+    def find_block(self, id: ToolId) -> LaunchBlock | None:
         if isinstance(id.source, BuiltinKey):
-            return self.builtins.bars(id, "builtins") if self.builtins.limits else None
-        if self.servers.limits and (barred := self.bars_source(id.source)) is not None:
+            return self.builtins.find_block(id, "builtins") if self.builtins.is_limited else None
+        if self.servers.is_limited and (barred := self.find_source_block(id.source)) is not None:
             return barred
-        return self.tools.bars(id, "tools") if self.tools.limits else None
+        return self.tools.find_block(id, "tools") if self.tools.is_limited else None
 
-    def bars_source(self, source: Source) -> Barred | None:
+    def find_source_block(self, source: SourceKey) -> LaunchBlock | None:
         if source not in self._by_source:
-            self._by_source[source] = self.servers.bars(ToolId(source, "*"), "servers")
+            self._by_source[source] = self.servers.find_block(ToolId(source, "*"), "servers")
         return self._by_source[source]
 
     @cached_property
-    def _by_source(self) -> dict[Source, Barred | None]:
+    def _by_source(self) -> dict[SourceKey, LaunchBlock | None]:
         """Filled as sources are met: the answer is the same for all tools of one."""
         return {}
 
-    def builtin_allowed(self, name: str) -> bool:
-        return self.bars(ToolId(BuiltinKey(), name)) is None
+    def allows_builtin(self, name: str) -> bool:
+        return self.find_block(ToolId(BuiltinKey(), name)) is None
 
-    def server_allowed(self, source: Source) -> bool:
-        return self.bars_source(source) is None
+    def allows_server(self, source: SourceKey) -> bool:
+        return self.find_source_block(source) is None
 
-    def tool_allowed(self, id: ToolId) -> bool:
-        return self.bars(id) is None
+    def allows_tool(self, id: ToolId) -> bool:
+        return self.find_block(id) is None
 
 
 NO_FILTER: Final = LaunchFilter()
 
 
-def barring(filters: Iterable[LaunchFilter], id: ToolId) -> Barred | None:
+def find_launch_block(filters: Iterable[LaunchFilter], id: ToolId) -> LaunchBlock | None:
     """The first reason of any of them."""
-    return next((barred for each in filters if (barred := each.bars(id)) is not None), None)
+    return next((barred for each in filters if (barred := each.find_block(id)) is not None), None)
 
 
-def launch_pattern(kind: str, text: str) -> Pattern | BadId:
+def parse_launch_pattern(kind: str, text: str) -> Pattern | BadId:
     """A pattern as people write it for one of `KINDS`: a built-in's name, a server or toolset, or `scope:name`."""
     text = text.strip()
     if kind == "tools":
-        return pattern(text)
+        return parse_pattern(text)
     if kind == "builtins":
-        read = pattern(f"{BUILTIN}:{text}")
+        read = parse_pattern(f"{BUILTIN}:{text}")
         what = "a built-in's name such as tool_search or *_sql"
     else:
         text = text.removeprefix("mcp:").removeprefix("toolset:")
-        read = pattern(f"{text}:*")
+        read = parse_pattern(f"{text}:*")
         what = "a server or toolset such as github, dev~github or db-*"
     if isinstance(read, BadId) or not text or ":" in text:
         return BadId(text, f"{text!r} is not a pattern for {kind}: write {what}")
@@ -129,7 +129,7 @@ def allowance(kind: str, allow: Iterable[str] | None, deny: Iterable[str] = ()) 
     """From texts; the first that is no pattern, where one is none."""
     read: list[tuple[Pattern, ...] | None] = []
     for texts in (allow, deny):
-        patterns = None if texts is None else [launch_pattern(kind, text) for text in texts]
+        patterns = None if texts is None else [parse_launch_pattern(kind, text) for text in texts]
         for each in patterns or ():
             if isinstance(each, BadId):
                 return each
@@ -137,10 +137,10 @@ def allowance(kind: str, allow: Iterable[str] | None, deny: Iterable[str] = ()) 
     return Allowance(read[0], read[1] or ())
 
 
-def launch_filter(said: Mapping[str, Sequence[str] | None]) -> LaunchFilter | BadId:
+def parse_launch_filter(said: Mapping[str, Sequence[str] | None]) -> LaunchFilter | BadId:
     """From texts by `allow_KIND` and `deny_KIND`, as people and clients write them; others are passed over."""
     made: dict[str, Allowance] = {}
-    for kind in KINDS:
+    for kind in LAUNCH_KINDS:
         read = allowance(kind, said.get(f"allow_{kind}"), said.get(f"deny_{kind}") or ())
         if isinstance(read, BadId):
             return read
@@ -148,5 +148,5 @@ def launch_filter(said: Mapping[str, Sequence[str] | None]) -> LaunchFilter | Ba
     return LaunchFilter(made["builtins"], made["servers"], made["tools"])
 
 
-def _written(pattern: Pattern, kind: str) -> str:
+def _pattern_text(pattern: Pattern, kind: str) -> str:
     return {"builtins": pattern.name, "servers": pattern.scope}.get(kind, str(pattern))

@@ -7,54 +7,56 @@ from enum import IntEnum
 from typing import Final
 
 
-class Level(IntEnum):
+class LogLineLevel(IntEnum):
     DEBUG = 10
     INFO = 20
     WARNING = 30
     ERROR = 40
 
 
-_WORDS: Final = {
-    "trace": Level.DEBUG,
-    "debug": Level.DEBUG,
-    "info": Level.INFO,
-    "notice": Level.INFO,
-    "warn": Level.WARNING,
-    "warning": Level.WARNING,
-    "error": Level.ERROR,
-    "err": Level.ERROR,
-    "fatal": Level.ERROR,
-    "critical": Level.ERROR,
-    "panic": Level.ERROR,
-    "exception": Level.ERROR,
+_LEVEL_WORDS: Final = {
+    "trace": LogLineLevel.DEBUG,
+    "debug": LogLineLevel.DEBUG,
+    "info": LogLineLevel.INFO,
+    "notice": LogLineLevel.INFO,
+    "warn": LogLineLevel.WARNING,
+    "warning": LogLineLevel.WARNING,
+    "error": LogLineLevel.ERROR,
+    "err": LogLineLevel.ERROR,
+    "fatal": LogLineLevel.ERROR,
+    "critical": LogLineLevel.ERROR,
+    "panic": LogLineLevel.ERROR,
+    "exception": LogLineLevel.ERROR,
 }
-_LOOKED_AT: Final = 160
+_MAX_SCANNED_CHARS: Final = 160
 """Characters of a line: beyond them a word is part of what is said."""
-_WORD: Final = re.compile(r"(?<![A-Za-z])(" + "|".join(_WORDS) + r")(?=[\]):\s|\"'>-]|$)", re.IGNORECASE)
-_RAISED: Final = re.compile(r"(?:[\w.]+(?:Error|Exception)\b|Traceback \(most recent call last\)|thread '.*' panicked)")
+_LEVEL_WORD: Final = re.compile(r"(?<![A-Za-z])(" + "|".join(_LEVEL_WORDS) + r")(?=[\]):\s|\"'>-]|$)", re.IGNORECASE)
+_EXCEPTION: Final = re.compile(
+    r"(?:[\w.]+(?:Error|Exception)\b|Traceback \(most recent call last\)|thread '.*' panicked)"
+)
 
 
-def levels(lines: Iterable[str]) -> Iterator[Level]:
+def log_levels(lines: Iterable[str]) -> Iterator[LogLineLevel]:
     """One for each line, in their order."""
-    last = Level.INFO
+    last = LogLineLevel.INFO
     for line in lines:
-        told = _told(line)
+        told = _level_of(line)
         if told is None:
             # A trace is set in under the line that begins it, and ends with the first that is not.
-            told = last if line[:1] in (" ", "\t") else Level.INFO
+            told = last if line[:1] in (" ", "\t") else LogLineLevel.INFO
         yield told
         last = told
 
 
-def _told(line: str) -> Level | None:
-    start = line[:_LOOKED_AT]
-    if line[:1] not in (" ", "\t") and _RAISED.match(line):
-        return Level.ERROR
-    found = _WORD.search(start)
+def _level_of(line: str) -> LogLineLevel | None:
+    start = line[:_MAX_SCANNED_CHARS]
+    if line[:1] not in (" ", "\t") and _EXCEPTION.match(line):
+        return LogLineLevel.ERROR
+    found = _LEVEL_WORD.search(start)
     if found is None:
         return None
     word = found.group(1)
     # Within a sentence such a word is no level: it stands in capitals, in brackets, or before a colon there.
     behind = start[found.end() : found.end() + 1]
     is_marked = word.isupper() or behind in ("]", ")", ":", '"', "|") or start[: found.start()].strip("[( \t") == ""
-    return _WORDS[word.lower()] if is_marked else None
+    return _LEVEL_WORDS[word.lower()] if is_marked else None

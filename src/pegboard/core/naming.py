@@ -9,20 +9,20 @@ from itertools import chain, count
 from typing import Final
 
 from .ids import BuiltinKey, ServerKey, ToolId, WireName
-from .vouched import NOBODY, Vouched
+from .vouched import NO_APPROVED_TOOLS, ApprovedTools
 
-MAX_LENGTH: Final = 64
+MAX_NAME_CHARS: Final = 64
 _LEGAL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]")
-_HASHED: Final = re.compile(r"[A-Za-z0-9_-]{1,53}_[0-9a-f]{10}")
+_HASHED_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,53}_[0-9a-f]{10}")
 
 
-RESERVED: Final = frozenset({"pegboard_ticket", "python_execution"})
+RESERVED_NAMES: Final = frozenset({"pegboard_ticket", "python_execution"})
 """Names of the gateway's own tools, whether they are listed or not: no server's tool gets one, and whoever calls one
 means the gateway's own."""
 
 
-def _own(id: ToolId) -> str:
+def _own_name(id: ToolId) -> str:
     return id.name
 
 
@@ -36,14 +36,14 @@ def _with_server(id: ToolId) -> str:
     return f"{key.toolset}__{key.server}__{own}" if isinstance(key, ServerKey) else _with_toolset(id)
 
 
-def _hashed(id: ToolId, attempt: int = 0) -> str:
+def _hash_name(id: ToolId, attempt: int = 0) -> str:
     """Always legal: the id's own hash closes it. Attempts, because a server can work it out too and take the name."""
     text = f"{id}#{attempt}" if attempt else str(id)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    return f"{_with_server(id)[: MAX_LENGTH - 11]}_{digest}"
+    return f"{_with_server(id)[: MAX_NAME_CHARS - 11]}_{digest}"
 
 
-_LEVELS: Final[tuple[Callable[[ToolId], str], ...]] = (_own, _with_toolset, _with_server)
+_LEVELS: Final[tuple[Callable[[ToolId], str], ...]] = (_own_name, _with_toolset, _with_server)
 
 
 def long_names(id: ToolId) -> tuple[str, ...]:
@@ -52,12 +52,12 @@ def long_names(id: ToolId) -> tuple[str, ...]:
 
 
 def hashed_name(id: ToolId) -> str:
-    return _hashed(id)
+    return _hash_name(id)
 
 
 def is_hashed(name: str) -> bool:
     """Whether a name has the form of a hashed one. Hashing every tool to find out would be costly."""
-    return _HASHED.fullmatch(name) is not None
+    return _HASHED_NAME.fullmatch(name) is not None
 
 
 def is_legal(name: str) -> bool:
@@ -65,13 +65,13 @@ def is_legal(name: str) -> bool:
     return _LEGAL.fullmatch(name) is not None
 
 
-def wire_names(
+def assign_wire_names(
     tools: Iterable[ToolId],
     held: Mapping[WireName, ToolId],
     legal: Callable[[str], bool] = is_legal,
     *,
     locked: Collection[ToolId] = frozenset(),
-    vouched: Vouched = NOBODY,
+    vouched: ApprovedTools = NO_APPROVED_TOOLS,
 ) -> Mapping[ToolId, WireName]:
     """The shortest form that is legal and meant by one tool only. Independent of the order of the tools.
 
@@ -79,33 +79,33 @@ def wire_names(
     nothing. `held` are the names that tools had before: none is given to another tool, and no name of a `vouched` one.
     """
     order = tuple(tools)
-    naming = _Naming(held, vouched, legal)
-    naming.give([id for id in order if id not in locked] if locked else order)
+    naming = _NameAssignment(held, vouched, legal)
+    naming.assign([id for id in order if id not in locked] if locked else order)
     if locked:
-        naming.give([id for id in order if id in locked], order)
-    return {id: naming.given[id] for id in order}
+        naming.assign([id for id in order if id in locked], order)
+    return {id: naming.names[id] for id in order}
 
 
-class _Naming:
+class _NameAssignment:
     """Names given so far, and those that nobody can have any more."""
 
-    def __init__(self, held: Mapping[WireName, ToolId], vouched: Vouched, legal: Callable[[str], bool]) -> None:
-        self.given: dict[ToolId, WireName] = {}
-        self._held = held
-        self._vouched = vouched
+    def __init__(self, held: Mapping[WireName, ToolId], vouched: ApprovedTools, legal: Callable[[str], bool]) -> None:
+        self.names: dict[ToolId, WireName] = {}
+        self._reserved = held
+        self._approved_tools = vouched
         self._legal = legal
-        self._taken: set[str] = set()
+        self._unavailable: set[str] = set()
 
-    def give(self, tools: Sequence[ToolId], among: Sequence[ToolId] | None = None) -> None:
+    def assign(self, tools: Sequence[ToolId], among: Sequence[ToolId] | None = None) -> None:
         """For every tool that is `among`, its longer forms are its own before they are the own name of another."""
-        given, taken, held, own = self.given, self._taken, self._held, self._vouched.names
+        given, taken, held, own = self.names, self._unavailable, self._reserved, self._approved_tools.names
         legal = self._legal
-        foreign = _foreign(tools, tools if among is None else among, self._vouched)
-        barred = [id for id in tools if id.name in RESERVED]
+        foreign = _foreign_longer_names(tools, tools if among is None else among, self._approved_tools)
+        barred = [id for id in tools if id.name in RESERVED_NAMES]
         given.update((id, WireName(id.name)) for id in barred if isinstance(id.source, BuiltinKey))
-        waiting: Sequence[ToolId] = [id for id in tools if id.name not in RESERVED] if barred else tools
+        waiting: Sequence[ToolId] = [id for id in tools if id.name not in RESERVED_NAMES] if barred else tools
         for form in _LEVELS:
-            rest = [id for id in barred if id not in given] if form is _own else []
+            rest = [id for id in barred if id not in given] if form is _own_name else []
             wanted = [(id, WireName(form(id))) for id in waiting]
             if own or foreign:
                 every, wanted = wanted, []
@@ -133,7 +133,7 @@ class _Naming:
             taken.update(counts)
             waiting = rest
         for id in sorted(waiting):
-            free = (WireName(name) for name in map(partial(_hashed, id), count()) if name not in taken)
+            free = (WireName(name) for name in map(partial(_hash_name, id), count()) if name not in taken)
             given[id] = next(name for name in free if _may_have(held.get(name), id) and _may_have(own.get(name), id))
             taken.add(given[id])
 
@@ -143,7 +143,9 @@ def _may_have(owner: ToolId | None, id: ToolId) -> bool:
     return owner is None or owner is id or owner == id
 
 
-def _foreign(tools: Sequence[ToolId], among: Sequence[ToolId], vouched: Vouched) -> Mapping[str, set[ToolId]]:
+def _foreign_longer_names(
+    tools: Sequence[ToolId], among: Sequence[ToolId], vouched: ApprovedTools
+) -> Mapping[str, set[ToolId]]:
     """Whose longer form each own name is that looks like one: no server may take a name out of another's namespace."""
     looks_long = {id.name for id in tools if "__" in id.name}
     looks_hashed = {id.name for id in tools if is_hashed(id.name)}

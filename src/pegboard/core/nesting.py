@@ -7,36 +7,36 @@ from typing import Final
 
 from .folded import Json
 
-MOST_VALUES: Final = 1_000_000
+MAX_VALUES: Final = 1_000_000
 """In one request, unless the operator says otherwise: a table of 50,000 rows has a third of them."""
 
-READABLE: Final = 150
+MAX_READABLE_DEPTH: Final = 150
 """Levels of a result that every client can be expected to read."""
 
 # Possessive throughout: a text that ends within a string full of quotes would be tried from each of them otherwise.
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _WHOLE: Final = re.compile(rb'(?:[^"]*+' + _STRING.pattern + rb')*+[^"]*+', re.DOTALL)
 _BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
-_OTHERS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
-_PIECE: Final = 65_536
+_NON_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_PIECE_BYTES: Final = 65_536
 _TOKEN: Final = re.compile(_STRING.pattern + rb"|[\[\]{}]", re.DOTALL)
-MOST_TOKENS: Final = 500_000
+MAX_TOKENS: Final = 500_000
 """Texts and brackets that are looked at to find what stands outside: a fraction of a second."""
 
 
-def deeper_than(levels: int, text: bytes) -> bool:
+def is_deeper_than(levels: int, text: bytes) -> bool:
     """Of JSON. Exact, and cheap for what is flat or small."""
     if len(text) <= levels or text.count(b"[") + text.count(b"{") <= levels:
         return False
     depth = 0
     for piece in _without_strings(text):
-        highest, depth = _climb(depth, piece.translate(_BRACKETS, _OTHERS), levels)
+        highest, depth = _climb(depth, piece.translate(_BRACKETS, _NON_BRACKETS), levels)
         if highest > levels:
             return True
     return False
 
 
-def flattened(text: bytes) -> bytes | None:
+def flatten_members(text: bytes) -> bytes | None:
     """A JSON object with `null` in place of each list and object in it; `None` for what is none, or too long to say.
 
     Nothing is built and nothing recurses, so no depth is too much.
@@ -44,7 +44,7 @@ def flattened(text: bytes) -> bytes | None:
     kept: list[bytes] = []
     depth = start = 0
     for number, token in enumerate(_TOKEN.finditer(text)):
-        if number >= MOST_TOKENS:
+        if number >= MAX_TOKENS:
             return None
         bracket = text[token.start()]
         if bracket in b"[{":
@@ -60,7 +60,7 @@ def flattened(text: bytes) -> bytes | None:
     return None if depth else b"".join((*kept, text[start:]))
 
 
-def more_values_than(most: int, text: bytes) -> bool:
+def has_more_values_than(most: int, text: bytes) -> bool:
     """Of JSON, lists and objects counted as well. Costs next to nothing for a text of fewer bytes, or of long texts."""
     if len(text) <= most or _separators(text) < most:
         return False
@@ -72,7 +72,7 @@ def more_values_than(most: int, text: bytes) -> bool:
     return False
 
 
-def values_in(value: Json, most: int) -> int:
+def count_values(value: Json, most: int) -> int:
     """How many values this one has, itself, lists and objects counted as well. No further than to more than `most`."""
     found, left = 1, [value]
     while left and found <= most:
@@ -91,7 +91,7 @@ def _separators(text: bytes) -> int:
 def _without_strings(text: bytes) -> Iterator[bytes]:
     start = 0
     while start < len(text):
-        end = min(start + _PIECE, len(text))
+        end = min(start + _PIECE_BYTES, len(text))
         # Up to a string that the piece cuts in two, if it does.
         whole = _WHOLE.match(text, start, end)
         assert whole is not None, "it matches nothing, too"

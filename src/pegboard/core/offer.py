@@ -3,46 +3,46 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from .tool import JsonObject, canonical
+from .tool import JsonObject, canonical_json
 
 
 @dataclass(frozen=True)
-class Prompt:
+class PromptEntry:
     name: str
     body: JsonObject = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
-class Resource:
+class ResourceEntry:
     uri: str
     body: JsonObject = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
-class Template:
+class ResourceTemplate:
     pattern: str
     """The `uriTemplate`: the form of many URIs."""
     body: JsonObject = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
-class Offers:
+class ProviderResources:
     """All that one source offers beside its tools."""
 
-    prompts: tuple[Prompt, ...] = ()
-    resources: tuple[Resource, ...] = ()
-    templates: tuple[Template, ...] = ()
+    prompts: tuple[PromptEntry, ...] = ()
+    resources: tuple[ResourceEntry, ...] = ()
+    templates: tuple[ResourceTemplate, ...] = ()
 
 
-NOTHING: Final = Offers()
+NO_RESOURCES: Final = ProviderResources()
 
 
-def same_offers(one: Offers, other: Offers) -> bool:
+def is_same_resources(one: ProviderResources, other: ProviderResources) -> bool:
     """By their texts: to Python 1, 1.0 and True are equal, to a client they are three things."""
-    return one is other or (_keys(one) == _keys(other) and all(map(_same_body, _bodies(one), _bodies(other))))
+    return one is other or (_keys(one) == _keys(other) and all(map(_is_same_body, _bodies(one), _bodies(other))))
 
 
-def _keys(offers: Offers) -> tuple[tuple[str, ...], ...]:
+def _keys(offers: ProviderResources) -> tuple[tuple[str, ...], ...]:
     return (
         tuple(prompt.name for prompt in offers.prompts),
         tuple(resource.uri for resource in offers.resources),
@@ -50,9 +50,9 @@ def _keys(offers: Offers) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _bodies(offers: Offers) -> tuple[JsonObject, ...]:
+def _bodies(offers: ProviderResources) -> tuple[JsonObject, ...]:
     return tuple(each.body for each in (*offers.prompts, *offers.resources, *offers.templates))
 
 
-def _same_body(one: JsonObject, other: JsonObject) -> bool:
-    return one is other or canonical(one) == canonical(other)
+def _is_same_body(one: JsonObject, other: JsonObject) -> bool:
+    return one is other or canonical_json(one) == canonical_json(other)

@@ -10,123 +10,130 @@ from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
 
 from .catalogue import Catalogue, Listing
-from .ids import BuiltinKey, ProviderKey, Source, ToolId, WireName
-from .naming import wire_names
-from .offer import Offers, Prompt, Resource, Template
-from .passage import FilteredAway, NarrowedAway, NoDatabase, NotGranted, NotSelected, Removal
+from .ids import BuiltinKey, ProviderKey, SourceKey, ToolId, WireName
+from .naming import assign_wire_names
+from .offer import PromptEntry, ProviderResources, ResourceEntry, ResourceTemplate
+from .passage import (
+    HiddenByGrants,
+    HiddenByLaunchFilter,
+    HiddenByNarrowerView,
+    HiddenBySelection,
+    HiddenReason,
+    HiddenWithoutDatabase,
+)
 from .pattern import Pattern
 from .policy import Policy
-from .reference import OfServer, OfToolset, reference
+from .reference import ServerReference, ToolsetReference, parse_reference
 from .rules import RULES, SOURCE_RULES
-from .selection import Everything, Selection
+from .selection import AllToolsets, Selection
 from .server import DeclaredAt, InstalledBy, Trust
-from .status import Reason, precedence, remedy, sentence
+from .status import LockReason, explain_reason, precedence_of, remedy_for
 from .tool import Tool, ToolSpec
 from .view import View
 
 
 @dataclass(frozen=True)
-class Unreviewed:
+class UnreviewedServer:
     """The server's trust is strict, and nobody reviews prompts and resources one by one."""
 
     server: ProviderKey
 
 
 @dataclass(frozen=True)
-class Given:
+class ResourcesVisible:
     """The view gets what the source offers."""
 
 
 @dataclass(frozen=True)
-class Withheld:
+class ResourcesWithheld:
     """The view may know the source, and is not given what it offers."""
 
-    reason: Reason | Unreviewed
+    reason: LockReason | UnreviewedServer
 
 
 @dataclass(frozen=True)
-class Beyond:
+class ResourcesOutOfView:
     """Outside the view: not even the names are worked out for it."""
 
-    removed: Removal
+    reason: HiddenReason
 
 
-Opening: TypeAlias = Given | Withheld | Beyond
+ResourceVisibility: TypeAlias = ResourcesVisible | ResourcesWithheld | ResourcesOutOfView
 
 
-Since: TypeAlias = Mapping[Source, Mapping[str, int]]
+FirstSeen: TypeAlias = Mapping[SourceKey, Mapping[str, int]]
 """For each source since when it has had each of its URIs and templates: the lower, the earlier."""
 
 
 @dataclass(frozen=True)
-class Offered:
+class ResourceView:
     """What one view is given, in one deterministic order: by source, then as the source listed it."""
 
-    prompts: Mapping[WireName, tuple[Source, Prompt]]
-    resources: Mapping[str, tuple[Source, Resource]]
-    templates: Mapping[str, tuple[Source, Template]]
-    doubles: Mapping[str, tuple[Source, ...]] = field(default_factory=dict[str, tuple[Source, ...]])
+    prompts: Mapping[WireName, tuple[SourceKey, PromptEntry]]
+    resources: Mapping[str, tuple[SourceKey, ResourceEntry]]
+    templates: Mapping[str, tuple[SourceKey, ResourceTemplate]]
+    duplicates: Mapping[str, tuple[SourceKey, ...]] = field(default_factory=dict[str, tuple[SourceKey, ...]])
     """Each URI that several sources offer, who had it first before the others."""
-    forms: tuple[tuple[str, Source], ...] = ()
+    patterns: tuple[tuple[str, SourceKey], ...] = ()
     """Each template of each source, who had it first before the others."""
     names: Mapping[ToolId, WireName] = field(default_factory=dict[ToolId, WireName])
     """Of every prompt of every source this view may know of, so that a lock renames nothing."""
 
-    def holders(self, uri: str) -> tuple[Source, ...]:
+    def sources_of(self, uri: str) -> tuple[SourceKey, ...]:
         """Who lists this resource, the first of them before the others."""
-        if (several := self.doubles.get(uri)) is not None:
+        if (several := self.duplicates.get(uri)) is not None:
             return several
         listed = self.resources.get(uri)
         return () if listed is None else (listed[0],)
 
 
-ANY: Final = "*"
+ANY_NAME: Final = "*"
 """Stands for whatever a source has, where a rule asks for the name of a tool."""
 
 
-def openings(catalogue: Catalogue, policy: Policy, view: View) -> Mapping[Source, Opening]:
+def resource_visibility(catalogue: Catalogue, policy: Policy, view: View) -> Mapping[SourceKey, ResourceVisibility]:
     """For each source whether this view is given what it offers, and why not. Cheap: it looks at no offer."""
-    return {source: _opening(listing, policy, view) for source, listing in catalogue.listings.items()}
+    return {source: _visibility_of(listing, policy, view) for source, listing in catalogue.listings.items()}
 
 
-def offered(
+def resolve_resources(
     catalogue: Catalogue,
     policy: Policy,
     view: View,
     *,
     held: Mapping[WireName, ToolId] = MappingProxyType({}),
-) -> Offered:
+) -> ResourceView:
     """`held` are the names of prompts that this view was given before, as `resolve` takes those of tools."""
-    return arranged(catalogue, policy, openings(catalogue, policy, view), held=held)
+    return build_resource_view(catalogue, policy, resource_visibility(catalogue, policy, view), held=held)
 
 
-def arranged(
+def build_resource_view(
     catalogue: Catalogue,
     policy: Policy,
-    openings: Mapping[Source, Opening],
+    openings: Mapping[SourceKey, ResourceVisibility],
     *,
     held: Mapping[WireName, ToolId] = MappingProxyType({}),
-    since: Since = MappingProxyType({}),
-) -> Offered:
+    since: FirstSeen = MappingProxyType({}),
+) -> ResourceView:
     """Whoever had a URI or a template first keeps it; of those who came at once, whoever was declared first."""
     known = [
         ToolId(source, prompt.name)
         for source, opening in openings.items()
-        if not isinstance(opening, Beyond)
-        for prompt in catalogue.listings[source].offers.prompts
+        if not isinstance(opening, ResourcesOutOfView)
+        for prompt in catalogue.listings[source].resources.prompts
     ]
-    names = wire_names(known, held, legal=_is_legal)
-    prompts: dict[WireName, tuple[Source, Prompt]] = {}
-    resources: dict[str, tuple[Source, Resource]] = {}
-    templates: dict[str, tuple[Source, Template]] = {}
+    names = assign_wire_names(known, held, legal=_is_legal)
+    prompts: dict[WireName, tuple[SourceKey, PromptEntry]] = {}
+    resources: dict[str, tuple[SourceKey, ResourceEntry]] = {}
+    templates: dict[str, tuple[SourceKey, ResourceTemplate]] = {}
     rank = _rank(catalogue, policy, since)
-    claims = _Claims()
-    forms = _Claims()
-    given: dict[Source, Offers] = {}
+    claims = _KeyClaims()
+    forms = _KeyClaims()
+    given: dict[SourceKey, ProviderResources] = {}
     for source, opening in openings.items():
-        if not isinstance(opening, Given):
+        if not isinstance(opening, ResourcesVisible):
             continue
-        offers = given[source] = permitted(catalogue.listings[source], policy)
+        offers = given[source] = allowed_resources(catalogue.listings[source], policy)
         prompts |= {names[ToolId(source, prompt.name)]: (source, prompt) for prompt in offers.prompts}
         claims.add(source, (resource.uri for resource in offers.resources))
         forms.add(source, (template.pattern for template in offers.templates))
@@ -139,7 +146,7 @@ def arranged(
         for template in offers.templates:
             if forms.first[template.pattern] == source:
                 templates.setdefault(template.pattern, (source, template))
-    return Offered(
+    return ResourceView(
         prompts,
         resources,
         templates,
@@ -149,22 +156,22 @@ def arranged(
     )
 
 
-Rank: TypeAlias = Callable[[Source, str], tuple[int, tuple[int, str, float], int]]
+ClaimRank: TypeAlias = Callable[[SourceKey, str], tuple[int, tuple[int, str, float], int]]
 
 
-def _rank(catalogue: Catalogue, policy: Policy, since: Since) -> Rank:
+def _rank(catalogue: Catalogue, policy: Policy, since: FirstSeen) -> ClaimRank:
     """Before others is who had it before them; among equals the files in their order, then what was installed, by its
     time, so that a restart gives nothing to whoever came later; and last the order of the board."""
-    places = {source: (_standing(source, policy), number) for number, source in enumerate(catalogue.listings)}
+    places = {source: (_declaration_rank(source, policy), number) for number, source in enumerate(catalogue.listings)}
     never: Mapping[str, int] = {}
 
-    def rank(source: Source, key: str) -> tuple[int, tuple[int, str, float], int]:
+    def rank(source: SourceKey, key: str) -> tuple[int, tuple[int, str, float], int]:
         return since.get(source, never).get(key, 0), *places[source]
 
     return rank
 
 
-def _standing(source: Source, policy: Policy) -> tuple[int, str, float]:
+def _declaration_rank(source: SourceKey, policy: Policy) -> tuple[int, str, float]:
     server = None if isinstance(source, BuiltinKey) else policy.servers.get(source)
     match None if server is None else server.origin:
         case None:
@@ -177,14 +184,14 @@ def _standing(source: Source, policy: Policy) -> tuple[int, str, float]:
             assert_never(origin)
 
 
-class _Claims:
+class _KeyClaims:
     """Which sources have each key. Most keys have one, so only the others get a list."""
 
     def __init__(self) -> None:
-        self.first: dict[str, Source] = {}
-        self.several: dict[str, list[Source]] = {}
+        self.first: dict[str, SourceKey] = {}
+        self.several: dict[str, list[SourceKey]] = {}
 
-    def add(self, source: Source, keys: Iterable[str]) -> None:
+    def add(self, source: SourceKey, keys: Iterable[str]) -> None:
         for key in keys:
             first = self.first.setdefault(key, source)
             if first == source:
@@ -193,114 +200,114 @@ class _Claims:
             if sources[-1] != source:
                 sources.append(source)
 
-    def settle(self, rank: Rank) -> None:
+    def settle(self, rank: ClaimRank) -> None:
         for key, sources in self.several.items():
             sources.sort(key=lambda source: rank(source, key))
             self.first[key] = sources[0]
 
-    def all(self) -> Iterator[tuple[str, Source]]:
+    def all(self) -> Iterator[tuple[str, SourceKey]]:
         for key, first in self.first.items():
             yield from ((key, source) for source in self.several.get(key, (first,)))
 
 
-def permitted(listing: Listing, policy: Policy) -> Offers:
+def allowed_resources(listing: Listing, policy: Policy) -> ProviderResources:
     """Without what an operator's deny pattern fits: a prompt by its name, a resource by its URI."""
-    offers, source = listing.offers, listing.source
+    offers, source = listing.resources, listing.source
     if not policy.declared.denials:
         return offers
-    return Offers(
-        tuple(each for each in offers.prompts if not denied(source, each.name, policy)),
-        tuple(each for each in offers.resources if not denied(source, each.uri, policy)),
-        tuple(each for each in offers.templates if not denied(source, each.pattern, policy)),
+    return ProviderResources(
+        tuple(each for each in offers.prompts if not is_denied(source, each.name, policy)),
+        tuple(each for each in offers.resources if not is_denied(source, each.uri, policy)),
+        tuple(each for each in offers.templates if not is_denied(source, each.pattern, policy)),
     )
 
 
-def denied(source: Source, name: str, policy: Policy) -> bool:
-    return bool(policy.deny_patterns.fitting(ToolId(source, name)))
+def is_denied(source: SourceKey, name: str, policy: Policy) -> bool:
+    return bool(policy.deny_patterns.matching_indexes(ToolId(source, name)))
 
 
-def why_not(source: Source, opening: Opening) -> str | None:
+def explain_not_visible(source: SourceKey, opening: ResourceVisibility) -> str | None:
     """Why a view is not given what a source offers, and what to do: for operators."""
     match opening:
-        case Given():
+        case ResourcesVisible():
             return None
-        case Withheld(Unreviewed()):
+        case ResourcesWithheld(UnreviewedServer()):
             return (
                 f"The prompts and resources of {source} are withheld: its trust is strict, and nobody reviews them "
                 "one by one. Set its trust to baseline or open to have them."
             )
-        case Withheld(reason):
-            assert not isinstance(reason, Unreviewed)
-            return f"The prompts and resources of {source} are withheld: {sentence(reason)} {remedy(reason)}"
-        case Beyond(removed):
-            return _beyond(source, removed)
+        case ResourcesWithheld(reason):
+            assert not isinstance(reason, UnreviewedServer)
+            return f"The prompts and resources of {source} are withheld: {explain_reason(reason)} {remedy_for(reason)}"
+        case ResourcesOutOfView(removed):
+            return _explain_out_of_view(source, removed)
         case _:
             assert_never(opening)
 
 
-def _beyond(source: Source, removed: Removal) -> str:
+def _explain_out_of_view(source: SourceKey, removed: HiddenReason) -> str:
     match removed:
-        case NotSelected():
+        case HiddenBySelection():
             return f"The board's selection does not choose {source} as a whole."
-        case NotGranted():
+        case HiddenByGrants():
             return f"The toolset {source.toolset} is not granted."
-        case NarrowedAway():
+        case HiddenByNarrowerView():
             return f"The request does not choose {source} as a whole, by its toolset or its server."
-        case FilteredAway(why):
+        case HiddenByLaunchFilter(why):
             return f"{source} is filtered away: {why}."
-        case NoDatabase():
+        case HiddenWithoutDatabase():
             return f"No database of {source} may be asked."
         case _:
             assert_never(removed)
 
 
-def chooses(selection: Selection, source: Source) -> bool:
+def selects_source(selection: Selection, source: SourceKey) -> bool:
     """Whether a source is chosen as a whole. Naming single tools of it does not choose it."""
     toolsets = selection.toolsets
-    whole = isinstance(toolsets, Everything) or source.toolset in {name.strip().lower() for name in toolsets.names}
+    whole = isinstance(toolsets, AllToolsets) or source.toolset in {name.strip().lower() for name in toolsets.names}
     if not whole and not any(_means_all(text, source) for text in selection.enabled):
         return False
     return not any(_means_all(text, source) for text in selection.disabled)
 
 
-def _opening(listing: Listing, policy: Policy, view: View) -> Opening:
+def _visibility_of(listing: Listing, policy: Policy, view: View) -> ResourceVisibility:
     source = listing.source
-    if (removed := _removal(source, policy, view)) is not None:
-        return Beyond(removed)
-    stand_in = Tool(ToolId(source, ANY), ToolSpec(ANY))
+    if (removed := _hidden_reason(source, policy, view)) is not None:
+        return ResourcesOutOfView(removed)
+    stand_in = Tool(ToolId(source, ANY_NAME), ToolSpec(ANY_NAME))
     found = [rule(stand_in, listing.health, policy) for rule in RULES if rule in SOURCE_RULES]
     reasons = [reason for reason in found if reason is not None]
     if reasons:
-        return Withheld(min(reasons, key=precedence))
+        return ResourcesWithheld(min(reasons, key=precedence_of))
     server = None if isinstance(source, BuiltinKey) else policy.servers.get(source)
     if server is not None and policy.trust(server) is Trust.STRICT:
-        return Withheld(Unreviewed(server.key))
-    return Given()
+        return ResourcesWithheld(UnreviewedServer(server.key))
+    return ResourcesVisible()
 
 
-def _removal(source: Source, policy: Policy, view: View) -> Removal | None:
-    if not chooses(policy.declared.selection, source):
-        return NotSelected(policy.declared.selection)
-    limit = policy.limit(view.principal)
+def _hidden_reason(source: SourceKey, policy: Policy, view: View) -> HiddenReason | None:
+    if not selects_source(policy.declared.selection, source):
+        return HiddenBySelection(policy.declared.selection)
+    limit = policy.grants_of(view.principal)
     if limit is not None and source.toolset not in limit.toolsets:
-        return NotGranted(limit, source.toolset)
+        return HiddenByGrants(limit, source.toolset)
     for narrowing in view.narrowings:
-        if not chooses(narrowing, source):
-            return NarrowedAway(narrowing)
+        if not selects_source(narrowing, source):
+            return HiddenByNarrowerView(narrowing)
     for each in view.filters:
-        if (barred := each.bars_source(source)) is not None:
-            return FilteredAway(barred)
+        if (barred := each.find_source_block(source)) is not None:
+            return HiddenByLaunchFilter(barred)
     return None
 
 
-def _means_all(text: str, source: Source) -> bool:
-    match reference(text):
-        case OfToolset(toolset):
+def _means_all(text: str, source: SourceKey) -> bool:
+    match parse_reference(text):
+        case ToolsetReference(toolset):
             return toolset == source.toolset
-        case OfServer(server):
+        case ServerReference(server):
             return server == source
         case Pattern(_, name) as every:
-            return set(name) == {ANY} and every.matches_source(source)
+            return set(name) == {ANY_NAME} and every.matches_source(source)
         case _:
             return False
 

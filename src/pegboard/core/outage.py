@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from .docspace.misconfigured import WORDS as _MISCONFIGURED
+from .docspace.misconfigured import OUTAGE_PATTERN as _MISCONFIGURED
 from .ids import ToolsetId
 
-_KINDS: Final = re.compile(
+_KIND_PATTERN: Final = re.compile(
     r"(?:it )?(?:"
     r"exited with code -?\d{1,10}|was ended by signal \d{1,3}|was restarted|fell asleep|"
     r"closed (?:its output|its input|the connection|the event stream)|"
@@ -26,7 +26,7 @@ _KINDS: Final = re.compile(
     r"(?:is not set|of [a-z0-9][a-z0-9_-]{0,63} (?:stands for nothing|cannot be read)))"
     r")"
 )
-_KEPT: Final = {
+_KIND_TEXTS: Final = {
     "late": "did not answer in time",
     "slow": "did not start in time",
     "unstarted": "cannot be started",
@@ -36,15 +36,15 @@ _KEPT: Final = {
 }
 
 
-def kind(why: str) -> str:
+def outage_kind(why: str) -> str:
     """Of why a server is down, what is ours; empty where we have no words for it."""
-    found = _KINDS.match(why)
+    found = _KIND_PATTERN.match(why)
     if found is None:
         return ""
-    return found["unset"] or _KEPT.get(found.lastgroup or "", found.group())
+    return found["unset"] or _KIND_TEXTS.get(found.lastgroup or "", found.group())
 
 
-def as_sentence(why: str) -> str:
+def outage_sentence(why: str) -> str:
     """Why a server is down reads on from its name, but for what names a secret or a file itself."""
     text = why.rstrip(".")
     if _NAMES_ITSELF.match(text) is None:
@@ -56,7 +56,7 @@ _NAMES_ITSELF: Final = re.compile(r"the secret |command ['\"]|DocSpace |\$\{|[^\
 
 
 @dataclass(frozen=True, slots=True)
-class Unset:
+class UnsetSecret:
     """A secret that a toolset asks for, and that nobody has set. What needs it is down until somebody does."""
 
     toolset: ToolsetId
@@ -76,10 +76,10 @@ _UNSET: Final = re.compile(
 )
 
 
-def unset(why: str) -> Unset | None:
+def find_unset_secret(why: str) -> UnsetSecret | None:
     """Of why a server or toolset is down, the secret it waits for."""
     found = _UNSET.fullmatch(why.rstrip("."))
-    return None if found is None else Unset(ToolsetId(found["toolset"]), found["name"])
+    return None if found is None else UnsetSecret(ToolsetId(found["toolset"]), found["name"])
 
 
 _UNFIT: Final = re.compile(
@@ -88,21 +88,21 @@ _UNFIT: Final = re.compile(
 )
 
 
-def unfit(why: str) -> Unset | None:
+def find_unusable_secret(why: str) -> UnsetSecret | None:
     """Of why a server or toolset is down, the secret that was set, and has no value all the same."""
     found = _UNFIT.match(why)
-    return None if found is None else Unset(ToolsetId(found["toolset"]), found["name"])
+    return None if found is None else UnsetSecret(ToolsetId(found["toolset"]), found["name"])
 
 
-def lacking(why: str) -> Unset | None:
+def find_needed_secret(why: str) -> UnsetSecret | None:
     """The secret by which it would be up, whatever is the matter with it."""
-    return unset(why) or unfit(why)
+    return find_unset_secret(why) or find_unusable_secret(why)
 
 
-_MISSING: Final = re.compile(r"command (?P<command>'[^']{1,400}'|\"[^\"]{1,400}\") was not found\b")
+_MISSING_COMMAND: Final = re.compile(r"command (?P<command>'[^']{1,400}'|\"[^\"]{1,400}\") was not found\b")
 
 
 def missing_command(why: str) -> str | None:
     """Of why a server is down, the command that is not there, in quotes."""
-    found = _MISSING.match(why)
+    found = _MISSING_COMMAND.match(why)
     return None if found is None else found["command"]

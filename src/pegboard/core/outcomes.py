@@ -4,28 +4,28 @@ from collections.abc import Mapping
 from typing import Final
 
 from .activity import DONE, NOT_SAVED
-from .call import Unconfirmed
-from .status import Status
-from .unlocking import PegState
+from .call import MissingConfirmation
+from .status import LockStatus
+from .unlocking import ToolState
 
-_STATES: Final[Mapping[str, PegState]] = {
-    "returned": PegState.OPEN,
-    DONE: PegState.OPEN,
-    "tool_failed": PegState.BROKEN,
-    "provider_failed": PegState.BROKEN,
-    "broken": PegState.BROKEN,
-    NOT_SAVED: PegState.BROKEN,
-    Status.SERVER_UNAVAILABLE.value: PegState.BROKEN,
-    Status.DISABLED_UNKNOWN.value: PegState.BROKEN,
-    "needs_input": PegState.WANTS,
-    "demanded": PegState.WANTS,
-    "waits": PegState.WANTS,
-    Status.PENDING_APPROVAL.value: PegState.WANTS,
-    Status.SERVER_QUARANTINED.value: PegState.WANTS,
-    Unconfirmed.WAITING.value: PegState.WANTS,
+_STATES: Final[Mapping[str, ToolState]] = {
+    "returned": ToolState.OPEN,
+    DONE: ToolState.OPEN,
+    "tool_failed": ToolState.BROKEN,
+    "provider_failed": ToolState.BROKEN,
+    "broken": ToolState.BROKEN,
+    NOT_SAVED: ToolState.BROKEN,
+    LockStatus.SERVER_UNAVAILABLE.value: ToolState.BROKEN,
+    LockStatus.DISABLED_UNKNOWN.value: ToolState.BROKEN,
+    "needs_input": ToolState.NEEDS_ACTION,
+    "demanded": ToolState.NEEDS_ACTION,
+    "waits": ToolState.NEEDS_ACTION,
+    LockStatus.PENDING_APPROVAL.value: ToolState.NEEDS_ACTION,
+    LockStatus.SERVER_QUARANTINED.value: ToolState.NEEDS_ACTION,
+    MissingConfirmation.WAITING.value: ToolState.NEEDS_ACTION,
 }
 
 
-def outcome_state(outcome: str) -> PegState:
+def outcome_state(outcome: str) -> ToolState:
     """Whatever is not named is a refusal, or a decision that was turned down: by choice."""
-    return _STATES.get(outcome, PegState.LOCKED)
+    return _STATES.get(outcome, ToolState.LOCKED)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from .argument import Argument, names
+from .argument import ArgumentOverride, argument_names
 from .confirmation import ConfirmationLevel, ConfirmationMode, ConfirmationSetting
-from .ids import BadId, LegacyToolId, ServerKey, ToolId, ToolsetId, tool_id
-from .pattern import Pattern, Patterns, is_pattern, pattern
+from .ids import BadId, LegacyToolId, ServerKey, ToolId, ToolsetId, parse_tool_id
+from .pattern import Pattern, PatternSet, is_pattern, parse_pattern
 from .server import Origin
 from .tool import Json
 
-FIELDS: Final = (
+OVERRIDE_FIELDS: Final = (
     "renderer",
     "renderer_config",
     "name_override",
@@ -38,19 +38,19 @@ class Override:
     confirmation: ConfirmationMode | None = None
     """How calls are confirmed, where they must be. It does not say that they must."""
     enabled: bool | None = None
-    arguments: Mapping[str, Argument] | None = None
-    declared: bool = False
+    arguments: Mapping[str, ArgumentOverride] | None = None
+    is_declared: bool = False
     """Written by the operator in a file: the base on which a person's override lies."""
     origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
     """Where each field was said, or by whom and when; of single parameters by `arguments.NAME`."""
-    manifest: bool = False
+    from_manifest: bool = False
     """Brought by the toolset itself: the base of all, on which what a file declares lies as well."""
-    assumed: bool = False
+    is_assumed: bool = False
     """What the settings assume of an imported toolset whose manifest is silent: every other row is stronger."""
-    optional: bool = False
+    is_optional: bool = False
     """Whether it may be about no tool at all. One that restricts and is not optional fails closed (ADR 16)."""
 
-    def fits(self, tool: ToolId) -> bool:
+    def matches(self, tool: ToolId) -> bool:
         if tool.toolset != self.toolset:
             return False
         return self.target == tool if isinstance(self.target, ToolId) else self.target.matches(tool)
@@ -62,7 +62,7 @@ class Override:
         return (0, *self.target.specificity)
 
     @property
-    def names_a_tool(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether it is about a tool by its id or exact name, so that it must fit it; wildcards may be for many."""
         return isinstance(self.target, ToolId) or not is_pattern(self.target.name)
 
@@ -74,8 +74,8 @@ class Override:
         return self.enabled is False or confirms or fixed
 
     @property
-    def says(self) -> tuple[str, ...]:
-        return tuple(name for name in FIELDS if getattr(self, name) is not None)
+    def fields_set(self) -> tuple[str, ...]:
+        return tuple(name for name in OVERRIDE_FIELDS if getattr(self, name) is not None)
 
     def origin(self, name: str) -> Origin | None:
         """Of a field, or of `arguments.NAME`."""
@@ -83,7 +83,7 @@ class Override:
 
 
 @dataclass(frozen=True)
-class Appearance:
+class EffectiveOverride:
     """The overrides that apply to one tool, merged, and where each field came from."""
 
     renderer: str | None = None
@@ -93,22 +93,22 @@ class Appearance:
     requires_confirmation: bool | None = None
     confirmation: ConfirmationMode | None = None
     enabled: bool | None = None
-    arguments: Mapping[str, Argument] | None = None
+    arguments: Mapping[str, ArgumentOverride] | None = None
     origin: Mapping[str, Override] = field(default_factory=dict[str, Override])
     """By field; of parameters by `arguments.NAME.pin` and so on, because each is decided by itself."""
 
 
-PLAIN: Final = Appearance()
+NO_OVERRIDE: Final = EffectiveOverride()
 
 
-def target(text: str, toolset: ToolsetId) -> ToolId | Pattern | BadId:
+def parse_target(text: str, toolset: ToolsetId) -> ToolId | Pattern | BadId:
     """What an override of this toolset is about: a tool by its id, or `scope:name` with or without wild characters."""
     text = text.strip()
     if text == f"toolset:{toolset}":
         return Pattern("*", "*")
     if is_pattern(text) or not text.startswith("mcp:") or ":" not in text.removeprefix("mcp:"):
-        return pattern(text)
-    match tool_id(text):
+        return parse_pattern(text)
+    match parse_tool_id(text):
         case LegacyToolId(server, name):
             # Within one toolset a server's own id is enough.
             return ToolId(ServerKey(toolset, server), name)
@@ -118,14 +118,14 @@ def target(text: str, toolset: ToolsetId) -> ToolId | Pattern | BadId:
             return found
 
 
-def appearance(tool: ToolId, overrides: Iterable[Override]) -> Appearance:
+def merge_overrides(tool: ToolId, overrides: Iterable[Override]) -> EffectiveOverride:
     """A person's word lies on what a file declares, and that on what the toolset's manifest says; within each, the most
     specific wins, then the later one. Confirmation is the exception: a ticket wins over all, and a person does not take
     back what the file requires."""
     return OverrideIndex(tuple(overrides)).for_tool(tool)
 
 
-_SILENT: Final = Override(ToolsetId("builtin"), Pattern("*", "*"))
+_EMPTY_OVERRIDE: Final = Override(ToolsetId("builtin"), Pattern("*", "*"))
 
 
 @dataclass(frozen=True)
@@ -134,54 +134,54 @@ class OverrideIndex:
 
     rows: tuple[Override, ...] = ()
 
-    def for_tool(self, tool: ToolId) -> Appearance:
+    def for_tool(self, tool: ToolId) -> EffectiveOverride:
         ranked = self._by_toolset.get(tool.toolset)
-        fitting = () if ranked is None else ranked.fitting(tool)
+        fitting = () if ranked is None else ranked.rows_for(tool)
         if not fitting:
-            return PLAIN
+            return NO_OVERRIDE
         origin: dict[str, Override] = {}
         for row in fitting:
-            origin |= {name: row for name in row.says if name != "arguments"}
+            origin |= {name: row for name in row.fields_set if name != "arguments"}
         if "requires_confirmation" in origin:
-            origin["requires_confirmation"] = _requiring(fitting)
+            origin["requires_confirmation"] = _requirement_row(fitting)
         if "confirmation" in origin:
-            origin["confirmation"] = _strictest(fitting)
-        arguments, said = _arguments(fitting)
-        return Appearance(
-            renderer=origin.get("renderer", _SILENT).renderer,
-            renderer_config=origin.get("renderer_config", _SILENT).renderer_config,
-            name_override=origin.get("name_override", _SILENT).name_override,
-            description_override=origin.get("description_override", _SILENT).description_override,
-            requires_confirmation=origin.get("requires_confirmation", _SILENT).requires_confirmation,
-            enabled=origin.get("enabled", _SILENT).enabled,
+            origin["confirmation"] = _strictest_row(fitting)
+        arguments, said = _merge_arguments(fitting)
+        return EffectiveOverride(
+            renderer=origin.get("renderer", _EMPTY_OVERRIDE).renderer,
+            renderer_config=origin.get("renderer_config", _EMPTY_OVERRIDE).renderer_config,
+            name_override=origin.get("name_override", _EMPTY_OVERRIDE).name_override,
+            description_override=origin.get("description_override", _EMPTY_OVERRIDE).description_override,
+            requires_confirmation=origin.get("requires_confirmation", _EMPTY_OVERRIDE).requires_confirmation,
+            enabled=origin.get("enabled", _EMPTY_OVERRIDE).enabled,
             arguments=arguments or None,
-            confirmation=origin.get("confirmation", _SILENT).confirmation,
+            confirmation=origin.get("confirmation", _EMPTY_OVERRIDE).confirmation,
             origin={**origin, **said},
         )
 
-    def arguments_of(self, tool: ToolId) -> "tuple[Mapping[str, Argument], frozenset[str]] | None":
+    def arguments_of(self, tool: ToolId) -> "tuple[Mapping[str, ArgumentOverride], frozenset[str]] | None":
         """What is said of the tool's parameters, and which of them by its id or exact name; mostly `None`."""
         ranked = self._arguments_by_toolset.get(tool.toolset)
-        fitting = () if ranked is None else ranked.fitting(tool)
+        fitting = () if ranked is None else ranked.rows_for(tool)
         if not fitting:
             return None
-        return _arguments(fitting)[0], names(row.arguments for row in fitting if row.names_a_tool)
+        return _merge_arguments(fitting)[0], argument_names(row.arguments for row in fitting if row.is_exact)
 
-    def hides(self, tool: ToolId) -> bool:
+    def disables(self, tool: ToolId) -> bool:
         """Whether `enabled` is false in the end: what `for_tool` says, for the rules that ask nothing else."""
-        return self.hider(tool) is not None
+        return self.disabling_override(tool) is not None
 
-    def hider(self, tool: ToolId) -> Override | None:
+    def disabling_override(self, tool: ToolId) -> Override | None:
         """The row by which it is."""
         ranked = self._enabled_by_toolset.get(tool.toolset)
-        fitting = () if ranked is None else ranked.fitting(tool)
+        fitting = () if ranked is None else ranked.rows_for(tool)
         return fitting[-1] if fitting and fitting[-1].enabled is False else None
 
-    def confirms(self, tool: ToolId) -> bool:
+    def requires_confirmation(self, tool: ToolId) -> bool:
         """Whether `requires_confirmation` is true in the end."""
         ranked = self._confirming_by_toolset.get(tool.toolset)
-        fitting = () if ranked is None else ranked.fitting(tool)
-        return bool(fitting) and _requiring(fitting).requires_confirmation is True
+        fitting = () if ranked is None else ranked.rows_for(tool)
+        return bool(fitting) and _requirement_row(fitting).requires_confirmation is True
 
     def confirmation_setting(self, tool: ToolId) -> ConfirmationSetting | None:
         """How calls of the tool are confirmed, by the override that sets it; `None` where none does."""
@@ -194,78 +194,78 @@ class OverrideIndex:
         )
 
     @cached_property
-    def _by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":
+    def _by_toolset(self) -> "Mapping[ToolsetId, _RankedOverrides]":
         return _by_toolset(self.rows)
 
     @cached_property
-    def _enabled_by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":
+    def _enabled_by_toolset(self) -> "Mapping[ToolsetId, _RankedOverrides]":
         return _by_toolset(row for row in self.rows if row.enabled is not None)
 
     @cached_property
-    def _confirming_by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":
+    def _confirming_by_toolset(self) -> "Mapping[ToolsetId, _RankedOverrides]":
         return _by_toolset(row for row in self.rows if row.requires_confirmation is not None)
 
     @cached_property
-    def _arguments_by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":
+    def _arguments_by_toolset(self) -> "Mapping[ToolsetId, _RankedOverrides]":
         return _by_toolset(row for row in self.rows if row.arguments is not None)
 
 
 @dataclass(frozen=True)
-class _Ranked:
+class _RankedOverrides:
     """The rows of one toolset, the weakest first."""
 
-    patterned: tuple[Override, ...]
+    by_pattern: tuple[Override, ...]
     exact: Mapping[ToolId, tuple[Override, ...]]
 
-    def fitting(self, tool: ToolId) -> tuple[Override, ...]:
+    def rows_for(self, tool: ToolId) -> tuple[Override, ...]:
         exact = self.exact.get(tool, ())
-        places = self._patterns.fitting(tool)
+        places = self._patterns.matching_indexes(tool)
         if not places:
             return exact
-        patterned = tuple([self.patterned[place] for place in places])
+        patterned = tuple([self.by_pattern[place] for place in places])
         return tuple(sorted((*patterned, *exact), key=_rank)) if exact else patterned
 
     @cached_property
-    def _patterns(self) -> Patterns:
-        return Patterns(tuple(row.target for row in self.patterned if isinstance(row.target, Pattern)))
+    def _patterns(self) -> PatternSet:
+        return PatternSet(tuple(row.target for row in self.by_pattern if isinstance(row.target, Pattern)))
 
 
-def _requiring(rows: Iterable[Override]) -> Override:
+def _requirement_row(rows: Iterable[Override]) -> Override:
     """Which of these, the weakest first, says whether calls must be confirmed. One says it at least. What a file
     requires is the operator's, and no person's override loosens it."""
     said = [row for row in rows if row.requires_confirmation is not None]
-    declared = next((row for row in reversed(said) if row.declared and not row.assumed), None)
+    declared = next((row for row in reversed(said) if row.is_declared and not row.is_assumed), None)
     is_loosened = declared is not None and declared.requires_confirmation and not said[-1].requires_confirmation
     return declared if declared is not None and is_loosened else said[-1]
 
 
-def _strictest(rows: Iterable[Override]) -> Override:
+def _strictest_row(rows: Iterable[Override]) -> Override:
     """Which of these, the weakest first, says how calls are confirmed. One says it at least."""
     said = [row for row in rows if row.confirmation is not None]
     return next((row for row in reversed(said) if row.confirmation is ConfirmationMode.TICKET), said[-1])
 
 
-def _arguments(rows: Iterable[Override]) -> tuple[Mapping[str, Argument], Mapping[str, Override]]:
+def _merge_arguments(rows: Iterable[Override]) -> tuple[Mapping[str, ArgumentOverride], Mapping[str, Override]]:
     """Merged, the weakest first. What a file pins or hides is the operator's, and no person's override loosens it."""
-    merged: dict[str, Argument] = {}
+    merged: dict[str, ArgumentOverride] = {}
     origin: dict[str, Override] = {}
     settled: set[str] = set()
     for row in rows:
         for name, said in (row.arguments or {}).items():
-            stays = name in settled and not row.declared
-            merged[name] = merged.get(name, _UNSAID).under(said, stays=stays)
-            if row.declared:
+            stays = name in settled and not row.is_declared
+            merged[name] = merged.get(name, _EMPTY_ARGUMENT).merge(said, stays=stays)
+            if row.is_declared:
                 settled = settled | {name} if merged[name].is_fixed else settled - {name}
-            told = (aspect for aspect in said.says if not (stays and aspect in ("pin", "hide")))
+            told = (aspect for aspect in said.aspects_set if not (stays and aspect in ("pin", "hide")))
             origin |= {f"arguments.{name}.{aspect}": row for aspect in told}
-    kept = {f"arguments.{name}.{aspect}" for name, argument in merged.items() for aspect in argument.says}
+    kept = {f"arguments.{name}.{aspect}" for name, argument in merged.items() for aspect in argument.aspects_set}
     return merged, {place: row for place, row in origin.items() if place in kept}
 
 
-_UNSAID: Final = Argument()
+_EMPTY_ARGUMENT: Final = ArgumentOverride()
 
 
-def _by_toolset(rows: Iterable[Override]) -> Mapping[ToolsetId, _Ranked]:
+def _by_toolset(rows: Iterable[Override]) -> Mapping[ToolsetId, _RankedOverrides]:
     patterned: dict[ToolsetId, list[Override]] = {}
     exact: dict[ToolsetId, dict[ToolId, tuple[Override, ...]]] = {}
     # The sort is stable, so among equals the later row stays the stronger.
@@ -276,10 +276,10 @@ def _by_toolset(rows: Iterable[Override]) -> Mapping[ToolsetId, _Ranked]:
             of_tool = exact.setdefault(row.toolset, {})
             of_tool[row.target] = (*of_tool.get(row.target, ()), row)
     return {
-        toolset: _Ranked(tuple(patterned.get(toolset, ())), exact.get(toolset, {}))
+        toolset: _RankedOverrides(tuple(patterned.get(toolset, ())), exact.get(toolset, {}))
         for toolset in patterned.keys() | exact.keys()
     }
 
 
 def _rank(row: Override) -> tuple[bool, bool, bool, tuple[int, ...]]:
-    return not row.assumed, not row.manifest, not row.declared, row.specificity
+    return not row.is_assumed, not row.from_manifest, not row.is_declared, row.specificity

@@ -10,7 +10,7 @@ MIB: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ToolsetLimits:
     """What one toolset may take: bytes of memory for a process, seconds for a call, processes at a time."""
 
     memory: int = 512 * MIB
@@ -19,7 +19,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Image:
+class ContainerImage:
     """A container as the manifest asks for it. What it does not ask for, it does not get."""
 
     image: str
@@ -57,7 +57,7 @@ class ContainerTool:
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnTools:
     """How a toolset's own tools are reached: in worker processes with its files, and in its containers."""
 
     digest: str
@@ -67,8 +67,8 @@ class Own:
     secrets: tuple[str, ...] = ()
     """The names of those that its tools ask for. Their values are kept elsewhere, encrypted."""
     workspace: bool = False
-    bounds: Bounds = field(default_factory=Bounds)
-    containers: Mapping[str, Image] = field(default_factory=dict[str, Image])
+    bounds: ToolsetLimits = field(default_factory=ToolsetLimits)
+    containers: Mapping[str, ContainerImage] = field(default_factory=dict[str, ContainerImage])
     commands: tuple[ContainerTool, ...] = ()
     linked: str | None = None
     """The folder of its author, where it runs from and is followed; `None` for files that were copied."""

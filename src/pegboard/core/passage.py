@@ -5,26 +5,26 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from .database.source import DatabaseTool, SourceId, enabled_databases
+from .database.source import DatabaseId, DatabaseTool, enabled_databases
 from .ids import PrincipalId, ToolId, ToolsetId
-from .launch import Barred, barring
-from .policy import Limit, Policy
-from .reference import Directory
-from .selection import Selected, Selection, select
+from .launch import LaunchBlock, find_launch_block
+from .policy import Policy, PrincipalGrants
+from .reference import ToolDirectory
+from .selection import SelectedTools, Selection, select_tools
 from .server import DeclaredAt
 from .view import View
 
 
 @dataclass(frozen=True, slots=True)
-class NotGranted:
+class HiddenByGrants:
     """The principal's grants do not cover the tool's toolset."""
 
-    limit: Limit
+    grants: PrincipalGrants
     toolset: ToolsetId
 
 
 @dataclass(frozen=True, slots=True)
-class NotSelected:
+class HiddenBySelection:
     """The board's own selection leaves it out."""
 
     by: Selection
@@ -32,106 +32,108 @@ class NotSelected:
 
 
 @dataclass(frozen=True, slots=True)
-class NarrowedAway:
+class HiddenByNarrowerView:
     """The caller's own narrowing leaves it out."""
 
     by: Selection
 
 
 @dataclass(frozen=True, slots=True)
-class FilteredAway:
+class HiddenByLaunchFilter:
     """The launch filter of whoever asks leaves it out."""
 
-    why: Barred
+    block: LaunchBlock
 
 
 @dataclass(frozen=True, slots=True)
-class NoDatabase:
+class HiddenWithoutDatabase:
     """The principal may ask none of the databases that it is over."""
 
     principal: PrincipalId
-    asked: frozenset[SourceId]
+    allowed_databases: frozenset[DatabaseId]
     at: DeclaredAt | None = field(default=None, compare=False)
-    on: tuple[SourceId, ...] = field(default=(), compare=False)
+    databases: tuple[DatabaseId, ...] = field(default=(), compare=False)
     """Those that it could be given."""
 
 
-Removal: TypeAlias = NotGranted | NotSelected | NarrowedAway | FilteredAway | NoDatabase
+HiddenReason: TypeAlias = (
+    HiddenByGrants | HiddenBySelection | HiddenByNarrowerView | HiddenByLaunchFilter | HiddenWithoutDatabase
+)
 
 
 @dataclass(frozen=True)
-class Passage:
+class VisibilityFilter:
     """The steps by which a view leaves tools out, each with what it lets through."""
 
     view: View
     policy: Policy
-    everyone: Directory
-    chosen: Selected
-    limit: Limit | None
-    limited: Mapping[ToolId, DatabaseTool]
+    directory: ToolDirectory
+    selection: SelectedTools
+    grants: PrincipalGrants | None
+    narrowed_tools: Mapping[ToolId, DatabaseTool]
     """The tools over databases, as this caller sees them."""
-    reach: frozenset[ToolId]
+    reachable: frozenset[ToolId]
     """What a narrowing may choose from."""
-    offered: Directory
-    narrowed: tuple[tuple[Selection, Selected], ...]
+    offered_directory: ToolDirectory
+    narrowing_selections: tuple[tuple[Selection, SelectedTools], ...]
 
-    def removal(self, id: ToolId) -> Removal | None:
+    def hidden_reason(self, id: ToolId) -> HiddenReason | None:
         """The first step that leaves it out."""
-        if id not in self.reach:
-            return self._beyond(id)
-        for narrowing, selected in self.narrowed:
+        if id not in self.reachable:
+            return self._reason_out_of_reach(id)
+        for narrowing, selected in self.narrowing_selections:
             if id not in selected.tools:
-                return NarrowedAway(narrowing)
-        if self.view.filters and (barred := barring(self.view.filters, id)) is not None:
-            return FilteredAway(barred)
+                return HiddenByNarrowerView(narrowing)
+        if self.view.filters and (barred := find_launch_block(self.view.filters, id)) is not None:
+            return HiddenByLaunchFilter(barred)
         return None
 
-    def removals(self, id: ToolId) -> tuple[Removal, ...]:
+    def hidden_reasons(self, id: ToolId) -> tuple[HiddenReason, ...]:
         """Every step that leaves it out, as if those before had let it through."""
-        found: list[Removal] = []
-        if id not in self.chosen.tools:
-            found.append(self._unselected)
-        if self.limit is not None and id.toolset not in self.limit.toolsets:
-            found.append(self._ungranted(id.toolset))
+        found: list[HiddenReason] = []
+        if id not in self.selection.tools:
+            found.append(self._selection_reason)
+        if self.grants is not None and id.toolset not in self.grants.toolsets:
+            found.append(self._grants_reason(id.toolset))
         if self._is_sourceless(id):
-            found.append(self._without_database)
-        within = self.narrowed if id in self.reach else self._wide
-        found += [NarrowedAway(narrowing) for narrowing, selected in within if id not in selected.tools]
-        if self.view.filters and (barred := barring(self.view.filters, id)) is not None:
-            found.append(FilteredAway(barred))
+            found.append(self._database_reason)
+        within = self.narrowing_selections if id in self.reachable else self._unbounded_narrowings
+        found += [HiddenByNarrowerView(narrowing) for narrowing, selected in within if id not in selected.tools]
+        if self.view.filters and (barred := find_launch_block(self.view.filters, id)) is not None:
+            found.append(HiddenByLaunchFilter(barred))
         return tuple(found)
 
-    def _beyond(self, id: ToolId) -> Removal:
-        if id not in self.chosen.tools:
-            return self._unselected
-        if self._is_sourceless(id) and (self.limit is None or id.toolset in self.limit.toolsets):
-            return self._without_database
-        return self._ungranted(id.toolset)
+    def _reason_out_of_reach(self, id: ToolId) -> HiddenReason:
+        if id not in self.selection.tools:
+            return self._selection_reason
+        if self._is_sourceless(id) and (self.grants is None or id.toolset in self.grants.toolsets):
+            return self._database_reason
+        return self._grants_reason(id.toolset)
 
     def _is_sourceless(self, id: ToolId) -> bool:
-        return (tool := self.limited.get(id)) is not None and not tool.databases
+        return (tool := self.narrowed_tools.get(id)) is not None and not tool.databases
 
-    def _ungranted(self, toolset: ToolsetId) -> NotGranted:
-        assert self.limit is not None, "without a limit everything is granted"
-        return self._ungranted_by.setdefault(toolset, NotGranted(self.limit, toolset))
+    def _grants_reason(self, toolset: ToolsetId) -> HiddenByGrants:
+        assert self.grants is not None, "without a limit everything is granted"
+        return self._grants_reasons.setdefault(toolset, HiddenByGrants(self.grants, toolset))
 
     @cached_property
-    def _ungranted_by(self) -> dict[ToolsetId, NotGranted]:
+    def _grants_reasons(self) -> dict[ToolsetId, HiddenByGrants]:
         return {}
 
     @cached_property
-    def _unselected(self) -> NotSelected:
-        return NotSelected(self.policy.declared.selection, self.policy.declared.selected_at)
+    def _selection_reason(self) -> HiddenBySelection:
+        return HiddenBySelection(self.policy.declared.selection, self.policy.declared.selected_at)
 
     @cached_property
-    def _without_database(self) -> NoDatabase:
+    def _database_reason(self) -> HiddenWithoutDatabase:
         principal = self.view.principal
         declared = self.policy.declared.principals.get(principal)
-        asked = self.policy.asks(principal) or frozenset()
+        asked = self.policy.allowed_databases(principal) or frozenset()
         on = tuple(enabled_databases(self.policy.declared.databases))
-        return NoDatabase(principal, asked, None if declared is None else declared.at, on)
+        return HiddenWithoutDatabase(principal, asked, None if declared is None else declared.at, on)
 
     @cached_property
-    def _wide(self) -> tuple[tuple[Selection, Selected], ...]:
+    def _unbounded_narrowings(self) -> tuple[tuple[Selection, SelectedTools], ...]:
         """The narrowings over everything: what they would say of what is not offered to them."""
-        return tuple((narrowing, select(narrowing, self.everyone)) for narrowing in self.view.narrowings)
+        return tuple((narrowing, select_tools(narrowing, self.directory)) for narrowing in self.view.narrowings)

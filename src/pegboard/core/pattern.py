@@ -7,9 +7,9 @@ from fnmatch import translate
 from functools import cached_property, lru_cache
 from typing import Final
 
-from .ids import BadId, ServerKey, Source, ToolId
+from .ids import BadId, ServerKey, SourceKey, ToolId
 
-MAX_LENGTH: Final = 512
+MAX_PATTERN_CHARS: Final = 512
 """Longer than any id. Translating a glob takes time by the square of its length, and agents may send patterns."""
 
 # Possessive, as `fnmatch` reads a class: it must not give back the "]" that stands first in it.
@@ -25,12 +25,12 @@ class Pattern:
         return f"{self.scope}:{self.name}"
 
     def matches(self, tool: ToolId) -> bool:
-        return self.matches_source(tool.source) and _fitter(self.name)(tool.name)
+        return self.matches_source(tool.source) and _glob_matcher(self.name)(tool.name)
 
-    def matches_source(self, source: Source) -> bool:
+    def matches_source(self, source: SourceKey) -> bool:
         if self.scope == "*":
             return True
-        fits = _fitter(self.scope)
+        fits = _glob_matcher(self.scope)
         return fits(source.toolset) or (isinstance(source, ServerKey) and (fits(source.server) or fits(str(source))))
 
     @property
@@ -44,13 +44,16 @@ class Pattern:
 
 
 def is_pattern(text: str) -> bool:
-    return _WILD.search(text[:MAX_LENGTH]) is not None
+    return _WILD.search(text[:MAX_PATTERN_CHARS]) is not None
 
 
-def pattern(text: str) -> Pattern | BadId:
+def parse_pattern(text: str) -> Pattern | BadId:
     """`scope:name`; a bare name stands for `*:name`. After `mcp:`, as in a tool id, the scope is one of servers."""
-    if len(text) > MAX_LENGTH:
-        return BadId(text[:MAX_LENGTH], f"a pattern of {len(text)} characters is too long: use at most {MAX_LENGTH}")
+    if len(text) > MAX_PATTERN_CHARS:
+        return BadId(
+            text[:MAX_PATTERN_CHARS],
+            f"a pattern of {len(text)} characters is too long: use at most {MAX_PATTERN_CHARS}",
+        )
     scope, colon, name = text.removeprefix("mcp:").partition(":")
     if text.startswith("mcp:"):
         scope, name = "*~*" if scope == "*" else scope, name if colon else "*"
@@ -61,57 +64,59 @@ def pattern(text: str) -> Pattern | BadId:
     return Pattern(scope, name)
 
 
-def fits(glob: str, text: str) -> bool:
-    return _fitter(glob)(text)
+def matches_glob(glob: str, text: str) -> bool:
+    return _glob_matcher(glob)(text)
 
 
 @dataclass(frozen=True)
-class Patterns:
+class PatternSet:
     """Many patterns held against many tools. Most tools fit none, and one search in their name tells so."""
 
-    each: tuple[Pattern, ...]
+    patterns: tuple[Pattern, ...]
 
-    def fitting(self, tool: ToolId) -> tuple[int, ...]:
+    def matching_indexes(self, tool: ToolId) -> tuple[int, ...]:
         """The places of those that fit, in their order."""
         names = self._by_source.get(tool.source)
         if names is None:
-            names = self._by_source[tool.source] = _Globs(
-                tuple((place, each.name) for place, each in enumerate(self.each) if each.matches_source(tool.source))
+            names = self._by_source[tool.source] = _GlobSet(
+                tuple(
+                    (place, each.name) for place, each in enumerate(self.patterns) if each.matches_source(tool.source)
+                )
             )
-        return names.fitting(tool.name)
+        return names.matching_indexes(tool.name)
 
     @cached_property
-    def _by_source(self) -> "dict[Source, _Globs]":
+    def _by_source(self) -> "dict[SourceKey, _GlobSet]":
         """Filled as sources are met: which scopes fit is the same for all tools of one source."""
         return {}
 
 
 @dataclass(frozen=True)
-class _Globs:
-    each: tuple[tuple[int, str], ...]
+class _GlobSet:
+    globs: tuple[tuple[int, str], ...]
 
-    def fitting(self, name: str) -> tuple[int, ...]:
-        if self._sieve is not None and self._sieve.search(name) is None:
+    def matching_indexes(self, name: str) -> tuple[int, ...]:
+        if self._prefilter is not None and self._prefilter.search(name) is None:
             return ()
-        return tuple([place for place, literal, fits in self._fitters if literal in name and fits(name)])
+        return tuple([place for place, literal, fits in self._matchers if literal in name and fits(name)])
 
     @cached_property
-    def _fitters(self) -> tuple[tuple[int, str, Callable[[str], bool]], ...]:
-        return tuple((place, _literal(glob), _fitter(glob)) for place, glob in self.each)
+    def _matchers(self) -> tuple[tuple[int, str, Callable[[str], bool]], ...]:
+        return tuple((place, _longest_literal(glob), _glob_matcher(glob)) for place, glob in self.globs)
 
     @cached_property
-    def _sieve(self) -> re.Pattern[str] | None:
+    def _prefilter(self) -> re.Pattern[str] | None:
         """What fits a glob holds its longest literal, so one search for all the literals passes no name over."""
-        literals = {literal for _, literal, _ in self._fitters}
+        literals = {literal for _, literal, _ in self._matchers}
         return None if "" in literals or not literals else re.compile("|".join(map(re.escape, sorted(literals))))
 
 
-def _literal(glob: str) -> str:
+def _longest_literal(glob: str) -> str:
     return max(_WILD.split(glob), key=len)
 
 
 @lru_cache(maxsize=4096)
-def _fitter(glob: str) -> Callable[[str], bool]:
+def _glob_matcher(glob: str) -> Callable[[str], bool]:
     if not is_pattern(glob):
         return lambda text: text == glob
     match = re.compile(translate(glob)).match

@@ -5,32 +5,32 @@ from dataclasses import dataclass
 
 from .ids import ToolId
 from .policy import Policy
-from .resolve import Locked, Open, Resolution
-from .retrieval import Rank, Retrieval, callable_ones, locked_ones
-from .tokens import rough_cost
+from .resolve import LockedTool, OpenTool, Resolution
+from .retrieval import RankTools, ToolSearchQuery, callable_results, locked_results
+from .tokens import rough_tool_cost
 from .tool import JsonObject
 
 
 @dataclass(frozen=True)
-class Hit:
+class SearchHit:
     id: ToolId
     name: str
     score: float
-    stack: Mapping[str, float]
+    score_parts: Mapping[str, float]
     """Together the score."""
-    words: Sequence[str]
+    matched_words: Sequence[str]
     """Of the query, those that it has."""
     tokens: int
 
 
 @dataclass(frozen=True)
-class Played:
-    hits: Sequence[Hit]
+class SearchEvaluation:
+    hits: Sequence[SearchHit]
     ranker: str
-    heard: JsonObject
-    matched: int
+    query_words: JsonObject
+    match_count: int
     """How many tools fit at all, before the limit."""
-    locked: Sequence[Locked]
+    locked_tools: Sequence[LockedTool]
     """The best of those that fit and are locked."""
     locked_count: int
     all_tools: int
@@ -43,29 +43,35 @@ class Played:
         return sum(hit.tokens for hit in self.hits)
 
 
-def played(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank) -> Played:
+def evaluate_search(
+    asked: ToolSearchQuery, resolution: Resolution, policy: Policy, rank: RankTools
+) -> SearchEvaluation:
     """The order is that of the search itself, by the same code."""
     found = rank(asked.query, resolution.open_ids)
-    passed = callable_ones(asked, found, resolution)
-    hits: list[Hit] = []
-    for id in passed.kept[: asked.limit]:
+    passed = callable_results(asked, found, resolution)
+    hits: list[SearchHit] = []
+    for id in passed.tools[: asked.limit]:
         verdict = resolution.verdicts[id]
-        assert isinstance(verdict, Open)
-        why, stack = found.why(id), found.stack(id)
+        assert isinstance(verdict, OpenTool)
+        why, stack = found.explain_rank(id), found.score_parts(id)
         said = why.get("words")
         words = [str(each["word"]) for each in said if isinstance(each, dict)] if isinstance(said, list) else []
         score = why.get("score")
         number = float(score) if isinstance(score, int | float) else 0.0
-        hits.append(Hit(id, resolution.names[id], number, stack, words, rough_cost(verdict.shown.spec)))
-    shut = locked_ones(asked, resolution, policy, rank)
-    locked = [resolution.verdicts[id] for id in shut.kept]
-    costs = [rough_cost(each.shown.spec) for each in resolution.verdicts.values() if isinstance(each, Open)]
-    return Played(
+        hits.append(
+            SearchHit(id, resolution.names[id], number, stack, words, rough_tool_cost(verdict.visible_tool.spec))
+        )
+    shut = locked_results(asked, resolution, policy, rank)
+    locked = [resolution.verdicts[id] for id in shut.tools]
+    costs = [
+        rough_tool_cost(each.visible_tool.spec) for each in resolution.verdicts.values() if isinstance(each, OpenTool)
+    ]
+    return SearchEvaluation(
         hits,
         found.ranker,
-        found.heard(),
+        found.query_words(),
         passed.count,
-        [each for each in locked if isinstance(each, Locked)],
+        [each for each in locked if isinstance(each, LockedTool)],
         shut.count,
         len(costs),
         sum(costs),

@@ -12,43 +12,43 @@ from .api_token import ApiToken
 from .catalogue import Catalogue
 from .code import CodeSettings
 from .confirmation import (
-    UNSET,
+    UNSET_CONFIRMATION,
     ConfirmationLevel,
     ConfirmationRoute,
     ConfirmationSetting,
-    Interactive,
+    InteractiveMark,
     PrincipalConfirmation,
-    confirmation_route,
+    choose_route,
 )
-from .consent import DEFAULT_STANDING_DAYS, Consent
-from .database.source import Database, SourceId
-from .ids import LOCAL, BadId, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId
+from .consent import DEFAULT_CONSENT_DAYS, Consent
+from .database.source import DatabaseId, DatabaseSettings
+from .ids import LOCAL_PRINCIPAL, BadId, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId
 from .override import Override, OverrideIndex
-from .pattern import Pattern, Patterns, is_pattern, pattern
-from .presentations.presenting import Presenting
+from .pattern import Pattern, PatternSet, is_pattern, parse_pattern
+from .presentations.presenting import PresentationSettings
 from .principal import Principal
-from .prompting import Prompting
+from .prompting import PromptSettings
 from .redact import Redaction
-from .reference import Named, OfToolset, Reference, reference
-from .scope import Scope
+from .reference import NameReference, Reference, ToolsetReference, parse_reference
+from .scope import TokenScope
 from .selection import Selection
 from .server import AllButTools, DeclaredAt, Origin, Server, Trust
-from .shaping import Shaped
+from .shaping import OverriddenTool
 from .tool import Fingerprint, Tool, ToolSpec
 from .toolset import Toolset, ToolsetFile
 from .unreadable import UnreadableIndex, UnreadableRow
-from .values import Faults, Value
-from .vouched import Vouched
+from .values import OverrideValue, ValueProblems
+from .vouched import ApprovedTools
 
 TOOLSETS_SETTING: Final = "toolsets"
-_OPERATE: Final = frozenset({Scope.OPERATE, Scope.ADMIN})
+_OPERATE: Final = frozenset({TokenScope.OPERATE, TokenScope.ADMIN})
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
     """A decision with its author: a switch nobody threw cannot exist."""
 
-    on: bool
+    is_on: bool
     by: PrincipalId
     at: datetime
     note: str = ""
@@ -92,14 +92,14 @@ class ExactDenial:
     text: str
     """As it is written."""
     at: Origin | None
-    about: Reference
+    reference: Reference
     within: ProviderKey | ToolsetId | None = None
     """The server or toolset whose setting it is; only its tools can be meant."""
-    unreviewed: ToolId | None = None
+    unreviewed_match: ToolId | None = None
     """A tool that has the name and that no person has reviewed: it may be a decoy, so it does not count."""
 
 
-class Sayer(StrEnum):
+class GrantSource(StrEnum):
     """Who said what a principal may use."""
 
     STORE = "store"
@@ -111,17 +111,17 @@ class Sayer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class PrincipalGrants:
     """The toolsets that a principal may use, and where that is changed."""
 
     principal: PrincipalId
     toolsets: frozenset[ToolsetId]
-    by: Sayer
+    by: GrantSource
     at: DeclaredAt | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredSettings:
     """The operator's file: read-only to everything else."""
 
     servers: Mapping[ProviderKey, Server] = field(default_factory=dict[ProviderKey, Server])
@@ -133,18 +133,18 @@ class Declared:
     principals: Mapping[PrincipalId, Principal] = field(default_factory=dict[PrincipalId, Principal])
     """Who may come in over HTTP. While nobody is named, whoever reaches the gateway is `LOCAL`."""
     redaction: Redaction = field(default_factory=Redaction)
-    presenting: Presenting = field(default_factory=Presenting)
-    prompting: Prompting = field(default_factory=Prompting)
+    presentation: PresentationSettings = field(default_factory=PresentationSettings)
+    prompts: PromptSettings = field(default_factory=PromptSettings)
     code: CodeSettings = field(default_factory=CodeSettings)
     confirmation_seconds: float = 300.0
     """How long a person has to decide about one call, and a caller to use the decision."""
-    standing_days: int | None = DEFAULT_STANDING_DAYS
+    consent_days: int | None = DEFAULT_CONSENT_DAYS
     """How long a standing permission lasts unless the person who gives it says otherwise; `None` for ever."""
     confirm_manifest_servers: DeclaredAt | None = None
     """Where the file says that calls of servers that imported toolsets bring are confirmed, as Covalt has it."""
     confirmation: ConfirmationSetting | None = None
     """How calls are confirmed on this board, where the file sets it."""
-    databases: Mapping[SourceId, Database] = field(default_factory=dict[SourceId, Database])
+    databases: Mapping[DatabaseId, DatabaseSettings] = field(default_factory=dict[DatabaseId, DatabaseSettings])
     optional_names: frozenset[str] = frozenset()
     """Those of the selection's names that need not exist. A denial of any other unknown name fails closed (ADR 16)."""
     selected_at: DeclaredAt | None = field(default=None, compare=False)
@@ -159,7 +159,7 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Decided:
+class PolicyDecisions:
     """What the store keeps. Every change makes a new value with the next version."""
 
     version: int = 0
@@ -167,7 +167,7 @@ class Decided:
     toolsets: Mapping[ToolsetId, Toolset] = field(default_factory=dict[ToolsetId, Toolset])
     switches: Mapping[Switchable, Switch] = field(default_factory=dict[Switchable, Switch])
     approvals: Mapping[ToolId, Approval] = field(default_factory=dict[ToolId, Approval])
-    baselined: Mapping[ProviderKey, datetime] = field(default_factory=dict[ProviderKey, datetime])
+    first_seen: Mapping[ProviderKey, datetime] = field(default_factory=dict[ProviderKey, datetime])
     """When a server's tools were first seen. Whatever it lists later is new."""
     overrides: tuple[Override, ...] = ()
     trust: Mapping[ProviderKey, Trust] = field(default_factory=dict[ProviderKey, Trust])
@@ -188,25 +188,25 @@ class Decided:
     """Rows of the store that could not be read. What each may have closed is locked."""
 
     @cached_property
-    def lost(self) -> UnreadableIndex:
+    def unreadable_index(self) -> UnreadableIndex:
         return UnreadableIndex(self.unreadable)
 
     def was_seen(self, key: ProviderKey) -> bool:
         """Whether its tools were seen before, so that nothing of it is approved at first sight any more."""
-        return key in self.baselined or self.lost.hides_baseline(key)
+        return key in self.first_seen or self.unreadable_index.hides_baseline(key)
 
 
-def removed_principals(before: Decided, after: Decided) -> frozenset[PrincipalId]:
+def removed_principals(before: PolicyDecisions, after: PolicyDecisions) -> frozenset[PrincipalId]:
     """Whom the store knew and knows nothing of any more. A principal whose tokens are all revoked is still known."""
 
-    def known(decided: Decided) -> set[PrincipalId]:
+    def known_principals(decided: PolicyDecisions) -> set[PrincipalId]:
         return {*decided.grants, *(token.principal for token in decided.tokens.values())}
 
-    left = {*known(after), *after.confirmations, *(consent.principal for consent in after.consents.values())}
-    return frozenset(known(before) - left)
+    left = {*known_principals(after), *after.confirmations, *(consent.principal for consent in after.consents.values())}
+    return frozenset(known_principals(before) - left)
 
 
-def replaced_sources(before: Decided, after: Decided) -> frozenset[ProviderKey]:
+def replaced_sources(before: PolicyDecisions, after: PolicyDecisions) -> frozenset[ProviderKey]:
     """Installed servers and toolsets that are gone, are reached otherwise, or have other files: what runs under their
     names is not what a person decided about."""
     changed = {id for id in before.files if before.files[id] != after.files.get(id)}
@@ -219,11 +219,11 @@ def replaced_sources(before: Decided, after: Decided) -> frozenset[ProviderKey]:
 
 @dataclass(frozen=True)
 class Policy:
-    declared: Declared = field(default_factory=Declared)
-    decided: Decided = field(default_factory=Decided)
-    closed: bool = False
+    declared: DeclaredSettings = field(default_factory=DeclaredSettings)
+    decisions: PolicyDecisions = field(default_factory=PolicyDecisions)
+    tokens_stay_required: bool = False
     """Whether callers had to show tokens before: then they must go on doing so, whatever became of the tokens."""
-    faults: Faults = field(default_factory=dict[Value, str], compare=False, repr=False)
+    value_problems: ValueProblems = field(default_factory=dict[OverrideValue, str], compare=False, repr=False)
     """What is known of values that people put into arguments. No decision: it follows from these and from the tools."""
     is_exposed: bool = False
     """Whether other machines can reach the gateway. No decision either: it follows from how it was started."""
@@ -233,22 +233,22 @@ class Policy:
 
     @property
     def version(self) -> int:
-        return self.decided.version
+        return self.decisions.version
 
     @cached_property
     def servers(self) -> Mapping[ProviderKey, Server]:
         """A clash of the two sources is an error found before a policy is made; should one slip in, the file wins."""
-        both = {**self.decided.servers, **self.declared.servers}
+        both = {**self.decisions.servers, **self.declared.servers}
         return {key: both[key] for key in sorted(both, key=str)}
 
     @cached_property
     def toolsets(self) -> Mapping[ToolsetId, Toolset]:
-        both = {**self.decided.toolsets, **self.declared.toolsets}
+        both = {**self.decisions.toolsets, **self.declared.toolsets}
         return {id: both[id] for id in sorted(both)}
 
     @cached_property
-    def deny_patterns(self) -> Patterns:
-        return Patterns(tuple(denial.pattern for denial in self.declared.denials))
+    def deny_patterns(self) -> PatternSet:
+        return PatternSet(tuple(denial.pattern for denial in self.declared.denials))
 
     @cached_property
     def exact_denials(self) -> tuple[ExactDenial, ...]:
@@ -256,7 +256,7 @@ class Policy:
         return tuple(_exact_denials(self.declared, self.servers.values()))
 
     @cached_property
-    def suspected(self) -> "list[tuple[Catalogue, Policy]]":
+    def suspects_cache(self) -> "list[tuple[Catalogue, Policy]]":
         """The latest catalogue for which suspects were looked for, with the policy that has them."""
         return []
 
@@ -266,26 +266,26 @@ class Policy:
 
     @cached_property
     def overrides(self) -> OverrideIndex:
-        brought = (*self._assumed_overrides(), *self.decided.manifest_overrides)
-        return OverrideIndex((*brought, *self.declared.overrides, *self.decided.overrides))
+        brought = (*self._assumed_overrides(), *self.decisions.manifest_overrides)
+        return OverrideIndex((*brought, *self.declared.overrides, *self.decisions.overrides))
 
     def _assumed_overrides(self) -> Iterator[Override]:
         at = self.declared.confirm_manifest_servers
         if at is None:
             return
-        for key in self.decided.servers:
-            if isinstance(key, ServerKey) and key.toolset in self.decided.files:
+        for key in self.decisions.servers:
+            if isinstance(key, ServerKey) and key.toolset in self.decisions.files:
                 yield Override(
                     key.toolset,
                     Pattern(str(key), "*"),
                     requires_confirmation=True,
-                    declared=True,
-                    assumed=True,
+                    is_declared=True,
+                    is_assumed=True,
                     origins={"requires_confirmation": at},
                 )
 
     @cached_property
-    def shapes(self) -> dict[ToolId, tuple[Tool, Shaped | None]]:
+    def overridden_tools_cache(self) -> dict[ToolId, tuple[Tool, OverriddenTool | None]]:
         """What was worked out of tools and these overrides, to be found again: several ask, and it takes its time."""
         return {}
 
@@ -293,44 +293,44 @@ class Policy:
     def consents(self) -> Mapping[ToolId, tuple[Consent, ...]]:
         """Standing permissions by tool."""
         found: dict[ToolId, tuple[Consent, ...]] = {}
-        for consent in self.decided.consents.values():
+        for consent in self.decisions.consents.values():
             found[consent.tool] = (*found.get(consent.tool, ()), consent)
         return found
 
     @cached_property
-    def vouched(self) -> Vouched:
+    def approved_tools(self) -> ApprovedTools:
         """What was approved of servers that are asked about. Of one that is trusted openly nothing is stored, and what
         was stored of it before says nothing of what it has now."""
         asked = {key for key, server in self.servers.items() if self.trust(server) is not Trust.OPEN}
-        asked |= self.decided.lost.providers
-        return Vouched(tuple([id for id in self.decided.approvals if id.source in asked]))
+        asked |= self.decisions.unreadable_index.providers
+        return ApprovedTools(tuple([id for id in self.decisions.approvals if id.source in asked]))
 
     def trust(self, server: Server) -> Trust:
-        if self.decided.lost.hides_trust(server.key):
+        if self.decisions.unreadable_index.hides_trust(server.key):
             return Trust.STRICT
-        return self.decided.trust.get(server.key, server.trust)
+        return self.decisions.trust.get(server.key, server.trust)
 
     def awaits_first_sight(self, server: Server) -> bool:
         """Whether what it lists next is approved because nobody has seen its tools before."""
         if server.quarantined or self.trust(server) is not Trust.BASELINE:
             return False
-        return not self.decided.was_seen(server.key)
+        return not self.decisions.was_seen(server.key)
 
     @cached_property
     def tokens(self) -> Mapping[str, ApiToken]:
         """Those made at run time. Of a principal that the file declares only the file's own count."""
-        return {id: one for id, one in self.decided.tokens.items() if one.principal not in self.declared.principals}
+        return {id: one for id, one in self.decisions.tokens.items() if one.principal not in self.declared.principals}
 
     @cached_property
     def callers(self) -> frozenset[PrincipalId]:
         """Who has a name to call by, whether or not a token of theirs still holds."""
-        made = (token.principal for token in self.tokens.values() if Scope.CALL in token.scopes)
-        return frozenset((*self.declared.principals, *made, *self.decided.lost.callers))
+        made = (token.principal for token in self.tokens.values() if TokenScope.CALL in token.scopes)
+        return frozenset((*self.declared.principals, *made, *self.decisions.unreadable_index.callers))
 
     @property
     def requires_tokens(self) -> bool:
         """Whether callers must say who they are. Nothing opens a board again but a person who says so."""
-        return self.closed or bool(self.callers) or self.decided.lost.has_token
+        return self.tokens_stay_required or bool(self.callers) or self.decisions.unreadable_index.has_token
 
     @cached_property
     def operators(self) -> frozenset[PrincipalId]:
@@ -342,25 +342,27 @@ class Policy:
     def is_agent(self, principal: PrincipalId) -> bool:
         return principal in self.callers and principal not in self.operators
 
-    def knows(self, principal: PrincipalId) -> bool:
+    def is_known_principal(self, principal: PrincipalId) -> bool:
         """Whether somebody can ask by this name. Where callers have none, all of them are whoever works here."""
-        return not self.requires_tokens or principal in self.callers or principal == LOCAL
+        return not self.requires_tokens or principal in self.callers or principal == LOCAL_PRINCIPAL
 
     def principal_confirmation(self, principal: PrincipalId) -> PrincipalConfirmation:
         """Of a principal that the file declares only the file's word counts, as with its tokens."""
         if (declared := self.declared.principals.get(principal)) is not None:
             return declared.confirmation
-        return self.decided.confirmations.get(principal, UNSET)
+        return self.decisions.confirmations.get(principal, UNSET_CONFIRMATION)
 
-    def interactive(self, principal: PrincipalId) -> Interactive:
+    def interactive_mark(self, principal: PrincipalId) -> InteractiveMark:
         """Whether answers of this principal's clients confirm calls. By default only those of whoever works at the
         machine of a gateway that neither asks for tokens nor is reached from elsewhere."""
         own = self.principal_confirmation(principal)
-        if self.decided.lost.hides_confirmation and principal not in self.declared.principals:
-            return Interactive(principal, False)
+        if self.decisions.unreadable_index.hides_confirmation and principal not in self.declared.principals:
+            return InteractiveMark(principal, False)
         if own.interactive is not None:
-            return Interactive(principal, own.interactive, own.interactive_at)
-        return Interactive(principal, principal == LOCAL and not self.requires_tokens and not self.is_exposed)
+            return InteractiveMark(principal, own.interactive, own.interactive_at)
+        return InteractiveMark(
+            principal, principal == LOCAL_PRINCIPAL and not self.requires_tokens and not self.is_exposed
+        )
 
     def confirmation_route(self, principal: PrincipalId, tool: ToolId) -> ConfirmationRoute:
         """How a call of this tool by this principal is confirmed, if it must be."""
@@ -372,76 +374,76 @@ class Policy:
             else ConfirmationSetting(ConfirmationLevel.PRINCIPAL, principal, own.mode, own.mode_at),
             self.overrides.confirmation_setting(tool),
         ]
-        return confirmation_route(self.interactive(principal), [each for each in settings if each is not None])
+        return choose_route(self.interactive_mark(principal), [each for each in settings if each is not None])
 
-    def granted(self, principal: PrincipalId) -> frozenset[ToolsetId] | None:
+    def granted_toolsets(self, principal: PrincipalId) -> frozenset[ToolsetId] | None:
         """`None`: nothing was said of this principal, and so nothing is taken away.
 
         Once callers have names, a name that nobody gave has nothing, whatever was once granted to it.
         """
-        limit = self.limit(principal)
+        limit = self.grants_of(principal)
         return None if limit is None else limit.toolsets
 
-    def limit(self, principal: PrincipalId) -> Limit | None:
+    def grants_of(self, principal: PrincipalId) -> PrincipalGrants | None:
         """The same with who said it: what people decided goes before the file."""
-        if not self.knows(principal):
-            return Limit(principal, frozenset(), Sayer.NOBODY)
-        if (said := self.decided.grants.get(principal)) is not None:
-            return Limit(principal, said, Sayer.STORE)
-        if self.decided.lost.grant(principal) is not None:
-            return Limit(principal, frozenset(), Sayer.UNREADABLE)
+        if not self.is_known_principal(principal):
+            return PrincipalGrants(principal, frozenset(), GrantSource.NOBODY)
+        if (said := self.decisions.grants.get(principal)) is not None:
+            return PrincipalGrants(principal, said, GrantSource.STORE)
+        if self.decisions.unreadable_index.grant(principal) is not None:
+            return PrincipalGrants(principal, frozenset(), GrantSource.UNREADABLE)
         if (said := self.declared.grants.get(principal)) is not None:
-            return Limit(principal, said, Sayer.FILE, self.declared.granted_at.get(principal))
+            return PrincipalGrants(principal, said, GrantSource.FILE, self.declared.granted_at.get(principal))
         return None
 
-    def asks(self, principal: PrincipalId) -> frozenset[SourceId] | None:
+    def allowed_databases(self, principal: PrincipalId) -> frozenset[DatabaseId] | None:
         """The databases that it may ask; `None` for every one. A name that nobody gave has none, as it has nothing."""
-        if not self.knows(principal):
+        if not self.is_known_principal(principal):
             return frozenset()
         who = self.declared.principals.get(principal)
         return None if who is None else who.databases
 
     @cached_property
-    def asked_by_all(self) -> frozenset[SourceId] | None:
+    def databases_for_all(self) -> frozenset[DatabaseId] | None:
         """The databases of which every caller may know; `None` for every one."""
         limits = [who.databases for who in self.declared.principals.values() if who.databases is not None]
         return frozenset.intersection(*limits) if limits else None
 
 
-def _exact_denials(declared: Declared, servers: Collection[Server]) -> Iterator[ExactDenial]:
+def _exact_denials(declared: DeclaredSettings, servers: Collection[Server]) -> Iterator[ExactDenial]:
     selection = declared.selection
     for text in selection.disabled:
-        about = reference(text)
+        about = parse_reference(text)
         if text not in declared.optional_names and not isinstance(about, Pattern | BadId):
             yield ExactDenial("selection.disabled_tools", text, declared.selection_line(text), about)
     for server in servers:
         if isinstance(limit := server.limit, AllButTools):
             for text, line in zip_longest(limit.names, limit.lines[: len(limit.names)]):
                 if text not in limit.optional and not is_pattern(text):
-                    setting = limit_setting(server, "disabled_tools")
-                    about = pattern(text) if ":" in text else Named(text)
+                    setting = tool_filter_setting(server, "disabled_tools")
+                    about = parse_pattern(text) if ":" in text else NameReference(text)
                     yield ExactDenial(setting, text, line or limit.at or server.origin, about, server.key)
     for denial in declared.denials:
         if not denial.optional and not is_pattern(denial.pattern.name):
             yield ExactDenial("deny", str(denial.pattern).removeprefix("*:"), denial.at, denial.pattern)
     for row in declared.overrides:
-        if row.names_a_tool and row.restricts and not row.optional:
+        if row.is_exact and row.restricts and not row.is_optional:
             at = next(iter(row.origins.values()), None)
             text = str(row.target).removeprefix("*:")
             yield ExactDenial(f"overrides.{row.toolset}", text, at, row.target, row.toolset)
     used = {server.key.toolset for server in servers}
     for toolset in declared.toolsets.values():
         if not toolset.enabled and toolset.id not in used:
-            yield ExactDenial(TOOLSETS_SETTING, toolset.id, toolset.origin, OfToolset(toolset.id))
+            yield ExactDenial(TOOLSETS_SETTING, toolset.id, toolset.origin, ToolsetReference(toolset.id))
 
 
-def limit_setting(server: Server, key: str) -> str:
+def tool_filter_setting(server: Server, key: str) -> str:
     """How people call a server's own list of tools."""
     return f"servers.{server.id}.{key}" if isinstance(server.origin, DeclaredAt) else f"{key} of {server.key}"
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class IdClash:
     """One id in both sources. Neither is touched; a person must rename or remove one."""
 
     id: str
@@ -456,17 +458,17 @@ class Clash:
         )
 
 
-def clashes(declared: Declared, decided: Decided) -> tuple[Clash, ...]:
+def id_clashes(declared: DeclaredSettings, decided: PolicyDecisions) -> tuple[IdClash, ...]:
     servers = [
-        Clash(str(key), _where(declared.servers[key]), str(decided.servers[key].origin))
+        IdClash(str(key), _origin_of(declared.servers[key]), str(decided.servers[key].origin))
         for key in sorted(declared.servers.keys() & decided.servers.keys(), key=str)
         if key.toolset not in decided.files
     ]
     clashing = {key.split("~")[0] for key in (clash.id for clash in servers)}
     toolsets = [
-        Clash(
+        IdClash(
             id,
-            _where(declared.toolsets[id]),
+            _origin_of(declared.toolsets[id]),
             str(decided.toolsets[id].origin),
             "servers remove" if decided.toolsets[id].user_mcp else "toolset remove",
         )
@@ -476,5 +478,5 @@ def clashes(declared: Declared, decided: Decided) -> tuple[Clash, ...]:
     return (*servers, *toolsets)
 
 
-def _where(thing: Server | Toolset) -> DeclaredAt | str:
+def _origin_of(thing: Server | Toolset) -> DeclaredAt | str:
     return thing.origin if isinstance(thing.origin, DeclaredAt) else str(thing.origin)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from .confirmation import UNSET, PrincipalConfirmation
-from .database.source import SourceId
+from .confirmation import UNSET_CONFIRMATION, PrincipalConfirmation
+from .database.source import DatabaseId
 from .ids import PrincipalId
-from .scope import Scope
+from .scope import TokenScope
 from .server import DeclaredAt
 
 
@@ -15,7 +15,7 @@ class Principal:
     at: DeclaredAt
     hashes: tuple[bytes, ...] = field(default=(), repr=False)
     """SHA-256 of each of its tokens; empty when what the operator refers to holds none: then nobody is it."""
-    databases: frozenset[SourceId] | None = None
+    databases: frozenset[DatabaseId] | None = None
     """Those that it may ask; `None` for every one. To it there are no others."""
-    scopes: frozenset[Scope] = frozenset({Scope.CALL})
-    confirmation: PrincipalConfirmation = field(default=UNSET, repr=False)
+    scopes: frozenset[TokenScope] = frozenset({TokenScope.CALL})
+    confirmation: PrincipalConfirmation = field(default=UNSET_CONFIRMATION, repr=False)

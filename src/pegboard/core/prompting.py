@@ -76,15 +76,15 @@ TEXT_FORMATS: Final = (
 )
 """Those in which a model writes its calls into its text."""
 
-USUAL_FORMATS: Final = (NATIVE, FAMILY, "hermes", "mistral", "pythonic", "json", CODE_MODE)
-BASE: Final = (
+DEFAULT_FORMATS: Final = (NATIVE, FAMILY, "hermes", "mistral", "pythonic", "json", CODE_MODE)
+DEFAULT_BASE_PROMPT: Final = (
     "You are a helpful assistant. Use the tools you are given where they help, and never make up what a tool would "
     "answer. When you have what you need, answer in your own words."
 )
-BUDGET: Final = 8_000
-LEAST_BUDGET: Final = 200
-RESULT: Final = 16_000
-LEAST_RESULT: Final = 200
+DEFAULT_BUDGET_TOKENS: Final = 8_000
+MIN_BUDGET_TOKENS: Final = 200
+DEFAULT_RESULT_CHARS: Final = 16_000
+MIN_RESULT_CHARS: Final = 200
 """Characters: less could not say what was cut."""
 
 
@@ -103,18 +103,18 @@ class KnownModel:
 
 
 @dataclass(frozen=True)
-class Prompting:
-    base: str = BASE
+class PromptSettings:
+    base: str = DEFAULT_BASE_PROMPT
     builtins: tuple[str, ...] = BUILTINS
     """Those that are switched on."""
-    formats: tuple[str, ...] = USUAL_FORMATS
+    formats: tuple[str, ...] = DEFAULT_FORMATS
     """Those that are switched on, in the order in which they are tried."""
     primary: str | None = None
     """The one to prefer; by default the first that is available."""
     launch: LaunchFilter = NO_FILTER
-    budget: int = BUDGET
+    budget: int = DEFAULT_BUDGET_TOKENS
     """Tokens, by estimate, that the system prompt and the tools beside it cost at most."""
-    result: int = RESULT
+    result: int = DEFAULT_RESULT_CHARS
     """Characters of one result that a model is given at most."""
     run_recovered: bool = False
     """Whether a call runs whose end never came, but whose arguments all did."""

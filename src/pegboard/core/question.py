@@ -17,41 +17,43 @@ with the second."""
 
 
 @dataclass(frozen=True)
-class Unaskable:
+class QuestionRefusal:
     """Why a client must not be asked this: it did not say that it knows such questions."""
 
     code: int
     why: str
 
 
-def unaskable(can: Mapping[str, Json], method: str, params: Mapping[str, Json]) -> Unaskable | None:
+def refuse_question(can: Mapping[str, Json], method: str, params: Mapping[str, Json]) -> QuestionRefusal | None:
     """`None` when a client with these capabilities may be asked."""
     match method:
         case "elicitation/create":
-            return _unaskable_elicitation(can.get("elicitation"), params.get("mode", "form"))
+            return _refuse_elicitation(can.get("elicitation"), params.get("mode", "form"))
         case "sampling/createMessage":
             offered = can.get("sampling")
             if not isinstance(offered, dict):
-                return _undeclared("sampling")
+                return _refuse_undeclared("sampling")
             if ("tools" in params or "toolChoice" in params) and "tools" not in offered:
-                return Unaskable(BAD_PARAMETERS, "The client knows sampling, but not with tools.")
+                return QuestionRefusal(BAD_PARAMETERS, "The client knows sampling, but not with tools.")
             return None
         case "roots/list":
-            return None if isinstance(can.get("roots"), dict) else _undeclared("roots")
+            return None if isinstance(can.get("roots"), dict) else _refuse_undeclared("roots")
         case _:
-            return Unaskable(UNKNOWN_METHOD, f"{method[:128]!r} is nothing that a client can be asked.")
+            return QuestionRefusal(UNKNOWN_METHOD, f"{method[:128]!r} is nothing that a client can be asked.")
 
 
-def _unaskable_elicitation(offered: Json, mode: Json) -> Unaskable | None:
+def _refuse_elicitation(offered: Json, mode: Json) -> QuestionRefusal | None:
     if not isinstance(offered, dict):
-        return _undeclared("elicitation")
+        return _refuse_undeclared("elicitation")
     # A client that names no mode means forms: that was all there was when it was written.
     if mode == "form" and not offered.keys() & {"form", "url"}:
         return None
     if isinstance(mode, str) and mode in offered:
         return None
-    return Unaskable(BAD_PARAMETERS, f"The client knows elicitation, but not in the mode {str(mode)[:128]!r}.")
+    return QuestionRefusal(BAD_PARAMETERS, f"The client knows elicitation, but not in the mode {str(mode)[:128]!r}.")
 
 
-def _undeclared(capability: str) -> Unaskable:
-    return Unaskable(UNKNOWN_METHOD, f"The client that made the call did not declare the capability {capability!r}.")
+def _refuse_undeclared(capability: str) -> QuestionRefusal:
+    return QuestionRefusal(
+        UNKNOWN_METHOD, f"The client that made the call did not declare the capability {capability!r}."
+    )

@@ -4,20 +4,20 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from .database.source import Database
+from .database.source import DatabaseSettings
 from .override import Override
-from .policy import Declared
+from .policy import DeclaredSettings
 from .principal import Principal
 from .server import Server
 from .toolset import Toolset
 
-MOST: Final = 20
+MAX_CHANGES: Final = 20
 """Lines. A file that was rewritten from end to end is told by its first ones and a count."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-_OF_SERVER: Final[Mapping[str, Callable[[Server], object]]] = {
+_SERVER_PARTS: Final[Mapping[str, Callable[[Server], object]]] = {
     "connection": lambda server: server.connection,
     "enabled": lambda server: server.enabled,
     "trust": lambda server: server.trust,
@@ -26,13 +26,13 @@ _OF_SERVER: Final[Mapping[str, Callable[[Server], object]]] = {
     "start": lambda server: server.starts,
     "protocol": lambda server: server.protocol,
 }
-_OF_TOOLSET: Final[Mapping[str, Callable[[Toolset], object]]] = {
+_TOOLSET_PARTS: Final[Mapping[str, Callable[[Toolset], object]]] = {
     "name": lambda toolset: toolset.name,
     "description": lambda toolset: toolset.description,
     "version": lambda toolset: toolset.version,
     "enabled": lambda toolset: toolset.enabled,
 }
-_OF_DATABASE: Final[Mapping[str, Callable[[Database], object]]] = {
+_DATABASE_PARTS: Final[Mapping[str, Callable[[DatabaseSettings], object]]] = {
     "url": lambda database: database.url,
     "enabled": lambda database: database.enabled,
     "description": lambda database: database.description,
@@ -43,7 +43,7 @@ _OF_DATABASE: Final[Mapping[str, Callable[[Database], object]]] = {
     "writes": lambda database: database.writes,
     "force": lambda database: database.force,
 }
-_OF_PRINCIPAL: Final[Mapping[str, Callable[[Principal], object]]] = {
+_PRINCIPAL_PARTS: Final[Mapping[str, Callable[[Principal], object]]] = {
     "token": lambda principal: principal.hashes,
     "databases": lambda principal: principal.databases,
     "scopes": lambda principal: principal.scopes,
@@ -51,27 +51,27 @@ _OF_PRINCIPAL: Final[Mapping[str, Callable[[Principal], object]]] = {
 }
 
 
-def redeclared(before: Declared, after: Declared) -> tuple[str, ...]:
+def describe_settings_changes(before: DeclaredSettings, after: DeclaredSettings) -> tuple[str, ...]:
     """A line that only moved within the file changes nothing, and is not told."""
-    told = [*_all(before, after)]
-    return (*told[:MOST], f"and {len(told) - MOST} more") if len(told) > MOST else tuple(told)
+    told = [*_all_changes(before, after)]
+    return (*told[:MAX_CHANGES], f"and {len(told) - MAX_CHANGES} more") if len(told) > MAX_CHANGES else tuple(told)
 
 
-def _all(before: Declared, after: Declared) -> Iterator[str]:
-    yield from _things("server", before.servers, after.servers, _OF_SERVER)
+def _all_changes(before: DeclaredSettings, after: DeclaredSettings) -> Iterator[str]:
+    yield from _describe_changes("server", before.servers, after.servers, _SERVER_PARTS)
     own = {id: toolset for id, toolset in after.toolsets.items() if not toolset.user_mcp}
     former = {id: toolset for id, toolset in before.toolsets.items() if not toolset.user_mcp}
-    yield from _things("toolset", former, own, _OF_TOOLSET)
+    yield from _describe_changes("toolset", former, own, _TOOLSET_PARTS)
     if before.selection != after.selection:
         yield "selection changed"
     denied, once = ([str(one.pattern) for one in file.denials] for file in (after, before))
     yield from (f"deny {one} added" for one in denied if one not in once)
     yield from (f"deny {one} removed" for one in once if one not in denied)
-    yield from _overrides(before.overrides, after.overrides)
-    showing, showed = after.presenting, before.presenting
+    yield from _override_changes(before.overrides, after.overrides)
+    showing, showed = after.presentation, before.presentation
     if showing.threshold != showed.threshold:
         yield "presentation_threshold changed"
-    if showing.materialised != showed.materialised:
+    if showing.max_materialized != showed.max_materialized:
         yield "materialised_tools changed"
     if [one.text for one in showing.always_visible] != [one.text for one in showed.always_visible]:
         yield "always_visible changed"
@@ -79,32 +79,32 @@ def _all(before: Declared, after: Declared) -> Iterator[str]:
         yield "code changed"
     if after.confirmation != before.confirmation:
         yield "confirmation changed"
-    yield from _things("grant to", before.grants, after.grants, {"toolsets": lambda granted: granted})
-    yield from _things("principal", before.principals, after.principals, _OF_PRINCIPAL)
-    yield from _things("database", before.databases, after.databases, _OF_DATABASE)
+    yield from _describe_changes("grant to", before.grants, after.grants, {"toolsets": lambda granted: granted})
+    yield from _describe_changes("principal", before.principals, after.principals, _PRINCIPAL_PARTS)
+    yield from _describe_changes("database", before.databases, after.databases, _DATABASE_PARTS)
 
 
-def _things(
+def _describe_changes(
     what: str, before: Mapping[K, V], after: Mapping[K, V], parts: Mapping[str, Callable[[V], object]]
 ) -> Iterator[str]:
-    yield from (f"{what} {key} added" for key in _apart(after, before))
-    yield from (f"{what} {key} removed" for key in _apart(before, after))
+    yield from (f"{what} {key} added" for key in _changed_keys(after, before))
+    yield from (f"{what} {key} removed" for key in _changed_keys(before, after))
     for key in sorted(before.keys() & after.keys(), key=str):
         changed = [name for name, part in parts.items() if part(before[key]) != part(after[key])]
         if changed:
             yield f"{what} {key}: {', '.join(changed)} changed"
 
 
-def _overrides(before: Iterable[Override], after: Iterable[Override]) -> Iterator[str]:
+def _override_changes(before: Iterable[Override], after: Iterable[Override]) -> Iterator[str]:
     former = {(row.toolset, str(row.target)): row for row in before}
     latter = {(row.toolset, str(row.target)): row for row in after}
-    yield from (f"override of {target} in {toolset} added" for toolset, target in _apart(latter, former))
-    yield from (f"override of {target} in {toolset} removed" for toolset, target in _apart(former, latter))
+    yield from (f"override of {target} in {toolset} added" for toolset, target in _changed_keys(latter, former))
+    yield from (f"override of {target} in {toolset} removed" for toolset, target in _changed_keys(former, latter))
     for place in sorted(former.keys() & latter.keys()):
         # Where it is written is no part of what it says: another line of the file is no change to anybody.
         if replace(former[place], origins={}) != replace(latter[place], origins={}):
             yield f"override of {place[1]} in {place[0]} changed"
 
 
-def _apart(one: Mapping[K, V], other: Mapping[K, V]) -> list[K]:
+def _changed_keys(one: Mapping[K, V], other: Mapping[K, V]) -> list[K]:
     return sorted((key for key in one if key not in other), key=str)

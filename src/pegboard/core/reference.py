@@ -18,15 +18,15 @@ from .ids import (
     ToolId,
     ToolsetId,
     ToolsetKey,
-    server_key,
-    tool_id,
-    toolset_id,
+    parse_server_key,
+    parse_tool_id,
+    parse_toolset_id,
 )
 from .naming import hashed_name, is_hashed, long_names
-from .pattern import Pattern, Patterns, is_pattern, pattern
+from .pattern import Pattern, PatternSet, is_pattern, parse_pattern
 
-_LONGEST: Final = 128
-_COMPARED: Final = 64
+_MAX_CHARS: Final = 128
+_MAX_COMPARED_CHARS: Final = 64
 
 MAX_EDITS: Final = 2
 LONG_NAME_LENGTH: Final = 8
@@ -35,7 +35,7 @@ _SEPARATORS: Final = str.maketrans("", "", "_-. /:~")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NameReference:
     """A tool's own name, or a name a client sees for it."""
 
     name: str
@@ -45,7 +45,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class OfToolset:
+class ToolsetReference:
     toolset: ToolsetId
 
     def __str__(self) -> str:
@@ -53,20 +53,20 @@ class OfToolset:
 
 
 @dataclass(frozen=True, slots=True)
-class OfServer:
+class ServerReference:
     server: ServerKey
 
     def __str__(self) -> str:
         return f"mcp:{self.server}"
 
 
-Reference: TypeAlias = ToolId | LegacyToolId | Named | OfToolset | OfServer | Pattern | BadId
+Reference: TypeAlias = ToolId | LegacyToolId | NameReference | ToolsetReference | ServerReference | Pattern | BadId
 
 
 K = TypeVar("K")
 
 
-class Kind(Enum):
+class ReferenceKind(Enum):
     TOOLSET = "toolset"
     ENABLED_TOOL = "enabled tool"
     DISABLED_TOOL = "disabled tool"
@@ -74,46 +74,46 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownReference:
     """A name that means nothing here: what it was, what it was meant as, and what is near."""
 
     text: str
-    kind: Kind
-    near: tuple[str, ...] = ()
+    kind: ReferenceKind
+    suggestions: tuple[str, ...] = ()
     why: str = ""
 
     def __str__(self) -> str:
-        hint = f" Did you mean {' or '.join(repr(name) for name in self.near)}?" if self.near else ""
+        hint = f" Did you mean {' or '.join(repr(name) for name in self.suggestions)}?" if self.suggestions else ""
         return f"Unknown {self.kind.value} {self.text!r}.{' ' + self.why if self.why else ''}{hint}"
 
 
-def reference(text: str) -> Reference:
+def parse_reference(text: str) -> Reference:
     text = text.strip()
     if text == f"toolset:{BUILTIN}":
         # No toolset of people's own can have this id, and it is what they write for the gateway's own tools.
-        return OfToolset(BUILTIN)
+        return ToolsetReference(BUILTIN)
     if text.startswith("toolset:"):
-        id = toolset_id(text.removeprefix("toolset:"))
-        return id if isinstance(id, BadId) else OfToolset(id)
+        id = parse_toolset_id(text.removeprefix("toolset:"))
+        return id if isinstance(id, BadId) else ToolsetReference(id)
     if is_pattern(text):
-        return pattern(text)
+        return parse_pattern(text)
     if text.startswith("mcp:") and ":" not in text.removeprefix("mcp:"):
-        key = server_key(text.removeprefix("mcp:"))
-        return key if isinstance(key, BadId) else OfServer(key)
+        key = parse_server_key(text.removeprefix("mcp:"))
+        return key if isinstance(key, BadId) else ServerReference(key)
     if ":" in text:
-        return _scoped(text)
-    return Named(text) if text else BadId(text, "an empty name names no tool")
+        return _parse_scoped(text)
+    return NameReference(text) if text else BadId(text, "an empty name names no tool")
 
 
-def _scoped(text: str) -> Reference:
+def _parse_scoped(text: str) -> Reference:
     """A tool id, or the same without its `mcp:`."""
     scope, _, name = text.partition(":")
-    key = server_key(scope)
-    return ToolId(key, name) if isinstance(key, ServerKey) and name else tool_id(text)
+    key = parse_server_key(scope)
+    return ToolId(key, name) if isinstance(key, ServerKey) and name else parse_tool_id(text)
 
 
 @dataclass(frozen=True)
-class Directory:
+class ToolDirectory:
     """Every tool one may point at here; and every toolset and server, known before their tools are."""
 
     ids: tuple[ToolId, ...]
@@ -122,53 +122,55 @@ class Directory:
 
     @cached_property
     def by_toolset(self) -> Mapping[ToolsetId, tuple[ToolId, ...]]:
-        return _grouped((id.toolset, id) for id in self.ids)
+        return _group_tools((id.toolset, id) for id in self.ids)
 
     @cached_property
     def by_server(self) -> Mapping[ServerKey, tuple[ToolId, ...]]:
-        return _grouped((id.source, id) for id in self.ids if isinstance(id.source, ServerKey))
+        return _group_tools((id.source, id) for id in self.ids if isinstance(id.source, ServerKey))
 
     @cached_property
     def by_name(self) -> Mapping[str, tuple[ToolId, ...]]:
-        return _grouped((id.name, id) for id in self.ids)
+        return _group_tools((id.name, id) for id in self.ids)
 
     @cached_property
     def by_long_name(self) -> Mapping[str, tuple[ToolId, ...]]:
         """The longer names a client may see for a tool, so that what an answer shows can be written back."""
-        return _grouped((name, id) for id in self.ids for name in long_names(id))
+        return _group_tools((name, id) for id in self.ids for name in long_names(id))
 
     @cached_property
     def by_hashed_name(self) -> Mapping[str, tuple[ToolId, ...]]:
-        return _grouped((hashed_name(id), id) for id in self.ids)
+        return _group_tools((hashed_name(id), id) for id in self.ids)
 
-    def named(self, name: str) -> tuple[ToolId, ...]:
+    def find_by_name(self, name: str) -> tuple[ToolId, ...]:
         """By its own name or by a longer one: a client may see one tool's own name on another, and either is meant."""
         own, long = self.by_name.get(name, ()), self.by_long_name.get(name, ())
         found = (*own, *(id for id in long if id not in own)) if own and long else own or long
         return found or (self.by_hashed_name.get(name, ()) if is_hashed(name) else ())
 
-    def by_longer_name(self, name: str) -> tuple[ToolId, ...]:
+    def find_by_longer_name(self, name: str) -> tuple[ToolId, ...]:
         """By no tool's own name."""
         long = self.by_long_name.get(name, ())
         return long or (self.by_hashed_name.get(name, ()) if is_hashed(name) else ())
 
-    def printed_as(self, text: str) -> tuple[ToolId, ...]:
+    def find_by_printed_form(self, text: str) -> tuple[ToolId, ...]:
         """By a name or id with escapes, as lists print it. For people who look something up, not for calls."""
         if "\\" not in text:
             return ()
         return tuple(id for id in self.ids if text in (escape_name(id.name), escape_name(str(id))))
 
     @cached_property
-    def known(self) -> frozenset[ToolId]:
+    def id_set(self) -> frozenset[ToolId]:
         return frozenset(self.ids)
 
 
-def find(wanted: Reference, within: Directory, kind: Kind, *, suggest: bool = True) -> tuple[ToolId, ...] | Unknown:
+def find_tools(
+    wanted: Reference, within: ToolDirectory, kind: ReferenceKind, *, suggest: bool = True
+) -> tuple[ToolId, ...] | UnknownReference:
     """The tools meant. A pattern that fits nothing is not an error: it speaks of tools that may yet come."""
     pool: Iterable[str]
     match wanted:
         case ToolId(source, name):
-            if wanted in within.known:
+            if wanted in within.id_set:
                 return (wanted,)
             # `scope:name` as people write it in a pattern: the tool of a server by its toolset or its server's id.
             scoped = Pattern(str(source), name) if isinstance(source, ToolsetKey) else None
@@ -176,56 +178,62 @@ def find(wanted: Reference, within: Directory, kind: Kind, *, suggest: bool = Tr
                 return found
             # Where the source is right, only the name is compared: each of its tools has the same beginning.
             if of_source := [id.name for id in within.ids if id.source == source]:
-                near = closest(name, of_source) if suggest else ()
-                return Unknown(str(wanted), kind, tuple(str(ToolId(source, each)) for each in near))
+                near = closest_names(name, of_source) if suggest else ()
+                return UnknownReference(str(wanted), kind, tuple(str(ToolId(source, each)) for each in near))
             pool = map(str, within.ids)
         case LegacyToolId(server, name):
             keys = sorted((key for key in {*within.servers, *within.by_server} if key.server == server), key=str)
             if len(keys) > 1:
                 why = f"{len(keys)} servers have the id {server!r}."
-                return Unknown(str(wanted), kind, tuple(str(ToolId(key, name)) for key in keys), why)
-            if keys and (id := ToolId(keys[0], name)) in within.known:
+                return UnknownReference(str(wanted), kind, tuple(str(ToolId(key, name)) for key in keys), why)
+            if keys and (id := ToolId(keys[0], name)) in within.id_set:
                 return (id,)
             pool = map(str, within.ids)
-        case Named(name):
-            if found := within.named(name):
+        case NameReference(name):
+            if found := within.find_by_name(name):
                 return found
             pool = within.by_name
-        case OfToolset(toolset):
+        case ToolsetReference(toolset):
             if toolset in within.toolsets:
                 return within.by_toolset.get(toolset, ())
-            pool = (str(OfToolset(toolset)) for toolset in within.toolsets)
-        case OfServer(key):
+            pool = (str(ToolsetReference(toolset)) for toolset in within.toolsets)
+        case ServerReference(key):
             if key in within.by_server or key in within.servers:
                 return within.by_server.get(key, ())
-            pool = (str(OfServer(key)) for key in {*within.servers, *within.by_server})
+            pool = (str(ServerReference(key)) for key in {*within.servers, *within.by_server})
         case Pattern(scope, name):
             # A tool's own name may look like a pattern, and the id that an answer shows must mean that tool alone.
             literal = [id for id in within.by_name.get(name, ()) if str(id.source) == scope]
-            fitting = Patterns((wanted,)).fitting
+            fitting = PatternSet((wanted,)).matching_indexes
             return tuple(literal) or tuple([id for id in within.ids if fitting(id)])
         case BadId(text, why):
-            return Unknown(text, kind, (), why[:1].upper() + why[1:] + ".")
+            return UnknownReference(text, kind, (), why[:1].upper() + why[1:] + ".")
         case _:
             assert_never(wanted)
-    return Unknown(str(wanted), kind, closest(str(wanted), pool) if suggest else ())
+    return UnknownReference(str(wanted), kind, closest_names(str(wanted), pool) if suggest else ())
 
 
-def find_toolset(name: str, within: Directory, *, suggest: bool = True) -> ToolsetId | Unknown:
+def find_toolset(name: str, within: ToolDirectory, *, suggest: bool = True) -> ToolsetId | UnknownReference:
     """Toolset ids are lower case, so a name in another case can mean only one."""
     id = ToolsetId(name.strip().lower())
     if id in within.toolsets:
         return id
-    return Unknown(name, Kind.TOOLSET, closest(name, (t for t in within.toolsets if t != BUILTIN)) if suggest else ())
+    return UnknownReference(
+        name,
+        ReferenceKind.TOOLSET,
+        closest_names(name, (t for t in within.toolsets if t != BUILTIN)) if suggest else (),
+    )
 
 
-def closest(text: str, pool: Iterable[str]) -> tuple[str, ...]:
+def closest_names(text: str, pool: Iterable[str]) -> tuple[str, ...]:
     """The few names most like this one, in whatever case it was written."""
-    wanted = text[:_LONGEST].casefold()
+    wanted = text[:_MAX_CHARS].casefold()
     names = sorted(pool)
-    if len(names) > _COMPARED:
+    if len(names) > _MAX_COMPARED_CHARS:
         features = _features(wanted)
-        names = nlargest(_COMPARED, names, key=lambda name: _overlap(features, _features(name[:_LONGEST].casefold())))
+        names = nlargest(
+            _MAX_COMPARED_CHARS, names, key=lambda name: _similarity(features, _features(name[:_MAX_CHARS].casefold()))
+        )
     folded: dict[str, list[str]] = {}
     for name in names:
         folded.setdefault(name.casefold(), []).append(name)
@@ -237,14 +245,14 @@ def misspellings(text: str, pool: Iterable[str]) -> tuple[str, ...]:
 
     Case and separators aside, those within one edit; if there are none and the text is long, those within two. An edit
     is a letter that is missing, added or replaced, or two neighbours that changed places."""
-    distances = distances_of(text, pool)
+    distances = edit_distances(text, pool)
     nearest = max(1, min(distances.values(), default=0))
     return tuple(name for name, distance in distances.items() if distance <= nearest)
 
 
-def distances_of(text: str, pool: Iterable[str]) -> Mapping[str, int]:
+def edit_distances(text: str, pool: Iterable[str]) -> Mapping[str, int]:
     """How many edits each name of the pool is away, in the pool's order; without those that are too far away."""
-    wanted, letters = _letters_of(text[:_LONGEST])
+    wanted, letters = _letters_of(text[:_MAX_CHARS])
     if not wanted:
         return {}
     bound = MAX_EDITS if len(wanted) >= LONG_NAME_LENGTH else 1
@@ -301,11 +309,11 @@ def _features(text: str) -> set[str]:
     return {*text, *map(str.__add__, text, text[1:])}
 
 
-def _overlap(a: set[str], b: set[str]) -> float:
+def _similarity(a: set[str], b: set[str]) -> float:
     return 2 * len(a & b) / (len(a) + len(b) or 1)
 
 
-def _grouped(pairs: Iterable[tuple[K, ToolId]]) -> Mapping[K, tuple[ToolId, ...]]:
+def _group_tools(pairs: Iterable[tuple[K, ToolId]]) -> Mapping[K, tuple[ToolId, ...]]:
     groups: dict[K, list[ToolId]] = {}
     for key, id in pairs:
         groups.setdefault(key, []).append(id)

@@ -4,5 +4,5 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class CommandRejection:
     why: str

@@ -8,26 +8,26 @@ from typing import Final, Protocol, TypeAlias
 
 from .ids import ToolId
 from .policy import Policy
-from .presentations.entries import compact, full
-from .resolve import Locked, Open, Resolution
-from .sieve import Filters, Sieved, sieved
+from .presentations.entries import compact_entry, full_entry
+from .resolve import LockedTool, OpenTool, Resolution
+from .sieve import FilteredResults, SearchFilters, filter_results
 from .status import general_remedy
-from .told import told
+from .told import agent_visible_spec
 from .tool import Json, JsonObject
 
-FEW: Final = 10
+DEFAULT_RESULTS: Final = 10
 """How many callable tools an answer holds when nobody says."""
 
-MOST: Final = 100
-MOST_LOCKED: Final = 10
-BLANK: Final = "this is blank; say in a few words what you want to do"
-LONGEST_QUERY: Final = 2_000
+MAX_RESULTS: Final = 100
+MAX_LOCKED_RESULTS: Final = 10
+BLANK_QUERY_TEXT: Final = "this is blank; say in a few words what you want to do"
+MAX_QUERY_CHARS: Final = 2_000
 
-_AROUND: Final = "\"'`.,;!?()[]{}<>"
-_JOINTS: Final = frozenset("_:")
+_PUNCTUATION: Final = "\"'`.,;!?()[]{}<>"
+_NAME_JOINERS: Final = frozenset("_:")
 
 
-class Found(Protocol):
+class SearchMatches(Protocol):
     """What a query finds among some tools. What is not among them changes nothing of that."""
 
     @property
@@ -43,24 +43,24 @@ class Found(Protocol):
 
     def __contains__(self, id: object, /) -> bool: ...
 
-    def why(self, id: ToolId) -> JsonObject:
+    def explain_rank(self, id: ToolId) -> JsonObject:
         """What made its rank."""
         ...
 
-    def stack(self, id: ToolId) -> Mapping[str, float]:
+    def score_parts(self, id: ToolId) -> Mapping[str, float]:
         """What its score is piled up from."""
         ...
 
-    def heard(self) -> JsonObject:
+    def query_words(self) -> JsonObject:
         """The words of the query, by what became of them."""
         ...
 
 
-Rank: TypeAlias = Callable[[str, Collection[ToolId]], Found]
+RankTools: TypeAlias = Callable[[str, Collection[ToolId]], SearchMatches]
 """Asked with the same collection again, it may remember what follows from it."""
 
 
-class Detail(StrEnum):
+class AnswerDetail(StrEnum):
     """How much an answer tells of each tool that can be called."""
 
     COMPACT = "compact"
@@ -70,9 +70,9 @@ class Detail(StrEnum):
 
 
 @dataclass(frozen=True)
-class Retrieval:
+class ToolSearchQuery:
     query: str
-    limit: int = FEW
+    limit: int = DEFAULT_RESULTS
     include_disabled: bool = False
     read_only_only: bool = False
     exclude_destructive: bool = False
@@ -81,47 +81,47 @@ class Retrieval:
     toolset: str = ""
     explain: bool = False
     """Whether to tell why each tool stands where it does, and what was left out."""
-    detail: Detail = Detail.COMPACT
+    detail: AnswerDetail = AnswerDetail.COMPACT
 
     @property
-    def filters(self) -> Filters:
-        return Filters(
+    def filters(self) -> SearchFilters:
+        return SearchFilters(
             self.read_only_only, self.exclude_destructive, self.exclude_open_world, self.server, self.toolset
         )
 
 
-def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank) -> JsonObject:
+def search_tools(asked: ToolSearchQuery, resolution: Resolution, policy: Policy, rank: RankTools) -> JsonObject:
     """The whole answer, the same by every road. The limit counts callable tools, after filtering."""
     found = rank(asked.query, resolution.open_ids)
-    passed = callable_ones(asked, found, resolution)
+    passed = callable_results(asked, found, resolution)
     entries: list[Json] = []
-    entry = compact if asked.detail is Detail.COMPACT else full
-    for id in passed.kept[: asked.limit]:
+    entry = compact_entry if asked.detail is AnswerDetail.COMPACT else full_entry
+    for id in passed.tools[: asked.limit]:
         verdict = resolution.verdicts[id]
-        assert isinstance(verdict, Open)
-        why: JsonObject = {"why": found.why(id)} if asked.explain else {}
-        entries.append({**entry(verdict.shown, resolution, policy), **why})
+        assert isinstance(verdict, OpenTool)
+        why: JsonObject = {"why": found.explain_rank(id)} if asked.explain else {}
+        entries.append({**entry(verdict.visible_tool, resolution, policy), **why})
     answer: JsonObject = {"tools": entries, "ranker": found.ranker}
-    if passed.left_out:
+    if passed.excluded_count:
         answer["filter_diagnostics"] = passed.diagnostics
     if asked.explain:
         answer["explanation"] = _explanation(asked, found, passed, resolution, rank)
-    if not passed.kept and (unknown := asked.filters.unknown(id.source for id in resolution.names)):
+    if not passed.tools and (unknown := asked.filters.describe_unknown(id.source for id in resolution.names)):
         return {**answer, "notice": unknown}
-    named = [id for id in _meant(asked.query, resolution) if isinstance(resolution.verdicts[id], Locked)]
-    if passed.kept and not asked.include_disabled and not named:
+    named = [id for id in _tools_named_in(asked.query, resolution) if isinstance(resolution.verdicts[id], LockedTool)]
+    if passed.tools and not asked.include_disabled and not named:
         return answer
-    locked = locked_ones(asked, resolution, policy, rank)
-    if asked.include_disabled and locked.left_out:
+    locked = locked_results(asked, resolution, policy, rank)
+    if asked.include_disabled and locked.excluded_count:
         answer["filter_diagnostics"] = {**passed.diagnostics, "locked": locked.diagnostics}
-    if not locked.kept:
+    if not locked.tools:
         return answer
     if not asked.include_disabled:
         # Whoever names a locked tool wants that one, and not what else fits its words.
-        count = sum(id in named for id in locked.kept) if passed.kept else locked.count
+        count = sum(id in named for id in locked.tools) if passed.tools else locked.count
         return {**answer, "notice": _notice(count)} if count else answer
-    shown = [resolution.verdicts[id] for id in locked.kept[: min(asked.limit, MOST_LOCKED)]]
-    verdicts = [verdict for verdict in shown if isinstance(verdict, Locked)]
+    shown = [resolution.verdicts[id] for id in locked.tools[: min(asked.limit, MAX_LOCKED_RESULTS)]]
+    verdicts = [verdict for verdict in shown if isinstance(verdict, LockedTool)]
     return {
         **answer,
         "disabled": [_locked_entry(verdict, resolution, policy) for verdict in verdicts],
@@ -129,56 +129,63 @@ def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Ra
     }
 
 
-def callable_ones(asked: Retrieval, found: Found, resolution: Resolution) -> Sieved:
-    first = [id for id in _meant(asked.query, resolution) if isinstance(resolution.verdicts[id], Open)]
-    order, count = _named_first(first, found)
-    if not asked.filters.any:
-        return Sieved(count, [*islice(order, asked.limit)], count)
-    shown = ((id, verdict.shown.spec) for id in order if isinstance(verdict := resolution.verdicts[id], Open))
-    return sieved(asked.filters, shown)
+def callable_results(asked: ToolSearchQuery, found: SearchMatches, resolution: Resolution) -> FilteredResults:
+    first = [id for id in _tools_named_in(asked.query, resolution) if isinstance(resolution.verdicts[id], OpenTool)]
+    order, count = _put_named_first(first, found)
+    if not asked.filters.is_any_set:
+        return FilteredResults(count, [*islice(order, asked.limit)], count)
+    shown = (
+        (id, verdict.visible_tool.spec) for id in order if isinstance(verdict := resolution.verdicts[id], OpenTool)
+    )
+    return filter_results(asked.filters, shown)
 
 
-def locked_ones(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank) -> Sieved:
+def locked_results(asked: ToolSearchQuery, resolution: Resolution, policy: Policy, rank: RankTools) -> FilteredResults:
     found = rank(asked.query, resolution.locked_ids)
-    first = [id for id in _meant(asked.query, resolution) if isinstance(resolution.verdicts[id], Locked)]
-    order, count = _named_first(first, found)
-    if not asked.filters.any:
-        return Sieved(count, [*islice(order, MOST_LOCKED)], count)
-    readable = ((id, told(resolution.verdicts[id].tool, policy)) for id in order)
-    return sieved(asked.filters, readable, locked=True)
+    first = [id for id in _tools_named_in(asked.query, resolution) if isinstance(resolution.verdicts[id], LockedTool)]
+    order, count = _put_named_first(first, found)
+    if not asked.filters.is_any_set:
+        return FilteredResults(count, [*islice(order, MAX_LOCKED_RESULTS)], count)
+    readable = ((id, agent_visible_spec(resolution.verdicts[id].tool, policy)) for id in order)
+    return filter_results(asked.filters, readable, locked=True)
 
 
-def _meant(query: str, resolution: Resolution) -> Sequence[ToolId]:
+def _tools_named_in(query: str, resolution: Resolution) -> Sequence[ToolId]:
     """The tools whose name in this caller's list, or whose id, the query is or has in it."""
-    written = (query.strip(), *(word.strip(_AROUND) for word in query.split() if not _JOINTS.isdisjoint(word)))
-    ids = (resolution.called(name) for name in dict.fromkeys(written) if name)
+    written = (
+        query.strip(),
+        *(word.strip(_PUNCTUATION) for word in query.split() if not _NAME_JOINERS.isdisjoint(word)),
+    )
+    ids = (resolution.find_tool(name) for name in dict.fromkeys(written) if name)
     return [*dict.fromkeys(id for id in ids if id is not None)]
 
 
-def _named_first(first: Sequence[ToolId], found: Found) -> tuple[Iterator[ToolId], int]:
+def _put_named_first(first: Sequence[ToolId], found: SearchMatches) -> tuple[Iterator[ToolId], int]:
     """In order, and how many."""
     order = chain(first, (id for id in found if id not in first))
     return order, len(found) + sum(id not in found for id in first)
 
 
-def _explanation(asked: Retrieval, found: Found, passed: Sieved, resolution: Resolution, rank: Rank) -> JsonObject:
-    shown = min(len(passed.kept), asked.limit)
+def _explanation(
+    asked: ToolSearchQuery, found: SearchMatches, passed: FilteredResults, resolution: Resolution, rank: RankTools
+) -> JsonObject:
+    shown = min(len(passed.tools), asked.limit)
     return {
-        "words": found.heard(),
+        "words": found.query_words(),
         "searched": len(resolution.open_ids),
-        "matched": passed.matched,
+        "matched": passed.match_count,
         "shown": shown,
         "left_out": {
-            "by_filters": passed.left_out,
+            "by_filters": passed.excluded_count,
             "by_limit": passed.count - shown,
             "locked": len(rank(asked.query, resolution.locked_ids)),
         },
     }
 
 
-def _locked_entry(verdict: Locked, resolution: Resolution, policy: Policy) -> JsonObject:
+def _locked_entry(verdict: LockedTool, resolution: Resolution, policy: Policy) -> JsonObject:
     id = verdict.tool.id
-    spec, written = told(verdict.tool, policy), policy.overrides.for_tool(id).description_override
+    spec, written = agent_visible_spec(verdict.tool, policy), policy.overrides.for_tool(id).description_override
     description = "" if spec is None else spec.description if written is None else written
     return {
         "name": resolution.names[id],
@@ -188,7 +195,7 @@ def _locked_entry(verdict: Locked, resolution: Resolution, policy: Policy) -> Js
     }
 
 
-def _remediation(locked: Sequence[Locked]) -> JsonObject:
+def _remediation(locked: Sequence[LockedTool]) -> JsonObject:
     """In the words of a refused call, for any tool; where tools of one status have several remedies, each on a line of
     its own."""
     remedies: dict[str, dict[str, None]] = {}

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from .cautions import cautions
-from .ids import BuiltinKey, ProviderKey, Source, ToolId
+from .cautions import review_cautions
+from .ids import BuiltinKey, ProviderKey, SourceKey, ToolId
 from .override import OverrideIndex
 from .policy import Approval, Policy, Switch
-from .resolve import Locked, Resolution
-from .scan import Finding, Severity, Strangers, is_poisoned, scan, strangers, strangers_of_each
-from .sections import Section, sections
-from .status import ChangedSinceApproval, NeverApproved, Status, SwitchedOff
-from .tool import Fingerprint, Tool, canonical
-from .worded import UNSAID, worded
+from .resolve import LockedTool, Resolution
+from .scan import OtherTools, ScanFinding, Severity, is_poisoned, other_tools, other_tools_by_source, scan_tool
+from .sections import SpecSection, spec_sections
+from .status import ChangedSinceApproval, LockStatus, NoApproval, SwitchedOff
+from .tool import Fingerprint, Tool, canonical_json
+from .worded import NO_OVERRIDES, with_manifest_texts
 
 
-class Standing(Enum):
+class ApprovalState(Enum):
     """How a tool stands to its approval."""
 
     NEW = "new"
@@ -45,12 +45,12 @@ class Risk:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class PendingApproval:
     """One tool that waits, as a line of the list tells it."""
 
     tool: Tool
-    standing: Standing
-    findings: tuple[Finding, ...] = ()
+    approval_state: ApprovalState
+    findings: tuple[ScanFinding, ...] = ()
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -62,35 +62,35 @@ class Waiting:
         return Risk(hard, len(self.findings) - hard)
 
     @property
-    def needs_reading(self) -> bool:
+    def needs_own_review(self) -> bool:
         """It is never approved with others at once: somebody has to look at it by itself."""
         return is_poisoned(self.findings)
 
 
 @dataclass(frozen=True)
-class Review:
+class ToolReview:
     """One tool, as it is read before it is decided on, whatever holds of it now."""
 
     tool: Tool
-    standing: Standing
+    approval_state: ApprovalState
     approval: Approval | None
     """The last one, be it of this definition or of a former."""
     block: Switch | None
-    findings: tuple[Finding, ...]
-    difference: tuple[Section, ...]
+    findings: tuple[ScanFinding, ...]
+    difference: tuple[SpecSection, ...]
     """To what was approved; empty where nothing was."""
     cautions: tuple[str, ...] = ()
     """What it says that it may do, and what callers will send otherwise than before."""
 
 
-def pending(resolution: Resolution) -> tuple[Locked, ...]:
+def pending_tools(resolution: Resolution) -> tuple[LockedTool, ...]:
     """What nothing but a review keeps locked, as far as the first reason tells."""
-    return tuple(verdict for verdict in resolution.locked() if verdict.status is Status.PENDING_APPROVAL)
+    return tuple(verdict for verdict in resolution.locked_tools() if verdict.status is LockStatus.PENDING_APPROVAL)
 
 
-def blocked(resolution: Resolution) -> Iterator[tuple[ToolId, Switch]]:
-    for verdict in resolution.locked():
-        for reason in (verdict.reason, *verdict.more):
+def blocked_tools(resolution: Resolution) -> Iterator[tuple[ToolId, Switch]]:
+    for verdict in resolution.locked_tools():
+        for reason in (verdict.reason, *verdict.other_reasons):
             match reason:
                 case SwitchedOff(tool, Switch(blocks=True) as switch):
                     yield tool, switch
@@ -98,80 +98,85 @@ def blocked(resolution: Resolution) -> Iterator[tuple[ToolId, Switch]]:
                     pass
 
 
-def waiting(locked: Iterable[Locked], everything: Iterable[Tool], said: OverrideIndex = UNSAID) -> tuple[Waiting, ...]:
+def pending_approvals(
+    locked: Iterable[LockedTool], everything: Iterable[Tool], said: OverrideIndex = NO_OVERRIDES
+) -> tuple[PendingApproval, ...]:
     """With what the scanner says of each. `everything` are the tools of the board, whose names one may be taking, and
     `said` what manifests have models read. It takes about a third of a millisecond a tool that was not read before: not
     for an event loop, when there are many."""
-    others = strangers_of_each(everything)
+    others = other_tools_by_source(everything)
     return tuple(
-        Waiting(verdict.tool, _standing_of(verdict), _scanned(verdict.tool, others, said)) for verdict in locked
+        PendingApproval(verdict.tool, _approval_state_of(verdict), _scan_findings(verdict.tool, others, said))
+        for verdict in locked
     )
 
 
-def noted(tools: Iterable[Tool], everything: Iterable[Tool], said: OverrideIndex = UNSAID) -> tuple[Waiting, ...]:
+def preview_approvals(
+    tools: Iterable[Tool], everything: Iterable[Tool], said: OverrideIndex = NO_OVERRIDES
+) -> tuple[PendingApproval, ...]:
     """The same of tools that hang on no board: what a server would bring."""
     brought = tuple(tools)
-    others = strangers_of_each((*everything, *brought))
-    return tuple(Waiting(tool, Standing.NEW, _scanned(tool, others, said)) for tool in brought)
+    others = other_tools_by_source((*everything, *brought))
+    return tuple(PendingApproval(tool, ApprovalState.NEW, _scan_findings(tool, others, said)) for tool in brought)
 
 
-def review(tool: Tool, policy: Policy, everything: Iterable[Tool]) -> Review:
-    approval = policy.decided.approvals.get(tool.id)
-    switch = policy.decided.switches.get(tool.id)
+def review_tool(tool: Tool, policy: Policy, everything: Iterable[Tool]) -> ToolReview:
+    approval = policy.decisions.approvals.get(tool.id)
+    switch = policy.decisions.switches.get(tool.id)
     changed = approval is not None and approval.fingerprint != tool.spec.fingerprint
-    return Review(
+    return ToolReview(
         tool,
-        Standing.NEW if approval is None else Standing.CHANGED if changed else Standing.APPROVED,
+        ApprovalState.NEW if approval is None else ApprovalState.CHANGED if changed else ApprovalState.APPROVED,
         approval,
         switch if switch is not None and switch.blocks else None,
-        _read(tool, strangers(tool.id.source, everything), OverrideIndex(policy.decided.manifest_overrides)),
-        sections(approval.spec, tool.spec) if approval is not None and changed else (),
-        cautions(None if approval is None else approval.spec, tool.spec),
+        _scan_texts(tool, other_tools(tool.id.source, everything), OverrideIndex(policy.decisions.manifest_overrides)),
+        spec_sections(approval.spec, tool.spec) if approval is not None and changed else (),
+        review_cautions(None if approval is None else approval.spec, tool.spec),
     )
 
 
-def together(tools: Iterable[Waiting]) -> tuple[Waiting, ...]:
+def approvable_together(tools: Iterable[PendingApproval]) -> tuple[PendingApproval, ...]:
     """Those of them that may be approved at once, in one order."""
-    return tuple(sorted((each for each in tools if not each.needs_reading), key=lambda each: str(each.tool.id)))
+    return tuple(sorted((each for each in tools if not each.needs_own_review), key=lambda each: str(each.tool.id)))
 
 
-def batch(tools: Iterable[Waiting]) -> Fingerprint:
+def batch_fingerprint(tools: Iterable[PendingApproval]) -> Fingerprint:
     """One fingerprint for several tools: whoever names it has read exactly these, exactly so."""
     read = sorted([str(each.tool.id), each.fingerprint] for each in tools)
-    return Fingerprint(hashlib.sha256(canonical(read)).hexdigest())
+    return Fingerprint(hashlib.sha256(canonical_json(read)).hexdigest())
 
 
-def by_server(tools: Iterable[Waiting]) -> Mapping[ProviderKey, tuple[Waiting, ...]]:
-    found: dict[ProviderKey, list[Waiting]] = {}
+def group_by_server(tools: Iterable[PendingApproval]) -> Mapping[ProviderKey, tuple[PendingApproval, ...]]:
+    found: dict[ProviderKey, list[PendingApproval]] = {}
     for each in tools:
         if not isinstance(each.tool.id.source, BuiltinKey):
             found.setdefault(each.tool.id.source, []).append(each)
     return {key: tuple(found[key]) for key in sorted(found, key=str)}
 
 
-def oldest_first(tools: Iterable[Waiting], since: Mapping[ToolId, datetime]) -> list[Waiting]:
+def sort_oldest_first(tools: Iterable[PendingApproval], since: Mapping[ToolId, datetime]) -> list[PendingApproval]:
     """By what has waited longest; what nobody knows of waits since now. Equals stay in their order."""
     known = {tool: at.timestamp() for tool, at in since.items()}
     return sorted(tools, key=lambda each: known.get(each.tool.id, float("inf")))
 
 
-def _standing_of(verdict: Locked) -> Standing:
-    for reason in (verdict.reason, *verdict.more):
+def _approval_state_of(verdict: LockedTool) -> ApprovalState:
+    for reason in (verdict.reason, *verdict.other_reasons):
         match reason:
             case ChangedSinceApproval():
-                return Standing.CHANGED
-            case NeverApproved():
-                return Standing.NEW
+                return ApprovalState.CHANGED
+            case NoApproval():
+                return ApprovalState.NEW
             case _:
                 pass
-    return Standing.APPROVED
+    return ApprovalState.APPROVED
 
 
-def _scanned(tool: Tool, others: Mapping[Source, Strangers], said: OverrideIndex) -> tuple[Finding, ...]:
-    return _read(tool, others[tool.id.source], said)
+def _scan_findings(tool: Tool, others: Mapping[SourceKey, OtherTools], said: OverrideIndex) -> tuple[ScanFinding, ...]:
+    return _scan_texts(tool, others[tool.id.source], said)
 
 
-def _read(tool: Tool, others: Strangers, said: OverrideIndex) -> tuple[Finding, ...]:
+def _scan_texts(tool: Tool, others: OtherTools, said: OverrideIndex) -> tuple[ScanFinding, ...]:
     """By itself, and in the words of its toolset's manifest."""
-    found, shown = scan(tool.spec, others), worded(tool.id, tool.spec, said)
-    return found if shown is tool.spec else tuple(dict.fromkeys((*found, *scan(shown, others))))
+    found, shown = scan_tool(tool.spec, others), with_manifest_texts(tool.id, tool.spec, said)
+    return found if shown is tool.spec else tuple(dict.fromkeys((*found, *scan_tool(shown, others))))

@@ -5,25 +5,25 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from .ids import BuiltinKey, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
-from .leaving import forgetting
+from .leaving import forget_providers
 from .override import Override
-from .own import Own
-from .policy import Decided, Policy
-from .rejected import Rejected
+from .own import OwnTools
+from .policy import Policy, PolicyDecisions
+from .rejected import CommandRejection
 from .server import Server
 from .unreadable import (
     BASELINES,
     CONFIRMATIONS,
-    GivesNothing,
-    GrantsNothing,
     LocksTools,
+    RevokesGrants,
+    RevokesPermission,
     StoredRow,
     Subject,
     UnreadableRow,
     subjects_of,
 )
 
-_OF_TOOLSETS = frozenset(
+_TOOLSET_TABLES = frozenset(
     {"toolsets", "toolset_mcp_servers", "toolset_own", "tools", "toolset_docker_containers", "toolset_files"}
 )
 
@@ -35,28 +35,30 @@ class DeleteRows:
     rows: tuple[StoredRow, ...]
 
 
-def without_rows(policy: Policy, command: DeleteRows, at: datetime) -> Decided | Rejected:
-    decided, known = policy.decided, {row.row: row for row in policy.decided.unreadable}
+def delete_rows(policy: Policy, command: DeleteRows, at: datetime) -> PolicyDecisions | CommandRejection:
+    decided, known = policy.decisions, {row.row: row for row in policy.decisions.unreadable}
     for row in command.rows:
         if row not in known:
-            return Rejected(f"There is no unreadable row of {row}. Look again: pegboard store check")
+            return CommandRejection(f"There is no unreadable row of {row}. Look again: pegboard store check")
     for row in command.rows:
-        decided = _without(policy, decided, known[row], at)
+        decided = _delete_row(policy, decided, known[row], at)
     return replace(decided, unreadable=tuple(row for row in decided.unreadable if row.row not in command.rows))
 
 
-def _without(policy: Policy, decided: Decided, row: UnreadableRow, at: datetime) -> Decided:
+def _delete_row(policy: Policy, decided: PolicyDecisions, row: UnreadableRow, at: datetime) -> PolicyDecisions:
     """A provider that was seen before stays seen, and what is gone takes with it what was decided about it."""
     if row.row.table == BASELINES:
         named = [key for key in subjects_of(row) if isinstance(key, ServerKey | ToolsetKey)]
-        return replace(decided, baselined={**dict.fromkeys(named or policy.servers, at), **decided.baselined})
-    if row.row.table not in _OF_TOOLSETS:
+        return replace(decided, first_seen={**dict.fromkeys(named or policy.servers, at), **decided.first_seen})
+    if row.row.table not in _TOOLSET_TABLES:
         return decided
     subjects = subjects_of(row)
     if row.row.table == "tools":
-        decided = replace(decided, servers={key: _without_tools(one, subjects) for key, one in decided.servers.items()})
+        decided = replace(
+            decided, servers={key: _remove_tool_entries(one, subjects) for key, one in decided.servers.items()}
+        )
     toolset = next((one for one in subjects if isinstance(one, str)), None) if row.row.table == "toolsets" else None
-    return forgetting(
+    return forget_providers(
         decided,
         lambda key: key in subjects or key.toolset == toolset,
         tools=lambda tool: tool in subjects,
@@ -64,9 +66,9 @@ def _without(policy: Policy, decided: Decided, row: UnreadableRow, at: datetime)
     )
 
 
-def _without_tools(server: Server, subjects: tuple[Subject, ...]) -> Server:
+def _remove_tool_entries(server: Server, subjects: tuple[Subject, ...]) -> Server:
     own = server.connection
-    if not isinstance(own, Own):
+    if not isinstance(own, OwnTools):
         return server
     gone = {one.name for one in subjects if isinstance(one, ToolId) and one.source == server.key}
     if not gone:
@@ -76,7 +78,9 @@ def _without_tools(server: Server, subjects: tuple[Subject, ...]) -> Server:
     return replace(server, connection=replace(own, python=python, commands=commands))
 
 
-def superseded(before: Decided, after: Decided, switched: Collection[Subject] = ()) -> Decided:
+def drop_superseded_rows(
+    before: PolicyDecisions, after: PolicyDecisions, switched: Collection[Subject] = ()
+) -> PolicyDecisions:
     """Without the unreadable rows that the change decided anew, or whose toolset or server it removed. What was
     `switched` may have no switch any more, because that is as good as one that is on."""
     if not after.unreadable:
@@ -90,22 +94,26 @@ def superseded(before: Decided, after: Decided, switched: Collection[Subject] = 
     return after if len(kept) == len(after.unreadable) else replace(after, unreadable=kept)
 
 
-def without_grant(decided: Decided, *effects: GrantsNothing) -> Decided:
+def without_grant(decided: PolicyDecisions, *effects: RevokesGrants) -> PolicyDecisions:
     return replace(decided, unreadable=tuple(row for row in decided.unreadable if row.effect not in effects))
 
 
-def without_confirmation(decided: Decided, principal: PrincipalId) -> Decided:
+def without_confirmation(decided: PolicyDecisions, principal: PrincipalId) -> PolicyDecisions:
     """Without an unreadable row about how this principal's calls are confirmed."""
-    own = GivesNothing(principal)
+    own = RevokesPermission(principal)
     kept = tuple(row for row in decided.unreadable if row.row.table != CONFIRMATIONS or row.effect != own)
     return replace(decided, unreadable=kept)
 
 
-def _is_superseded(row: UnreadableRow, before: Decided, after: Decided) -> bool:
-    if isinstance(row.effect, GrantsNothing):
+def _is_superseded(row: UnreadableRow, before: PolicyDecisions, after: PolicyDecisions) -> bool:
+    if isinstance(row.effect, RevokesGrants):
         who = row.effect.principal
         return who is not None and after.grants.get(who) is not before.grants.get(who)
-    if row.row.table == CONFIRMATIONS and isinstance(row.effect, GivesNothing) and row.effect.principal is not None:
+    if (
+        row.row.table == CONFIRMATIONS
+        and isinstance(row.effect, RevokesPermission)
+        and row.effect.principal is not None
+    ):
         who = row.effect.principal
         return after.confirmations.get(who) is not before.confirmations.get(who)
     subjects = subjects_of(row)
@@ -115,7 +123,7 @@ def _is_superseded(row: UnreadableRow, before: Decided, after: Decided) -> bool:
     return len(subjects) > 0 and all(_is_decided_anew(row.row.table, one, before, after) for one in subjects)
 
 
-def _is_gone(subject: Subject, before: Decided, after: Decided) -> bool:
+def _is_gone(subject: Subject, before: PolicyDecisions, after: PolicyDecisions) -> bool:
     """Whether its server or toolset was there, and is no more."""
     match subject:
         case ToolId(BuiltinKey()):
@@ -130,11 +138,11 @@ def _is_gone(subject: Subject, before: Decided, after: Decided) -> bool:
             return _has_left(toolset, before, after)
 
 
-def _has_left(toolset: ToolsetId, before: Decided, after: Decided) -> bool:
+def _has_left(toolset: ToolsetId, before: PolicyDecisions, after: PolicyDecisions) -> bool:
     return toolset in before.toolsets and toolset not in after.toolsets
 
 
-def _is_decided_anew(table: str, subject: Subject, before: Decided, after: Decided) -> bool:
+def _is_decided_anew(table: str, subject: Subject, before: PolicyDecisions, after: PolicyDecisions) -> bool:
     match table, subject:
         case "approvals", ToolId():
             return _differs(after.approvals.get(subject), before.approvals.get(subject))
@@ -143,15 +151,15 @@ def _is_decided_anew(table: str, subject: Subject, before: Decided, after: Decid
         case "trust", ServerKey() | ToolsetKey():
             return _differs(after.trust.get(subject), before.trust.get(subject))
         case "baselines", ServerKey() | ToolsetKey():
-            return _differs(after.baselined.get(subject), before.baselined.get(subject))
+            return _differs(after.first_seen.get(subject), before.first_seen.get(subject))
         case "tool_overrides", Override():
             return _differs(_override(after, subject), _override(before, subject))
-        case _, ToolId() | ServerKey() | ToolsetKey() if table in _OF_TOOLSETS:
+        case _, ToolId() | ServerKey() | ToolsetKey() if table in _TOOLSET_TABLES:
             toolset = subject.toolset
             return _differs(after.files.get(toolset), before.files.get(toolset)) or (
                 isinstance(subject, ServerKey) and _differs(after.servers.get(subject), before.servers.get(subject))
             )
-        case _, str() if table in _OF_TOOLSETS:
+        case _, str() if table in _TOOLSET_TABLES:
             return _differs(after.toolsets.get(subject), before.toolsets.get(subject)) or _differs(
                 after.files.get(subject), before.files.get(subject)
             )
@@ -163,6 +171,6 @@ def _differs(after: object, before: object) -> bool:
     return after is not None and after is not before
 
 
-def _override(decided: Decided, place: Override) -> Override | None:
-    rows = decided.manifest_overrides if place.manifest else decided.overrides
+def _override(decided: PolicyDecisions, place: Override) -> Override | None:
+    rows = decided.manifest_overrides if place.from_manifest else decided.overrides
     return next((row for row in rows if (row.toolset, row.target) == (place.toolset, place.target)), None)

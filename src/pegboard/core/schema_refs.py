@@ -11,12 +11,12 @@ _ANCHORS: Final = ("$anchor", "$dynamicAnchor", "$id")
 _DEFINITIONS: Final = ("$defs", "definitions")
 
 
-def local(name: str) -> str:
+def pointer_step(name: str) -> str:
     """A name as a part of a JSON pointer."""
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def target(schema: JsonObject, ref: str) -> Json:
+def resolve_ref(schema: JsonObject, ref: str) -> Json:
     """What a reference within the schema leads to; `None` for any other."""
     if ref == "#":
         return schema
@@ -37,7 +37,7 @@ def target(schema: JsonObject, ref: str) -> Json:
 
 def refs_in(value: Json) -> Iterator[str]:
     """Without recursion: a server may nest as deep as it likes."""
-    for member in _members(value):
+    for member in _walk_objects(value):
         yield from (ref for key in _REFS if isinstance(ref := member.get(key), str))
 
 
@@ -50,17 +50,17 @@ def refs_outside(schema: JsonObject, name: str) -> Iterator[str]:
             yield from refs_in({key: value})
 
 
-def anchors_in(value: Json) -> bool:
-    return any(isinstance(member.get(key), str) for member in _members(value) for key in _ANCHORS)
+def has_anchors(value: Json) -> bool:
+    return any(isinstance(member.get(key), str) for member in _walk_objects(value) for key in _ANCHORS)
 
 
-def pruned(shown: JsonObject, whole: JsonObject) -> JsonObject:
+def prune_definitions(shown: JsonObject, whole: JsonObject) -> JsonObject:
     """Without the definitions that only what was taken away had used. Whatever is not plainly so stays."""
     if not any(key in shown for key in _DEFINITIONS):
         return shown
     if any(not ref.startswith(("#/$defs/", "#/definitions/")) for ref in refs_in(whole)):
         return shown
-    before, now = _used(whole), _used(shown)
+    before, now = _used_definitions(whole), _used_definitions(shown)
     rest = dict(shown)
     for key in _DEFINITIONS:
         definitions = shown.get(key)
@@ -68,13 +68,13 @@ def pruned(shown: JsonObject, whole: JsonObject) -> JsonObject:
             kept = {
                 name: value
                 for name, value in definitions.items()
-                if (place := f"#/{key}/{local(name)}") in now or place not in before
+                if (place := f"#/{key}/{pointer_step(name)}") in now or place not in before
             }
             rest.pop(key) if not kept else rest.update({key: kept})
     return rest
 
 
-def _used(schema: JsonObject) -> set[str]:
+def _used_definitions(schema: JsonObject) -> set[str]:
     """The definitions that are reached, by their pointers."""
     outside: JsonObject = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
     waiting, used = [*refs_in(outside)], set[str]()
@@ -82,11 +82,11 @@ def _used(schema: JsonObject) -> set[str]:
         place = "/".join(waiting.pop().split("/")[:3])
         if place not in used:
             used.add(place)
-            waiting += refs_in(target(schema, place))
+            waiting += refs_in(resolve_ref(schema, place))
     return used
 
 
-def _members(value: Json) -> Iterator[JsonObject]:
+def _walk_objects(value: Json) -> Iterator[JsonObject]:
     waiting = [value]
     while waiting:
         item = waiting.pop()

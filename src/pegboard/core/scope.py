@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 
-class Scope(StrEnum):
+class TokenScope(StrEnum):
     READ = "read"
     """See everything an operator sees."""
     CALL = "call"
@@ -16,20 +16,20 @@ class Scope(StrEnum):
     """Decide who may do what."""
 
 
-EVERYTHING: Final = frozenset(Scope)
-_BRINGS: Final = {
-    Scope.READ: frozenset({Scope.READ}),
-    Scope.CALL: frozenset({Scope.CALL}),
-    Scope.OPERATE: frozenset({Scope.READ, Scope.OPERATE}),
-    Scope.ADMIN: frozenset({Scope.READ, Scope.OPERATE, Scope.ADMIN}),
+ALL_SCOPES: Final = frozenset(TokenScope)
+_IMPLIED_SCOPES: Final = {
+    TokenScope.READ: frozenset({TokenScope.READ}),
+    TokenScope.CALL: frozenset({TokenScope.CALL}),
+    TokenScope.OPERATE: frozenset({TokenScope.READ, TokenScope.OPERATE}),
+    TokenScope.ADMIN: frozenset({TokenScope.READ, TokenScope.OPERATE, TokenScope.ADMIN}),
 }
 
 
-def with_lesser(scopes: Iterable[Scope]) -> frozenset[Scope]:
+def with_implied(scopes: Iterable[TokenScope]) -> frozenset[TokenScope]:
     """Whoever may decide may look, too. Nobody may call because of anything but `call`."""
-    return frozenset(brought for scope in scopes for brought in _BRINGS[scope])
+    return frozenset(brought for scope in scopes for brought in _IMPLIED_SCOPES[scope])
 
 
-def in_order(scopes: Iterable[Scope]) -> tuple[Scope, ...]:
+def sort_scopes(scopes: Iterable[TokenScope]) -> tuple[TokenScope, ...]:
     given = frozenset(scopes)
-    return tuple(scope for scope in Scope if scope in given)
+    return tuple(scope for scope in TokenScope if scope in given)

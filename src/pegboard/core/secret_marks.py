@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from .redact import BOUNDS, Bounds, Mask, Redaction, shorten
-from .schema_refs import local, target
-from .tool import Json, JsonObject, canonical
+from .redact import DEFAULT_DISPLAY_LIMITS, DisplayLimits, MaskText, Redaction, shorten
+from .schema_refs import pointer_step, resolve_ref
+from .tool import Json, JsonObject, canonical_json
 
 DIGEST_LENGTH: Final = 8
 MAX_STEPS: Final = 200_000
@@ -28,7 +28,7 @@ MAX_EXACT_INTEGER: Final = 2**53 - 1
 @dataclass(frozen=True)
 class DisplayedArguments:
     arguments: JsonObject
-    masked: tuple[str, ...]
+    masked_paths: tuple[str, ...]
     """Where a value is masked, as JSON pointers into the call's arguments."""
 
 
@@ -43,7 +43,7 @@ def exact_numbers(value: Json, pointer: str = "") -> dict[str, str]:
         case float() if "e" in (text := repr(value)) or text.endswith(".0"):
             return {pointer: text}
         case dict():
-            members = ((local(name), member) for name, member in value.items())
+            members = ((pointer_step(name), member) for name, member in value.items())
         case list():
             members = ((str(at), member) for at, member in enumerate(value))
         case _:
@@ -60,25 +60,27 @@ class ArgumentDisplay:
     """Keys the digests. It is random and only in memory, so nobody can try out candidates for a short secret."""
 
     def display(
-        self, schema: Mapping[str, Json], arguments: Mapping[str, Json], bounds: Bounds = BOUNDS
+        self, schema: Mapping[str, Json], arguments: Mapping[str, Json], bounds: DisplayLimits = DEFAULT_DISPLAY_LIMITS
     ) -> DisplayedArguments:
         members, masked = self._mask(schema, arguments)
         shown = shorten(members, bounds)
         return DisplayedArguments(shown if isinstance(shown, dict) else {}, masked)
 
-    def redact(self, schema: Mapping[str, Json], arguments: Mapping[str, Json], bounds: Bounds = BOUNDS) -> JsonObject:
+    def redact(
+        self, schema: Mapping[str, Json], arguments: Mapping[str, Json], bounds: DisplayLimits = DEFAULT_DISPLAY_LIMITS
+    ) -> JsonObject:
         """For those who do not decide: without what looks like a secret either."""
-        return self.redaction.arguments(self._mask(schema, arguments)[0], bounds)
+        return self.redaction.redact_arguments(self._mask(schema, arguments)[0], bounds)
 
     def _mask(self, schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> tuple[JsonObject, tuple[str, ...]]:
-        masking = _Masking(dict(schema), self.redaction, self.digest_key)
+        masking = _MaskWalk(dict(schema), self.redaction, self.digest_key)
         members = masking.mask_members(dict(arguments)) if masking.has_marks() else dict(arguments)
-        return members, tuple(masking.masked)
+        return members, tuple(masking.masked_paths)
 
 
-def mask(value: Json, key: bytes) -> Mask:
+def mask(value: Json, key: bytes) -> MaskText:
     """In the place of a masked value: its length, and a digest by which equal values are known to be equal."""
-    digest = hmac.new(key, canonical(value), hashlib.sha256).hexdigest()[:DIGEST_LENGTH]
+    digest = hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest()[:DIGEST_LENGTH]
     match value:
         case str():
             size = f"{len(value):,} character{'' if len(value) == 1 else 's'}, "
@@ -86,7 +88,7 @@ def mask(value: Json, key: bytes) -> Mask:
             size = f"{len(value):,} member{'' if len(value) == 1 else 's'}, "
         case _:
             size = ""
-    return Mask(f"[secret: {size}digest {digest}]")
+    return MaskText(f"[secret: {size}digest {digest}]")
 
 
 def describe_masking(count: int) -> str:
@@ -96,11 +98,11 @@ def describe_masking(count: int) -> str:
     return f"to the letter but for {count:,} value{' that is' if count == 1 else 's that are'} marked as secret"
 
 
-class _Masking:
+class _MaskWalk:
     """One walk over arguments and schema side by side."""
 
     def __init__(self, schema: JsonObject, redaction: Redaction, key: bytes) -> None:
-        self.masked: list[str] = []
+        self.masked_paths: list[str] = []
         self._root = schema
         self._redaction = redaction
         self._key = key
@@ -130,7 +132,7 @@ class _Masking:
         if not schema or level > MAX_LEVELS:
             return value
         if self._is_secret(schema, value, 0):
-            self.masked.append(pointer)
+            self.masked_paths.append(pointer)
             return mask(value, self._key)
         match value:
             case dict():
@@ -148,7 +150,7 @@ class _Masking:
         for name, value in members.items():
             below = f"{path}.{name}" if path else name
             declared = self._property(schema, name, members, below, 0)
-            result[name] = self._value(value, declared, below, f"{pointer}/{local(name)}", level + 1)
+            result[name] = self._value(value, declared, below, f"{pointer}/{pointer_step(name)}", level + 1)
         return result
 
     def _is_secret(self, schema: Json, value: Json, depth: int) -> bool:
@@ -156,7 +158,7 @@ class _Masking:
             return False
         if schema.get("writeOnly") is True or (schema.get("format") == "password" and isinstance(value, str)):
             return True
-        if self._is_secret(self._referred(schema), value, depth + 1):
+        if self._is_secret(self._resolve_ref(schema), value, depth + 1):
             return True
         if any(self._is_secret(each, value, depth + 1) for each in _schemas(schema, "allOf")):
             return True
@@ -168,7 +170,7 @@ class _Masking:
     def _property(self, schema: Json, name: str, owner: JsonObject, path: str, depth: int) -> JsonObject:
         """What the schema declares of one property; empty where it declares nothing, however the name came about."""
 
-        def declared(part: Json) -> JsonObject:
+        def declaration_in(part: Json) -> JsonObject:
             return self._property(part, name, owner, path, depth + 1)
 
         if not isinstance(schema, dict) or self._is_too_far(depth):
@@ -177,13 +179,13 @@ class _Masking:
         properties = schema.get("properties")
         if isinstance(properties, dict) and name in properties:
             own = properties[name]
-            parts.append({"writeOnly": True} if self._redaction.is_named(name, path) else own)
-        parts += (declared(each) for each in (self._referred(schema), *_schemas(schema, "allOf")))
-        parts += (_either([declared(each) for each in found]) for found in self._branches(schema, owner, depth))
+            parts.append({"writeOnly": True} if self._redaction.is_operator_secret(name, path) else own)
+        parts += (declaration_in(each) for each in (self._resolve_ref(schema), *_schemas(schema, "allOf")))
+        parts += (_any_of([declaration_in(each) for each in found]) for found in self._branches(schema, owner, depth))
         return _all_of(parts)
 
     def _item(self, schema: Json, at: int, owner: list[Json], depth: int) -> JsonObject:
-        def declared(part: Json) -> JsonObject:
+        def declaration_in(part: Json) -> JsonObject:
             return self._item(part, at, owner, depth + 1)
 
         if not isinstance(schema, dict) or self._is_too_far(depth):
@@ -193,8 +195,8 @@ class _Masking:
             first, rest = rest, schema.get("additionalItems")
         listed = first if isinstance(first, list) else []
         parts: list[Json] = [listed[at] if at < len(listed) else rest]
-        parts += (declared(each) for each in (self._referred(schema), *_schemas(schema, "allOf")))
-        parts += (_either([declared(each) for each in found]) for found in self._branches(schema, owner, depth))
+        parts += (declaration_in(each) for each in (self._resolve_ref(schema), *_schemas(schema, "allOf")))
+        parts += (_any_of([declaration_in(each) for each in found]) for found in self._branches(schema, owner, depth))
         return _all_of(parts)
 
     def _branches(self, schema: JsonObject, value: Json, depth: int) -> list[list[Json]]:
@@ -229,13 +231,13 @@ class _Masking:
                 self._may_apply(properties[name], value[name], depth + 1) for name in properties.keys() & value.keys()
             ):
                 return False
-        further = (self._referred(schema), *_schemas(schema, "allOf"))
+        further = (self._resolve_ref(schema), *_schemas(schema, "allOf"))
         return all(self._may_apply(each, value, depth + 1) for each in further)
 
-    def _referred(self, schema: JsonObject) -> Json:
+    def _resolve_ref(self, schema: JsonObject) -> Json:
         """What its reference leads to; an empty schema without one, or with one that leads elsewhere."""
         ref = schema.get("$ref")
-        found = target(self._root, ref) if isinstance(ref, str) else None
+        found = resolve_ref(self._root, ref) if isinstance(ref, str) else None
         return found if isinstance(found, dict) else {}
 
     def _is_too_far(self, depth: int) -> bool:
@@ -249,7 +251,7 @@ def _all_of(parts: list[Json]) -> JsonObject:
     return only if isinstance(only, dict) else {"allOf": said} if said else {}
 
 
-def _either(branches: list[Json]) -> JsonObject:
+def _any_of(branches: list[Json]) -> JsonObject:
     return {"anyOf": branches} if any(branches) else {}
 
 

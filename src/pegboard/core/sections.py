@@ -10,122 +10,128 @@ from itertools import islice
 from typing import Final, assert_never
 
 from .diff import (
-    AnnotationChanged,
-    Change,
-    Missing,
-    ParameterAdded,
-    ParameterRemoved,
-    Path,
-    RequiredChanged,
-    SchemaChanged,
-    TextChanged,
-    diff,
-    sentence,
+    AnnotationChange,
+    MissingMember,
+    ParameterAddition,
+    ParameterRemoval,
+    RequiredChange,
+    SchemaChange,
+    SpecChange,
+    SpecPath,
+    TextChange,
+    describe_change,
+    diff_specs,
 )
-from .rewording import Piece, harmless, reworded
-from .tool import Json, ToolSpec, canonical
+from .rewording import DiffPiece, diff_words, harmless_text
+from .tool import Json, ToolSpec, canonical_json
 
-MOST_CHANGES: Final = 200
+MAX_CHANGES: Final = 200
 """Of one section. Beyond them it is told how many more there are."""
-LONGEST_VALUE: Final = 1_000
-_LONGEST_PATH: Final = 300
+MAX_VALUE_CHARS: Final = 1_000
+_MAX_PATH_CHARS: Final = 300
 
 
-class Alteration(Enum):
+class SpecChangeKind(Enum):
     ADDED = "added"
     REMOVED = "removed"
     CHANGED = "changed"
 
 
 @dataclass(frozen=True)
-class Altered:
+class SpecDifference:
     """One place that differs. `before` and `after` are JSON text; of two texts, `words` tells how one became the
     other. Without any of them, the sentence is all there is to tell."""
 
     path: str
-    how: Alteration
+    kind: SpecChangeKind
     sentence: str
     before: str | None = None
     after: str | None = None
-    words: tuple[Piece, ...] = ()
+    words: tuple[DiffPiece, ...] = ()
 
 
 @dataclass(frozen=True)
-class Section:
+class SpecSection:
     """One member of the spec, by the name the protocol uses: a text by its words, anything else by its places."""
 
     name: str
-    words: tuple[Piece, ...] = ()
-    changes: tuple[Altered, ...] = ()
-    more: int = 0
+    words: tuple[DiffPiece, ...] = ()
+    changes: tuple[SpecDifference, ...] = ()
+    more_count: int = 0
     """Changes that are not told any more."""
 
 
-def sections(before: ToolSpec, after: ToolSpec) -> tuple[Section, ...]:
+def spec_sections(before: ToolSpec, after: ToolSpec) -> tuple[SpecSection, ...]:
     """Only those that differ, in the order in which a spec reads. Empty exactly when the fingerprints are equal."""
-    by_name: dict[str, list[Change]] = {}
-    for change in diff(before, after):
+    by_name: dict[str, list[SpecChange]] = {}
+    for change in diff_specs(before, after):
         by_name.setdefault(str(change.path[0]), []).append(change)
     return tuple(_section(name, changes) for name, changes in by_name.items())
 
 
-def path_text(path: Path) -> str:
+def format_path(path: SpecPath) -> str:
     """`inputSchema.properties.path.type`; steps that no keyword or name looks like are quoted."""
-    return harmless(".".join(map(_step, islice(path, 60))), _LONGEST_PATH) + ("…" if len(path) > 60 else "")
+    return harmless_text(".".join(map(_step, islice(path, 60))), _MAX_PATH_CHARS) + ("…" if len(path) > 60 else "")
 
 
 def _step(step: str | int) -> str:
     text = str(step)
-    return text if text.replace("_", "").replace("-", "").replace("$", "").isalnum() else repr(harmless(text, 60))
+    return text if text.replace("_", "").replace("-", "").replace("$", "").isalnum() else repr(harmless_text(text, 60))
 
 
-def _section(name: str, changes: list[Change]) -> Section:
+def _section(name: str, changes: list[SpecChange]) -> SpecSection:
     match changes:
-        case [TextChanged(_, before, after)]:
-            return Section(name, words=reworded(before or "", after or ""), changes=tuple(_presence(changes)))
+        case [TextChange(_, before, after)]:
+            return SpecSection(
+                name, words=diff_words(before or "", after or ""), changes=tuple(_presence_differences(changes))
+            )
         case _:
-            told = tuple(_altered(change) for change in changes[:MOST_CHANGES])
-            return Section(name, changes=told, more=max(0, len(changes) - MOST_CHANGES))
+            told = tuple(_difference_of(change) for change in changes[:MAX_CHANGES])
+            return SpecSection(name, changes=told, more_count=max(0, len(changes) - MAX_CHANGES))
 
 
-def _presence(changes: Iterable[Change]) -> Iterator[Altered]:
+def _presence_differences(changes: Iterable[SpecChange]) -> Iterator[SpecDifference]:
     """An empty title and none are two things with the same words."""
     for change in changes:
-        if isinstance(change, TextChanged) and (change.before or "") == (change.after or ""):
-            yield _altered(change)
+        if isinstance(change, TextChange) and (change.before or "") == (change.after or ""):
+            yield _difference_of(change)
 
 
-def _altered(change: Change) -> Altered:
-    path, told = path_text(change.path), sentence(change)
+def _difference_of(change: SpecChange) -> SpecDifference:
+    path, told = format_path(change.path), describe_change(change)
     match change:
-        case ParameterAdded(schema=schema):
-            return Altered(path, Alteration.ADDED, told, after=_json(schema))
-        case ParameterRemoved(schema=schema):
-            return Altered(path, Alteration.REMOVED, told, before=_json(schema))
-        case RequiredChanged():
+        case ParameterAddition(schema=schema):
+            return SpecDifference(path, SpecChangeKind.ADDED, told, after=_json(schema))
+        case ParameterRemoval(schema=schema):
+            return SpecDifference(path, SpecChangeKind.REMOVED, told, before=_json(schema))
+        case RequiredChange():
             # That a name is among the required ones is no value of the parameter: it is told in words alone.
-            return Altered(path, Alteration.CHANGED, told)
-        case TextChanged(_, before, after):
-            return _values(path, told, Missing() if before is None else before, Missing() if after is None else after)
-        case SchemaChanged(_, _, _, before, after) | AnnotationChanged(_, before, after):
-            return _values(path, told, before, after)
+            return SpecDifference(path, SpecChangeKind.CHANGED, told)
+        case TextChange(_, before, after):
+            return _value_difference(
+                path, told, MissingMember() if before is None else before, MissingMember() if after is None else after
+            )
+        case SchemaChange(_, _, _, before, after) | AnnotationChange(_, before, after):
+            return _value_difference(path, told, before, after)
         case _:
             assert_never(change)
 
 
-def _values(path: str, told: str, before: Json | Missing, after: Json | Missing) -> Altered:
+def _value_difference(
+    path: str, told: str, before: Json | MissingMember, after: Json | MissingMember
+) -> SpecDifference:
     how = (
-        Alteration.ADDED
-        if isinstance(before, Missing)
-        else Alteration.REMOVED
-        if isinstance(after, Missing)
-        else Alteration.CHANGED
+        SpecChangeKind.ADDED
+        if isinstance(before, MissingMember)
+        else SpecChangeKind.REMOVED
+        if isinstance(after, MissingMember)
+        else SpecChangeKind.CHANGED
     )
-    words = reworded(before, after) if isinstance(before, str) and isinstance(after, str) else ()
-    return Altered(path, how, told, _json(before), _json(after), words)
+    words = diff_words(before, after) if isinstance(before, str) and isinstance(after, str) else ()
+    return SpecDifference(path, how, told, _json(before), _json(after), words)
 
 
-def _json(value: Json | Missing) -> str | None:
-    if isinstance(value, Missing):
+def _json(value: Json | MissingMember) -> str | None:
+    if isinstance(value, MissingMember):
         return None
-    return harmless(canonical(value).decode("utf-8", "surrogatepass"), LONGEST_VALUE)
+    return harmless_text(canonical_json(value).decode("utf-8", "surrogatepass"), MAX_VALUE_CHARS)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
 from .ids import ServerKey, ToolId, ToolsetId
-from .reference import Directory, Kind, Unknown, find, find_toolset, reference
+from .reference import ReferenceKind, ToolDirectory, UnknownReference, find_tools, find_toolset, parse_reference
 
-_SUGGESTIONS: Final = 8
+_MAX_SUGGESTIONS: Final = 8
 """Near matches cost time, and a request may name thousands of things in vain."""
 
 
 @dataclass(frozen=True, slots=True)
-class Everything:
+class AllToolsets:
     """Every toolset: what is meant by `all`, and by saying nothing."""
 
 
@@ -23,66 +23,71 @@ class TheseToolsets:
     names: tuple[str, ...]
 
 
-Toolsets: TypeAlias = Everything | TheseToolsets
+ToolsetChoice: TypeAlias = AllToolsets | TheseToolsets
 
 
 @dataclass(frozen=True)
 class Selection:
     """As it was written: names stay text until they meet a board, because tools come and go."""
 
-    toolsets: Toolsets = field(default_factory=Everything)
+    toolsets: ToolsetChoice = field(default_factory=AllToolsets)
     enabled: tuple[str, ...] = ()
     disabled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Selected:
+class SelectedTools:
     tools: frozenset[ToolId]
-    unknown: tuple[Unknown, ...] = ()
+    unknown: tuple[UnknownReference, ...] = ()
     toolsets: frozenset[ToolsetId] = frozenset()
     """Those chosen whole, known before their tools are."""
 
 
-def toolsets(names: Iterable[str]) -> Toolsets:
+def parse_toolsets(names: Iterable[str]) -> ToolsetChoice:
     """`all` among the names means every toolset, whatever else is named."""
     listed: dict[str, str] = {}
     for name in names:
         listed.setdefault(name.strip().lower(), name.strip())
     listed.pop("", None)
-    return Everything() if "all" in listed else TheseToolsets(tuple(listed.values()))
+    return AllToolsets() if "all" in listed else TheseToolsets(tuple(listed.values()))
 
 
-def means_tool(text: str, tool: ToolId) -> bool:
+def entry_means_tool(text: str, tool: ToolId) -> bool:
     """Whether an entry of a selection is about this tool, be it on the board or not."""
     servers = frozenset({tool.source} if isinstance(tool.source, ServerKey) else ())
-    found = find(reference(text), Directory((tool,), frozenset({tool.toolset}), servers), Kind.TOOL, suggest=False)
-    return not isinstance(found, Unknown) and bool(found)
+    found = find_tools(
+        parse_reference(text),
+        ToolDirectory((tool,), frozenset({tool.toolset}), servers),
+        ReferenceKind.TOOL,
+        suggest=False,
+    )
+    return not isinstance(found, UnknownReference) and bool(found)
 
 
-def disables(selection: Selection, tool: ToolId) -> bool:
-    return any(means_tool(text, tool) for text in selection.disabled)
+def disables_tool(selection: Selection, tool: ToolId) -> bool:
+    return any(entry_means_tool(text, tool) for text in selection.disabled)
 
 
-def select(selection: Selection, within: Directory) -> Selected:
+def select_tools(selection: Selection, within: ToolDirectory) -> SelectedTools:
     chosen: set[ToolId] = set()
     whole: set[ToolsetId] = set()
-    unknown: list[Unknown] = []
+    unknown: list[UnknownReference] = []
 
-    def found(text: str, kind: Kind) -> tuple[ToolId, ...]:
-        what = find(reference(text), within, kind, suggest=len(unknown) < _SUGGESTIONS)
-        if isinstance(what, Unknown):
+    def find_entry(text: str, kind: ReferenceKind) -> tuple[ToolId, ...]:
+        what = find_tools(parse_reference(text), within, kind, suggest=len(unknown) < _MAX_SUGGESTIONS)
+        if isinstance(what, UnknownReference):
             unknown.append(what)
             return ()
         return what
 
     match selection.toolsets:
-        case Everything():
-            chosen |= within.known
+        case AllToolsets():
+            chosen |= within.id_set
             whole |= within.toolsets
         case TheseToolsets(names):
             for name in names:
-                match find_toolset(name, within, suggest=len(unknown) < _SUGGESTIONS):
-                    case Unknown() as stranger:
+                match find_toolset(name, within, suggest=len(unknown) < _MAX_SUGGESTIONS):
+                    case UnknownReference() as stranger:
                         unknown.append(stranger)
                     case toolset:
                         whole.add(toolset)
@@ -90,7 +95,7 @@ def select(selection: Selection, within: Directory) -> Selected:
         case _:
             assert_never(selection.toolsets)
     for text in selection.enabled:
-        chosen.update(found(text, Kind.ENABLED_TOOL))
+        chosen.update(find_entry(text, ReferenceKind.ENABLED_TOOL))
     for text in selection.disabled:
-        chosen.difference_update(found(text, Kind.DISABLED_TOOL))
-    return Selected(frozenset(chosen), tuple(unknown), frozenset(whole))
+        chosen.difference_update(find_entry(text, ReferenceKind.DISABLED_TOOL))
+    return SelectedTools(frozenset(chosen), tuple(unknown), frozenset(whole))

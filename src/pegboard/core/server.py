@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from .docspace.connection import DocSpace
 from .ids import PrincipalId, ProviderKey, ServerKey
-from .own import Image, Own
+from .own import ContainerImage, OwnTools
 
 
 class Trust(Enum):
@@ -68,13 +68,13 @@ class Http:
 class Container:
     """A server that speaks MCP on the input and output of a container."""
 
-    image: Image
+    image: ContainerImage
 
 
-Connection: TypeAlias = Stdio | Http | Container | Own | DocSpace
+Connection: TypeAlias = Stdio | Http | Container | OwnTools | DocSpace
 
 
-def plainly_reached(connection: Connection) -> Stdio | Http:
+def require_stdio_or_http(connection: Connection) -> Stdio | Http:
     """Where nothing else can come: other clients' lists name programs and addresses, and MCP is spoken with those."""
     if isinstance(connection, Stdio | Http):
         return connection
@@ -111,7 +111,7 @@ class AllButTools:
     """Where each name is written."""
 
 
-ToolLimit: TypeAlias = EveryTool | OnlyTools | AllButTools
+ToolFilter: TypeAlias = EveryTool | OnlyTools | AllButTools
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,21 +124,21 @@ class Timeouts:
 
 
 @dataclass(frozen=True, slots=True)
-class Always:
+class StartWithGateway:
     """Started with the gateway and kept running."""
 
 
 @dataclass(frozen=True, slots=True)
-class OnDemand:
+class StartOnDemand:
     """Started by whoever calls it, and stopped when nobody has for so many seconds."""
 
-    idle: float = 600.0
+    idle_s: float = 600.0
 
 
-Starts: TypeAlias = Always | OnDemand
+StartPolicy: TypeAlias = StartWithGateway | StartOnDemand
 
 
-class Protocol(StrEnum):
+class ProtocolMode(StrEnum):
     """Which versions of the protocol are spoken with a server."""
 
     LATEST = "latest"
@@ -159,7 +159,7 @@ class DeclaredAt:
         return f"{self.file}:{self.line}" if self.line else self.file
 
     @property
-    def short(self) -> str:
+    def short_text(self) -> str:
         """Without its folder: agents are told of the file too, and need not know where things lie on this machine."""
         name = self.file.replace("\\", "/").rsplit("/", 1)[-1]
         return f"{name}:{self.line}" if self.line else name
@@ -176,7 +176,7 @@ class InstalledBy:
         return f"installed by {self.by}"
 
     @property
-    def short(self) -> str:
+    def short_text(self) -> str:
         return str(self)
 
 
@@ -190,11 +190,11 @@ class Server:
     origin: Origin
     enabled: bool = True
     trust: Trust = Trust.BASELINE
-    limit: ToolLimit = field(default_factory=EveryTool)
+    limit: ToolFilter = field(default_factory=EveryTool)
     timeouts: Timeouts = field(default_factory=Timeouts)
     quarantined: bool = False
-    starts: Starts = field(default_factory=Always)
-    protocol: Protocol = Protocol.LATEST
+    starts: StartPolicy = field(default_factory=StartWithGateway)
+    protocol: ProtocolMode = ProtocolMode.LATEST
 
     @property
     def id(self) -> str:
@@ -202,11 +202,11 @@ class Server:
         return str(self.key.server if isinstance(self.key, ServerKey) else self.key.toolset)
 
 
-def unreviewed(server: Server) -> Server:
+def quarantine_server(server: Server) -> Server:
     """A caller is an agent, or lends it a name: what it adds neither runs nor is trusted before a person's review."""
     return replace(server, quarantined=True, trust=Trust.STRICT if server.trust is Trust.OPEN else server.trust)
 
 
-def mark_of(server: Server) -> str:
+def server_fingerprint(server: Server) -> str:
     """Names what a person has read: another server in its place, or the same in other words, has another."""
     return hashlib.sha256(repr(server).encode("utf-8", "surrogatepass")).hexdigest()[:16]

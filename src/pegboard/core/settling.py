@@ -6,28 +6,28 @@ there is neither, the most specific pattern.
 
 from dataclasses import dataclass, replace
 
-from .editing import without
+from .editing import without_fields
 from .ids import ToolId
 from .override import Override, OverrideIndex
-from .policy import Decided, Switch, Switchable
+from .policy import PolicyDecisions, Switch, Switchable
 
 
 @dataclass(frozen=True)
-class ThrowSeveral:
+class SetToolSwitches:
     """All of them or none: who switches many at once has looked at them as one list."""
 
     tools: tuple[ToolId, ...]
-    on: bool
+    enabled: bool
     note: str = ""
 
 
-def switched(decided: Decided, switch: Switch, *whats: Switchable) -> Decided:
+def apply_switch(decided: PolicyDecisions, switch: Switch, *whats: Switchable) -> PolicyDecisions:
     """Who switches on a tool that nothing but its switch keeps off takes that back: no switch is left behind that would
     hold, unseen, against an override that comes later."""
     thrown = frozenset(whats)
     overrides = tuple(kept for row in decided.overrides if (kept := _without_switch(thrown, row)) is not None)
     every = OverrideIndex((*decided.manifest_overrides, *overrides))
-    needless = {what for what in thrown if switch.on and isinstance(what, ToolId) and not every.hides(what)}
+    needless = {what for what in thrown if switch.is_on and isinstance(what, ToolId) and not every.disables(what)}
     switches = {**decided.switches, **dict.fromkeys(whats, switch)}
     return replace(
         decided,
@@ -36,23 +36,23 @@ def switched(decided: Decided, switch: Switch, *whats: Switchable) -> Decided:
     )
 
 
-def overridden(decided: Decided, override: Override, *, settles: Override) -> Decided:
-    rest = tuple(row for row in decided.overrides if place(row) != place(override))
+def apply_override(decided: PolicyDecisions, override: Override, *, settles: Override) -> PolicyDecisions:
+    rest = tuple(row for row in decided.overrides if override_key(row) != override_key(override))
     return replace(
         decided,
-        overrides=(*rest, override) if override.says else rest,
+        overrides=(*rest, override) if override.fields_set else rest,
         switches={
             what: switch for what, switch in decided.switches.items() if not _settles(settles, frozenset({what}))
         },
     )
 
 
-def place(override: Override) -> tuple[object, object]:
+def override_key(override: Override) -> tuple[object, object]:
     return override.toolset, override.target
 
 
-def row_at(decided: Decided, said: Override) -> Override | None:
-    return next((row for row in decided.overrides if place(row) == place(said)), None)
+def find_override(decided: PolicyDecisions, said: Override) -> Override | None:
+    return next((row for row in decided.overrides if override_key(row) == override_key(said)), None)
 
 
 def _settles(override: Override, thrown: frozenset[Switchable]) -> bool:
@@ -63,5 +63,5 @@ def _settles(override: Override, thrown: frozenset[Switchable]) -> bool:
 def _without_switch(thrown: frozenset[Switchable], row: Override) -> Override | None:
     if not _settles(row, thrown):
         return row
-    rest = without(row, frozenset({"enabled"}))
-    return rest if rest.says else None
+    rest = without_fields(row, frozenset({"enabled"}))
+    return rest if rest.fields_set else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
-from .ids import ServerKey, Source, ToolId
+from .ids import ServerKey, SourceKey, ToolId
 from .tool import Json, JsonObject, ToolSpec
 
 _HINTS: Final = {
@@ -15,20 +15,20 @@ _HINTS: Final = {
 }
 """The annotation that each filter looks at."""
 
-_PLACES: Final = ("server", "toolset")
+_PLACE_FILTERS: Final = ("server", "toolset")
 
-_UNANNOTATED: Final = ToolSpec("")
+_SPEC_WITHOUT_ANNOTATIONS: Final = ToolSpec("")
 """Of what is withheld nothing is claimed: the protocol's defaults hold for it."""
 
 _SUGGESTION: Final = (
     "A tool without the annotation that a filter looks at is left out, whatever it does. "
     "Search without the filter to see it."
 )
-_NEAR: Final = 3
+_MAX_SUGGESTIONS: Final = 3
 
 
 @dataclass(frozen=True)
-class Filters:
+class SearchFilters:
     """Empty text is no filter."""
 
     read_only_only: bool = False
@@ -39,18 +39,18 @@ class Filters:
     toolset: str = ""
 
     @property
-    def any(self) -> bool:
+    def is_any_set(self) -> bool:
         return self != _NO_FILTERS
 
-    def hiding(self, id: ToolId, spec: ToolSpec | None) -> Sequence[str]:
+    def filters_excluding(self, id: ToolId, spec: ToolSpec | None) -> Sequence[str]:
         """The filters that leave this tool out. Annotations are claims; where one is missing, the protocol's default
         is."""
         hides = {
-            "server": bool(self.server) and self.server not in _called(id.source),
+            "server": bool(self.server) and self.server not in _source_names(id.source),
             "toolset": bool(self.toolset) and self.toolset != id.toolset,
         }
         if self.read_only_only or self.exclude_destructive or self.exclude_open_world:
-            hints = (spec or _UNANNOTATED).hints
+            hints = (spec or _SPEC_WITHOUT_ANNOTATIONS).hints
             hides |= {
                 "read_only_only": self.read_only_only and not hints.read_only,
                 "exclude_destructive": self.exclude_destructive and hints.destructive and not hints.read_only,
@@ -58,41 +58,44 @@ class Filters:
             }
         return [name for name, hidden in hides.items() if hidden]
 
-    def unknown(self, known: Iterable[Source]) -> str:
+    def describe_unknown(self, known: Iterable[SourceKey]) -> str:
         """What a filter names that is in nobody's sight here, with what is near; empty where all is known."""
         sources = {*known}
-        servers = {name for source in sources for name in _called(source)}
+        servers = {name for source in sources for name in _source_names(source)}
         toolsets = {str(source.toolset) for source in sources}
-        told = (_unknown("server", self.server, servers), _unknown("toolset", self.toolset, toolsets))
+        told = (
+            _describe_unknown_name("server", self.server, servers),
+            _describe_unknown_name("toolset", self.toolset, toolsets),
+        )
         return " ".join(filter(None, told))
 
 
-_NO_FILTERS: Final = Filters()
+_NO_FILTERS: Final = SearchFilters()
 
 
 @dataclass(frozen=True)
-class Sieved:
+class FilteredResults:
     """What was found, filter by filter."""
 
-    matched: int
-    kept: Sequence[ToolId]
+    match_count: int
+    tools: Sequence[ToolId]
     """The best of those that passed: all of them, where anything was filtered."""
     count: int
     """How many passed."""
     tallies: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
 
     @property
-    def left_out(self) -> int:
-        return self.matched - self.count
+    def excluded_count(self) -> int:
+        return self.match_count - self.count
 
     @property
     def diagnostics(self) -> JsonObject:
         """How many each filter left out: because the tool says so, because it says nothing, or by where it is."""
-        order = (*_HINTS, *_PLACES)
+        order = (*_HINTS, *_PLACE_FILTERS)
         by_filter: JsonObject = {name: {**self.tallies[name]} for name in order if name in self.tallies}
         told: JsonObject = {
-            "matched_before_filters": self.matched,
-            "omitted_total": self.left_out,
+            "matched_before_filters": self.match_count,
+            "omitted_total": self.excluded_count,
             "omitted_by_filter": by_filter,
         }
         # Of locked tools, which may be withheld, no advice is given.
@@ -101,7 +104,9 @@ class Sieved:
         return told
 
 
-def sieved(filters: Filters, found: Iterable[tuple[ToolId, ToolSpec | None]], *, locked: bool = False) -> Sieved:
+def filter_results(
+    filters: SearchFilters, found: Iterable[tuple[ToolId, ToolSpec | None]], *, locked: bool = False
+) -> FilteredResults:
     """The tools that pass, in their order. What nobody has approved is withheld, its annotations too, and claims
     nothing; only of locked tools is that counted."""
     kept: list[ToolId] = []
@@ -109,23 +114,23 @@ def sieved(filters: Filters, found: Iterable[tuple[ToolId, ToolSpec | None]], *,
     matched = 0
     for id, spec in found:
         matched += 1
-        hiding = filters.hiding(id, spec)
+        hiding = filters.filters_excluding(id, spec)
         for name in hiding:
-            tally = tallies.setdefault(name, _blank(name, locked))
-            tally[_because(name, spec)] += 1
+            tally = tallies.setdefault(name, _empty_tally(name, locked))
+            tally[_exclusion_cause(name, spec)] += 1
         if not hiding:
             kept.append(id)
-    return Sieved(matched, kept, len(kept), tallies)
+    return FilteredResults(matched, kept, len(kept), tallies)
 
 
-def _blank(name: str, locked: bool) -> dict[str, int]:
-    if name in _PLACES:
+def _empty_tally(name: str, locked: bool) -> dict[str, int]:
+    if name in _PLACE_FILTERS:
         return {"elsewhere": 0}
     return {**({"withheld": 0} if locked else {}), "missing_annotation": 0, "explicit": 0}
 
 
-def _because(name: str, spec: ToolSpec | None) -> str:
-    if name in _PLACES:
+def _exclusion_cause(name: str, spec: ToolSpec | None) -> str:
+    if name in _PLACE_FILTERS:
         return "elsewhere"
     if spec is None:
         return "withheld"
@@ -136,13 +141,13 @@ def _claims(annotations: Mapping[str, Json] | None, hint: str) -> bool:
     return annotations is not None and isinstance(annotations.get(hint), bool)
 
 
-def _called(source: Source) -> tuple[str, ...]:
+def _source_names(source: SourceKey) -> tuple[str, ...]:
     return (str(source), source.server) if isinstance(source, ServerKey) else (str(source),)
 
 
-def _unknown(kind: str, text: str, known: set[str]) -> str:
+def _describe_unknown_name(kind: str, text: str, known: set[str]) -> str:
     if not text or text in known:
         return ""
-    near = get_close_matches(text, sorted(known), _NEAR)
+    near = get_close_matches(text, sorted(known), _MAX_SUGGESTIONS)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else " Leave the filter out to search everywhere."
     return f"There is no {kind} {text!r} here.{hint}"

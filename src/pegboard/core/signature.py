@@ -8,56 +8,56 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from .schema_refs import target
+from .schema_refs import resolve_ref
 from .tool import Json, JsonObject, JsonSchema, ToolSpec
 
-LONGEST: Final = 480
+MAX_SIGNATURE_CHARS: Final = 480
 """Characters of all parameters together."""
 
-LONGEST_SENTENCE: Final = 240
+MAX_SENTENCE_CHARS: Final = 240
 
-_LONGEST_TYPE: Final = 160
-_LONGEST_NAME: Final = 64
-_LONGEST_LITERAL: Final = 40
-_MOST_CHOICES: Final = 10
-_MOST_MEMBERS: Final = 6
-_MOST_PARAMETERS: Final = 40
-_DEEPEST: Final = 4
-_DEEPEST_OBJECT: Final = 1
-_MOST_STEPS: Final = 400
+_MAX_TYPE_CHARS: Final = 160
+_MAX_NAME_CHARS: Final = 64
+_MAX_LITERAL_CHARS: Final = 40
+_MAX_CHOICES: Final = 10
+_MAX_MEMBERS: Final = 6
+_MAX_PARAMETERS: Final = 40
+_MAX_DEPTH: Final = 4
+_MAX_OBJECT_DEPTH: Final = 1
+_MAX_STEPS: Final = 400
 """Parts of one schema that are looked at: it may name each of its definitions a thousand times."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z_$][\w$.-]*", re.ASCII)
 _WORDS: Final = frozenset({"string", "integer", "number", "boolean", "null", "object", "array"})
 _BLANKS: Final = re.compile(r"[\s\x00-\x1f\x7f\u2028\u2029]+")
 _END: Final = re.compile(r"[.!?]+[\"')\]]*(?=\s)|[\u3002\uff01\uff1f]")
-_ABBREVIATED: Final = re.compile(
+_ABBREVIATION: Final = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|no|nr|st|dr|mr|mrs|ms|\w))\.$", re.IGNORECASE
 )
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
 
 
-def signature(spec: ToolSpec) -> str:
+def format_signature(spec: ToolSpec) -> str:
     """`(title: string, tags?: string[] = …) -> {id: integer}`: what stands behind the tool's name."""
-    given = _Types(spec.input_schema).parameters()
-    back = "" if spec.output_schema is None else f" -> {_Types(spec.output_schema).result()}"
+    given = _TypeFormatter(spec.input_schema).parameters()
+    back = "" if spec.output_schema is None else f" -> {_TypeFormatter(spec.output_schema).result()}"
     return f"({given}){back}"
 
 
 def first_sentence(text: str) -> str:
     """As one line, and not longer than a line may be."""
-    start = _PARAGRAPH.split(text.strip()[: 20 * LONGEST_SENTENCE], maxsplit=1)[0]
+    start = _PARAGRAPH.split(text.strip()[: 20 * MAX_SENTENCE_CHARS], maxsplit=1)[0]
     line = _BLANKS.sub(" ", start).strip()
     for end in _END.finditer(line):
         rest = line[end.end() :].lstrip()
-        if end.group()[0] == "." and (rest[:1].islower() or _ABBREVIATED.search(line[: end.end()])):
+        if end.group()[0] == "." and (rest[:1].islower() or _ABBREVIATION.search(line[: end.end()])):
             continue
         line = line[: end.end()]
         break
-    return line if len(line) <= LONGEST_SENTENCE else f"{line[: LONGEST_SENTENCE - 1].rstrip()}…"
+    return line if len(line) <= MAX_SENTENCE_CHARS else f"{line[: MAX_SENTENCE_CHARS - 1].rstrip()}…"
 
 
-class _Types:
+class _TypeFormatter:
     """The types of one schema, as far as its own definitions tell them."""
 
     def __init__(self, schema: JsonSchema) -> None:
@@ -65,13 +65,13 @@ class _Types:
         self._steps = 0
 
     def parameters(self) -> str:
-        schema = self._merged(self._root)
-        given, needed = _properties(schema), _required(schema)
+        schema = self._merge_all_of(self._root)
+        given, needed = _properties(schema), _required_names(schema)
         # Those that a call cannot do without come first, should there not be room for all.
         order = [*(name for name in given if name in needed), *(name for name in given if name not in needed)]
         parts: list[str] = []
-        room = LONGEST
-        for name in order[:_MOST_PARAMETERS]:
+        room = MAX_SIGNATURE_CHARS
+        for name in order[:_MAX_PARAMETERS]:
             part = self._member(name, given[name], name in needed, 0)
             room -= len(part) + 2
             if room < 0 and parts:
@@ -85,7 +85,7 @@ class _Types:
         return self._short(self._root, 0, frozenset())
 
     def _member(self, name: str, schema: Json, needed: bool, depth: int, seen: frozenset[str] = frozenset()) -> str:
-        written = name if _PLAIN.fullmatch(name) and len(name) <= _LONGEST_NAME else _literal(name, _LONGEST_NAME)
+        written = name if _PLAIN.fullmatch(name) and len(name) <= _MAX_NAME_CHARS else _literal(name, _MAX_NAME_CHARS)
         part = f"{written}{'' if needed else '?'}: {self._short(schema, depth, seen)}"
         default = schema.get("default") if isinstance(schema, dict) else None
         if isinstance(default, str | int | float) and not needed and default != "":
@@ -94,16 +94,16 @@ class _Types:
 
     def _short(self, schema: Json, depth: int, seen: frozenset[str]) -> str:
         text = self._type(schema, depth, seen)
-        return text if len(text) <= _LONGEST_TYPE else _word(schema)
+        return text if len(text) <= _MAX_TYPE_CHARS else _word(schema)
 
     def _type(self, schema: Json, depth: int, seen: frozenset[str]) -> str:
         self._steps += 1
-        if not isinstance(schema, dict) or self._steps > _MOST_STEPS:
+        if not isinstance(schema, dict) or self._steps > _MAX_STEPS:
             return "never" if schema is False else "any"
         ref = schema.get("$ref")
         if isinstance(ref, str):
-            return self._referred(ref, depth, seen)
-        if depth > _DEEPEST:
+            return self._ref_type(ref, depth, seen)
+        if depth > _MAX_DEPTH:
             return _word(schema)
         if "const" in schema:
             return _literal(schema["const"])
@@ -111,12 +111,12 @@ class _Types:
             return _choices(choices)
         for union in ("anyOf", "oneOf"):
             if isinstance(several := schema.get(union), list) and several:
-                return _united(self._type(each, depth + 1, seen) for each in several[: _MOST_CHOICES + 1])
-        schema = self._merged(schema)
+                return _union_type(self._type(each, depth + 1, seen) for each in several[: _MAX_CHOICES + 1])
+        schema = self._merge_all_of(schema)
         kind = schema.get("type")
         if isinstance(kind, list) and kind:
-            words = kind[: _MOST_CHOICES + 1]
-            return _united(self._type({**schema, "type": each}, depth + 1, seen) for each in words)
+            words = kind[: _MAX_CHOICES + 1]
+            return _union_type(self._type({**schema, "type": each}, depth + 1, seen) for each in words)
         match _word(schema):
             case "array":
                 return self._array(schema, depth, seen)
@@ -125,17 +125,17 @@ class _Types:
             case word:
                 return word
 
-    def _referred(self, ref: str, depth: int, seen: frozenset[str]) -> str:
-        found = target(self._root, ref) if len(ref) <= _LONGEST_TYPE else None
-        if ref in seen or depth > _DEEPEST:
+    def _ref_type(self, ref: str, depth: int, seen: frozenset[str]) -> str:
+        found = resolve_ref(self._root, ref) if len(ref) <= _MAX_TYPE_CHARS else None
+        if ref in seen or depth > _MAX_DEPTH:
             return _word(found)
         return self._type(found, depth, seen | {ref})
 
     def _array(self, schema: JsonObject, depth: int, seen: frozenset[str]) -> str:
         first = schema.get("prefixItems")
         if isinstance(first, list) and first:
-            parts = [self._type(each, depth + 1, seen) for each in first[:_MOST_MEMBERS]]
-            return f"[{', '.join(parts)}{', …' if len(first) > _MOST_MEMBERS else ''}]"
+            parts = [self._type(each, depth + 1, seen) for each in first[:_MAX_MEMBERS]]
+            return f"[{', '.join(parts)}{', …' if len(first) > _MAX_MEMBERS else ''}]"
         items = schema.get("items")
         if not isinstance(items, dict):
             return "array"
@@ -143,17 +143,17 @@ class _Types:
         return f"({inner})[]" if "|" in inner and inner[0] not in "{[" else f"{inner}[]"
 
     def _object(self, schema: JsonObject, depth: int, seen: frozenset[str]) -> str:
-        given, needed = _properties(schema), _required(schema)
+        given, needed = _properties(schema), _required_names(schema)
         if not given:
             others = schema.get("additionalProperties")
             return f"{{*: {self._type(others, depth + 1, seen)}}}" if isinstance(others, dict) and others else "object"
-        if depth > _DEEPEST_OBJECT:
+        if depth > _MAX_OBJECT_DEPTH:
             return "object"
         order = sorted(given, key=lambda name: name not in needed)
-        parts = [self._member(name, given[name], name in needed, depth + 1, seen) for name in order[:_MOST_MEMBERS]]
-        return f"{{{', '.join(parts)}{', …' if len(given) > _MOST_MEMBERS else ''}}}"
+        parts = [self._member(name, given[name], name in needed, depth + 1, seen) for name in order[:_MAX_MEMBERS]]
+        return f"{{{', '.join(parts)}{', …' if len(given) > _MAX_MEMBERS else ''}}}"
 
-    def _merged(self, schema: JsonObject) -> JsonObject:
+    def _merge_all_of(self, schema: JsonObject) -> JsonObject:
         """With what `allOf` adds to it, where that is plainly members of the same object."""
         several = schema.get("allOf")
         if not isinstance(several, list):
@@ -161,14 +161,16 @@ class _Types:
         whole: JsonObject = {}
         properties: JsonObject = {}
         required: list[Json] = []
-        for each in (*several[:_MOST_CHOICES], {**schema, "allOf": None}):
+        for each in (*several[:_MAX_CHOICES], {**schema, "allOf": None}):
             part = (
-                target(self._root, ref) if isinstance(each, dict) and isinstance(ref := each.get("$ref"), str) else each
+                resolve_ref(self._root, ref)
+                if isinstance(each, dict) and isinstance(ref := each.get("$ref"), str)
+                else each
             )
             if isinstance(part, dict):
                 whole |= part
                 properties |= _properties(part)
-                required += _required(part)
+                required += _required_names(part)
         return {**whole, "properties": properties, "required": required} if properties else whole
 
 
@@ -177,7 +179,7 @@ def _properties(schema: Mapping[str, Json]) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
-def _required(schema: Mapping[str, Json]) -> set[str]:
+def _required_names(schema: Mapping[str, Json]) -> set[str]:
     found = schema.get("required")
     return {name for name in found if isinstance(name, str)} if isinstance(found, list) else set()
 
@@ -198,18 +200,18 @@ def _word(schema: Json) -> str:
 
 
 def _choices(choices: Sequence[Json]) -> str:
-    told = "|".join(_literal(each) for each in choices[:_MOST_CHOICES])
-    return told if len(choices) <= _MOST_CHOICES else f"{told}|… {len(choices) - _MOST_CHOICES} more"
+    told = "|".join(_literal(each) for each in choices[:_MAX_CHOICES])
+    return told if len(choices) <= _MAX_CHOICES else f"{told}|… {len(choices) - _MAX_CHOICES} more"
 
 
-def _united(types: Iterable[str]) -> str:
+def _union_type(types: Iterable[str]) -> str:
     known = [*dict.fromkeys(types)]
     if "any" in known:
         return "any"
-    return "|".join(known) if len(known) <= _MOST_CHOICES else f"{'|'.join(known[:_MOST_CHOICES])}|…"
+    return "|".join(known) if len(known) <= _MAX_CHOICES else f"{'|'.join(known[:_MAX_CHOICES])}|…"
 
 
-def _literal(value: Json, longest: int = _LONGEST_LITERAL) -> str:
+def _literal(value: Json, longest: int = _MAX_LITERAL_CHARS) -> str:
     if isinstance(value, list | dict):
         return "array" if isinstance(value, list) else "object"
     if isinstance(value, str):

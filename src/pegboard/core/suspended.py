@@ -7,7 +7,7 @@ from .ids import CallId, PrincipalId
 
 
 @dataclass(frozen=True)
-class KeptRun:
+class SuspendedRun:
     """One program, stopped in the middle of it."""
 
     id: CallId
@@ -23,7 +23,7 @@ class KeptRun:
 
 
 @dataclass(frozen=True)
-class FoundRun:
+class StoredRun:
     """A suspended program as a store finds it."""
 
     id: CallId
@@ -33,5 +33,5 @@ class FoundRun:
     """`None` where it cannot be read: it was kept with another key, or somebody goes on with it already."""
     why: str = ""
     """Why it cannot be read."""
-    claimed: datetime | None = None
+    claimed_at: datetime | None = None
     """Since when somebody goes on with it."""

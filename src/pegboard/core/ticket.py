@@ -7,26 +7,26 @@ from datetime import datetime
 from enum import Enum
 from typing import Final, assert_never
 
-from .call import Call, Confirmed, NotConfirmed, Unconfirmed
+from .call import CallConfirmation, ConfirmationRefusal, MissingConfirmation, ToolCall
 from .characters import escape_name
 from .ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
-from .redact import Bounds, cut_text, safe_text
+from .redact import DisplayLimits, cut_text, redact_line
 from .secret_marks import ArgumentDisplay
-from .shaping import FilledIn
-from .tool import Fingerprint, Json, JsonObject, Tool, ToolSpec, canonical
-from .whose import Whose
+from .shaping import FilledArguments
+from .tool import Fingerprint, Json, JsonObject, Tool, ToolSpec, canonical_json
+from .whose import CredentialIdentity
 
 TICKET_TOOL: Final = WireName("pegboard_ticket")
 """The tool by which a caller waits for a decision. No other tool gets this name."""
 TICKET_ID: Final = ToolId(BuiltinKey(), TICKET_TOOL)
-CHAT: Final = "chat"
+CHAT_PRESENTATION: Final = "chat"
 """The presentation of a chat, in which this tool is called by its own name."""
-WITHDRAWN: Final = "withdrawn"
+WITHDRAWN_NOTE: Final = "withdrawn"
 """How the call ended of a ticket that lapsed because the program which made it was over before anybody decided."""
-REVOKED: Final = "revoked"
+REVOKED_NOTE: Final = "revoked"
 """The same of a ticket whose unused yes went with a standing permission that was revoked, or with its principal."""
-LONGEST_WAIT: Final = 600
-USUAL_WAIT: Final = 30
+MAX_WAIT_S: Final = 600
+DEFAULT_WAIT_S: Final = 30
 
 DESCRIPTION: Final = (
     "Waits for a person's decision about a call that was answered with a ticket. Once it is allowed, the call runs and "
@@ -39,8 +39,8 @@ SCHEMA: Final[JsonObject] = {
         "wait": {
             "type": "number",
             "minimum": 0,
-            "maximum": LONGEST_WAIT,
-            "default": USUAL_WAIT,
+            "maximum": MAX_WAIT_S,
+            "default": DEFAULT_WAIT_S,
             "description": "For how many seconds to wait for the decision.",
         },
     },
@@ -62,18 +62,18 @@ TICKET: Final = Tool(
 """Its hints are those of whatever tool the ticket is for."""
 
 
-class State(Enum):
+class TicketState(Enum):
     """By the words that people read."""
 
     WAITING = "waiting"
-    GRANTED = "allowed"
+    ALLOWED = "allowed"
     DENIED = "denied"
-    LAPSED = "expired"
-    BEGUN = "running"
-    ENDED = "done"
+    EXPIRED = "expired"
+    RUNNING = "running"
+    DONE = "done"
 
 
-class Scope(Enum):
+class ConsentScope(Enum):
     """For how much a yes is meant."""
 
     ONCE = "once"
@@ -82,7 +82,7 @@ class Scope(Enum):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class NewTicket:
     """A call that somebody wants decided, as a ticket keeps it."""
 
     id: str
@@ -93,16 +93,16 @@ class Wanted:
     name: WireName
     fingerprint: Fingerprint
     digest: str
-    shown: JsonObject
+    redacted_arguments: JsonObject
     """The arguments without what looks like a secret: kept after the decision, and shown to those who do not decide."""
     arguments: Mapping[str, Json]
     """All of them. A store keeps them encrypted or not at all."""
-    displayed: JsonObject
+    displayed_arguments: JsonObject
     """As a person sees them who decides. A store keeps it in place of `shown` if it cannot keep the arguments."""
-    whose: Whose | None = None
+    identity: CredentialIdentity | None = None
     run: CallId | None = None
     """The program that waits for it, where one is kept for that."""
-    filled: FilledIn | None = None
+    filled_arguments: FilledArguments | None = None
 
 
 @dataclass(frozen=True)
@@ -114,60 +114,60 @@ class Ticket:
     name: WireName
     fingerprint: Fingerprint
     digest: str
-    shown: JsonObject
-    asked: datetime
+    redacted_arguments: JsonObject
+    asked_at: datetime
     deadline: datetime
     """Of the decision while it waits; of its use once it is decided."""
-    state: State = State.WAITING
+    state: TicketState = TicketState.WAITING
     by: PrincipalId | None = None
-    decided: datetime | None = None
-    scope: Scope | None = None
+    decided_at: datetime | None = None
+    scope: ConsentScope | None = None
     note: str = ""
-    begun: datetime | None = None
+    started_at: datetime | None = None
     call: CallId | None = None
     """The call that used it."""
-    ended: str = ""
+    outcome: str = ""
     """How that call ended, by the audit's word; or `WITHDRAWN` or `REVOKED`."""
-    whose: Whose | None = None
+    identity: CredentialIdentity | None = None
     """In whose name it runs, where the caller's request may bring that."""
     run: CallId | None = None
     """The program that waits for it, where one is kept for that. Its yes is no other's."""
-    filled: FilledIn | None = None
+    filled_arguments: FilledArguments | None = None
     """What overrides put into the call beside `shown`."""
 
-    def at(self, now: datetime) -> State:
+    def state_at(self, now: datetime) -> TicketState:
         """What it is now: nothing has to be written for a deadline to pass. One that ended without being used has
         lapsed by every clock."""
-        if self.state in (State.WAITING, State.GRANTED) and (now > self.deadline or self.ended):
-            return State.LAPSED
+        if self.state in (TicketState.WAITING, TicketState.ALLOWED) and (now > self.deadline or self.outcome):
+            return TicketState.EXPIRED
         return self.state
 
     def is_of(self, principal: PrincipalId, client: str) -> bool:
         return (self.principal, self.client) == (principal, client)
 
     @property
-    def yes(self) -> Confirmed:
-        return Confirmed(self.tool, self.fingerprint, self.id, overrides=self.overrides)
+    def confirmation(self) -> CallConfirmation:
+        return CallConfirmation(self.tool, self.fingerprint, self.id, overrides=self.overrides)
 
     @property
     def overrides(self) -> str:
-        return "" if self.filled is None else self.filled.tag
+        return "" if self.filled_arguments is None else self.filled_arguments.digest
 
 
 @dataclass(frozen=True)
-class Ruling:
+class TicketDecision:
     """What a person says to one ticket."""
 
-    state: State
+    state: TicketState
     by: PrincipalId
     at: datetime
     deadline: datetime
-    scope: Scope | None = None
+    scope: ConsentScope | None = None
     note: str = ""
 
 
 @dataclass(frozen=True)
-class Begun:
+class TicketUse:
     """The ticket is used by this call and by no other."""
 
     ticket: Ticket
@@ -175,21 +175,21 @@ class Begun:
 
 
 @dataclass(frozen=True)
-class TooMany:
+class TooManyTickets:
     """So many calls wait already that no more may: of this principal, or in all."""
 
-    most: int
-    of_one: bool
+    limit: int
+    is_per_principal: bool
 
 
 @dataclass(frozen=True)
-class TooLarge:
+class ArgumentsTooLarge:
     """The arguments are larger than can be kept, so a person could not read all of them."""
 
-    most: int
+    limit: int
 
 
-def digest(call: Call, tool: Tool, whose: Whose | None = None, overrides: str = "") -> str:
+def call_digest(call: ToolCall, tool: Tool, whose: CredentialIdentity | None = None, overrides: str = "") -> str:
     """Equal for the same call again: same caller, same client, same tool as it was, same arguments, same name that it
     runs in, and the same put in by overrides."""
     what: list[Json] = [call.principal, call.client, str(tool.id), tool.spec.fingerprint, dict(call.arguments)]
@@ -197,22 +197,22 @@ def digest(call: Call, tool: Tool, whose: Whose | None = None, overrides: str = 
         what.append(whose.tag)
     if overrides:
         what.append({"overrides": overrides})
-    return hashlib.sha256(canonical(what)).hexdigest()
+    return hashlib.sha256(canonical_json(what)).hexdigest()
 
 
-DISPLAYED: Final = Bounds(text=2_000, whole=8_000, members=100)
+DISPLAY_LIMITS: Final = DisplayLimits(text=2_000, total=8_000, members=100)
 """How much of a call is displayed at first. All of it can be asked for."""
 
 
-def wanted(
+def build_new_ticket(
     id: str,
-    call: Call,
+    call: ToolCall,
     tool: Tool,
     display: ArgumentDisplay,
-    whose: Whose | None = None,
-    filled: FilledIn | None = None,
-) -> Wanted:
-    return Wanted(
+    whose: CredentialIdentity | None = None,
+    filled: FilledArguments | None = None,
+) -> NewTicket:
+    return NewTicket(
         id,
         call.id,
         call.principal,
@@ -220,130 +220,134 @@ def wanted(
         tool.id,
         call.name,
         tool.spec.fingerprint,
-        digest(call, tool, whose, "" if filled is None else filled.tag),
+        call_digest(call, tool, whose, "" if filled is None else filled.digest),
         display.redact(tool.spec.input_schema, call.arguments),
         call.arguments,
-        display.display(tool.spec.input_schema, call.arguments, DISPLAYED).arguments,
+        display.display(tool.spec.input_schema, call.arguments, DISPLAY_LIMITS).arguments,
         whose,
         call.kept_as,
         filled,
     )
 
 
-_ORDER: Final = (State.GRANTED, State.WAITING, State.DENIED)
+_STATE_ORDER: Final = (TicketState.ALLOWED, TicketState.WAITING, TicketState.DENIED)
 
 
-def standing(tickets: Iterable[Ticket], now: datetime, run: CallId | None = None) -> Ticket | None:
+def deciding_ticket(tickets: Iterable[Ticket], now: datetime, run: CallId | None = None) -> Ticket | None:
     """Of all tickets for one and the same call, the one that decides what happens to it. A denial stands until its
     deadline, so that nobody is asked over and over; what waits or is allowed is for the program that asked alone."""
     found = [
         ticket
         for ticket in tickets
-        if ticket.at(now) in _ORDER and now <= ticket.deadline and (ticket.run == run or ticket.state is State.DENIED)
+        if ticket.state_at(now) in _STATE_ORDER
+        and now <= ticket.deadline
+        and (ticket.run == run or ticket.state is TicketState.DENIED)
     ]
-    return min(found, key=lambda ticket: _ORDER.index(ticket.state), default=None)
+    return min(found, key=lambda ticket: _STATE_ORDER.index(ticket.state), default=None)
 
 
-def refused(ticket: Ticket, now: datetime, presentation: str = "") -> NotConfirmed:
-    how = Unconfirmed.DENIED if ticket.at(now) is State.DENIED else Unconfirmed.WAITING
-    return NotConfirmed(ticket.tool, how, told(ticket, now, presentation), ticket.id)
+def refuse_call(ticket: Ticket, now: datetime, presentation: str = "") -> ConfirmationRefusal:
+    how = MissingConfirmation.DENIED if ticket.state_at(now) is TicketState.DENIED else MissingConfirmation.WAITING
+    return ConfirmationRefusal(ticket.tool, how, describe_ticket(ticket, now, presentation), ticket.id)
 
 
-USED: Final = "confirmation_used"
+USED_CODE: Final = "confirmation_used"
 
 
-def answer(ticket: Ticket, now: datetime, presentation: str = "") -> str:
+def ticket_tool_answer(ticket: Ticket, now: datetime, presentation: str = "") -> str:
     """Of the ticket tool, while it has no result: the word that every answer about a confirmation begins with."""
-    match ticket.at(now):
-        case State.WAITING | State.GRANTED:
-            word = Unconfirmed.WAITING.value
-        case State.DENIED:
-            word = Unconfirmed.DENIED.value
-        case State.LAPSED:
-            word = Unconfirmed.UNANSWERED.value
-        case State.BEGUN | State.ENDED:
-            word = USED
-    return f"{word}: {told(ticket, now, presentation)}"
+    match ticket.state_at(now):
+        case TicketState.WAITING | TicketState.ALLOWED:
+            word = MissingConfirmation.WAITING.value
+        case TicketState.DENIED:
+            word = MissingConfirmation.DENIED.value
+        case TicketState.EXPIRED:
+            word = MissingConfirmation.UNANSWERED.value
+        case TicketState.RUNNING | TicketState.DONE:
+            word = USED_CODE
+    return f"{word}: {describe_ticket(ticket, now, presentation)}"
 
 
-def told(ticket: Ticket, now: datetime, presentation: str = "") -> str:
+def describe_ticket(ticket: Ticket, now: datetime, presentation: str = "") -> str:
     """To whoever made the call: what became of it, what to tell the user, and how to go on. `presentation` is how they
     are shown tools, where those are not listed themselves."""
-    what = f"this call of {short(ticket.name)}"
-    match state := ticket.at(now):
-        case State.WAITING:
+    what = f"this call of {quote_short(ticket.name)}"
+    match state := ticket.state_at(now):
+        case TicketState.WAITING:
             return (
                 f"A person must confirm {what} first, so it has not run. It waits as ticket {ticket.id} "
-                f"until {_time(ticket.deadline)}.\n"
+                f"until {_format_time(ticket.deadline)}.\n"
                 f"Ask the user to look at it and decide: pegboard tickets show {ticket.id}, then "
                 f"pegboard tickets allow {ticket.id} or pegboard tickets deny {ticket.id}\n"
-                f"Then repeat the call exactly as it was; or {waiting_call(ticket.id, presentation)}, "
+                f"Then repeat the call exactly as it was; or {describe_waiting_call(ticket.id, presentation)}, "
                 "which waits for the decision and answers with the result. "
                 "Do not look for another way to do the same."
             )
-        case State.GRANTED:
-            return f"Ticket {ticket.id} is allowed. Repeat {what} exactly as it was until {_time(ticket.deadline)}."
-        case State.DENIED:
-            note = f" They say: {safe_text(ticket.note)!r}." if ticket.note else ""
-            stands = f" Until {_time(ticket.deadline)} nobody is asked again." if now <= ticket.deadline else ""
+        case TicketState.ALLOWED:
+            return (
+                f"Ticket {ticket.id} is allowed. Repeat {what} exactly as it was until {_format_time(ticket.deadline)}."
+            )
+        case TicketState.DENIED:
+            note = f" They say: {redact_line(ticket.note)!r}." if ticket.note else ""
+            stands = f" Until {_format_time(ticket.deadline)} nobody is asked again." if now <= ticket.deadline else ""
             return (
                 f"A person denied {what} (ticket {ticket.id}), so it did not run.{note}{stands} "
                 "Do not try it again or in another way, unless the user asks you to."
             )
-        case State.LAPSED:
-            if ticket.ended == WITHDRAWN:
+        case TicketState.EXPIRED:
+            if ticket.outcome == WITHDRAWN_NOTE:
                 return (
                     f"Ticket {ticket.id} was withdrawn: the program that made {what} ended before, so it did not run. "
                     "Call it anew to ask again."
                 )
-            if ticket.ended == REVOKED:
+            if ticket.outcome == REVOKED_NOTE:
                 return (
                     f"Ticket {ticket.id} does not count any more: the permission that came with it was revoked, or its "
                     f"principal or server was removed or replaced, so {what} did not run. Call it anew to ask again."
                 )
-            if ticket.state is State.GRANTED:
+            if ticket.state is TicketState.ALLOWED:
                 return (
                     f"Ticket {ticket.id} was allowed and not used in time, so {what} did not run. Call it anew to ask."
                 )
             return f"Nobody decided about ticket {ticket.id} in time, so {what} did not run. Call it anew to ask again."
-        case State.BEGUN:
-            since = "" if ticket.begun is None else f" at {_time(ticket.begun)}"
+        case TicketState.RUNNING:
+            since = "" if ticket.started_at is None else f" at {_format_time(ticket.started_at)}"
             return (
                 f"Ticket {ticket.id} was used{since}, and no end of {what} is known: it still runs, or the gateway "
                 "that ran it ended midway. It may have run: check what it did before you call it again."
             )
-        case State.ENDED:
+        case TicketState.DONE:
             return (
-                f"Ticket {ticket.id} was used: {what} has run its course ({ticket.ended}). One decision is for one "
+                f"Ticket {ticket.id} was used: {what} has run its course ({ticket.outcome}). One decision is for one "
                 "call; call it anew to ask again."
             )
         case _:
             assert_never(state)
 
 
-def waiting_call(id: str, presentation: str) -> str:
-    if presentation in ("", CHAT, "code"):
+def describe_waiting_call(id: str, presentation: str) -> str:
+    if presentation in ("", CHAT_PRESENTATION, "code"):
         return f'call {TICKET_TOOL} with {{"ticket": "{id}"}}'
-    name, arguments = _PASSED_ON.get(presentation, ("name", "arguments"))
+    name, arguments = _PRESENTATION_MEMBERS.get(presentation, ("name", "arguments"))
     return f'call call_tool with {{"{name}": "{TICKET_TOOL}", "{arguments}": {{"ticket": "{id}"}}}}'
 
 
-_PASSED_ON: Final = {"meta": ("tool", "input")}
+_PRESENTATION_MEMBERS: Final = {"meta": ("tool", "input")}
 """What `call_tool` takes, where that is not the same as everywhere."""
 
 
-def undecidable(ticket: Ticket, now: datetime) -> str:
+def explain_undecidable(ticket: Ticket, now: datetime) -> str:
     """To a person who decides about what cannot be decided any more."""
     by = "" if ticket.by is None else f" by {ticket.by}"
-    match ticket.at(now):
-        case State.LAPSED if ticket.ended == WITHDRAWN:
+    match ticket.state_at(now):
+        case TicketState.EXPIRED if ticket.outcome == WITHDRAWN_NOTE:
             return f"Ticket {ticket.id} was withdrawn: the program that asked has ended. Nothing is left to decide."
-        case State.LAPSED if ticket.ended == REVOKED:
+        case TicketState.EXPIRED if ticket.outcome == REVOKED_NOTE:
             return (
                 f"Ticket {ticket.id} does not count any more: its principal or server was removed or replaced. Nothing "
                 "is left to decide."
             )
-        case State.LAPSED if ticket.state is State.WAITING:
+        case TicketState.EXPIRED if ticket.state is TicketState.WAITING:
             return (
                 f"Ticket {ticket.id} has expired: nobody decided in time. Its caller gets a new one by calling again."
             )
@@ -352,20 +356,21 @@ def undecidable(ticket: Ticket, now: datetime) -> str:
 
 
 def unknown_text(id: str) -> str:
-    return f"You have no ticket {short(id)}. The answer to a call that must be confirmed gives its ticket's id."
+    return f"You have no ticket {quote_short(id)}. The answer to a call that must be confirmed gives its ticket's id."
 
 
-def too_many_text(tool: Tool, full: TooMany) -> str:
-    whose = "of yours" if full.of_one else "in all"
+def too_many_text(tool: Tool, full: TooManyTickets) -> str:
+    whose = "of yours" if full.is_per_principal else "in all"
     return (
-        f"A person must confirm this call of {short(tool.id.name)} first, and {full.most} calls {whose} wait for that "
+        f"A person must confirm this call of {quote_short(tool.id.name)} first, and {full.limit} calls {whose} wait "
+        "for that "
         "already, so it was not even asked for. Ask the user to decide about them: pegboard tickets list"
     )
 
 
 def too_large_text(tool: Tool, most: int) -> str:
     return (
-        f"A person must confirm this call of {short(tool.id.name)} first, and its arguments are larger than "
+        f"A person must confirm this call of {quote_short(tool.id.name)} first, and its arguments are larger than "
         f"{most // 1024:,} KiB, so a person could not read all of them. It has not run. Send less in one call."
     )
 
@@ -378,17 +383,20 @@ def unread_text(ticket: Ticket) -> str:
     )
 
 
-def not_revealable(ticket: Ticket, now: datetime) -> str | None:
+def explain_not_revealable(ticket: Ticket, now: datetime) -> str | None:
     """Why masked values of this ticket cannot be revealed any more; `None` while it waits."""
-    if ticket.at(now) is State.WAITING:
+    if ticket.state_at(now) is TicketState.WAITING:
         return None
-    return f"Ticket {ticket.id} does not wait any more: it is {ticket.at(now).value}. Only a waiting call is revealed."
+    return (
+        f"Ticket {ticket.id} does not wait any more: it is {ticket.state_at(now).value}. Only a waiting call is "
+        "revealed."
+    )
 
 
-def short(text: str) -> str:
+def quote_short(text: str) -> str:
     """A name within a sentence: quoted, on one line, and whatever does not show is written out."""
     return "'{}'".format(escape_name(cut_text(text, 128)).replace("'", "\\'"))
 
 
-def _time(at: datetime) -> str:
+def _format_time(at: datetime) -> str:
     return f"{at:%H:%M:%S} {at.tzname() or ''}".rstrip()

@@ -6,7 +6,7 @@ from .status import ChangedSinceApproval
 from .tool import Tool, ToolSpec
 
 
-def told(tool: Tool, policy: Policy) -> ToolSpec | None:
+def agent_visible_spec(tool: Tool, policy: Policy) -> ToolSpec | None:
     """The definition that a person accepted, if any did. `None`: nothing of it but its name.
 
     Of all the reasons for which a tool can be locked, only these speak of what may be read; a tool that is switched off

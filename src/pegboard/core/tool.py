@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NewType, TypeAlias
 
-from .folded import EMPTY, folded, plain
+from .folded import EMPTY, lazy_json, materialize
 from .folded import Json as Json
 from .folded import JsonObject as JsonObject
 from .ids import ToolId
@@ -16,7 +16,7 @@ Fingerprint = NewType("Fingerprint", str)
 
 
 @dataclass(frozen=True, slots=True)
-class Hints:
+class ToolHints:
     """What the provider claims of a tool. Claims inform a policy; they are never proof."""
 
     read_only: bool = False
@@ -25,7 +25,7 @@ class Hints:
     open_world: bool = True
 
 
-_ANY_OBJECT: Final = folded({"type": "object"})
+_ANY_OBJECT: Final = lazy_json({"type": "object"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ToolSpec:
     def __post_init__(self) -> None:
         for member in ("input_schema", "output_schema", "annotations"):
             if (value := getattr(self, member)) is not None:
-                object.__setattr__(self, member, folded(value))
+                object.__setattr__(self, member, lazy_json(value))
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -60,7 +60,7 @@ class ToolSpec:
                 "outputSchema": self.output_schema,
                 "annotations": self.annotations,
             }
-            object.__setattr__(self, "_fingerprint", Fingerprint(hashlib.sha256(canonical(shown)).hexdigest()))
+            object.__setattr__(self, "_fingerprint", Fingerprint(hashlib.sha256(canonical_json(shown)).hexdigest()))
             assert self._fingerprint is not None
         return self._fingerprint
 
@@ -70,7 +70,7 @@ class ToolSpec:
         return (self.annotations or {}).get("destructiveHint") is True
 
     @property
-    def hints(self) -> Hints:
+    def hints(self) -> ToolHints:
         """The annotations as claims, with the protocol's defaults; anything but a boolean claims nothing."""
         told = self.annotations or {}
 
@@ -78,7 +78,7 @@ class ToolSpec:
             value = told.get(key)
             return value if isinstance(value, bool) else default
 
-        return Hints(
+        return ToolHints(
             claim("readOnlyHint", False),
             claim("destructiveHint", True),
             claim("idempotentHint", False),
@@ -92,26 +92,26 @@ class Tool:
     spec: ToolSpec
     extra: Mapping[str, Json] = field(default_factory=lambda: EMPTY)
     """What else the provider sent (icons, `_meta`): passed on as it came, shown to no model."""
-    checked_there: bool = False
+    is_checked_by_provider: bool = False
     """Whether its provider checks arguments itself, in words that its callers know."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "extra", folded(self.extra))
+        object.__setattr__(self, "extra", lazy_json(self.extra))
 
 
-def canonical(value: object) -> bytes:
+def canonical_json(value: object) -> bytes:
     """One text for equal JSON values. Nothing a careless server sends makes it fail, be it lone surrogates or depth."""
     try:
         text = _dumps(value)
     except RecursionError:
-        text = "".join(_pieces(value))
+        text = "".join(_canonical_pieces(value))
     return text.encode("utf-8", "surrogatepass")
 
 
-_dumps: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=plain).encode
+_dumps: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=materialize).encode
 
 
-def _pieces(value: object) -> Iterator[str]:
+def _canonical_pieces(value: object) -> Iterator[str]:
     """The same text as `_dumps`, by a stack of its own instead of the interpreter's."""
     waiting: list[tuple[bool, object]] = [(False, value)]
     while waiting:

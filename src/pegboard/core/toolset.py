@@ -8,7 +8,7 @@ from .ids import ToolsetId
 from .server import Origin
 
 
-class SourceKind(StrEnum):
+class ToolsetOrigin(StrEnum):
     FOLDER = "folder"
     GIT = "git"
     ZIP = "zip"
@@ -17,16 +17,16 @@ class SourceKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ToolsetImport:
     """Where a toolset was last imported from, and when. It is told to the operator, and given away with no export."""
 
-    kind: SourceKind
+    kind: ToolsetOrigin
     at: datetime
     path: str = ""
     """On the gateway's machine; empty for what was uploaded."""
     commit: str = ""
     """Of a Git checkout: the commit that it was at."""
-    dirty: bool = False
+    is_dirty: bool = False
     """Whether the checkout held something that this commit does not have so."""
 
 
@@ -40,7 +40,7 @@ class Toolset:
     enabled: bool = True
     user_mcp: bool = True
     """Made by adding one standalone server. It only routes the UI; nothing decides by it."""
-    brought: Brought | None = None
+    imported_from: ToolsetImport | None = None
 
 
 class FileKind(StrEnum):

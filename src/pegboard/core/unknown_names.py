@@ -7,36 +7,36 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Final
 
-from .catalogue import Catalogue, has_listed, is_known
-from .ids import BuiltinKey, LegacyToolId, ProviderKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
-from .launch_vain import named_in_vain
+from .catalogue import Catalogue, has_listed, is_listing_known
+from .ids import BuiltinKey, LegacyToolId, ProviderKey, ServerKey, SourceKey, ToolId, ToolsetId, ToolsetKey
+from .launch_vain import unmatched_launch_entries
 from .naming import long_names
 from .override import Override
 from .pattern import Pattern, is_pattern
-from .policy import TOOLSETS_SETTING, ExactDenial, Policy, limit_setting
+from .policy import TOOLSETS_SETTING, ExactDenial, Policy, tool_filter_setting
 from .prompting import BUILTINS
 from .reference import (
     MAX_EDITS,
-    Directory,
-    Kind,
-    Named,
-    OfServer,
-    OfToolset,
+    NameReference,
     Reference,
-    Unknown,
-    closest,
-    distances_of,
-    find,
+    ReferenceKind,
+    ServerReference,
+    ToolDirectory,
+    ToolsetReference,
+    UnknownReference,
+    closest_names,
+    edit_distances,
+    find_tools,
     find_toolset,
     fold_name,
-    reference,
+    parse_reference,
 )
-from .rules import awaited_review, means, owner_off
-from .said import plainly
+from .rules import entry_matches, find_owner_off, find_quarantine
+from .said import quote_name
 from .selection import Selection, TheseToolsets
 from .server import AllButTools, EveryTool, InstalledBy, OnlyTools, Origin, Server, Trust
 
-_SHOWN: Final = 3
+_MAX_SHOWN: Final = 3
 _NAMES: Final = re.compile(r"[^\s,;]+")
 _SEPARATORS: Final = str.maketrans(dict.fromkeys(":./- ~,;", "_"))
 
@@ -50,7 +50,7 @@ def with_suspects(catalogue: Catalogue, policy: Policy) -> Policy:
     Worked out once for a policy and a catalogue, whoever asks."""
     if not policy.exact_denials:
         return replace(policy, suspects={}) if policy.suspects else policy
-    latest = policy.suspected
+    latest = policy.suspects_cache
     if not latest or latest[0][0] is not catalogue:
         found = {id: denial for denial, near in reversed([*unmatched_denials(catalogue, policy)]) for id in near}
         latest[:] = [(catalogue, policy if found == policy.suspects else replace(policy, suspects=found))]
@@ -63,17 +63,17 @@ def unmatched_denials(catalogue: Catalogue, policy: Policy) -> Iterator[tuple[Ex
     A server can list any name, so a match that no person has reviewed counts within its own server alone."""
     if not policy.exact_denials:
         return
-    known = _Known(catalogue, policy)
+    known = _KnownNames(catalogue, policy)
     for denial in policy.exact_denials:
-        matching = known.matching(denial)
+        matching = known.find_matches(denial)
         if matching is None or any(map(known.is_reviewed, matching)):
             continue
         settled = {id.source for id in matching if known.is_accepted(id)}
-        near = tuple(id for id in known.near(denial) if id.source not in settled and id not in matching)
+        near = tuple(id for id in known.suggest_tools(denial) if id.source not in settled and id not in matching)
         if not matching:
             yield denial, near
         elif near:
-            yield replace(denial, unreviewed=matching[0]), near
+            yield replace(denial, unreviewed_match=matching[0]), near
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,48 +83,54 @@ class UnknownName:
     setting: str
     text: str
     at: Origin | None
-    what: str = "tool"
-    near: tuple[str, ...] = ()
+    kind: str = "tool"
+    suggestions: tuple[str, ...] = ()
     """What may have been meant."""
-    locks: tuple[ToolId, ...] = ()
+    locked_tools: tuple[ToolId, ...] = ()
     """The tools that are locked because of it."""
-    is_off: tuple[Source, ...] = ()
+    sources_off: tuple[SourceKey, ...] = ()
     """Servers that may have it and do not run, so that nobody knows their tools."""
     is_pattern: bool = False
     """Written with wildcards: it may be meant for tools that are still to come, so it is a warning and no error."""
     is_denial: bool = False
-    unreviewed: ToolId | None = None
+    unreviewed_match: ToolId | None = None
     """A tool that has the name, and does not count because no person has reviewed it."""
 
     def __str__(self) -> str:
         at = "" if self.at is None else f" ({self.at})"
         if self.is_pattern:
             return f"{self.setting}{at}: no tool fits {self.text!r}."
-        text = f"Unknown {self.what} {self.text!r} in {self.setting}{at}."
-        if self.unreviewed is not None:
+        text = f"Unknown {self.kind} {self.text!r} in {self.setting}{at}."
+        if self.unreviewed_match is not None:
             text = (
-                f"{self.text!r} in {self.setting}{at} is only the name of {plainly(self.unreviewed)}, which nobody "
+                f"{self.text!r} in {self.setting}{at} is only the name of {quote_name(self.unreviewed_match)}, "
+                "which nobody "
                 "has reviewed."
             )
-        if self.near and (self.locks or not self.is_denial):
-            text += f" Did you mean {' or '.join(map(repr, self.near))}?"
-        if self.locks:
-            are = "is" if len(self.locks) == 1 else "are"
-            names = ", ".join(map(plainly, self.locks[:_SHOWN])) + (" …" if len(self.locks) > _SHOWN else "")
-            done = "marked as optional" if self.unreviewed is None else "the tool reviewed"
+        if self.suggestions and (self.locked_tools or not self.is_denial):
+            text += f" Did you mean {' or '.join(map(repr, self.suggestions))}?"
+        if self.locked_tools:
+            are = "is" if len(self.locked_tools) == 1 else "are"
+            names = ", ".join(map(quote_name, self.locked_tools[:_MAX_SHOWN])) + (
+                " …" if len(self.locked_tools) > _MAX_SHOWN else ""
+            )
+            done = "marked as optional" if self.unreviewed_match is None else "the tool reviewed"
             done = "removed" if self.setting == TOOLSETS_SETTING else done
             text += f" Until the entry is corrected or {done}, {names} {are} locked."
-        elif self.is_denial and self.near:
-            are, names = "is" if len(self.near) == 1 else "are", " and ".join(map(repr, self.near))
+        elif self.is_denial and self.suggestions:
+            are, names = "is" if len(self.suggestions) == 1 else "are", " and ".join(map(repr, self.suggestions))
             text += f" It denies nothing: {names} {are} similar, but not near enough to be locked."
         elif self.is_denial:
             text += " It denies nothing, and no tool is near enough to be locked."
-        if self.is_off:
-            text += f" Not known, because they do not run: the tools of {', '.join(map(str, self.is_off[:_SHOWN]))}."
+        if self.sources_off:
+            text += (
+                " Not known, because they do not run: the tools of "
+                f"{', '.join(map(str, self.sources_off[:_MAX_SHOWN]))}."
+            )
         return text
 
     def may_mean(self, id: ToolId) -> bool:
-        return id in self.locks or not {id.name, str(id)}.isdisjoint(self.near)
+        return id in self.locked_tools or not {id.name, str(id)}.isdisjoint(self.suggestions)
 
     @property
     def fix(self) -> str:
@@ -133,7 +139,7 @@ class UnknownName:
         place = "in pegboard.yaml" if self.at is None else f"at {self.at}"
         if self.is_pattern:
             return f"If it is not meant for tools that are still to come, correct it {place}."
-        if self.unreviewed is not None:
+        if self.unreviewed_match is not None:
             return f"Correct it {place}, or approve the tool; the entry goes on applying to it."
         if self.setting == TOOLSETS_SETTING:
             return f"Correct it {place}, or remove it."
@@ -145,42 +151,42 @@ def unknown_names(catalogue: Catalogue, policy: Policy) -> tuple[UnknownName, ..
     """Every entry that names a tool or toolset which does not exist, as far as that is known by now.
 
     A name is not reported while a server that may have the tool has not listed its tools, unless it locks another."""
-    known = _Known(catalogue, policy)
+    known = _KnownNames(catalogue, policy)
     reported: list[UnknownName] = []
     for denial, near in unmatched_denials(catalogue, policy):
         scope, _ = _parts(denial)
-        waiting, off = known.unheard(scope, denial.within)
-        server = None if denial.unreviewed is None else known.server_of(denial.unreviewed)
+        waiting, off = known.sources_without_list(scope, denial.within)
+        server = None if denial.unreviewed_match is None else known.server_of(denial.unreviewed_match)
         if server is not None and policy.awaits_first_sight(server) and all(id.source == server.key for id in near):
             continue  # its tools are about to be approved, which settles this
         if denial.setting == TOOLSETS_SETTING and not near:
             continue  # a toolset may be switched off before it has a server
         if not waiting or near:
-            names = tuple(dict.fromkeys(_as_written(denial, id) for id in near)) or known.similar(denial)
+            names = tuple(dict.fromkeys(_as_written(denial, id) for id in near)) or known.similar_names(denial)
             reported.append(
                 UnknownName(
                     denial.setting,
                     denial.text,
                     denial.at,
                     "toolset" if denial.setting == TOOLSETS_SETTING else "tool",
-                    near=names[:_SHOWN],
-                    locks=near,
-                    is_off=off,
+                    suggestions=names[:_MAX_SHOWN],
+                    locked_tools=near,
+                    sources_off=off,
                     is_denial=True,
-                    unreviewed=denial.unreviewed,
+                    unreviewed_match=denial.unreviewed_match,
                 )
             )
-    return (*reported, *known.others())
+    return (*reported, *known.other_unknown_names())
 
 
-class _Known:
+class _KnownNames:
     """Every tool, server and toolset that a name can mean."""
 
     def __init__(self, catalogue: Catalogue, policy: Policy) -> None:
         ids = dict.fromkeys((*catalogue.tools, *BUILTIN_IDS))
-        self.sources: tuple[Source, ...] = (*dict.fromkeys((*catalogue.listings, *policy.servers, BuiltinKey())),)
+        self.sources: tuple[SourceKey, ...] = (*dict.fromkeys((*catalogue.listings, *policy.servers, BuiltinKey())),)
         self.catalogue, self.policy = catalogue, policy
-        self.directory = Directory(
+        self.directory = ToolDirectory(
             ids=tuple(ids),
             toolsets=frozenset({*policy.toolsets, *(source.toolset for source in self.sources)}),
             servers=frozenset(source for source in self.sources if isinstance(source, ServerKey)),
@@ -190,7 +196,7 @@ class _Known:
         """Whether a person approved the tool as it is now, or blocked it; or it is the gateway's own.
 
         Neither first sight nor open trust is a review: both accept whatever name a server chooses."""
-        switch, approval = self.policy.decided.switches.get(id), self.policy.decided.approvals.get(id)
+        switch, approval = self.policy.decisions.switches.get(id), self.policy.decisions.approvals.get(id)
         if isinstance(id.source, BuiltinKey) or (switch is not None and switch.blocks):
             return True
         if approval is None or approval.first_sight:
@@ -203,66 +209,72 @@ class _Known:
 
         Such a server could as well have given its own tools any other names, so it gains nothing by this one."""
         server = self.server_of(id)
-        return id in self.policy.decided.approvals or (server is not None and self.policy.trust(server) is Trust.OPEN)
+        return id in self.policy.decisions.approvals or (server is not None and self.policy.trust(server) is Trust.OPEN)
 
     def server_of(self, id: ToolId) -> Server | None:
         return None if isinstance(id.source, BuiltinKey) else self.policy.servers.get(id.source)
 
-    def matching(self, denial: ExactDenial) -> tuple[ToolId, ...] | None:
+    def find_matches(self, denial: ExactDenial) -> tuple[ToolId, ...] | None:
         """The tools that it names; `None` if it names a server or toolset that exists, with or without tools."""
         match denial.within:
             case ServerKey() | ToolsetKey() as source:
-                return tuple(id for id in self._alike(denial) if id.source == source and means(denial.text, id))
+                return tuple(
+                    id for id in self._same_named(denial) if id.source == source and entry_matches(denial.text, id)
+                )
             case str() as toolset:
-                target = denial.about
+                target = denial.reference
                 return tuple(
                     id
-                    for id in self._alike(denial)
+                    for id in self._same_named(denial)
                     if id.toolset == toolset and (target.matches(id) if isinstance(target, Pattern) else target == id)
                 )
-            case None if isinstance(denial.about, Pattern):
-                return tuple(filter(denial.about.matches, self._alike(denial)))
+            case None if isinstance(denial.reference, Pattern):
+                return tuple(filter(denial.reference.matches, self._same_named(denial)))
             case None if denial.setting == TOOLSETS_SETTING:
                 return ()
             case None:
-                found = find(denial.about, self.directory, Kind.DISABLED_TOOL, suggest=False)
-                if isinstance(found, Unknown):
+                found = find_tools(denial.reference, self.directory, ReferenceKind.DISABLED_TOOL, suggest=False)
+                if isinstance(found, UnknownReference):
                     return ()
-                return None if isinstance(denial.about, OfToolset | OfServer) else found
+                return None if isinstance(denial.reference, ToolsetReference | ServerReference) else found
 
-    def _alike(self, denial: ExactDenial) -> Iterable[ToolId]:
+    def _same_named(self, denial: ExactDenial) -> Iterable[ToolId]:
         """Those that have the name: without a wildcard in it, no other tool can match."""
         _, name = _parts(denial)
         names = dict.fromkeys((denial.text, name, denial.text.partition(":")[2]))
         return [id for each in names if each for id in self.directory.by_name.get(each, ())]
 
-    def near(self, denial: ExactDenial) -> tuple[ToolId, ...]:
+    def suggest_tools(self, denial: ExactDenial) -> tuple[ToolId, ...]:
         """The tools that it may mean: by a misspelled name, by the right one after something else, or by several."""
         scope, name = _parts(denial)
         ids = [id for id in self.directory.ids if _is_within(id, denial)]
         sources = [each for each in self.sources if denial.within in (None, each, each.toolset)]
         inside = {source for source in sources if scope is None or Pattern(scope, "*").matches_source(source)}
-        found = dict.fromkeys(self._misspelled(denial, ids, inside))
+        found = dict.fromkeys(self._find_misspelled(denial, ids, inside))
         if name:
             text, of_scope = (name, [id for id in ids if id.source in inside]) if inside else (denial.text, ids)
-            found.update(dict.fromkeys(self._ending(text, of_scope)))
+            found.update(dict.fromkeys(self._find_by_ending(text, of_scope)))
             several = _NAMES.findall(text)
             for each in several if len(several) > 1 else ():
                 found.update(dict.fromkeys(self._closest(each, [(id.name, id) for id in of_scope])))
-                found.update(dict.fromkeys(self._ending(each, of_scope)))
+                found.update(dict.fromkeys(self._find_by_ending(each, of_scope)))
         if isinstance(denial.within, str):
-            found.update(dict.fromkeys(self._elsewhere(denial, denial.within, inside)))
+            found.update(dict.fromkeys(self._find_in_other_toolsets(denial, denial.within, inside)))
         return tuple(found)
 
-    def _elsewhere(self, denial: ExactDenial, toolset: ToolsetId, inside: Collection[Source]) -> Iterator[ToolId]:
+    def _find_in_other_toolsets(
+        self, denial: ExactDenial, toolset: ToolsetId, inside: Collection[SourceKey]
+    ) -> Iterator[ToolId]:
         """The tools of other toolsets that an override names to the letter: it may be written under the wrong one.
 
         While its own toolset has not listed all of its tools it may be right, unless it names a server that is not
         in that toolset."""
         scope, name = _parts(denial)
-        is_id = isinstance(denial.about, ToolId)
+        is_id = isinstance(denial.reference, ToolId)
         if inside and (
-            is_id or any(self.unheard(None, toolset)) or any(map(self.is_accepted, self.matching(denial) or ()))
+            is_id
+            or any(self.sources_without_list(None, toolset))
+            or any(map(self.is_accepted, self.find_matches(denial) or ()))
         ):
             return
         of_scope = Pattern("*" if is_id or scope is None else scope, "*")
@@ -270,7 +282,9 @@ class _Known:
             if id.toolset != toolset and of_scope.matches_source(id.source):
                 yield id
 
-    def _misspelled(self, denial: ExactDenial, ids: list[ToolId], inside: Collection[Source]) -> tuple[ToolId, ...]:
+    def _find_misspelled(
+        self, denial: ExactDenial, ids: list[ToolId], inside: Collection[SourceKey]
+    ) -> tuple[ToolId, ...]:
         scope, name = _parts(denial)
         if name and inside:
             of_scope = [id for id in ids if id.source in inside]
@@ -286,19 +300,19 @@ class _Known:
 
     def _closest(self, text: str, forms: list[tuple[str, ToolId]]) -> tuple[ToolId, ...]:
         """The tools one of whose forms is nearly the text."""
-        distances = distances_of(text, (form for form, _ in forms))
+        distances = edit_distances(text, (form for form, _ in forms))
         found: dict[ToolId, int] = {}
         for form, id in forms:
             if form in distances:
                 found[id] = min(found.get(id, MAX_EDITS), distances[form])
-        return self._foremost(found, 1)
+        return self._best_ranked(found, 1)
 
-    def _ending(self, text: str, ids: Iterable[ToolId]) -> tuple[ToolId, ...]:
+    def _find_by_ending(self, text: str, ids: Iterable[ToolId]) -> tuple[ToolId, ...]:
         """The tools with whose name the text ends, after a separator: the longest names, if there are several."""
         folded, allowed = _with_one_separator(text).strip("_"), frozenset(ids)
         starts = [place + 1 for place, letter in enumerate(folded) if letter == "_"]
         found = {id: start for start in reversed(starts) for id in self._by_ending.get(folded[start:], ())}
-        return self._foremost({id: start for id, start in found.items() if id in allowed}, 0)
+        return self._best_ranked({id: start for id, start in found.items() if id in allowed}, 0)
 
     @cached_property
     def _by_ending(self) -> Mapping[str, list[ToolId]]:
@@ -308,89 +322,89 @@ class _Known:
                 names.setdefault(ending, []).append(id)
         return names
 
-    def _foremost(self, ranks: Mapping[ToolId, int], always: int) -> tuple[ToolId, ...]:
+    def _best_ranked(self, ranks: Mapping[ToolId, int], always: int) -> tuple[ToolId, ...]:
         """Those with the lowest rank in each source, and among its approved tools; and all of this rank or a lower one.
 
         So nothing that a server lists frees the tool of another server, or one that was there before."""
-        least: dict[tuple[Source, bool], int] = {}
-        approved = self.policy.decided.approvals
+        least: dict[tuple[SourceKey, bool], int] = {}
+        approved = self.policy.decisions.approvals
         for id, rank in ranks.items():
             for group in ((id.source, False), (id.source, id in approved)):
                 least[group] = min(least.get(group, rank), rank)
         return tuple(id for id, rank in ranks.items() if rank <= max(always, least[id.source, id in approved]))
 
-    def similar(self, denial: ExactDenial) -> tuple[str, ...]:
+    def similar_names(self, denial: ExactDenial) -> tuple[str, ...]:
         """Names that resemble it, too little to lock their tools."""
         _, name = _parts(denial)
-        return closest(name, {id.name for id in self.directory.ids if _is_within(id, denial)}) if name else ()
+        return closest_names(name, {id.name for id in self.directory.ids if _is_within(id, denial)}) if name else ()
 
-    def unheard(
+    def sources_without_list(
         self, scope: str | None, within: ProviderKey | ToolsetId | None = None
-    ) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+    ) -> tuple[tuple[SourceKey, ...], tuple[SourceKey, ...]]:
         """Those whose tools are not known and that may have the tool: the ones that should run, and the ones that are
         off."""
-        waiting: list[Source] = []
-        off: list[Source] = []
+        waiting: list[SourceKey] = []
+        off: list[SourceKey] = []
         for source in self.sources:
             listing = self.catalogue.listings.get(source)
-            if isinstance(source, BuiltinKey) or (listing is not None and is_known(listing)):
+            if isinstance(source, BuiltinKey) or (listing is not None and is_listing_known(listing)):
                 continue
             if within not in (None, source, source.toolset):
                 continue
             if scope is None or Pattern(scope, "*").matches_source(source):
                 server = self.policy.servers.get(source)
-                reviewed = server is None or awaited_review(server) is None
-                (waiting if owner_off(source, self.policy) is None and reviewed else off).append(source)
+                reviewed = server is None or find_quarantine(server) is None
+                (waiting if find_owner_off(source, self.policy) is None and reviewed else off).append(source)
         return tuple(waiting), tuple(off)
 
-    def others(self) -> Iterator[UnknownName]:
+    def other_unknown_names(self) -> Iterator[UnknownName]:
         """Entries that deny no tool by its name."""
         declared = self.policy.declared
         selection = declared.selection
-        yield from self._toolsets(selection)
+        yield from self._unknown_toolsets(selection)
         for text in selection.enabled:
             if text not in declared.optional_names:
-                yield from self._listed("selection.enabled_tools", text, declared.selection_line(text))
+                yield from self._unknown_list_entry("selection.enabled_tools", text, declared.selection_line(text))
         for text in selection.disabled:
             if is_pattern(text) and text not in declared.optional_names:
-                yield from self._listed("selection.disabled_tools", text, declared.selection_line(text))
+                yield from self._unknown_list_entry("selection.disabled_tools", text, declared.selection_line(text))
         for server in self.policy.servers.values():
-            yield from self._limit(server)
+            yield from self._unknown_in_tool_filter(server)
         for denial in declared.denials:
             # One over every server, such as `*:drop_*`, is written for tools that are still to come.
             if is_pattern(denial.pattern.name) and denial.pattern.scope != "*" and not denial.optional:
-                yield from self._pattern("deny", denial.pattern, denial.at)
+                yield from self._unmatched_pattern("deny", denial.pattern, denial.at)
         for row in declared.overrides:
-            yield from self._override(row)
-        for listed in declared.presenting.always_visible:
+            yield from self._unknown_in_override(row)
+        for listed in declared.presentation.always_visible:
             if not listed.optional:
-                yield from self._listed("always_visible", listed.text, listed.at)
-        for vain in named_in_vain(declared.prompting.launch, self.catalogue, self.policy):
-            yield UnknownName(f"prompts.filter.{vain.member}", vain.text, None, "name", vain.near)
+                yield from self._unknown_list_entry("always_visible", listed.text, listed.at)
+        for vain in unmatched_launch_entries(declared.prompts.launch, self.catalogue, self.policy):
+            yield UnknownName(f"prompts.filter.{vain.member}", vain.text, None, "name", vain.suggestions)
 
-    def _toolsets(self, selection: Selection) -> Iterator[UnknownName]:
+    def _unknown_toolsets(self, selection: Selection) -> Iterator[UnknownName]:
         names = selection.toolsets.names if isinstance(selection.toolsets, TheseToolsets) else ()
         for name in names:
             unknown = find_toolset(name, self.directory)
-            if isinstance(unknown, Unknown) and name not in self.policy.declared.optional_names:
+            if isinstance(unknown, UnknownReference) and name not in self.policy.declared.optional_names:
                 at = self.policy.declared.selection_line(name)
-                yield UnknownName("selection.toolsets", name, at, "toolset", unknown.near)
+                yield UnknownName("selection.toolsets", name, at, "toolset", unknown.suggestions)
 
-    def _listed(self, setting: str, text: str, at: Origin | None) -> Iterator[UnknownName]:
+    def _unknown_list_entry(self, setting: str, text: str, at: Origin | None) -> Iterator[UnknownName]:
         """An entry of a list that takes names, ids, patterns, toolsets and servers."""
-        wanted = reference(text)
-        found = find(wanted, self.directory, Kind.TOOL)
+        wanted = parse_reference(text)
+        found = find_tools(wanted, self.directory, ReferenceKind.TOOL)
         if isinstance(wanted, Pattern):
             if not found:
-                yield from self._pattern(setting, wanted, at)
+                yield from self._unmatched_pattern(setting, wanted, at)
             return
-        if isinstance(found, Unknown):
+        if isinstance(found, UnknownReference):
             scope, _ = _parts_of(wanted)
-            waiting, off = self.unheard(scope)
+            waiting, off = self.sources_without_list(scope)
             if not waiting:
-                yield UnknownName(setting, text, at, near=found.near, is_off=off)
+                yield UnknownName(setting, text, at, suggestions=found.suggestions, sources_off=off)
 
-    def _limit(self, server: Server) -> Iterator[UnknownName]:
+    def _unknown_in_tool_filter(self, server: Server) -> Iterator[UnknownName]:
         limit = server.limit
         listing = self.catalogue.listings.get(server.key)
         if isinstance(limit, EveryTool) or listing is None or not has_listed(listing):
@@ -400,32 +414,34 @@ class _Known:
             exact = not is_pattern(text)
             if text in limit.optional or (exact and isinstance(limit, AllButTools)):
                 continue
-            if not any(means(text, tool.id) for tool in listing.tools):
-                near = closest(text.rpartition(":")[2], (tool.id.name for tool in listing.tools)) if exact else ()
+            if not any(entry_matches(text, tool.id) for tool in listing.tools):
+                near = closest_names(text.rpartition(":")[2], (tool.id.name for tool in listing.tools)) if exact else ()
                 at = line or limit.at or server.origin
-                yield UnknownName(limit_setting(server, key), text, at, near=near, is_pattern=not exact)
+                yield UnknownName(tool_filter_setting(server, key), text, at, suggestions=near, is_pattern=not exact)
 
-    def _pattern(self, setting: str, pattern: Pattern, at: Origin | None) -> Iterator[UnknownName]:
+    def _unmatched_pattern(self, setting: str, pattern: Pattern, at: Origin | None) -> Iterator[UnknownName]:
         if any(map(pattern.matches, self.directory.ids)):
             return
-        waiting, off = self.unheard(pattern.scope)
+        waiting, off = self.sources_without_list(pattern.scope)
         if not waiting:
-            yield UnknownName(setting, str(pattern), at, is_off=off, is_pattern=True)
+            yield UnknownName(setting, str(pattern), at, sources_off=off, is_pattern=True)
 
-    def _override(self, row: Override) -> Iterator[UnknownName]:
-        exact = row.names_a_tool
-        if row.optional or (exact and row.restricts) or any(map(row.fits, self.directory.ids)):
+    def _unknown_in_override(self, row: Override) -> Iterator[UnknownName]:
+        exact = row.is_exact
+        if row.is_optional or (exact and row.restricts) or any(map(row.matches, self.directory.ids)):
             return
-        waiting, off = self.unheard(None, row.toolset)
+        waiting, off = self.sources_without_list(None, row.toolset)
         if waiting:
             return
         setting, at = f"overrides.{row.toolset}", next(iter(row.origins.values()), None)
         if row.toolset not in self.directory.toolsets:
-            yield UnknownName("overrides", row.toolset, at, "toolset", closest(row.toolset, self.directory.toolsets))
+            yield UnknownName(
+                "overrides", row.toolset, at, "toolset", closest_names(row.toolset, self.directory.toolsets)
+            )
         else:
             names = (id.name for id in self.directory.by_toolset.get(row.toolset, ()))
-            near = closest(row.target.name, names) if exact else ()
-            yield UnknownName(setting, str(row.target), at, near=near, is_off=off, is_pattern=not exact)
+            near = closest_names(row.target.name, names) if exact else ()
+            yield UnknownName(setting, str(row.target), at, suggestions=near, sources_off=off, is_pattern=not exact)
 
 
 def _as_written(denial: ExactDenial, id: ToolId) -> str:
@@ -438,20 +454,20 @@ def _as_written(denial: ExactDenial, id: ToolId) -> str:
 
 def _parts(denial: ExactDenial) -> tuple[str | None, str]:
     """The server or toolset that was named, if one was, and the tool's name, which is empty for all of its tools."""
-    return _parts_of(denial.about)
+    return _parts_of(denial.reference)
 
 
 def _parts_of(about: Reference) -> tuple[str | None, str]:
     match about:
-        case Named(name):
+        case NameReference(name):
             return None, name
         case ToolId(source, name):
             return (None if isinstance(source, BuiltinKey) else str(source)), name
         case LegacyToolId(server, name):
             return server, name
-        case OfToolset(toolset):
+        case ToolsetReference(toolset):
             return toolset, ""
-        case OfServer(server):
+        case ServerReference(server):
             return str(server), ""
         case Pattern(scope, name):
             return (None if scope == "*" else scope), name
@@ -478,5 +494,5 @@ def _with_one_separator(text: str) -> str:
     return fold_name(text).translate(_SEPARATORS)
 
 
-def _scopes(source: Source) -> tuple[str, ...]:
+def _scopes(source: SourceKey) -> tuple[str, ...]:
     return (source.toolset, source.server, str(source)) if isinstance(source, ServerKey) else (str(source.toolset),)

@@ -4,25 +4,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from .catalogue import Catalogue, Down, NeedsSignIn, Off, Starting, is_known
-from .ids import BuiltinKey, ProviderKey, ServerKey, Source, ToolId, tool_id
-from .launch import barring
-from .naming import MAX_LENGTH, RESERVED, is_hashed, is_legal
+from .catalogue import Catalogue, ProviderDown, ProviderNeedsSignIn, ProviderOff, ProviderStart, is_listing_known
+from .ids import BuiltinKey, ProviderKey, ServerKey, SourceKey, ToolId, parse_tool_id
+from .launch import find_launch_block
+from .naming import MAX_NAME_CHARS, RESERVED_NAMES, is_hashed, is_legal
 from .policy import Policy
-from .reference import Directory
-from .resolve import Locked, Open, directory, verdict_on
-from .rules import RULES, SOURCE_RULES, under_review
-from .selection import select
-from .status import Unlisted
+from .reference import ToolDirectory
+from .resolve import LockedTool, OpenTool, build_directory, judge_tool
+from .rules import RULES, SOURCE_RULES, servers_under_review
+from .selection import select_tools
+from .status import NoToolListYet
 from .tool import Tool, ToolSpec
 from .view import View
 
-_NAMED: Final = 5
-_ANY: Final = "*"
-_OF_SOURCES: Final = tuple(rule for rule in RULES if rule in SOURCE_RULES)
+_MAX_NAMED: Final = 5
+_ANY_NAME: Final = "*"
+_SOURCE_RULES: Final = tuple(rule for rule in RULES if rule in SOURCE_RULES)
 
 
-def may_have(name: str, catalogue: Catalogue, policy: Policy, view: View) -> Mapping[ProviderKey, ToolId]:
+def possible_owners(name: str, catalogue: Catalogue, policy: Policy, view: View) -> Mapping[ProviderKey, ToolId]:
     """The servers without a list that may have what this caller means by a name nobody has, and as which tool.
 
     A name out of the namespace of a toolset or server can be of no other. Of what the caller has no view of nothing is
@@ -32,72 +32,72 @@ def may_have(name: str, catalogue: Catalogue, policy: Policy, view: View) -> Map
         source
         for source, word in catalogue.listings.items()
         if not isinstance(source, BuiltinKey)
-        and (word.remembered or not word.tools)
-        and isinstance(word.health, Starting | Down | NeedsSignIn)
+        and (word.is_remembered or not word.tools)
+        and isinstance(word.health, ProviderStart | ProviderDown | ProviderNeedsSignIn)
     ]
-    return _possible(name, silent, catalogue, policy, view)
+    return _possible_tools(name, silent, catalogue, policy, view)
 
 
-def kept_off(name: str, catalogue: Catalogue, policy: Policy, view: View) -> str:
+def describe_stopped_owners(name: str, catalogue: Catalogue, policy: Policy, view: View) -> str:
     """The same of servers that do not run because a person has not let them, and of which nothing is known: a sentence
     that names them, or nothing."""
     off = [
         source
         for source, word in catalogue.listings.items()
-        if not isinstance(source, BuiltinKey) and not word.tools and isinstance(word.health, Off)
+        if not isinstance(source, BuiltinKey) and not word.tools and isinstance(word.health, ProviderOff)
     ]
-    keys = [*_possible(name, off, catalogue, policy, view)]
+    keys = [*_possible_tools(name, off, catalogue, policy, view)]
     if not keys:
         return ""
-    unreviewed = {reason.server for reason in under_review(policy)}
+    unreviewed = {reason.server for reason in servers_under_review(policy)}
     states = {"in quarantine" if key in unreviewed else "off": None for key in keys}
-    named = ", ".join(map(str, keys[:_NAMED])) + (" or another server" if len(keys) > _NAMED else "")
+    named = ", ".join(map(str, keys[:_MAX_NAMED])) + (" or another server" if len(keys) > _MAX_NAMED else "")
     return f"It may be a tool of {named}, which {'is' if len(keys) == 1 else 'are'} {' or '.join(states)}."
 
 
-def unheard(catalogue: Catalogue, policy: Policy) -> Iterator[tuple[Source, Open | Locked]]:
+def sources_without_list(catalogue: Catalogue, policy: Policy) -> Iterator[tuple[SourceKey, OpenTool | LockedTool]]:
     """Every source of which nobody knows what it has, with what would be said of each of its tools."""
     for source, word in catalogue.listings.items():
-        if not is_known(word):
-            any_of_it = Tool(ToolId(source, _ANY), ToolSpec(_ANY))
-            yield source, verdict_on(any_of_it, word.reach, policy, _OF_SOURCES)
+        if not is_listing_known(word):
+            any_of_it = Tool(ToolId(source, _ANY_NAME), ToolSpec(_ANY_NAME))
+            yield source, judge_tool(any_of_it, word.effective_health, policy, _SOURCE_RULES)
 
 
-def _possible(
+def _possible_tools(
     name: str, silent: list[ProviderKey], catalogue: Catalogue, policy: Policy, view: View
 ) -> Mapping[ProviderKey, ToolId]:
     if not silent:
         return {}
-    everyone = directory(catalogue, policy)
+    everyone = build_directory(catalogue, policy)
     found: dict[ProviderKey, ToolId] = {}
     for key in _owners(name, silent, everyone):
-        seen = (id for id in _meant(name, key) if _reaches(id, everyone, policy, view))
+        seen = (id for id in _possible_ids(name, key) if _is_in_view(id, everyone, policy, view))
         if (id := next(seen, None)) is not None:
             found[key] = id
     return found
 
 
-def starting(owners: Mapping[ProviderKey, ToolId], catalogue: Catalogue) -> tuple[ProviderKey, ...]:
+def servers_starting(owners: Mapping[ProviderKey, ToolId], catalogue: Catalogue) -> tuple[ProviderKey, ...]:
     """Those that start for the first time, so that to wait for them is worth it: a second attempt failed once."""
     health = {key: catalogue.health(key) for key in owners}
-    return tuple(key for key, now in health.items() if isinstance(now, Starting) and now.attempt <= 1)
+    return tuple(key for key, now in health.items() if isinstance(now, ProviderStart) and now.attempt <= 1)
 
 
-def why_unlisted(owners: Mapping[ProviderKey, ToolId], catalogue: Catalogue, *, near: bool) -> Unlisted | None:
+def why_unlisted(owners: Mapping[ProviderKey, ToolId], catalogue: Catalogue, *, near: bool) -> NoToolListYet | None:
     """What to tell of them. With a `near` name that is there, only of those that may list it at any moment."""
     health = {key: catalogue.health(key) for key in owners}
-    for kind in (Starting,) if near else (Starting, NeedsSignIn, Down):
+    for kind in (ProviderStart,) if near else (ProviderStart, ProviderNeedsSignIn, ProviderDown):
         such = [(key, now) for key, now in health.items() if isinstance(now, kind)]
-        if such and isinstance(first := such[0][1], Starting | Down | NeedsSignIn):
-            return Unlisted(tuple(key for key, _ in such), first)
+        if such and isinstance(first := such[0][1], ProviderStart | ProviderDown | ProviderNeedsSignIn):
+            return NoToolListYet(tuple(key for key, _ in such), first)
     return None
 
 
-def _owners(name: str, silent: list[ProviderKey], everyone: Directory) -> list[ProviderKey]:
+def _owners(name: str, silent: list[ProviderKey], everyone: ToolDirectory) -> list[ProviderKey]:
     if ":" in name:
-        id = tool_id(name)
+        id = parse_tool_id(name)
         return [key for key in silent if isinstance(id, ToolId) and id.source == key]
-    if not is_legal(name) or name in RESERVED:
+    if not is_legal(name) or name in RESERVED_NAMES:
         return []
     toolsets = {toolset for toolset in everyone.toolsets if name.startswith(f"{toolset}__")}
     servers = {key for key in everyone.servers if name.startswith(_prefix(key))}
@@ -105,9 +105,9 @@ def _owners(name: str, silent: list[ProviderKey], everyone: Directory) -> list[P
     return [key for key in within if not servers or key in servers]
 
 
-def _meant(name: str, key: ProviderKey) -> Iterator[ToolId]:
+def _possible_ids(name: str, key: ProviderKey) -> Iterator[ToolId]:
     if ":" in name:
-        id = tool_id(name)
+        id = parse_tool_id(name)
         assert isinstance(id, ToolId)
         yield id
         return
@@ -123,15 +123,15 @@ def _prefix(key: ProviderKey) -> str:
 
 def _is_cut(name: str, key: ProviderKey) -> bool:
     """Whether this may be a hashed name, in which a long id of toolset and server is cut short."""
-    return is_hashed(name) and name[: MAX_LENGTH - 11].startswith(_prefix(key)[: MAX_LENGTH - 11])
+    return is_hashed(name) and name[: MAX_NAME_CHARS - 11].startswith(_prefix(key)[: MAX_NAME_CHARS - 11])
 
 
-def _reaches(id: ToolId, everyone: Directory, policy: Policy, view: View) -> bool:
+def _is_in_view(id: ToolId, everyone: ToolDirectory, policy: Policy, view: View) -> bool:
     alone = replace(everyone, ids=(id,))
-    granted = policy.granted(view.principal)
+    granted = policy.granted_toolsets(view.principal)
     return (
-        id in select(policy.declared.selection, alone).tools
+        id in select_tools(policy.declared.selection, alone).tools
         and (granted is None or id.toolset in granted)
-        and all(id in select(narrowing, alone).tools for narrowing in view.narrowings)
-        and barring(view.filters, id) is None
+        and all(id in select_tools(narrowing, alone).tools for narrowing in view.narrowings)
+        and find_launch_block(view.filters, id) is None
     )

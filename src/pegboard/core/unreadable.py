@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from .ids import BuiltinKey, PrincipalId, ProviderKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
+from .ids import BuiltinKey, PrincipalId, ProviderKey, ServerKey, SourceKey, ToolId, ToolsetId, ToolsetKey
 from .override import Override
-from .said import plainly, shell_word
+from .said import quote_name, shell_word
 
-Cell: TypeAlias = str | bytes | int | float | None
+CellValue: TypeAlias = str | bytes | int | float | None
 Subject: TypeAlias = ToolId | ServerKey | ToolsetKey | ToolsetId | Override
 """What a row is about. Of an override only its toolset and its target are known."""
 
@@ -33,7 +33,7 @@ class StoredRow:
     """One row, by its table and its primary key."""
 
     table: str
-    key: tuple[tuple[str, Cell], ...]
+    key: tuple[tuple[str, CellValue], ...]
 
     @property
     def id(self) -> str:
@@ -41,7 +41,7 @@ class StoredRow:
         return hashlib.sha256(repr((self.table, self.key)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def __str__(self) -> str:
-        return f"table {self.table}, row {', '.join(f'{name}={_shown(cell)}' for name, cell in self.key)}"
+        return f"table {self.table}, row {', '.join(f'{name}={_format_cell(cell)}' for name, cell in self.key)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +57,27 @@ class LocksBoard:
 
 
 @dataclass(frozen=True, slots=True)
-class GrantsNothing:
+class RevokesGrants:
     """This principal may use no toolset; `None`: any principal may be meant, so nobody without a readable grant."""
 
     principal: PrincipalId | None
 
 
 @dataclass(frozen=True, slots=True)
-class GivesNothing:
+class RevokesPermission:
     """The row only gave something, and without it nobody has that: a token, a standing permission, an approval."""
 
     principal: PrincipalId | None = None
     """Whose token it was, where that can be read."""
 
 
-Effect: TypeAlias = LocksTools | LocksBoard | GrantsNothing | GivesNothing
+UnreadableEffect: TypeAlias = LocksTools | LocksBoard | RevokesGrants | RevokesPermission
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRow:
     row: StoredRow
-    effect: Effect
+    effect: UnreadableEffect
     why: str
     """What is wrong with it: for operators, never for agents."""
     orphans: tuple[StoredRow, ...] = ()
@@ -102,18 +102,18 @@ class UnreadableIndex:
 
     rows: tuple[UnreadableRow, ...] = ()
 
-    def locking(self, tool: ToolId) -> UnreadableRow | None:
+    def row_locking(self, tool: ToolId) -> UnreadableRow | None:
         """The row for which this tool is locked, its approval aside."""
         if not self.rows:
             return None
-        whole = self.stopping(tool.source)
+        whole = self.row_stopping(tool.source)
         if whole is not None:
             return whole
         if (row := self._by_subject.get(tool)) is not None:
             return row
-        return next((row for override, row in self._overrides if override.fits(tool)), None)
+        return next((row for override, row in self._overrides if override.matches(tool)), None)
 
-    def stopping(self, source: Source) -> UnreadableRow | None:
+    def row_stopping(self, source: SourceKey) -> UnreadableRow | None:
         """The row for which all of a provider's tools are locked, and nothing of it runs."""
         if not self.rows:
             return None
@@ -131,7 +131,7 @@ class UnreadableIndex:
     def hides_baseline(self, key: ProviderKey) -> bool:
         """Whether it is unknown that this provider was seen before: then it counts as seen."""
         return any(
-            row.row.table == BASELINES and (isinstance(row.effect, GivesNothing) or _is_about(row, key))
+            row.row.table == BASELINES and (isinstance(row.effect, RevokesPermission) or _is_about(row, key))
             for row in self.rows
         )
 
@@ -140,9 +140,9 @@ class UnreadableIndex:
 
     def grant(self, principal: PrincipalId) -> UnreadableRow | None:
         """The row for which this principal may use nothing, unless another row says what it may."""
-        found = [row for row in self.rows if isinstance(row.effect, GrantsNothing)]
-        own = (row for row in found if row.effect == GrantsNothing(principal))
-        return next(own, None) or next((row for row in found if row.effect == GrantsNothing(None)), None)
+        found = [row for row in self.rows if isinstance(row.effect, RevokesGrants)]
+        own = (row for row in found if row.effect == RevokesGrants(principal))
+        return next(own, None) or next((row for row in found if row.effect == RevokesGrants(None)), None)
 
     @cached_property
     def hides_confirmation(self) -> bool:
@@ -158,7 +158,7 @@ class UnreadableIndex:
         """Whose tokens cannot be read, as far as that is known."""
         effects = (row.effect for row in self.rows if row.row.table == TOKENS)
         return frozenset(
-            one.principal for one in effects if isinstance(one, GivesNothing) and one.principal is not None
+            one.principal for one in effects if isinstance(one, RevokesPermission) and one.principal is not None
         )
 
     @cached_property
@@ -197,30 +197,32 @@ def describe_effect(row: UnreadableRow) -> str:
     match row.effect:
         case LocksBoard():
             return "It may have closed any tool, so every tool is locked."
-        case GivesNothing() if table == BASELINES:
+        case RevokesPermission() if table == BASELINES:
             return "Nothing is approved at first sight until it is fixed."
-        case GrantsNothing(None):
+        case RevokesGrants(None):
             return "Any principal may be meant, so nobody without a readable grant may use anything."
-        case GrantsNothing(principal):
-            return f"{plainly(principal)} may use no toolset."
-        case GivesNothing() if table == TOKENS:
+        case RevokesGrants(principal):
+            return f"{quote_name(principal)} may use no toolset."
+        case RevokesPermission() if table == TOKENS:
             return "The token lets nobody in; the gateway goes on asking for tokens."
-        case GivesNothing() if table == CONFIRMATIONS:
+        case RevokesPermission() if table == CONFIRMATIONS:
             return (
                 "No client confirms a call until it is fixed, but those of principals that the file marks interactive."
             )
-        case GivesNothing() if table == TICKETS:
+        case RevokesPermission() if table == TICKETS:
             return "No call runs by it; a call that is repeated is asked about again."
-        case GivesNothing() if table in USES:
+        case RevokesPermission() if table in USES:
             return "It is not known when that was last used; nothing else depends on it."
-        case GivesNothing():
+        case RevokesPermission():
             return "What it allowed is not allowed."
         case LocksTools(about) if table == BASELINES:
-            return f"Nothing of {_listed(about)} is approved at first sight until it is fixed."
+            return f"Nothing of {_list_subjects(about)} is approved at first sight until it is fixed."
         case LocksTools(about) if table == APPROVALS:
-            return f"{_listed(about)} is locked until it is approved again, unless the trust of its server is open."
+            return (
+                f"{_list_subjects(about)} is locked until it is approved again, unless the trust of its server is open."
+            )
         case LocksTools(about):
-            return f"Locked: {_listed(about)}." if about else "Nothing more is locked by it."
+            return f"Locked: {_list_subjects(about)}." if about else "Nothing more is locked by it."
 
 
 def describe_row(row: UnreadableRow) -> str:
@@ -243,8 +245,8 @@ def repair_command(row: UnreadableRow) -> str:
             return f"Delete the row, and decide again: {check}"
 
 
-def _listed(about: Iterable[Subject]) -> str:
-    return ", ".join(plainly(one.target if isinstance(one, Override) else one) for one in about)
+def _list_subjects(about: Iterable[Subject]) -> str:
+    return ", ".join(quote_name(one.target if isinstance(one, Override) else one) for one in about)
 
 
 def subjects_of(row: UnreadableRow) -> tuple[Subject, ...]:
@@ -256,6 +258,6 @@ def _is_about(row: UnreadableRow, key: ProviderKey) -> bool:
     return key in subjects_of(row)
 
 
-def _shown(cell: Cell) -> str:
-    shown = repr(plainly(cell)) if isinstance(cell, str) else repr(cell)
+def _format_cell(cell: CellValue) -> str:
+    shown = repr(quote_name(cell)) if isinstance(cell, str) else repr(cell)
     return shown if len(shown) <= MAX_CELL_SHOWN else f"{shown[:MAX_CELL_SHOWN]}…"

@@ -6,86 +6,86 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from .echo import told_apart
+from .echo import maskable_texts
 from .tool import Json, JsonObject
 
-_EXAMPLES: Final = ("examples", "example", "default")
-_MAPS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-_LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
-_SINGLE: Final = (
+_EXAMPLE_KEYWORDS: Final = ("examples", "example", "default")
+_MAP_KEYWORDS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_LIST_KEYWORDS: Final = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
+_SINGLE_KEYWORDS: Final = (
     *("items", "contains", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "additionalItems"),
     *("not", "if", "then", "else", "propertyNames"),
 )
-_DEEPEST: Final = 50
+_MAX_DEPTH: Final = 50
 """Levels that are looked through: a server may nest as deep as it likes."""
 
 
 @dataclass(frozen=True)
-class Unsaid:
+class HiddenArgumentPruner:
     names: frozenset[str]
     texts: tuple[str, ...]
     """Values that are long enough to be told apart from what stands there by chance."""
 
-    def out_of(self, schema: JsonObject) -> JsonObject:
+    def prune(self, schema: JsonObject) -> JsonObject:
         """Where the schema itself gives examples of whole arguments, single members are left out of them."""
-        shown = self._below(schema, 0)
-        for key in _EXAMPLES:
+        shown = self._prune_level(schema, 0)
+        for key in _EXAMPLE_KEYWORDS:
             if key in schema:
                 shown.pop(key, None)
-                if (kept := self._example(_members_out(schema[key], self.names))) is not None:
+                if (kept := self._prune_example(_remove_members(schema[key], self.names))) is not None:
                     shown[key] = kept
         return shown
 
-    def _below(self, schema: JsonObject, depth: int) -> JsonObject:
+    def _prune_level(self, schema: JsonObject, depth: int) -> JsonObject:
         shown: JsonObject = {}
         for key, value in schema.items():
             match value:
-                case _ if key in _EXAMPLES:
-                    if value is None or (kept := self._example(value)) is not None:
+                case _ if key in _EXAMPLE_KEYWORDS:
+                    if value is None or (kept := self._prune_example(value)) is not None:
                         shown[key] = None if value is None else kept
                 case list() if key == "enum":
                     # Without any choice left, nothing could be sent at all.
-                    shown[key] = [one for one in value if not self._tells_value(one)] or value
-                case dict() if key in _MAPS and depth < _DEEPEST:
-                    shown[key] = {name: self._part(inner, depth) for name, inner in value.items()}
-                case list() if key in _LISTS and depth < _DEEPEST:
-                    shown[key] = [self._part(inner, depth) for inner in value]
-                case dict() if key in _SINGLE and depth < _DEEPEST:
-                    shown[key] = self._below(value, depth + 1)
+                    shown[key] = [one for one in value if not self._reveals_value(one)] or value
+                case dict() if key in _MAP_KEYWORDS and depth < _MAX_DEPTH:
+                    shown[key] = {name: self._prune_part(inner, depth) for name, inner in value.items()}
+                case list() if key in _LIST_KEYWORDS and depth < _MAX_DEPTH:
+                    shown[key] = [self._prune_part(inner, depth) for inner in value]
+                case dict() if key in _SINGLE_KEYWORDS and depth < _MAX_DEPTH:
+                    shown[key] = self._prune_level(value, depth + 1)
                 case _:
                     shown[key] = value
         return shown
 
-    def _part(self, value: Json, depth: int) -> Json:
-        return self._below(value, depth + 1) if isinstance(value, dict) else value
+    def _prune_part(self, value: Json, depth: int) -> Json:
+        return self._prune_level(value, depth + 1) if isinstance(value, dict) else value
 
-    def _example(self, value: Json) -> Json:
+    def _prune_example(self, value: Json) -> Json:
         """`None` for what is better left out."""
         if isinstance(value, list):
-            return [one for one in value if not self._tells(one)] or None
-        return None if self._tells(value) else value
+            return [one for one in value if not self._reveals(one)] or None
+        return None if self._reveals(value) else value
 
-    def _tells(self, value: Json) -> bool:
-        return any(self._spoken.search(text) is not None for text in _texts(value)) or self._tells_value(value)
+    def _reveals(self, value: Json) -> bool:
+        return any(self._name_pattern.search(text) is not None for text in _texts(value)) or self._reveals_value(value)
 
-    def _tells_value(self, value: Json) -> bool:
+    def _reveals_value(self, value: Json) -> bool:
         return any(told in text for text in _texts(value) for told in self.texts)
 
     @cached_property
-    def _spoken(self) -> re.Pattern[str]:
+    def _name_pattern(self) -> re.Pattern[str]:
         return re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(self.names)))
 
 
-def unsaid(names: Collection[str], values: Iterable[Json]) -> Unsaid:
-    return Unsaid(frozenset(names), told_apart(values))
+def hidden_argument_pruner(names: Collection[str], values: Iterable[Json]) -> HiddenArgumentPruner:
+    return HiddenArgumentPruner(frozenset(names), maskable_texts(values))
 
 
-def _members_out(value: Json, names: frozenset[str]) -> Json:
+def _remove_members(value: Json, names: frozenset[str]) -> Json:
     match value:
         case dict():
             return {name: inner for name, inner in value.items() if name not in names}
         case list():
-            return [_members_out(inner, names) if isinstance(inner, dict) else inner for inner in value]
+            return [_remove_members(inner, names) if isinstance(inner, dict) else inner for inner in value]
         case _:
             return value
 

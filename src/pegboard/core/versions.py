@@ -4,10 +4,20 @@ import re
 from typing import Final, TypeAlias
 
 _PART: Final = re.compile(r"[0-9]{1,4000}|[a-z]+")
-_EARLY: Final = {"dev": -4, "alpha": -3, "a": -3, "beta": -2, "b": -2, "preview": -1, "pre": -1, "rc": -1, "c": -1}
+_PRE_RELEASE_RANKS: Final = {
+    "dev": -4,
+    "alpha": -3,
+    "a": -3,
+    "beta": -2,
+    "b": -2,
+    "preview": -1,
+    "pre": -1,
+    "rc": -1,
+    "c": -1,
+}
 """What comes before the release that it is named after; any other word does too, before all of these."""
-_OTHER: Final = -5
-_LATER: Final = frozenset({"post", "rev", "r", "patch", "p"})
+_UNKNOWN_RANK: Final = -5
+_POST_RELEASE_WORDS: Final = frozenset({"post", "rev", "r", "patch", "p"})
 
 _Part: TypeAlias = tuple[int, int, str]
 _END: Final[_Part] = (0, 0, "")
@@ -17,24 +27,24 @@ _END: Final[_Part] = (0, 0, "")
 def is_downgrade(old: str, new: str) -> bool:
     """Whether the new one comes before the old one. What is no version comes before all that are: otherwise two steps,
     with none between them, would go back from any version to any other."""
-    before, after = _read(old), _read(new)
+    before, after = _parse_version(old), _parse_version(new)
     return before is not None and (after is None or after < before)
 
 
-def told_downgrade(toolset: str, old: str, new: str) -> str:
-    if _read(new) is None:
+def describe_downgrade(toolset: str, old: str, new: str) -> str:
+    if _parse_version(new) is None:
         said = f"says {new.strip()!r}, which is no number" if new.strip() else "has no version"
         return f"{toolset} {old} is installed, and this {said}, so that it may be older."
     return f"{toolset} {old} is installed, and this is {new}, which is older."
 
 
-def is_same(old: str, new: str) -> bool:
+def is_same_version(old: str, new: str) -> bool:
     """`1.0`, `v1` and `1.0.0+build` are one version."""
-    before, after = _read(old), _read(new)
+    before, after = _parse_version(old), _parse_version(new)
     return old.strip() == new.strip() if before is None or after is None else before == after
 
 
-def _read(text: str) -> tuple[tuple[int, ...], tuple[_Part, ...]] | None:
+def _parse_version(text: str) -> tuple[tuple[int, ...], tuple[_Part, ...]] | None:
     """The numbers of the release, and what follows them. A build, after `+`, tells no version apart."""
     found: list[str] = _PART.findall(text.strip().lower().partition("+")[0].removeprefix("v"))
     split = next((place for place, part in enumerate(found) if not part[0].isdigit()), len(found))
@@ -49,6 +59,6 @@ def _read(text: str) -> tuple[tuple[int, ...], tuple[_Part, ...]] | None:
 def _part(text: str) -> _Part:
     if text[0].isdigit():
         return 1, int(text), ""
-    if text in _LATER:
+    if text in _POST_RELEASE_WORDS:
         return 0, 1, ""
-    return 0, _EARLY.get(text, _OTHER), "" if text in _EARLY else text
+    return 0, _PRE_RELEASE_RANKS.get(text, _UNKNOWN_RANK), "" if text in _PRE_RELEASE_RANKS else text

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from .ids import LOCAL, PrincipalId
+from .ids import LOCAL_PRINCIPAL, PrincipalId
 from .launch import LaunchFilter
 from .selection import Selection
 
@@ -12,7 +12,7 @@ from .selection import Selection
 class View:
     """One caller's question: which tools may I use? Each narrowing runs inside what is chosen for everyone."""
 
-    principal: PrincipalId = LOCAL
+    principal: PrincipalId = LOCAL_PRINCIPAL
     narrowings: tuple[Selection, ...] = ()
     filters: tuple[LaunchFilter, ...] = ()
     """What was said at the launch of whoever asks: by pattern, so that what fits nothing is no error."""
@@ -29,8 +29,8 @@ class View:
         # Text hashes differently in another process, so the hash is left behind.
         return View, (self.principal, self.narrowings, self.filters)
 
-    def narrowed(self, by: Selection) -> "View":
+    def narrow(self, by: Selection) -> "View":
         return View(self.principal, (*self.narrowings, by), self.filters)
 
-    def filtered(self, by: LaunchFilter) -> "View":
-        return View(self.principal, self.narrowings, (*self.filters, by)) if by.limits else self
+    def with_filter(self, by: LaunchFilter) -> "View":
+        return View(self.principal, self.narrowings, (*self.filters, by)) if by.is_limited else self

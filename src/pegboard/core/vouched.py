@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from .ids import Source, ToolId, WireName
+from .ids import SourceKey, ToolId, WireName
 
 
 @dataclass(frozen=True)
-class Vouched:
+class ApprovedTools:
     ids: tuple[ToolId, ...] = ()
 
     @cached_property
@@ -22,12 +22,12 @@ class Vouched:
         return {name: id for name, id in owners.items() if id is not None}
 
     @cached_property
-    def by_source(self) -> Mapping[Source, tuple[ToolId, ...]]:
+    def by_source(self) -> Mapping[SourceKey, tuple[ToolId, ...]]:
         """In one order, whatever order the store keeps them in."""
-        found: dict[Source, list[ToolId]] = {}
+        found: dict[SourceKey, list[ToolId]] = {}
         for id in self.ids:
             found.setdefault(id.source, []).append(id)
         return {source: tuple(sorted(ids)) for source, ids in found.items()}
 
 
-NOBODY: Final = Vouched()
+NO_APPROVED_TOOLS: Final = ApprovedTools()

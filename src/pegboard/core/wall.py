@@ -9,24 +9,24 @@ from typing import TypeAlias, assert_never
 
 from .catalogue import Catalogue
 from .docspace.connection import DocSpace
-from .gone import Gone, gone
-from .ids import BuiltinKey, ServerKey, Source, ToolId, ToolsetId
-from .own import Own
+from .gone import MissingTool, missing_tools
+from .ids import BuiltinKey, ServerKey, SourceKey, ToolId, ToolsetId
+from .own import OwnTools
 from .policy import Policy
-from .resolve import Absent, Locked, Open, Resolution, Verdict
+from .resolve import HiddenTool, LockedTool, OpenTool, Resolution, Verdict
 from .rules import is_switched_on
 from .server import Container, Http, Stdio
 from .status import SwitchedOff
 from .tool import Tool
-from .unlocking import PegState, state_of
+from .unlocking import ToolState, state_of
 
-Cost: TypeAlias = Callable[[Tool, str], int]
+ToolCost: TypeAlias = Callable[[Tool, str], int]
 """What a model is charged for a tool that it is shown under a name."""
 
-Place: TypeAlias = tuple[str, str]
+BoardPosition: TypeAlias = tuple[str, str]
 
 
-class Provided(StrEnum):
+class ProviderKind(StrEnum):
     MCP = "mcp"
     PYTHON = "python"
     CONTAINER = "container"
@@ -35,112 +35,114 @@ class Provided(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Peg:
+class ToolCard:
     id: ToolId
     text: str
     """The id as text: pegs hang in the order of their toolsets, and then of this."""
-    verdict: Verdict | Gone
-    state: PegState
+    verdict: Verdict | MissingTool
+    state: ToolState
     tokens: int
     """What the tool costs a model that is shown it, open or not; nothing where nobody can be."""
 
 
 @dataclass
-class Tally:
+class BoardTotals:
     """How many pegs are in each state, and what those that are open cost if all of them are shown."""
 
-    states: Counter[PegState] = field(default_factory=Counter[PegState])
+    states: Counter[ToolState] = field(default_factory=Counter[ToolState])
     tokens: int = 0
 
-    def add(self, peg: Peg) -> None:
+    def add(self, peg: ToolCard) -> None:
         self.states[peg.state] += 1
-        if peg.state is PegState.OPEN:
+        if peg.state is ToolState.OPEN:
             self.tokens += peg.tokens
 
 
 @dataclass(frozen=True)
-class Wall:
+class Dashboard:
     policy_version: int
-    pegs: tuple[Peg, ...]
-    places: tuple[Place, ...]
+    cards: tuple[ToolCard, ...]
+    positions: tuple[BoardPosition, ...]
     """Of each peg, for finding the one after another, which may be gone by then."""
-    total: Tally
-    toolsets: Mapping[ToolsetId, Tally]
+    totals: BoardTotals
+    toolsets: Mapping[ToolsetId, BoardTotals]
 
-    def after(self, id: ToolId | None, limit: int) -> tuple[tuple[Peg, ...], bool]:
+    def cards_after(self, id: ToolId | None, limit: int) -> tuple[tuple[ToolCard, ...], bool]:
         """So many pegs after this one, and whether there are more."""
-        start = 0 if id is None else bisect_right(self.places, (id.toolset, str(id)))
-        return self.pegs[start : start + limit], start + limit < len(self.pegs)
+        start = 0 if id is None else bisect_right(self.positions, (id.toolset, str(id)))
+        return self.cards[start : start + limit], start + limit < len(self.cards)
 
-    def of(self, id: ToolId) -> Peg | None:
-        start = bisect_left(self.places, (id.toolset, str(id)))
-        return self.pegs[start] if start < len(self.pegs) and self.pegs[start].id == id else None
+    def card_of(self, id: ToolId) -> ToolCard | None:
+        start = bisect_left(self.positions, (id.toolset, str(id)))
+        return self.cards[start] if start < len(self.cards) and self.cards[start].id == id else None
 
 
-def wall(catalogue: Catalogue, policy: Policy, resolution: Resolution, cost: Cost) -> Wall:
+def build_dashboard(catalogue: Catalogue, policy: Policy, resolution: Resolution, cost: ToolCost) -> Dashboard:
     names = resolution.names
-    verdicts: list[tuple[ToolId, Verdict | Gone]] = [*resolution.verdicts.items()]
-    verdicts += [(each.tool, each) for each in gone(catalogue, policy, resolution.view)]
+    verdicts: list[tuple[ToolId, Verdict | MissingTool]] = [*resolution.verdicts.items()]
+    verdicts += [(each.tool, each) for each in missing_tools(catalogue, policy, resolution.view)]
     pegs = [
-        Peg(
+        ToolCard(
             id,
             str(id),
             verdict,
             state_of(verdict),
-            0 if (tool := shown(verdict)) is None else cost(tool, names.get(id, id.name)),
+            0 if (tool := visible_tool(verdict)) is None else cost(tool, names.get(id, id.name)),
         )
         for id, verdict in verdicts
     ]
-    pegs.sort(key=_place)
-    total, toolsets = Tally(), dict[ToolsetId, Tally]()
+    pegs.sort(key=_position_of)
+    total, toolsets = BoardTotals(), dict[ToolsetId, BoardTotals]()
     for peg in pegs:
         total.add(peg)
-        toolsets.setdefault(peg.id.toolset, Tally()).add(peg)
-    return Wall(resolution.policy_version, tuple(pegs), tuple([_place(peg) for peg in pegs]), total, toolsets)
+        toolsets.setdefault(peg.id.toolset, BoardTotals()).add(peg)
+    return Dashboard(
+        resolution.policy_version, tuple(pegs), tuple([_position_of(peg) for peg in pegs]), total, toolsets
+    )
 
 
-def kind_of(source: Source, policy: Policy) -> Provided:
+def provider_kind(source: SourceKey, policy: Policy) -> ProviderKind:
     """By what kind of provider a source's tools come; an MCP server in a container is an MCP server."""
     if isinstance(source, BuiltinKey):
-        return Provided.BUILTIN
+        return ProviderKind.BUILTIN
     connection = None if (server := policy.servers.get(source)) is None else server.connection
     match connection:
         case Stdio() | Http() | Container():
-            return Provided.MCP
+            return ProviderKind.MCP
         case DocSpace():
-            return Provided.DOCSPACE
-        case Own():
-            return Provided.CONTAINER if connection.commands and not connection.python else Provided.PYTHON
+            return ProviderKind.DOCSPACE
+        case OwnTools():
+            return ProviderKind.CONTAINER if connection.commands and not connection.python else ProviderKind.PYTHON
         case None:
-            return Provided.MCP if isinstance(source, ServerKey) else Provided.PYTHON
+            return ProviderKind.MCP if isinstance(source, ServerKey) else ProviderKind.PYTHON
         case _:
             assert_never(connection)
 
 
-def _place(peg: Peg) -> Place:
+def _position_of(peg: ToolCard) -> BoardPosition:
     return peg.id.toolset, peg.text
 
 
-def shown(verdict: Verdict | Gone) -> Tool | None:
+def visible_tool(verdict: Verdict | MissingTool) -> Tool | None:
     """The tool as whoever is shown it sees it."""
     match verdict:
-        case Open():
-            return verdict.shown
-        case Locked(tool) | Absent(tool):
+        case OpenTool():
+            return verdict.visible_tool
+        case LockedTool(tool) | HiddenTool(tool):
             return tool
-        case Gone():
+        case MissingTool():
             return None
 
 
-def switch_is_on(verdict: Verdict | Gone, policy: Policy) -> bool:
+def is_switch_on(verdict: Verdict | MissingTool, policy: Policy) -> bool:
     """Whether nothing of the tool's own switches it off: neither its switch nor an override that people can pass."""
     match verdict:
-        case Open():
+        case OpenTool():
             return True
-        case Locked(_, reason, more):
+        case LockedTool(_, reason, more):
             return not any(isinstance(each, SwitchedOff) for each in (reason, *more))
-        case Absent(tool):
+        case HiddenTool(tool):
             return is_switched_on(tool, None, policy) is None
-        case Gone(id):
-            switch = policy.decided.switches.get(id)
-            return switch is None or switch.on
+        case MissingTool(id):
+            switch = policy.decisions.switches.get(id)
+            return switch is None or switch.is_on

@@ -5,27 +5,29 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from .argument import Argument
+from .argument import ArgumentOverride
 from .ids import ToolId
 from .override import Override, OverrideIndex
 from .tool import Json, ToolSpec
 
-UNSAID: Final = OverrideIndex()
+NO_OVERRIDES: Final = OverrideIndex()
 
 
-def worded(id: ToolId, spec: ToolSpec, manifest: OverrideIndex) -> ToolSpec:
+def with_manifest_texts(id: ToolId, spec: ToolSpec, manifest: OverrideIndex) -> ToolSpec:
     """The same spec where the manifest says nothing that a model reads."""
     said = manifest.for_tool(id)
-    return _with(spec, said.name_override, said.description_override, said.arguments or {})
+    return _with_texts(spec, said.name_override, said.description_override, said.arguments or {})
 
 
-def words_of(row: Override) -> ToolSpec:
+def override_texts(row: Override) -> ToolSpec:
     """What one override has models read, whatever tools it fits."""
-    return _with(ToolSpec("tool", None, "", {}), row.name_override, row.description_override, row.arguments or {})
+    return _with_texts(ToolSpec("tool", None, "", {}), row.name_override, row.description_override, row.arguments or {})
 
 
-def _with(spec: ToolSpec, name: str | None, description: str | None, arguments: Mapping[str, Argument]) -> ToolSpec:
-    told = {key: words for key, argument in arguments.items() if (words := _words(argument))}
+def _with_texts(
+    spec: ToolSpec, name: str | None, description: str | None, arguments: Mapping[str, ArgumentOverride]
+) -> ToolSpec:
+    told = {key: words for key, argument in arguments.items() if (words := _argument_texts(argument))}
     if name is None and description is None and not told:
         return spec
     known = spec.input_schema.get("properties")
@@ -41,7 +43,7 @@ def _with(spec: ToolSpec, name: str | None, description: str | None, arguments: 
     )
 
 
-def _words(argument: Argument) -> dict[str, Json]:
+def _argument_texts(argument: ArgumentOverride) -> dict[str, Json]:
     """A pinned value is shown to nobody."""
     said: dict[str, Json] = {}
     if argument.description is not None:

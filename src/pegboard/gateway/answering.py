@@ -8,33 +8,37 @@ from typing import TypeAlias
 
 from pegboard.core.call import (
     BadArguments,
-    Call,
+    CallCancellation,
     CallRecord,
-    Cancelled,
-    ProviderFailed,
-    Returned,
-    ToolIsLocked,
+    LockedToolRefusal,
+    ProviderFailure,
+    ToolCall,
+    ToolSuccess,
     UnknownTool,
 )
 from pegboard.core.ids import ToolId
 
 from .gateway import Gateway
 
-Answered: TypeAlias = Returned | BadArguments | UnknownTool | ToolIsLocked
-Answer: TypeAlias = Callable[[], Awaitable[Answered]]
+PresentationAnswer: TypeAlias = ToolSuccess | BadArguments | UnknownTool | LockedToolRefusal
+AnswerCall: TypeAlias = Callable[[], Awaitable[PresentationAnswer]]
 
 
-async def answered(gateway: Gateway, call: Call, tool: ToolId | None, answer: Answer) -> Answered:
+async def answer_and_record(
+    gateway: Gateway, call: ToolCall, tool: ToolId | None, answer: AnswerCall
+) -> PresentationAnswer:
     """The version is that of the policy by which it was asked."""
-    started, version = perf_counter(), gateway.board.policy.decided.version
-    ended: Answered | Cancelled | ProviderFailed = ProviderFailed("the gateway broke off", may_have_run=False)
+    started, version = perf_counter(), gateway.board.policy.decisions.version
+    ended: PresentationAnswer | CallCancellation | ProviderFailure = ProviderFailure(
+        "the gateway broke off", may_have_run=False
+    )
     try:
         ended = given = await answer()
     except CancelledError:
-        ended = Cancelled()
+        ended = CallCancellation()
         raise
     finally:
-        refused = isinstance(ended, BadArguments | UnknownTool | ToolIsLocked)
+        refused = isinstance(ended, BadArguments | UnknownTool | LockedToolRefusal)
         took = timedelta() if refused else timedelta(seconds=perf_counter() - started)
         gateway.audit.record(CallRecord(call, tool, ended, took, version))
     return given

@@ -4,18 +4,18 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
-from pegboard.core.deferral import Materialised, shown, standing
+from pegboard.core.deferral import MaterializedTools, always_shown_tools, conversation_tools
 from pegboard.core.ids import ToolId
-from pegboard.core.presentations.kept import kept
-from pegboard.core.resolve import Open, Resolution
-from pegboard.core.retrieval import LONGEST_QUERY, MOST, Retrieval
+from pegboard.core.presentations.kept import pinned_tools
+from pegboard.core.resolve import OpenTool, Resolution
+from pegboard.core.retrieval import MAX_QUERY_CHARS, MAX_RESULTS, ToolSearchQuery
 from pegboard.core.view import View
-from pegboard.prompts.automatic import Automatic, not_searched, searched
+from pegboard.prompts.automatic import AutomaticSearch, search_automatically, skip_search
 from pegboard.prompts.model import Model
 
 from .gateway import Gateway
 
-BESIDE: Final = 5
+NEAR_MISSES: Final = 5
 """How many tools that fit less well are told of, so that one that is missed can be explained."""
 
 
@@ -31,9 +31,9 @@ async def automatic_search(
     *,
     earlier: Iterable[str] = (),
     called: Sequence[str] = (),
-    found: Materialised = Materialised(),  # noqa: B008  a constant
+    found: MaterializedTools = MaterializedTools(),  # noqa: B008  a constant
     why_not: str | None = None,
-) -> Automatic:
+) -> AutomaticSearch:
     """What this conversation has found once it was searched by what its user says. Opens nothing: who shows or calls
     what was found asks the board again.
 
@@ -42,45 +42,45 @@ async def automatic_search(
     search, as a clause.
     """
     if why_not is not None:
-        return not_searched(found, why_not)
-    query = _query(user_text)
-    distinct = dict.fromkeys(map(_query, earlier))
+        return skip_search(found, why_not)
+    query = _query_of(user_text)
+    distinct = dict.fromkeys(map(_query_of, earlier))
     queries = [*islice((each for each in distinct if each not in ("", query)), MAX_EARLIER_QUERIES)]
     if not query and not queries and not called:
-        return not_searched(found, "the user has said nothing to search by")
+        return skip_search(found, "the user has said nothing to search by")
     resolution = gateway.board.resolution(view)
-    always = kept(resolution, gateway.board.policy.declared.presenting, ()).values()
-    told = shown(resolution, standing(resolution, {*always}), Materialised())
-    if not told.deferred:
-        return not_searched(found, "no tool is deferred: whatever there is, is shown")
-    most = model.most_found
-    ranked = await _ranked(gateway, view, query, most + len(told.tools) + BESIDE) if query else []
+    always = pinned_tools(resolution, gateway.board.policy.declared.presentation, ()).values()
+    told = conversation_tools(resolution, always_shown_tools(resolution, {*always}), MaterializedTools())
+    if not told.has_deferred:
+        return skip_search(found, "no tool is deferred: whatever there is, is shown")
+    most = model.max_found_tools
+    ranked = await _rank_tools(gateway, view, query, most + len(told.tools) + NEAR_MISSES) if query else []
     used = [id for id in _open_tools(resolution, called) if id not in told.tools]
     candidates = {*ranked, *used}.difference(told.tools)
     before: list[list[ToolId]] = []
     for each in queries:
         if len(candidates) >= most:
             break
-        before.append(await _ranked(gateway, view, each, most + len(told.tools)))
+        before.append(await _rank_tools(gateway, view, each, most + len(told.tools)))
         candidates |= {*before[-1]}.difference(told.tools)
-    return searched(found, ranked, told.tools, model, called=used, earlier=before)
+    return search_automatically(found, ranked, told.tools, model, called=used, earlier=before)
 
 
-def _query(text: str) -> str:
-    return text.strip()[:LONGEST_QUERY].strip()
+def _query_of(text: str) -> str:
+    return text.strip()[:MAX_QUERY_CHARS].strip()
 
 
-async def _ranked(gateway: Gateway, view: View, query: str, limit: int) -> list[ToolId]:
+async def _rank_tools(gateway: Gateway, view: View, query: str, limit: int) -> list[ToolId]:
     """The tools that fit a query, the best first."""
-    answer = await gateway.finder.retrieve(Retrieval(query, min(MOST, limit)), view)
+    answer = await gateway.search.retrieve(ToolSearchQuery(query, min(MAX_RESULTS, limit)), view)
     resolution = gateway.board.resolution(view)
     entries = answer["tools"]
     assert isinstance(entries, list)
-    named = (resolution.called(str(entry["name"])) for entry in entries if isinstance(entry, dict))
+    named = (resolution.find_tool(str(entry["name"])) for entry in entries if isinstance(entry, dict))
     return [id for id in named if id is not None]
 
 
 def _open_tools(resolution: Resolution, names: Sequence[str]) -> list[ToolId]:
     """A tool that is locked by now takes no place."""
-    ids = dict.fromkeys(id for name in names if (id := resolution.called(name)) is not None)
-    return [id for id in ids if isinstance(resolution.verdicts.get(id), Open)]
+    ids = dict.fromkeys(id for name in names if (id := resolution.find_tool(name)) is not None)
+    return [id for id in ids if isinstance(resolution.verdicts.get(id), OpenTool)]

@@ -6,45 +6,45 @@ from contextlib import contextmanager
 import anyio
 
 
-class Listener:
+class Subscription:
     """Strokes between two waits are one: whoever wakes asks for the state, not for the strokes."""
 
     def __init__(self) -> None:
-        self._rung = anyio.Event()
+        self._notified = anyio.Event()
 
-    def ring(self) -> None:
-        self._rung.set()
+    def notify(self) -> None:
+        self._notified.set()
 
     async def wait(self) -> None:
-        rung = self._rung
+        rung = self._notified
         await rung.wait()
         # Whoever waits beside this one may have laid out the next event already, and it may have been rung.
-        if self._rung is rung:
-            self._rung = anyio.Event()
+        if self._notified is rung:
+            self._notified = anyio.Event()
 
 
-class Bell:
+class ChangeSignal:
     def __init__(self) -> None:
-        self._listeners: set[Listener] = set()
+        self._subscriptions: set[Subscription] = set()
 
-    def ring(self) -> None:
-        for listener in tuple(self._listeners):
-            listener.ring()
+    def notify(self) -> None:
+        for listener in tuple(self._subscriptions):
+            listener.notify()
 
     @property
-    def is_unheard(self) -> bool:
-        return not self._listeners
+    def has_no_subscribers(self) -> bool:
+        return not self._subscriptions
 
     @contextmanager
-    def listen(self) -> Iterator[Listener]:
-        with self.ringing(listener := Listener()):
+    def subscribe(self) -> Iterator[Subscription]:
+        with self.attach(listener := Subscription()):
             yield listener
 
     @contextmanager
-    def ringing(self, listener: Listener) -> Iterator[None]:
+    def attach(self, listener: Subscription) -> Iterator[None]:
         """For whoever listens to another bell as well."""
-        self._listeners.add(listener)
+        self._subscriptions.add(listener)
         try:
             yield
         finally:
-            self._listeners.discard(listener)
+            self._subscriptions.discard(listener)

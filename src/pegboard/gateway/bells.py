@@ -9,22 +9,22 @@ from typing import Final
 import anyio
 
 from pegboard.core.policy import Policy
-from pegboard.ports import Audit, AuditQuery, AuditRow, StoreAway
+from pegboard.ports import Audit, AuditQuery, AuditRow, StoreUnavailable
 
-from .bell import Bell, Listener
-from .board import Board
+from .bell import ChangeSignal, Subscription
+from .board import BoardState
 
 log = logging.getLogger(__name__)
 
-PAUSE: Final = 0.25
+BURST_PAUSE_S: Final = 0.25
 """Seconds. Changes come in bursts, and one stroke about them is enough."""
-FOLLOWED: Final = 4.0
+ACTIVITY_WAIT_S: Final = 4.0
 """Seconds that a question for what happened waits for an answer."""
-RETRY: Final = 2.0
+RETRY_INTERVAL_S: Final = 2.0
 """Seconds between two questions to a store that does not answer."""
 
 
-class Noun(StrEnum):
+class Topic(StrEnum):
     BOARD = "board"
     SERVERS = "servers"
     TOOLSETS = "toolsets"
@@ -37,125 +37,125 @@ class Noun(StrEnum):
     SEARCH = "search"
 
 
-_OF_TOOLS: Final = (Noun.BOARD, Noun.SERVERS, Noun.TOOLSETS, Noun.APPROVALS)
+_TOOL_TOPICS: Final = (Topic.BOARD, Topic.SERVERS, Topic.TOOLSETS, Topic.APPROVALS)
 
 
-class Hearing:
+class TopicSubscription:
     """What one listener has not been told of yet. Strokes for one noun are one, until it is taken."""
 
     def __init__(self) -> None:
-        self._listener = Listener()
-        self._rung: set[Noun] = set()
+        self._subscription = Subscription()
+        self._pending: set[Topic] = set()
         self.is_over = False
 
-    def ring(self, nouns: Iterable[Noun]) -> None:
-        self._rung.update(nouns)
-        self._listener.ring()
+    def notify(self, nouns: Iterable[Topic]) -> None:
+        self._pending.update(nouns)
+        self._subscription.notify()
 
     def end(self) -> None:
         self.is_over = True
-        self._listener.ring()
+        self._subscription.notify()
 
-    async def wait(self) -> tuple[Noun, ...]:
+    async def wait(self) -> tuple[Topic, ...]:
         """At least one, in one order; none when there will be no more."""
-        while not self._rung and not self.is_over:
-            await self._listener.wait()
-        rung, self._rung = self._rung, set()
-        return tuple(noun for noun in Noun if noun in rung)
+        while not self._pending and not self.is_over:
+            await self._subscription.wait()
+        rung, self._pending = self._pending, set()
+        return tuple(noun for noun in Topic if noun in rung)
 
 
-class Bells:
-    def __init__(self, board: Board, tickets: Bell, audit: Audit) -> None:
+class ChangeNotifier:
+    def __init__(self, board: BoardState, tickets: ChangeSignal, audit: Audit) -> None:
         self._board = board
         self._tickets = tickets
         self._audit = audit
-        self._hearings: set[Hearing] = set()
-        self._heard = anyio.Event()
+        self._subscriptions: set[TopicSubscription] = set()
+        self._subscribed_event = anyio.Event()
         """Set while somebody listens: the record of what happened is only followed for them."""
 
-    def ring(self, *nouns: Noun) -> None:
+    def notify(self, *nouns: Topic) -> None:
         """For what changes beside the board. Harmless when nobody listens."""
-        for hearing in tuple(self._hearings):
-            hearing.ring(nouns)
+        for hearing in tuple(self._subscriptions):
+            hearing.notify(nouns)
 
     @property
-    def listeners(self) -> int:
-        return len(self._hearings)
+    def subscriber_count(self) -> int:
+        return len(self._subscriptions)
 
     @contextmanager
-    def listen(self) -> Iterator[Hearing]:
-        hearing = Hearing()
+    def subscribe(self) -> Iterator[TopicSubscription]:
+        hearing = TopicSubscription()
         if self._board.is_closed:
             hearing.end()
-        self._hearings.add(hearing)
-        self._heard.set()
+        self._subscriptions.add(hearing)
+        self._subscribed_event.set()
         try:
             yield hearing
         finally:
-            self._hearings.discard(hearing)
-            if not self._hearings:
-                self._heard = anyio.Event()
+            self._subscriptions.discard(hearing)
+            if not self._subscriptions:
+                self._subscribed_event = anyio.Event()
 
     async def run(self) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._hear_board, name="bells of the board")
-            tasks.start_soon(self._hear_tickets, name="bells of tickets")
-            tasks.start_soon(self._hear_activity, name="bells of activity")
+            tasks.start_soon(self._watch_board, name="bells of the board")
+            tasks.start_soon(self._watch_tickets, name="bells of tickets")
+            tasks.start_soon(self._watch_activity, name="bells of activity")
 
-    async def _hear_board(self) -> None:
+    async def _watch_board(self) -> None:
         """What other processes decide comes here too: the board takes it over from the store."""
         board = self._board
         catalogue, policy, notices = board.catalogue, board.policy, board.notices
-        with board.changed.listen() as bell:
+        with board.changes.subscribe() as bell:
             while True:
-                nouns: list[Noun] = []
+                nouns: list[Topic] = []
                 if board.catalogue is not catalogue:
-                    nouns += _OF_TOOLS
+                    nouns += _TOOL_TOPICS
                 if board.policy is not policy:
-                    nouns += (Noun.POLICY, *_OF_TOOLS, *_settled(policy, board.policy))
+                    nouns += (Topic.POLICY, *_TOOL_TOPICS, *_changed_settings_topics(policy, board.policy))
                 if board.notices is not notices:
-                    nouns += (Noun.BOARD, Noun.SERVERS)
+                    nouns += (Topic.BOARD, Topic.SERVERS)
                 catalogue, policy, notices = board.catalogue, board.policy, board.notices
                 if nouns:
-                    self.ring(*nouns)
+                    self.notify(*nouns)
                 if board.is_closed:
-                    for hearing in tuple(self._hearings):
+                    for hearing in tuple(self._subscriptions):
                         hearing.end()
                 await bell.wait()
 
-    async def _hear_tickets(self) -> None:
-        with self._tickets.listen() as bell:
+    async def _watch_tickets(self) -> None:
+        with self._tickets.subscribe() as bell:
             while True:
                 await bell.wait()
-                self.ring(Noun.TICKETS)
+                self.notify(Topic.TICKETS)
 
-    async def _hear_activity(self) -> None:
+    async def _watch_activity(self) -> None:
         """Asked of the store, so that the calls of other processes ring as well, and with them their tickets."""
         while True:
-            await self._heard.wait()
+            await self._subscribed_event.wait()
             try:
-                after = await self._audit.latest()
-                while self._hearings:
-                    told = await self._audit.onward(AuditQuery(limit=1000), after, FOLLOWED)
+                after = await self._audit.latest_number()
+                while self._subscriptions:
+                    told = await self._audit.page_after(AuditQuery(limit=1000), after, ACTIVITY_WAIT_S)
                     after = told.after
                     if told.rows:
-                        self.ring(Noun.ACTIVITY, *((Noun.TICKETS,) if any(map(_is_of_ticket, told.rows)) else ()))
-                    await anyio.sleep(PAUSE)
-            except StoreAway as error:
+                        self.notify(Topic.ACTIVITY, *((Topic.TICKETS,) if any(map(_is_of_ticket, told.rows)) else ()))
+                    await anyio.sleep(BURST_PAUSE_S)
+            except StoreUnavailable as error:
                 log.info("What happens is not followed: %s", error)
-                await anyio.sleep(RETRY)
+                await anyio.sleep(RETRY_INTERVAL_S)
 
 
-def _settled(before: Policy, after: Policy) -> tuple[Noun, ...]:
+def _changed_settings_topics(before: Policy, after: Policy) -> tuple[Topic, ...]:
     """Which of settings and tokens show something that differs."""
     if (
         before.declared is not after.declared
-        or before.decided.grants != after.decided.grants
-        or before.decided.tokens != after.decided.tokens
+        or before.decisions.grants != after.decisions.grants
+        or before.decisions.tokens != after.decisions.tokens
     ):
-        return Noun.SETTINGS, Noun.TOKENS
-    return (Noun.SETTINGS,) if before.decided.trust != after.decided.trust else ()
+        return Topic.SETTINGS, Topic.TOKENS
+    return (Topic.SETTINGS,) if before.decisions.trust != after.decisions.trust else ()
 
 
 def _is_of_ticket(row: AuditRow) -> bool:
-    return row.kind == "ticket" or row.ended.startswith("confirmation_")
+    return row.kind == "ticket" or row.outcome.startswith("confirmation_")

@@ -4,25 +4,25 @@ from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 
 from pegboard.core.builtin_verdict import builtin_verdict
-from pegboard.core.call import ToolIsLocked, UnknownTool
-from pegboard.core.catalogue import Up
+from pegboard.core.call import LockedToolRefusal, UnknownTool
+from pegboard.core.catalogue import ProviderUp
 from pegboard.core.presentations.deferred import SEARCH, TOOLS
-from pegboard.core.resolve import Absent, Locked, Open, Verdict
+from pegboard.core.resolve import HiddenTool, LockedTool, OpenTool, Verdict
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
 
-from .board import Board
+from .board import BoardState
 
 if TYPE_CHECKING:
     from .gateway import Gateway
 
 
-def verdict_on_builtin(board: Board, now: datetime, tool: Tool, view: View) -> Verdict:
+def verdict_on_builtin(board: BoardState, now: datetime, tool: Tool, view: View) -> Verdict:
     """That of the board, where the tool is on it."""
     on_board = board.resolution(view).verdicts.get(tool.id)
     if on_board is not None:
         return on_board
-    return builtin_verdict(tool, Up(now), board.catalogue, board.policy, view)
+    return builtin_verdict(tool, ProviderUp(now), board.catalogue, board.policy, view)
 
 
 def verdict_on_search(gateway: "Gateway", view: View) -> Verdict:
@@ -30,14 +30,14 @@ def verdict_on_search(gateway: "Gateway", view: View) -> Verdict:
     return verdict_on_builtin(gateway.board, gateway.clock(), TOOLS[SEARCH], view)
 
 
-def refusal_of_builtin(verdict: Verdict) -> ToolIsLocked | UnknownTool | None:
+def builtin_refusal(verdict: Verdict) -> LockedToolRefusal | UnknownTool | None:
     """What an agent is answered that calls it."""
     match verdict:
-        case Open():
+        case OpenTool():
             return None
-        case Locked(tool, reason):
-            return ToolIsLocked(tool.id, reason)
-        case Absent(tool):
+        case LockedTool(tool, reason):
+            return LockedToolRefusal(tool.id, reason)
+        case HiddenTool(tool):
             return UnknownTool(tool.id.name)
         case _:
             assert_never(verdict)

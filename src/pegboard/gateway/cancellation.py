@@ -8,12 +8,12 @@ from contextlib import contextmanager
 import anyio
 
 
-class CancelledWithin(Exception):  # noqa: N818  it is named for what happened
+class LeakedCancellation(Exception):  # noqa: N818  it is named for what happened
     """Something that was called was cancelled, though nobody cancelled the call."""
 
 
 @contextmanager
-def contained() -> Iterator[None]:
+def contain_cancellation() -> Iterator[None]:
     """Turns a leaked cancellation into an error like any other.
 
     Awaiting a future that somebody else cancelled raises what also ends a task. Left alone it would end every other
@@ -22,12 +22,12 @@ def contained() -> Iterator[None]:
     try:
         yield
     except anyio.get_cancelled_exc_class() as error:
-        if is_meant():
+        if is_cancelling():
             raise
-        raise CancelledWithin("it was cancelled from within") from error
+        raise LeakedCancellation("it was cancelled from within") from error
 
 
-def is_meant() -> bool:
+def is_cancelling() -> bool:
     """Whether the current task is being cancelled, by a scope around it or by the event loop itself."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0 or anyio.current_effective_deadline() == -math.inf

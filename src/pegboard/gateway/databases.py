@@ -7,60 +7,60 @@ from anyio import create_task_group
 from pegboard.core.database.source import enabled_databases
 from pegboard.ports import Clock
 
-from .board import Board
-from .builtins import Builtins
-from .meanings import Meanings
+from .board import BoardState
+from .builtins import BuiltinRegistry
+from .meanings import EmbeddingIndex
 
 if TYPE_CHECKING:
-    from pegboard.ports.opening import Engines
+    from pegboard.ports.opening import EngineFactory
 
-    from .database.toolbox import Toolbox
+    from .database.toolbox import DatabaseToolbox
 
 
-class Databases:
+class DatabaseTools:
     def __init__(
         self,
-        board: Board,
-        builtins: Builtins,
-        engines: "Engines | None",
+        board: BoardState,
+        builtins: BuiltinRegistry,
+        engines: "EngineFactory | None",
         clock: Clock,
-        meanings: Meanings | None,
+        meanings: EmbeddingIndex | None,
     ) -> None:
         self._board = board
         self._builtins = builtins
         self._engines = engines
         self._clock = clock
-        self._meanings = meanings
-        self.toolbox: Toolbox | None = None
+        self._embeddings = meanings
+        self.toolbox: DatabaseToolbox | None = None
         """Once there was a database in use."""
-        self.follow()
+        self.reconcile()
 
-    def follow(self) -> None:
+    def reconcile(self) -> None:
         """Bring what is open, and the tools over it, in line with what the policy says."""
         wanted = enabled_databases(self._board.policy.declared.databases)
         if self.toolbox is None:
             if not wanted or self._engines is None:
                 return
-            from .database.toolbox import Toolbox
+            from .database.toolbox import DatabaseToolbox
 
             # Of its own, by the same encoder: what is read of tools says nothing of how far tables are read.
-            known = self._meanings
-            meanings = None if known is None else Meanings(known.encoder, known.kept, self._clock)
-            self.toolbox = Toolbox(
+            known = self._embeddings
+            meanings = None if known is None else EmbeddingIndex(known.encoder, known.store, self._clock)
+            self.toolbox = DatabaseToolbox(
                 self._builtins, self._engines, meanings, lambda view: self._board.resolution(view).names
             )
-        self.toolbox.follow(wanted)
+        self.toolbox.reconcile(wanted)
 
     async def run(self) -> None:
         """Until cancelled. What is left is closed meanwhile, and at the end everything is."""
         try:
             async with create_task_group() as tasks:
                 searches = False
-                with self._board.changed.listen() as bell:
+                with self._board.changes.subscribe() as bell:
                     while True:
-                        self.follow()
+                        self.reconcile()
                         if self.toolbox is not None:
-                            self.toolbox.tidy(tasks)
+                            self.toolbox.close_unused(tasks)
                             if not searches:
                                 tasks.start_soon(self.toolbox.finder.run, name="schemas of databases")
                                 searches = True

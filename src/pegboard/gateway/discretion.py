@@ -4,70 +4,83 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from pegboard.core.call import Admitted, Cancelled, Demanded, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
-from pegboard.core.echo import Echo
+from pegboard.core.call import (
+    AdmittedCall,
+    CallCancellation,
+    NeedsInput,
+    Outcome,
+    ProtocolErrorReply,
+    ProviderFailure,
+    ToolFailure,
+    ToolSuccess,
+)
+from pegboard.core.echo import PinnedValueMask
 from pegboard.core.tool import Json
-from pegboard.ports import Peer, Progress, Provider
+from pegboard.ports import ClientPeer, Progress, Provider
 
 
-async def discreetly(
-    provider: Provider, admitted: Admitted, progress: Progress | None, peer: Peer | None, echo: Echo
+async def call_masked(
+    provider: Provider,
+    admitted: AdmittedCall,
+    progress: Progress | None,
+    peer: ClientPeer | None,
+    echo: PinnedValueMask,
 ) -> Outcome:
-    return without_echo(await provider.call(admitted, quiet_progress(progress, echo), quiet_peer(peer, echo)), echo)
+    return mask_pinned(await provider.call(admitted, masked_progress(progress, echo), masked_peer(peer, echo)), echo)
 
 
-def without_echo(ended: Outcome, echo: Echo) -> Outcome:
+def mask_pinned(ended: Outcome, echo: PinnedValueMask) -> Outcome:
     match ended:
-        case Returned(body) | ToolFailed(body) | NeedsInput(body):
-            return replace(ended, body=echo.out_of_json(body))
-        case Demanded(error):
-            return Demanded(echo.out_of_json(error))
-        case ProviderFailed(why, may_have_run, error):
-            told = None if error is None else echo.out_of_json(error)
-            return ProviderFailed(echo.out_of(why), may_have_run, told)
-        case Cancelled():
+        case ToolSuccess(body) | ToolFailure(body) | NeedsInput(body):
+            return replace(ended, body=echo.mask_json(body))
+        case ProtocolErrorReply(error):
+            return ProtocolErrorReply(echo.mask_json(error))
+        case ProviderFailure(why, may_have_run, error):
+            told = None if error is None else echo.mask_json(error)
+            return ProviderFailure(echo.mask_text(why), may_have_run, told)
+        case CallCancellation():
             return ended
         case _:
             assert_never(ended)
 
 
-def quiet_progress(progress: Progress | None, echo: Echo) -> Progress | None:
+def masked_progress(progress: Progress | None, echo: PinnedValueMask) -> Progress | None:
     if progress is None:
         return None
 
-    def told(done: float, of: float | None, words: str | None) -> None:
-        progress(done, of, None if words is None else echo.out_of(words))
+    def report(done: float, of: float | None, words: str | None) -> None:
+        progress(done, of, None if words is None else echo.mask_text(words))
 
-    return told
+    return report
 
 
-def quiet_peer(peer: Peer | None, echo: Echo) -> Peer | None:
-    return None if peer is None else _Quiet(peer, echo)
+def masked_peer(peer: ClientPeer | None, echo: PinnedValueMask) -> ClientPeer | None:
+    return None if peer is None else _MaskedPeer(peer, echo)
 
 
 @dataclass(frozen=True)
-class _Quiet:
-    peer: Peer
-    echo: Echo
+class _MaskedPeer:
+    peer: ClientPeer
+    echo: PinnedValueMask
 
     @property
-    def can(self) -> Mapping[str, Json]:
-        return self.peer.can
+    def capabilities(self) -> Mapping[str, Json]:
+        return self.peer.capabilities
 
     @property
-    def who(self) -> Hashable:
-        return self.peer.who
+    def connection_key(self) -> Hashable:
+        return self.peer.connection_key
 
-    def note(self, method: str, params: Mapping[str, Json]) -> None:
-        self.peer.note(method, self.echo.out_of_members(params))
+    def notify(self, method: str, params: Mapping[str, Json]) -> None:
+        self.peer.notify(method, self.echo.mask_members(params))
 
-    async def ask(
-        self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+    async def request(
+        self, method: str, params: Mapping[str, Json], last: Callable[[], ClientPeer] | None = None
     ) -> Mapping[str, Json]:
-        heard = None if last is None else lambda: _bare(last())
-        return await self.peer.ask(method, self.echo.out_of_members(params), heard)
+        heard = None if last is None else lambda: _inner_peer(last())
+        return await self.peer.request(method, self.echo.mask_members(params), heard)
 
 
-def _bare(peer: Peer) -> Peer:
+def _inner_peer(peer: ClientPeer) -> ClientPeer:
     """By itself: whoever asked compares."""
-    return peer.peer if isinstance(peer, _Quiet) else peer
+    return peer.peer if isinstance(peer, _MaskedPeer) else peer

@@ -6,42 +6,42 @@ from itertools import islice
 from shlex import quote
 from typing import Final
 
-from pegboard.core.catalogue import Down, NeedsSignIn, Starting
-from pegboard.core.docspace.misconfigured import misconfigured
-from pegboard.core.docspace.on_board import docspace_on, lending, shares_text
+from pegboard.core.catalogue import ProviderDown, ProviderNeedsSignIn, ProviderStart
+from pegboard.core.docspace.misconfigured import misconfiguration_in
+from pegboard.core.docspace.on_board import caller_credentials_warning, docspace_of, shared_toolset_warning
 from pegboard.core.docspace.toolsets import TOOLSETS
-from pegboard.core.ids import LOCAL, BuiltinKey, Source, ToolsetKey, titled
-from pegboard.core.offer import NOTHING
-from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
-from pegboard.core.outage import kind, unfit, unset
-from pegboard.core.overlap import overlaps
-from pegboard.core.presentations.kept import kept_in_vain
-from pegboard.core.rules import under_review
-from pegboard.core.said import plainly
+from pegboard.core.ids import LOCAL_PRINCIPAL, BuiltinKey, SourceKey, ToolsetKey, provider_title
+from pegboard.core.offer import NO_RESOURCES
+from pegboard.core.offers import ResourcesWithheld, UnreviewedServer, explain_not_visible, resource_visibility
+from pegboard.core.outage import find_unset_secret, find_unusable_secret, outage_kind
+from pegboard.core.overlap import template_overlaps
+from pegboard.core.presentations.kept import unmatched_pinned_entries
+from pegboard.core.rules import servers_under_review
+from pegboard.core.said import quote_name
 from pegboard.core.server import DeclaredAt, Http, InstalledBy
-from pegboard.core.status import Status, sentence
+from pegboard.core.status import LockStatus, explain_reason
 from pegboard.core.unknown_names import unknown_names
 from pegboard.core.unreadable import UNREADABLE_ROW, describe_effect, repair_command
 from pegboard.core.view import View
-from pegboard.ports import TicketsAway
+from pegboard.ports import TicketsUnavailable
 
-from .board import Board
-from .presenting import INSTEAD, too_much
-from .templates import fits
+from .board import BoardState
+from .presenting import PRESENTATION_FIX, presentation_warning
+from .templates import fits_template
 from .tickets import TicketDesk
 from .unknown_names import UNKNOWN_NAMES
 
-MOST_DOUBLES: Final = 10
+MAX_DUPLICATES: Final = 10
 """Two servers that share everything would fill the page; the first ones tell enough."""
 
-_LENDS_NOT: Final = (
+_DISABLE_CREDENTIALS_FIX: Final = (
     "If they should not, say so: docspace.request_credentials; or DOCSPACE_REQUEST_HEADER_PREFIX= and "
     "DOCSPACE_REQUEST_AUTHORIZATION_HEADER=0"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class BoardIssue:
     """`grave` things stop something from working; the others only want a look."""
 
     subject: str
@@ -50,129 +50,135 @@ class Finding:
     grave: bool = True
 
 
-def diagnose(board: Board, *, running: bool = True) -> tuple[Finding, ...]:
+def diagnose(board: BoardState, *, running: bool = True) -> tuple[BoardIssue, ...]:
     """Not `running` on a board that one command has put up for itself: nobody could restart anything on it."""
     return (
         *_notices(board),
         *_unreadable_rows(board),
-        *_remarks(board),
+        *_config_warnings(board),
         *_reviews(board),
         *_docspace(board),
         *_servers(board, running),
         *_unknown_names(board),
-        *_waiting(board),
-        *_offers(board),
-        *_presented(board),
+        *_pending_approvals(board),
+        *_resource_conflicts(board),
+        *_presentation_warnings(board),
         *_interactive(board),
     )
 
 
-async def waiting_tickets(desk: TicketDesk) -> tuple[Finding, ...]:
+async def pending_ticket_findings(desk: TicketDesk) -> tuple[BoardIssue, ...]:
     """Asked of the store, because any replica may have been given one."""
     try:
-        waiting = await desk.waiting()
-    except TicketsAway as error:
-        return (Finding("tickets", f"Calls that wait for a person cannot be told: {error}", "Mend the store."),)
+        waiting = await desk.pending_tickets()
+    except TicketsUnavailable as error:
+        return (BoardIssue("tickets", f"Calls that wait for a person cannot be told: {error}", "Mend the store."),)
     if not waiting:
         return ()
     first = waiting[0]
     wait = "call waits" if len(waiting) == 1 else "calls wait"
-    what = f"{len(waiting)} {wait} for your decision, first one of {plainly(first.tool)}."
-    return (Finding("tickets", what, f"pegboard tickets show {first.id}", grave=False),)
+    what = f"{len(waiting)} {wait} for your decision, first one of {quote_name(first.tool)}."
+    return (BoardIssue("tickets", what, f"pegboard tickets show {first.id}", grave=False),)
 
 
-def _notices(board: Board) -> Iterator[Finding]:
+def _notices(board: BoardState) -> Iterator[BoardIssue]:
     for notice in board.notices.values():
         if notice.subject == UNKNOWN_NAMES or notice.subject.startswith(UNREADABLE_ROW):
             continue
-        yield Finding(notice.subject, notice.text, "Mend what it names; it is read again by itself.")
+        yield BoardIssue(notice.subject, notice.text, "Mend what it names; it is read again by itself.")
 
 
-def _unreadable_rows(board: Board) -> Iterator[Finding]:
-    for row in board.policy.decided.unreadable:
+def _unreadable_rows(board: BoardState) -> Iterator[BoardIssue]:
+    for row in board.policy.decisions.unreadable:
         what = f"A row of the store cannot be read ({row.row}): {row.why}. {describe_effect(row)}"
-        yield Finding(f"store {row.row.table}", what, repair_command(row))
+        yield BoardIssue(f"store {row.row.table}", what, repair_command(row))
 
 
-def _remarks(board: Board) -> Iterator[Finding]:
+def _config_warnings(board: BoardState) -> Iterator[BoardIssue]:
     """What keeps a server down is told with the server."""
-    reasons = [word.health.why for word in board.catalogue.listings.values() if isinstance(word.health, Down)]
-    for remark in board.standing_remarks():
-        if not any(remark.what.rstrip(".") in why for why in reasons):
-            yield Finding(remark.file, board.remarks.words(remark), f"Edit {remark.place}", grave=False)
+    reasons = [word.health.why for word in board.catalogue.listings.values() if isinstance(word.health, ProviderDown)]
+    for remark in board.current_warnings():
+        if not any(remark.message.rstrip(".") in why for why in reasons):
+            yield BoardIssue(
+                remark.file, board.config_warnings.format_problem(remark), f"Edit {remark.location}", grave=False
+            )
 
 
-def _reviews(board: Board) -> Iterator[Finding]:
-    for reason in under_review(board.policy):
+def _reviews(board: BoardState) -> Iterator[BoardIssue]:
+    for reason in servers_under_review(board.policy):
         key = reason.server
         remove = "toolset remove" if isinstance(key, ToolsetKey) else "servers remove"
         mend = (
             f"Look at it: pegboard servers review {key}   Then: pegboard servers release {key}   "
             f"If you do not want it: pegboard {remove} {key}"
         )
-        yield Finding(str(reason.server), sentence(reason), mend)
+        yield BoardIssue(str(reason.server), explain_reason(reason), mend)
 
 
-def _docspace(board: Board) -> Iterator[Finding]:
+def _docspace(board: BoardState) -> Iterator[BoardIssue]:
     """Its toolsets are reached the same way, so what is wrong with one is wrong with all, and told once."""
     down = {
         listing.health.why: source
         for source, listing in board.catalogue.listings.items()
-        if isinstance(listing.health, Down) and misconfigured(listing.health.why) is not None
+        if isinstance(listing.health, ProviderDown) and misconfiguration_in(listing.health.why) is not None
     }
     for why, source in down.items():
         server = None if isinstance(source, BuiltinKey) else board.policy.servers.get(source)
-        line = next((each.place for each in board.standing_remarks() if each.what.rstrip(".") in why), None)
+        line = next((each.location for each in board.current_warnings() if each.message.rstrip(".") in why), None)
         where = "" if server is None else f"Correct it at {line or server.origin}. "
         wrong = f"{why.rstrip('.')}. None of its tools can be called."
-        yield Finding("docspace", wrong, f"{where}pegboard docspace check")
+        yield BoardIssue("docspace", wrong, f"{where}pegboard docspace check")
     for key, server in board.policy.servers.items():
         # Of those in the file the file's remarks tell.
-        if key.toolset in TOOLSETS and isinstance(server.origin, InstalledBy) and docspace_on(board.policy) is not None:
-            yield Finding(str(key), f"{shares_text(key.toolset)}.", f"pegboard toolset show {key.toolset}", grave=False)
-    if not down and (told := lending(board.policy)) is not None:
-        yield Finding("docspace", told, _LENDS_NOT, grave=False)
+        if key.toolset in TOOLSETS and isinstance(server.origin, InstalledBy) and docspace_of(board.policy) is not None:
+            yield BoardIssue(
+                str(key), f"{shared_toolset_warning(key.toolset)}.", f"pegboard toolset show {key.toolset}", grave=False
+            )
+    if not down and (told := caller_credentials_warning(board.policy)) is not None:
+        yield BoardIssue("docspace", told, _DISABLE_CREDENTIALS_FIX, grave=False)
 
 
-def _servers(board: Board, running: bool) -> Iterator[Finding]:
+def _servers(board: BoardState, running: bool) -> Iterator[BoardIssue]:
     for source, listing in board.catalogue.listings.items():
         match listing.health:
-            case Down(_, why) if misconfigured(why) is not None:
+            case ProviderDown(_, why) if misconfiguration_in(why) is not None:
                 pass
-            case Down(_, why) if (wanted := unset(why)) is not None:
-                yield Finding(str(source), f"{_titled(source)} is down: {kind(why)}.", wanted.command)
-            case Down(_, why) if (wanted := unfit(why)) is not None:
+            case ProviderDown(_, why) if (wanted := find_unset_secret(why)) is not None:
+                yield BoardIssue(str(source), f"{_display_name(source)} is down: {outage_kind(why)}.", wanted.command)
+            case ProviderDown(_, why) if (wanted := find_unusable_secret(why)) is not None:
                 mend = f"Mend what it names, or set the secret to something else: {wanted.command}"
-                yield Finding(str(source), f"{_titled(source)} is down: {why.rstrip('.')}.", mend)
-            case Down(_, why, _, last_lines):
+                yield BoardIssue(str(source), f"{_display_name(source)} is down: {why.rstrip('.')}.", mend)
+            case ProviderDown(_, why, _, last_lines):
                 told = f" It last wrote: {last_lines[-1]!r}" if last_lines else ""
-                yield Finding(
+                yield BoardIssue(
                     str(source),
-                    f"{_titled(source)} is down: {why.rstrip('.')}.{told}",
-                    _mend(source, board, running),
+                    f"{_display_name(source)} is down: {why.rstrip('.')}.{told}",
+                    _fix_for(source, board, running),
                 )
-            case NeedsSignIn(_, why):
+            case ProviderNeedsSignIn(_, why):
                 told = f"needs sign-in: {why.rstrip('.')}" if why else "needs sign-in"
-                yield Finding(str(source), f"{_titled(source)} {told}.", f"pegboard servers sign-in {source}")
-            case Starting(attempt) if attempt > 1:
-                told = f"{_titled(source)} is not up: it failed before, and this is attempt {attempt} to start it."
-                yield Finding(str(source), told, _mend(source, board, running))
+                yield BoardIssue(str(source), f"{_display_name(source)} {told}.", f"pegboard servers sign-in {source}")
+            case ProviderStart(attempt) if attempt > 1:
+                told = (
+                    f"{_display_name(source)} is not up: it failed before, and this is attempt {attempt} to start it."
+                )
+                yield BoardIssue(str(source), told, _fix_for(source, board, running))
             case _:
                 pass
-        for flaw in listing.flaws:
-            yield Finding(
+        for flaw in listing.problems:
+            yield BoardIssue(
                 str(source),
-                f"{_titled(source)} {flaw.sentence}",
-                flaw.mend or "Tell the server's author; its other tools work.",
+                f"{_display_name(source)} {flaw.sentence}",
+                flaw.fix or "Tell the server's author; its other tools work.",
                 grave=False,
             )
 
 
-def _titled(source: Source) -> str:
-    return str(source) if isinstance(source, BuiltinKey) else titled(source)
+def _display_name(source: SourceKey) -> str:
+    return str(source) if isinstance(source, BuiltinKey) else provider_title(source)
 
 
-def _mend(source: Source, board: Board, running: bool) -> str:
+def _fix_for(source: SourceKey, board: BoardState, running: bool) -> str:
     """What it wrote tells more than we know; where it was said how to reach it, that can be corrected."""
     server = None if isinstance(source, BuiltinKey) else board.policy.servers.get(source)
     again = f"try again: pegboard servers restart {source}" if running else "look again: pegboard doctor"
@@ -192,41 +198,42 @@ def _mend(source: Source, board: Board, running: bool) -> str:
     return f"pegboard servers logs {source}   {correct}" if written else correct
 
 
-def _unknown_names(board: Board) -> Iterator[Finding]:
+def _unknown_names(board: BoardState) -> Iterator[BoardIssue]:
     """A toolset that the file names is shown with its line, among the remarks."""
-    doubted = {doubt.toolset for doubt in board.remarks.doubts}
+    doubted = {doubt.toolset for doubt in board.config_warnings.undeclared_toolsets}
     for entry in unknown_names(board.catalogue, board.policy):
-        if entry.what != "toolset" or entry.text not in doubted:
-            yield Finding(entry.setting, str(entry), entry.fix, grave=not entry.is_pattern)
+        if entry.kind != "toolset" or entry.text not in doubted:
+            yield BoardIssue(entry.setting, str(entry), entry.fix, grave=not entry.is_pattern)
 
 
-def _waiting(board: Board) -> Iterator[Finding]:
-    waiting = [v.tool.id for v in board.resolution(View()).locked() if v.status is Status.PENDING_APPROVAL]
+def _pending_approvals(board: BoardState) -> Iterator[BoardIssue]:
+    waiting = [v.tool.id for v in board.resolution(View()).locked_tools() if v.status is LockStatus.PENDING_APPROVAL]
     if waiting:
         first = waiting[0]
-        yield Finding(
+        yield BoardIssue(
             "approvals",
-            f"{len(waiting)} tool{' waits' if len(waiting) == 1 else 's wait'} for approval, first {plainly(first)}.",
+            f"{len(waiting)} tool{' waits' if len(waiting) == 1 else 's wait'} for approval, first "
+            f"{quote_name(first)}.",
             "pegboard approvals list",
             grave=False,
         )
 
 
-def _presented(board: Board) -> Iterator[Finding]:
-    if (told := too_much(board)) is not None:
-        yield Finding("presentation", told, INSTEAD, grave=False)
+def _presentation_warnings(board: BoardState) -> Iterator[BoardIssue]:
+    if (told := presentation_warning(board)) is not None:
+        yield BoardIssue("presentation", told, PRESENTATION_FIX, grave=False)
     shown = {entry.text for entry in unknown_names(board.catalogue, board.policy)}
-    for listed, unknown in kept_in_vain(board.resolution(View()), board.policy.declared.presenting):
+    for listed, unknown in unmatched_pinned_entries(board.resolution(View()), board.policy.declared.presentation):
         if listed.text in shown or listed.optional:
             continue
-        yield Finding("always_visible", f"always_visible ({listed.at}): {unknown}", f"Edit {listed.at}", grave=False)
+        yield BoardIssue("always_visible", f"always_visible ({listed.at}): {unknown}", f"Edit {listed.at}", grave=False)
 
 
-def _interactive(board: Board) -> Iterator[Finding]:
+def _interactive(board: BoardState) -> Iterator[BoardIssue]:
     """For information: an operator should know whose clients confirm calls once callers have tokens."""
     policy = board.policy
-    for principal in sorted({*policy.callers, LOCAL}) if policy.requires_tokens else ():
-        marked = policy.interactive(principal)
+    for principal in sorted({*policy.callers, LOCAL_PRINCIPAL}) if policy.requires_tokens else ():
+        marked = policy.interactive_mark(principal)
         if not marked.is_marked:
             continue
         unmark = (
@@ -234,7 +241,7 @@ def _interactive(board: Board) -> Iterator[Finding]:
             if isinstance(marked.at, DeclaredAt)
             else f"pegboard grants confirmation {quote(principal)} --not-interactive"
         )
-        yield Finding(
+        yield BoardIssue(
             "principals",
             f"{principal} is interactive: answers in its clients confirm calls.",
             f"If no person sits at them: {unmark}",
@@ -242,28 +249,28 @@ def _interactive(board: Board) -> Iterator[Finding]:
         )
 
 
-def _offers(board: Board) -> Iterator[Finding]:
-    offered = board.offered(View())
-    for uri, sources in islice(offered.doubles.items(), MOST_DOUBLES):
+def _resource_conflicts(board: BoardState) -> Iterator[BoardIssue]:
+    offered = board.resource_view(View())
+    for uri, sources in islice(offered.duplicates.items(), MAX_DUPLICATES):
         named = " and ".join(map(str, sources))
-        yield Finding(
+        yield BoardIssue(
             uri,
             f"{named} offer the resource {uri!r}; {sources[0]} answers for it.",
             "Switch one of them off, or narrow a request to the one that is meant.",
             grave=False,
         )
-    for overlap in islice(overlaps(offered, fits), MOST_DOUBLES):
-        yield Finding(
+    for overlap in islice(template_overlaps(offered, fits_template), MAX_DUPLICATES):
+        yield BoardIssue(
             overlap.pattern,
             f"The template {overlap.pattern!r} of {overlap.source} also fits what {overlap.other} has, such as "
-            f"{overlap.uri!r}; {overlap.answers} answers for that.",
+            f"{overlap.uri!r}; {overlap.answered_by} answers for that.",
             "Switch one of them off, or narrow a request to the one that is meant.",
             grave=False,
         )
-    for source, opening in openings(board.catalogue, board.policy, View()).items():
+    for source, opening in resource_visibility(board.catalogue, board.policy, View()).items():
         match opening:
-            case Withheld(Unreviewed()) if board.catalogue.listings[source].offers != NOTHING:
-                told = why_not(source, opening) or ""
-                yield Finding(str(source), told, f"Set trust: baseline for {source}, if you trust it.", grave=False)
+            case ResourcesWithheld(UnreviewedServer()) if board.catalogue.listings[source].resources != NO_RESOURCES:
+                told = explain_not_visible(source, opening) or ""
+                yield BoardIssue(str(source), told, f"Set trust: baseline for {source}, if you trust it.", grave=False)
             case _:
                 pass

@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 import anyio
 import anyio.to_thread
 
-from pegboard.config.settings import Broken, Settings, load
-from pegboard.config.watch import changes
-from pegboard.core.activity import FILE
-from pegboard.core.redeclared import redeclared
+from pegboard.config.settings import InvalidFile, Settings, load_settings_file
+from pegboard.config.watch import file_changes
+from pegboard.core.activity import FILE_PRINCIPAL
+from pegboard.core.redeclared import describe_settings_changes
 
 from .board import Notice
 from .gateway import Gateway
@@ -20,14 +20,14 @@ from .reference_watch import follow_references
 
 log = logging.getLogger(__name__)
 
-EMPTY: Final = sha256(b"").hexdigest()
-EMPTY_SECONDS: Final = 2.0
+EMPTY_SHA256: Final = sha256(b"").hexdigest()
+EMPTY_FILE_WAIT_S: Final = 2.0
 CONFIG_NOTICE: Final = "configuration"
 RESTART_NOTICE: Final = "restart"
 Accept: TypeAlias = Callable[[str], None]
-CONFIG: Final = "config"
+CONFIG_RECORD_KIND: Final = "config"
 """The kind of record that an edit leaves."""
-_SHOWN: Final = 12
+_MAX_SHOWN: Final = 12
 
 
 async def follow_files(settings: Settings, gateway: Gateway, accepted: Accept | None = None) -> None:
@@ -42,50 +42,58 @@ async def follow_file(settings: Settings, gateway: Gateway, accepted: Accept | N
     """A good edit is on the board at once; a broken one changes nothing and is told until it is mended."""
     path, digest = Path(settings.file), settings.digest
     record, before = gateway.operator.record, settings
-    record(CONFIG, None, f"{path.name} was loaded at the start, SHA-256 {digest[:_SHOWN]}", FILE)
-    async for _ in changes(path, seen=digest):
-        loaded = await anyio.to_thread.run_sync(load, path)
-        if loaded.digest == EMPTY:
+    record(
+        CONFIG_RECORD_KIND, None, f"{path.name} was loaded at the start, SHA-256 {digest[:_MAX_SHOWN]}", FILE_PRINCIPAL
+    )
+    async for _ in file_changes(path, seen=digest):
+        loaded = await anyio.to_thread.run_sync(load_settings_file, path)
+        if loaded.digest == EMPTY_SHA256:
             # Many editors empty a file before they write it: only one that stays empty means an empty board.
-            await anyio.sleep(EMPTY_SECONDS)
-            loaded = await anyio.to_thread.run_sync(load, path)
+            await anyio.sleep(EMPTY_FILE_WAIT_S)
+            loaded = await anyio.to_thread.run_sync(load_settings_file, path)
         if loaded.digest is not None and loaded.digest == digest:
             continue
         digest = loaded.digest or ""
-        decided = gateway.board.policy.decided
+        decided = gateway.board.policy.decisions
         if isinstance(loaded, Settings) and (unknown := loaded.unknown_toolsets(decided.toolsets, decided.servers)):
-            loaded = Broken(loaded.file, unknown, loaded.digest)
-        if isinstance(loaded, Broken):
+            loaded = InvalidFile(loaded.file, unknown, loaded.digest)
+        if isinstance(loaded, InvalidFile):
             text = "\n".join((f"{path} was edited and cannot be used; the last good board stays.", str(loaded)))
-            gateway.board.notice(Notice(CONFIG_NOTICE, text, gateway.clock()))
+            gateway.board.add_notice(Notice(CONFIG_NOTICE, text, gateway.clock()))
             log.error("%s", text)
             # A problem may quote what was written; how many there are and where the first is tells enough here.
             lines = f"problems: {len(loaded.problems)}, the first in line {loaded.problems[0].line}"
-            record(CONFIG, None, f"{path.name} was edited and cannot be used; {lines}", FILE, "broken")
+            record(
+                CONFIG_RECORD_KIND,
+                None,
+                f"{path.name} was edited and cannot be used; {lines}",
+                FILE_PRINCIPAL,
+                "broken",
+            )
             continue
-        gateway.board.forget_notice(CONFIG_NOTICE)
+        gateway.board.remove_notice(CONFIG_NOTICE)
         if accepted is not None and loaded.unknown_toolsets(()):
             # Only such a file can be refused at the next start.
             accepted(digest)
-        gateway.board.remarks = loaded.remarks
-        gateway.board.written = loaded.written
+        gateway.board.config_warnings = loaded.all_warnings
+        gateway.board.settings_locations = loaded.source
         late = _read_at_start_only(settings, loaded)
-        changed = [*redeclared(before.declared, loaded.declared), *(f"{name} changed" for name in late)]
+        changed = [*describe_settings_changes(before.declared, loaded.declared), *(f"{name} changed" for name in late)]
         said, before = f"{path.name}: {'; '.join(changed) or 'nothing that matters changed'}", loaded
-        if clashing := await gateway.operator.redeclare(loaded.declared):
+        if clashing := await gateway.operator.apply_settings(loaded.declared):
             log.error("%s", "\n".join((f"{path} waits; the last good board stays.", *clashing)))
-            record(CONFIG, None, f"{said}. It waits: {' '.join(clashing)}", FILE, "waits")
+            record(CONFIG_RECORD_KIND, None, f"{said}. It waits: {' '.join(clashing)}", FILE_PRINCIPAL, "waits")
         else:
             log.info("%s was loaded again.", path)
-            record(CONFIG, None, said, FILE)
-        for remark in gateway.board.standing_remarks():
+            record(CONFIG_RECORD_KIND, None, said, FILE_PRINCIPAL)
+        for remark in gateway.board.current_warnings():
             log.warning("%s", remark)
         if late:
             text = f"{path}: {' and '.join(late)} changed, and is read only when the gateway starts. Start it again."
-            gateway.board.notice(Notice(RESTART_NOTICE, text, gateway.clock()))
+            gateway.board.add_notice(Notice(RESTART_NOTICE, text, gateway.clock()))
             log.warning("%s", text)
         else:
-            gateway.board.forget_notice(RESTART_NOTICE)
+            gateway.board.remove_notice(RESTART_NOTICE)
 
 
 def _read_at_start_only(before: Settings, after: Settings) -> list[str]:
@@ -93,7 +101,7 @@ def _read_at_start_only(before: Settings, after: Settings) -> list[str]:
         "store": (before.store, after.store),
         "audit": (before.audit, after.audit),
         "gateway": (before.gateway, after.gateway),
-        "presentation": tuple(each.declared.presenting.presentation for each in (before, after)),
+        "presentation": tuple(each.declared.presentation.presentation for each in (before, after)),
         "search": (before.search, after.search),
     }
     return [name for name, (then, now) in pairs.items() if then != now]

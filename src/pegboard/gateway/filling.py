@@ -3,16 +3,16 @@
 import logging
 from dataclasses import dataclass
 
-from pegboard.core.argument import Held, held
+from pegboard.core.argument import FrozenJson, freeze_json
 from pegboard.core.call import Arguments
-from pegboard.core.shaping import Shaped, put_in
+from pegboard.core.shaping import OverriddenTool, fill_arguments
 from pegboard.core.tool import Json
-from pegboard.ports import Expand, Unresolved
+from pegboard.ports import Expand, UnresolvedReference
 
 log = logging.getLogger(__name__)
 
 
-def as_written(text: str) -> str | Unresolved:
+def keep_references(text: str) -> str | UnresolvedReference:
     return text
 
 
@@ -22,35 +22,35 @@ class _NoValueError(Exception):
 
 
 @dataclass(frozen=True)
-class Filling:
-    expand: Expand = as_written
+class ArgumentFiller:
+    expand: Expand = keep_references
 
-    def __call__(self, shape: Shaped, arguments: Arguments) -> Arguments | None:
+    def __call__(self, shape: OverriddenTool, arguments: Arguments) -> Arguments | None:
         """Only pins hold references: what a caller sends is never read for any."""
-        whole = put_in(shape, arguments)
+        whole = fill_arguments(shape, arguments)
         try:
-            return {**whole, **{name: self._expanded(whole[name]) for name in shape.pins}}
+            return {**whole, **{name: self._expand_references(whole[name]) for name in shape.pins}}
         except _NoValueError as error:
             log.warning("%s cannot be called: an argument that an override pins has no value. %s", shape.tool.id, error)
             return None
 
-    def filled(self, value: Json) -> Held | str:
+    def fill(self, value: Json) -> FrozenJson | str:
         """A pinned value as a server gets it, or why it is not to be had now."""
         try:
-            return held(self._expanded(value))
+            return freeze_json(self._expand_references(value))
         except _NoValueError as error:
             return str(error)
 
-    def _expanded(self, value: Json) -> Json:
+    def _expand_references(self, value: Json) -> Json:
         match value:
             case str():
                 text = self.expand(value)
-                if isinstance(text, Unresolved):
+                if isinstance(text, UnresolvedReference):
                     raise _NoValueError(text.why)
                 return text
             case list():
-                return [self._expanded(inner) for inner in value]
+                return [self._expand_references(inner) for inner in value]
             case dict():
-                return {name: self._expanded(inner) for name, inner in value.items()}
+                return {name: self._expand_references(inner) for name, inner in value.items()}
             case _:
                 return value

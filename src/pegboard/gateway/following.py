@@ -9,189 +9,194 @@ from typing import Final, TypeAlias, TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
-from pegboard.core.ask import Answer, Failed, NotOffered, Told
-from pegboard.core.ids import Source
+from pegboard.core.ask import NotVisible, ResourceAnswer, ResourceFailure, ResourceResult
+from pegboard.core.ids import SourceKey
 from pegboard.core.view import View
-from pegboard.ports import Library
+from pegboard.ports import ResourceProvider
 
-from .bell import Listener
-from .board import Board
-from .cancellation import contained
-from .reading import Reading
+from .bell import Subscription
+from .board import BoardState
+from .cancellation import contain_cancellation
+from .reading import ResourceReader
 
 log = logging.getLogger(__name__)
 
-MOST_EACH: Final = 1_000
+MAX_PER_CLIENT: Final = 1_000
 """Resources that one client follows at once."""
-MOST: Final = 20_000
-MOST_WAITING: Final = 1_000
+MAX_FOLLOWED: Final = 20_000
+MAX_PENDING_UPDATES: Final = 1_000
 """Updates that wait for one slow client. Beyond it the oldest is dropped: each only says to read again."""
 
 T = TypeVar("T")
-Key: TypeAlias = tuple[Source, str]
+Key: TypeAlias = tuple[SourceKey, str]
 
 
 @dataclass(eq=False)
-class _Followed:
-    source: Source
+class _SharedSubscription:
+    source: SourceKey
     uri: str
-    followers: set["Follower"] = field(default_factory=set["Follower"])
-    at: Library | None = None
+    followers: set["ResourceFollower"] = field(default_factory=set["ResourceFollower"])
+    provider: ResourceProvider | None = None
     """Where it is subscribed."""
-    turn: anyio.Lock = field(default_factory=anyio.Lock)
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
     """Subscribing and unsubscribing of one resource never overtake each other."""
 
-    def updated(self, uri: str) -> None:
+    def notify_followers(self, uri: str) -> None:
         for follower in self.followers:
-            follower.hear(uri, self)
+            follower.notify(uri, self)
 
 
-class Follower:
+class ResourceFollower:
     """One client that follows resources, for as long as it is there."""
 
-    def __init__(self, following: "Following") -> None:
-        self._following = following
-        self._followed: dict[str, tuple[_Followed, View]] = {}
-        self._waiting: dict[str, _Followed] = {}
-        self._rung = Listener()
+    def __init__(self, following: "ClientSubscriptions") -> None:
+        self._subscriptions = following
+        self._resources: dict[str, tuple[_SharedSubscription, View]] = {}
+        self._updates: dict[str, _SharedSubscription] = {}
+        self._update_signal = Subscription()
 
     @property
-    def idle(self) -> bool:
-        return not self._followed
+    def is_idle(self) -> bool:
+        return not self._resources
 
-    async def follow(self, uri: str, view: View) -> Answer | NotOffered:
-        if uri in self._followed:
-            return Told({})
-        if len(self._followed) >= MOST_EACH:
-            return Failed(f"this client follows {MOST_EACH:,} resources already")
-        answer = await self._following.add(uri, self, view)
-        if isinstance(answer, _Followed):
-            self._followed[uri] = answer, view
-            return Told({})
+    async def follow(self, uri: str, view: View) -> ResourceAnswer | NotVisible:
+        if uri in self._resources:
+            return ResourceResult({})
+        if len(self._resources) >= MAX_PER_CLIENT:
+            return ResourceFailure(f"this client follows {MAX_PER_CLIENT:,} resources already")
+        answer = await self._subscriptions.add(uri, self, view)
+        if isinstance(answer, _SharedSubscription):
+            self._resources[uri] = answer, view
+            return ResourceResult({})
         return answer
 
     def unfollow(self, uri: str) -> None:
-        followed, _ = self._followed.pop(uri, (None, None))
+        followed, _ = self._resources.pop(uri, (None, None))
         if followed is not None:
-            self._following.leave(followed, self)
+            self._subscriptions.remove(followed, self)
 
-    def leave(self) -> None:
-        for uri in tuple(self._followed):
+    def close(self) -> None:
+        for uri in tuple(self._resources):
             self.unfollow(uri)
 
-    def hear(self, uri: str, followed: _Followed) -> None:
-        self._waiting[uri] = followed
-        if len(self._waiting) > MOST_WAITING:
-            del self._waiting[next(iter(self._waiting))]
-        self._rung.ring()
+    def notify(self, uri: str, followed: _SharedSubscription) -> None:
+        self._updates[uri] = followed
+        if len(self._updates) > MAX_PENDING_UPDATES:
+            del self._updates[next(iter(self._updates))]
+        self._update_signal.notify()
 
-    async def updated(self) -> str:
+    async def next_update(self) -> str:
         """The next resource that may differ. What this client is no longer given is not told."""
         while True:
-            while self._waiting:
-                uri = next(iter(self._waiting))
-                followed = self._waiting.pop(uri)
-                known, view = self._followed.get(followed.uri, (None, None))
-                if known is followed and view is not None and self._following.may(followed, view):
+            while self._updates:
+                uri = next(iter(self._updates))
+                followed = self._updates.pop(uri)
+                known, view = self._resources.get(followed.uri, (None, None))
+                if known is followed and view is not None and self._subscriptions.can_see(followed, view):
                     return uri
-            await self._rung.wait()
+            await self._update_signal.wait()
 
 
-class Following:
-    def __init__(self, board: Board, reading: Reading) -> None:
+class ClientSubscriptions:
+    def __init__(self, board: BoardState, reading: ResourceReader) -> None:
         self._board = board
-        self._reading = reading
-        self._followed: dict[Key, _Followed] = {}
-        self._differ = Listener()
+        self._reader = reading
+        self._resources: dict[Key, _SharedSubscription] = {}
+        self._tidy_signal = Subscription()
 
     @property
-    def followed(self) -> Sequence[Key]:
+    def followed_keys(self) -> Sequence[Key]:
         """What is followed now, or was until a moment ago."""
-        return tuple(self._followed)
+        return tuple(self._resources)
 
     @contextmanager
-    def follower(self) -> Iterator[Follower]:
-        follower = Follower(self)
+    def open_follower(self) -> Iterator[ResourceFollower]:
+        follower = ResourceFollower(self)
         try:
             yield follower
         finally:
-            follower.leave()
+            follower.close()
 
-    def may(self, followed: _Followed, view: View) -> bool:
-        return self._reading.source_of(followed.uri, view) == followed.source
+    def can_see(self, followed: _SharedSubscription, view: View) -> bool:
+        return self._reader.source_of(followed.uri, view) == followed.source
 
-    async def add(self, uri: str, follower: Follower, view: View) -> _Followed | Answer | NotOffered:
-        source = self._reading.source_of(uri, view)
+    async def add(
+        self, uri: str, follower: ResourceFollower, view: View
+    ) -> _SharedSubscription | ResourceAnswer | NotVisible:
+        source = self._reader.source_of(uri, view)
         if source is None:
-            return NotOffered(uri)
-        if len(self._followed) >= MOST and (source, uri) not in self._followed:
-            return Failed(f"{MOST:,} resources are followed already")
-        followed = self._followed.setdefault((source, uri), _Followed(source, uri))
+            return NotVisible(uri)
+        if len(self._resources) >= MAX_FOLLOWED and (source, uri) not in self._resources:
+            return ResourceFailure(f"{MAX_FOLLOWED:,} resources are followed already")
+        followed = self._resources.setdefault((source, uri), _SharedSubscription(source, uri))
         followed.followers.add(follower)
-        answer: Answer = Failed(f"{source} is not running")
+        answer: ResourceAnswer = ResourceFailure(f"{source} is not running")
         try:
-            async with followed.turn:
-                answer = await self._subscribed(followed)
+            async with followed.lock:
+                answer = await self._subscribe(followed)
         finally:
-            if not isinstance(answer, Told):
-                self.leave(followed, follower)
-        return followed if isinstance(answer, Told) else answer
+            if not isinstance(answer, ResourceResult):
+                self.remove(followed, follower)
+        return followed if isinstance(answer, ResourceResult) else answer
 
-    def leave(self, followed: _Followed, follower: Follower) -> None:
+    def remove(self, followed: _SharedSubscription, follower: ResourceFollower) -> None:
         followed.followers.discard(follower)
         if not followed.followers:
-            self._differ.ring()
+            self._tidy_signal.notify()
 
     async def run(self) -> None:
         """Unsubscribes what nobody follows any more, and follows a server to the provider that took another's place."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch_board, name="followed sources")
             while True:
-                await self._differ.wait()
+                await self._tidy_signal.wait()
                 self._tidy(tasks)
 
     async def _watch_board(self) -> None:
-        with self._board.changed.listen() as bell:
+        with self._board.changes.subscribe() as bell:
             while True:
                 await bell.wait()
-                if self._followed:
-                    self._differ.ring()
+                if self._resources:
+                    self._tidy_signal.notify()
 
     def _tidy(self, tasks: TaskGroup) -> None:
-        for key, followed in tuple(self._followed.items()):
+        for key, followed in tuple(self._resources.items()):
             if not followed.followers:
-                tasks.start_soon(self._let_go, key, followed, name=f"letting {key[1]} go")
-            elif followed.at is not None and self._reading.library(followed.source) not in (None, followed.at):
-                tasks.start_soon(self._move, followed, name=f"following {key[1]} anew")
+                tasks.start_soon(self._unsubscribe, key, followed, name=f"letting {key[1]} go")
+            elif followed.provider is not None and self._reader.resource_provider(followed.source) not in (
+                None,
+                followed.provider,
+            ):
+                tasks.start_soon(self._resubscribe, followed, name=f"following {key[1]} anew")
 
-    async def _let_go(self, key: Key, followed: _Followed) -> None:
-        async with followed.turn:
-            if not followed.followers and followed.at is not None:
-                library, followed.at = followed.at, None
-                await self._guarded(library.unsubscribe(followed.uri), followed)
+    async def _unsubscribe(self, key: Key, followed: _SharedSubscription) -> None:
+        async with followed.lock:
+            if not followed.followers and followed.provider is not None:
+                library, followed.provider = followed.provider, None
+                await self._call_safely(library.unsubscribe(followed.uri), followed)
             # Somebody may have come meanwhile, and waits for its turn.
-            if not followed.followers and followed.at is None:
-                self._followed.pop(key, None)
+            if not followed.followers and followed.provider is None:
+                self._resources.pop(key, None)
 
-    async def _move(self, followed: _Followed) -> None:
-        async with followed.turn:
-            if followed.followers and isinstance(await self._subscribed(followed), Told):
-                followed.updated(followed.uri)
+    async def _resubscribe(self, followed: _SharedSubscription) -> None:
+        async with followed.lock:
+            if followed.followers and isinstance(await self._subscribe(followed), ResourceResult):
+                followed.notify_followers(followed.uri)
 
-    async def _subscribed(self, followed: _Followed) -> Answer:
-        library = self._reading.library(followed.source)
+    async def _subscribe(self, followed: _SharedSubscription) -> ResourceAnswer:
+        library = self._reader.resource_provider(followed.source)
         if library is None:
-            return Failed(f"{followed.source} is not running")
-        if followed.at is library:
-            return Told({})
-        answer = await self._guarded(library.subscribe(followed.uri, followed.updated), followed)
-        if isinstance(answer, Told):
-            followed.at = library
-        return answer or Failed(f"{followed.source} broke off")
+            return ResourceFailure(f"{followed.source} is not running")
+        if followed.provider is library:
+            return ResourceResult({})
+        answer = await self._call_safely(library.subscribe(followed.uri, followed.notify_followers), followed)
+        if isinstance(answer, ResourceResult):
+            followed.provider = library
+        return answer or ResourceFailure(f"{followed.source} broke off")
 
-    async def _guarded(self, work: Awaitable[T], followed: _Followed) -> T | None:
+    async def _call_safely(self, work: Awaitable[T], followed: _SharedSubscription) -> T | None:
         try:
-            with contained():
+            with contain_cancellation():
                 return await work
         except Exception:  # a source answers with a value; one that raises must not break whoever follows others
             log.exception("The provider of %s broke over the subscription of %s", followed.source, followed.uri)

@@ -4,17 +4,17 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
 from pegboard.core.catalogue import Listing
-from pegboard.core.ids import Source, ToolId, WireName
-from pegboard.core.offer import NOTHING, Offers
-from pegboard.core.offers import Since
+from pegboard.core.ids import SourceKey, ToolId, WireName
+from pegboard.core.offer import NO_RESOURCES, ProviderResources
+from pegboard.core.offers import FirstSeen
 
-RETIRED_NAMES: Final = 10_000
+MAX_RETIRED_NAMES: Final = 10_000
 """How many names of things that are gone one view keeps from being given to others; and how many URIs, a source."""
 
-RETIRED_SOURCES: Final = 100
+MAX_RETIRED_SOURCES: Final = 100
 
 
-def held_names(
+def reserve_names(
     before: Mapping[WireName, ToolId], now: Mapping[WireName, ToolId], there: Container[ToolId]
 ) -> Mapping[WireName, ToolId]:
     """A name stays its tool's own, whatever becomes of the tool: who still knows the old list must not reach another.
@@ -24,8 +24,8 @@ def held_names(
     former = {name: id for name, id in before.items() if name not in now}
     if not former:
         return now
-    gone = [name for name, id in former.items() if id not in there] if len(former) > RETIRED_NAMES else []
-    surplus = gone[: max(0, len(gone) - RETIRED_NAMES)]
+    gone = [name for name, id in former.items() if id not in there] if len(former) > MAX_RETIRED_NAMES else []
+    surplus = gone[: max(0, len(gone) - MAX_RETIRED_NAMES)]
     if not surplus and len(former) + len(now) == len(before):
         # No name moves, so as many as there were are the same ones, and one mapping does for them all.
         return before
@@ -34,38 +34,38 @@ def held_names(
     return {**former, **now}
 
 
-class Arrivals:
+class NameHistory:
     """Since when each source has had its URIs and templates, counted in the times that somebody was told of new ones.
 
     What a source no longer lists, or one that is away, keeps its place: whoever takes the URI meanwhile gives it back.
     """
 
     def __init__(self) -> None:
-        self._since: dict[Source, dict[str, int]] = {}
-        self._seen: dict[Source, Offers] = {}
-        self._turn = 0
+        self._since: dict[SourceKey, dict[str, int]] = {}
+        self._offers: dict[SourceKey, ProviderResources] = {}
+        self._round = 0
 
-    def since(self, listings: Iterable[Listing]) -> Since:
+    def since(self, listings: Iterable[Listing]) -> FirstSeen:
         there = tuple(listings)
-        fresh = [each for each in there if self._seen.get(each.source, NOTHING) is not each.offers]
-        self._turn += bool(fresh)
+        fresh = [each for each in there if self._offers.get(each.source, NO_RESOURCES) is not each.resources]
+        self._round += bool(fresh)
         for current in fresh:
-            offers = self._seen[current.source] = current.offers
+            offers = self._offers[current.source] = current.resources
             known = self._since.setdefault(current.source, {})
             now = [*(each.uri for each in offers.resources), *(each.pattern for each in offers.templates)]
             for key in now:
-                known.setdefault(key, self._turn)
-            if len(known) > len(now) + RETIRED_NAMES:
+                known.setdefault(key, self._round)
+            if len(known) > len(now) + MAX_RETIRED_NAMES:
                 listed = set(now)
                 gone = [key for key in known if key not in listed]
-                for key in gone[: len(gone) - RETIRED_NAMES]:
+                for key in gone[: len(gone) - MAX_RETIRED_NAMES]:
                     del known[key]
-        if len(self._since) > len(there) + RETIRED_SOURCES:
+        if len(self._since) > len(there) + MAX_RETIRED_SOURCES:
             self._forget({each.source for each in there})
         return self._since
 
-    def _forget(self, there: Container[Source]) -> None:
+    def _forget(self, there: Container[SourceKey]) -> None:
         gone = [source for source in self._since if source not in there]
-        for source in gone[: len(gone) - RETIRED_SOURCES]:
+        for source in gone[: len(gone) - MAX_RETIRED_SOURCES]:
             del self._since[source]
-            self._seen.pop(source, None)
+            self._offers.pop(source, None)

@@ -7,20 +7,20 @@ from typing import Any, Final, TypeAlias
 
 from pegboard.core.tool import JsonObject
 
-DEEPEST: Final = 200
+MAX_DEPTH: Final = 200
 """Levels of nesting. Most readers of JSON give up there, and a recursive schema would exhaust the stack far beyond."""
 
-_WIDEST: Final = 10**4_200
-_LOWEST: Final = -_WIDEST
+_MAX_INTEGER: Final = 10**4_200
+_MIN_INTEGER: Final = -_MAX_INTEGER
 """Python writes little longer integers than these, so they could not be sent on."""
 
-_PATH_LENGTH: Final = 120
+_MAX_PATH_CHARS: Final = 120
 
 Path: TypeAlias = Sequence[str | int]
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class JsonSize:
     values: int
     """Members, items and what holds them."""
     depth: int
@@ -28,14 +28,14 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class NotJson:
+class ArgumentsNotJson:
     """Why these arguments cannot be sent to any server, with the argument's name."""
 
     problem: str
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class TextSizes:
     """What patterns may be held against: texts and names."""
 
     count: int
@@ -43,7 +43,7 @@ class Texts:
     longest: int
 
 
-def texts_in(value: Any) -> Texts:
+def texts_in(value: Any) -> TextSizes:
     """Of what was measured already, so that it is neither endless nor anything but JSON."""
     lengths: list[int] = []
     waiting = [value]
@@ -56,10 +56,10 @@ def texts_in(value: Any) -> Texts:
             waiting += one.values()
         elif type(one) is list:
             waiting += one
-    return Texts(len(lengths), sum(lengths), max(lengths, default=0))
+    return TextSizes(len(lengths), sum(lengths), max(lengths, default=0))
 
 
-def measured(arguments: JsonObject) -> Measure | NotJson:
+def measure_json(arguments: JsonObject) -> JsonSize | ArgumentsNotJson:
     """Level by level, because recursion would be exhausted by what it must refuse.
 
     By exact type and without calls, because every call of a tool comes through here.
@@ -68,8 +68,8 @@ def measured(arguments: JsonObject) -> Measure | NotJson:
     values = depth = characters = 0
     while level:
         depth += 1
-        if depth > DEEPEST:
-            return NotJson(f"the arguments are nested more than {DEEPEST} levels deep")
+        if depth > MAX_DEPTH:
+            return ArgumentsNotJson(f"the arguments are nested more than {MAX_DEPTH} levels deep")
         values += len(level)
         below: list[Any] = []
         for value in level:
@@ -78,7 +78,7 @@ def measured(arguments: JsonObject) -> Measure | NotJson:
                 characters += len(value)
                 sound = value.isascii() or _is_text(value)
             elif kind is int:
-                sound = _LOWEST < value < _WIDEST
+                sound = _MIN_INTEGER < value < _MAX_INTEGER
             elif kind is dict:
                 below += value.values()
                 sound = _are_names(value)
@@ -90,12 +90,12 @@ def measured(arguments: JsonObject) -> Measure | NotJson:
             else:
                 sound = value is None or kind is bool
             if not sound:
-                return NotJson(_told(arguments))
+                return ArgumentsNotJson(_locate_problem(arguments))
         level = below
-    return Measure(values, depth, characters)
+    return JsonSize(values, depth, characters)
 
 
-def _trouble(value: Any) -> str | None:
+def _value_problem(value: Any) -> str | None:
     """The same of one value, in words; what it holds comes after."""
     match value:
         case str():
@@ -103,7 +103,7 @@ def _trouble(value: Any) -> str | None:
         case bool() | None | list():
             return None
         case int():
-            return None if _LOWEST < value < _WIDEST else "is too long a number"
+            return None if _MIN_INTEGER < value < _MAX_INTEGER else "is too long a number"
         case float():
             return None if isfinite(value) else "is not a finite number"
         case dict():
@@ -128,10 +128,10 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _told(arguments: JsonObject) -> str:
+def _locate_problem(arguments: JsonObject) -> str:
     """Walked again, one by one with the path at hand, since it must be named."""
     for path, value in _walk(arguments):
-        if (trouble := _trouble(value)) is not None:
+        if (trouble := _value_problem(value)) is not None:
             return f"{path_text(path) or 'the arguments'}: the value {trouble}"
     return "the arguments are not JSON"
 
@@ -151,4 +151,4 @@ def path_text(path: Path) -> str:
     """`filter.any[2].name`; what is no plain name stands in brackets and quotes."""
     parts = [f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{part!r}]" for part in path]
     text = "".join(parts).removeprefix(".")
-    return text if len(text) <= _PATH_LENGTH else text[:_PATH_LENGTH] + "…"
+    return text if len(text) <= _MAX_PATH_CHARS else text[:_MAX_PATH_CHARS] + "…"

@@ -3,23 +3,23 @@
 import re
 from typing import Final
 
-from .measure import Texts
+from .measure import TextSizes
 
-MANY: Final = 10**9
+MAX_COUNT: Final = 10**9
 """Counting ends here."""
 
-_LETTERS: Final = 500
+_UNICODE_CLASS_SIZE: Final = 500
 """What a class of Unicode, as `\\p{L}`, is compiled into."""
 
-_STOPPED: Final = 1000
+_BACKTRACK_LIMIT: Final = 1000
 """For each text and part: a search that goes back and forth is stopped after its backtracks, not before."""
 
-_PARTS: Final = re.compile(
+_PATTERN_PARTS: Final = re.compile(
     r"\\[pP]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(?P<least>\d{1,9})(?P<open>,(?P<most>\d{0,9}))?\}|.", re.DOTALL
 )
 
 
-def written_out(pattern: str, *, compiled: bool = False) -> int:
+def expanded_size(pattern: str, *, compiled: bool = False) -> int:
     """Its parts, with each repetition counted as often as it may occur; compiled, a class counts by its size.
 
     An upper bound for the searches that keep all parts alive at once; what is no pattern is counted as text.
@@ -27,7 +27,7 @@ def written_out(pattern: str, *, compiled: bool = False) -> int:
     # Where a pattern looks around, its words are those of Unicode too.
     large = re.compile(r"\\[pPwW]" if "(?" in pattern else r"\\[pP]")
     totals, last = [0], 0
-    for part in _PARTS.finditer(pattern):
+    for part in _PATTERN_PARTS.finditer(pattern):
         text = part.group()
         if text == "(":
             totals[-1] += last
@@ -39,13 +39,13 @@ def written_out(pattern: str, *, compiled: bool = False) -> int:
             last *= max(1, int(part["most"] or part["least"]))
         else:
             totals[-1] += last
-            last = 1 + (_LETTERS * len(large.findall(text)) if compiled else 0)
-        last = min(last, MANY)
-    return min(sum(totals) + last, MANY)
+            last = 1 + (_UNICODE_CLASS_SIZE * len(large.findall(text)) if compiled else 0)
+        last = min(last, MAX_COUNT)
+    return min(sum(totals) + last, MAX_COUNT)
 
 
-def search_steps(parts: int, texts: Texts, *, back_and_forth: bool) -> int:
+def search_steps(parts: int, texts: TextSizes, *, back_and_forth: bool) -> int:
     """Of holding patterns of so many parts against every text."""
     if back_and_forth:
-        return parts * (texts.characters * texts.longest // 8 + texts.count * _STOPPED)
+        return parts * (texts.characters * texts.longest // 8 + texts.count * _BACKTRACK_LIMIT)
     return parts * texts.characters

@@ -3,23 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pegboard.core.builtin_verdict import closed_clause
+from pegboard.core.builtin_verdict import describe_closed
 from pegboard.core.database.source import enabled_databases
-from pegboard.core.deferral import Materialised
+from pegboard.core.deferral import MaterializedTools
 from pegboard.core.launch import NO_FILTER, LaunchFilter
-from pegboard.core.presentations import Presented
+from pegboard.core.presentations import PresentationMode
 from pegboard.core.presentations.builtins import NO_SANDBOX, BuiltinPlace, OwnVerdicts, builtin_places
-from pegboard.core.presentations.kept import kept
-from pegboard.core.prompting import BUILTINS, Prompting
+from pegboard.core.presentations.kept import pinned_tools
+from pegboard.core.prompting import BUILTINS, PromptSettings
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.view import View
-from pegboard.ports.sandbox import SandboxAway
-from pegboard.prompts.automatic import Automatic
-from pegboard.prompts.building import Prompt, build
+from pegboard.ports.sandbox import SandboxUnavailable
+from pegboard.prompts.automatic import AutomaticSearch
+from pegboard.prompts.building import BuiltPrompt, build
 from pegboard.prompts.capability import (
+    Availability,
     Capabilities,
     NoPrograms,
-    Place,
     ProgramRunner,
     capabilities,
 )
@@ -33,30 +33,30 @@ from .programs import verdict_on_programs
 
 
 @dataclass(frozen=True)
-class Prompted:
-    prompt: Prompt
-    automatic: Automatic
+class BoardPrompt:
+    prompt: BuiltPrompt
+    automatic: AutomaticSearch
     view: View
     """As the launch filters leave it: whoever calls what the prompt tells of calls it in this view."""
 
 
-def launched(view: View, settings: Prompting, launch: LaunchFilter = NO_FILTER) -> View:
+def launch_view(view: View, settings: PromptSettings, launch: LaunchFilter = NO_FILTER) -> View:
     """The view through the filter of the settings and one of a launch."""
-    return view.filtered(settings.launch).filtered(launch)
+    return view.with_filter(settings.launch).with_filter(launch)
 
 
-def capable(
+def model_capabilities(
     gateway: Gateway,
     view: View,
     model: Model,
-    settings: Prompting,
-    found: Materialised = Materialised(),  # noqa: B008  a constant
+    settings: PromptSettings,
+    found: MaterializedTools = MaterializedTools(),  # noqa: B008  a constant
 ) -> Capabilities:
     """`view` as `launched` made it: its filters are asked about built-ins as well."""
     board = gateway.board
     sources = tuple(enabled_databases(board.policy.declared.databases))
     resolution = board.resolution(view)
-    always = kept(resolution, board.policy.declared.presenting, ()).values()
+    always = pinned_tools(resolution, board.policy.declared.presentation, ()).values()
     return capabilities(
         *(settings, model, view.filters, resolution, found.ids),
         always=always,
@@ -68,29 +68,29 @@ def capable(
 
 def program_runner(gateway: Gateway, view: View) -> ProgramRunner | NoPrograms:
     """What runs the programs of this caller's models, by the rules for any call of python_execution."""
-    tool, verdict = gateway.code.tool(), verdict_on_programs(gateway, view)
+    tool, verdict = gateway.code_mode.tool(), verdict_on_programs(gateway, view)
     if tool is None or verdict is None:
         return NoPrograms(NO_SANDBOX)
     match _dialect(gateway):
         case NoPrograms() as away:
             return away
         case dialect:
-            closed = closed_clause(verdict)
+            closed = describe_closed(verdict)
             return ProgramRunner(tool, dialect) if closed is None else NoPrograms(closed)
 
 
 def _dialect(gateway: Gateway) -> str | NoPrograms:
     """Which Python runs programs now, in words for a model."""
-    if (means := gateway.code.means) is None:
+    if (means := gateway.code_mode.backend) is None:
         return NoPrograms(NO_SANDBOX)
     try:
         return means.sandbox(gateway.board.policy.declared.code.python).dialect
-    except SandboxAway as error:
+    except SandboxUnavailable as error:
         return NoPrograms(f"code mode cannot run here: {str(error).rstrip('.')}")
 
 
 def builtin_places_of(
-    gateway: Gateway, view: View, name: str, presented: Presented | None = None
+    gateway: Gateway, view: View, name: str, presented: PresentationMode | None = None
 ) -> tuple[BuiltinPlace, ...]:
     """Where one of the gateway's own tools is, by the code that lists it: at each endpoint, and in prompts and chats;
     or at the endpoint of one presentation."""
@@ -99,43 +99,43 @@ def builtin_places_of(
     own = OwnVerdicts(
         search=verdict_on_search(gateway, view),
         programs=verdict_on_programs(gateway, view),
-        sandbox_away=dialect.why if isinstance(dialect, NoPrograms) else None,
+        sandbox_unavailable=dialect.why if isinstance(dialect, NoPrograms) else None,
     )
     resolution = board.resolution(view)
     places = tuple(builtin_places(name, resolution, board.policy, own, presented))
-    return places if presented is not None else (*places, _in_prompts(gateway, view, name))
+    return places if presented is not None else (*places, _place_in_prompts(gateway, view, name))
 
 
-def _in_prompts(gateway: Gateway, view: View, name: str) -> BuiltinPlace:
+def _place_in_prompts(gateway: Gateway, view: View, name: str) -> BuiltinPlace:
     where = "prompts and chats"
     if name == TICKET_TOOL:
         return BuiltinPlace(where, True, "a model is told of it once one of its calls waits for a person")
-    settings = gateway.board.policy.declared.prompting
-    able = capable(gateway, launched(view, settings), model_facts("", None, settings.models), settings)
-    ruling = next((each for each in able.about_builtins if each.subject == name), None)
+    settings = gateway.board.policy.declared.prompts
+    able = model_capabilities(gateway, launch_view(view, settings), model_facts("", None, settings.models), settings)
+    ruling = next((each for each in able.builtin_decisions if each.subject == name), None)
     if ruling is None:
         return BuiltinPlace(where, False, f"only {', '.join(BUILTINS)} are told of there")
-    return BuiltinPlace(where, ruling.place is Place.IN, ruling.why)
+    return BuiltinPlace(where, ruling.availability is Availability.IN, ruling.why)
 
 
-async def prompted(
+async def board_prompt(
     gateway: Gateway,
     view: View,
     model: Model,
     said: str,
     *,
-    settings: Prompting | None = None,
+    settings: PromptSettings | None = None,
     launch: LaunchFilter = NO_FILTER,
-    found: Materialised = Materialised(),  # noqa: B008  a constant
+    found: MaterializedTools = MaterializedTools(),  # noqa: B008  a constant
     client: Sequence[ToolShape] = (),
-) -> Prompted:
+) -> BoardPrompt:
     """For what the user says, in one order: capabilities, search, prompt. `settings` are those of the board unless
     others are given; `found` is what the conversation found before; `client` are tools of whoever asks."""
-    told = gateway.board.policy.declared.prompting if settings is None else settings
-    view = launched(view, told, launch)
-    before = capable(gateway, view, model, told, found)
-    automatic = await automatic_search(gateway, view, said, model, found=found, why_not=before.why_no_search)
+    told = gateway.board.policy.declared.prompts if settings is None else settings
+    view = launch_view(view, told, launch)
+    before = model_capabilities(gateway, view, model, told, found)
+    automatic = await automatic_search(gateway, view, said, model, found=found, why_not=before.no_search_reason)
     # Asked of the board again: it may have changed while the search ran.
-    after = capable(gateway, view, model, told, automatic.found)
+    after = model_capabilities(gateway, view, model, told, automatic.found_tools)
     prompt = build(after, told, overrides=gateway.board.policy.overrides, client=client)
-    return Prompted(prompt, automatic, view)
+    return BoardPrompt(prompt, automatic, view)

@@ -3,61 +3,63 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pegboard.core.evaluation import MOST_QUERIES, Judged, SavedQuery, ranks
-from pegboard.core.ids import ToolId, tool_id
-from pegboard.core.removal import removal_sentence
-from pegboard.core.resolve import Absent, Locked
-from pegboard.core.retrieval import Retrieval
-from pegboard.core.status import sentence
+from pegboard.core.evaluation import MAX_QUERIES, QueryEvaluation, SavedQuery, expected_ranks
+from pegboard.core.ids import ToolId, parse_tool_id
+from pegboard.core.removal import explain_hidden
+from pegboard.core.resolve import HiddenTool, LockedTool
+from pegboard.core.retrieval import ToolSearchQuery
+from pegboard.core.status import explain_reason
 from pegboard.core.view import View
 
-from .board import Board
-from .finder import Finder
+from .board import BoardState
+from .finder import ToolSearch
 
-_GONE: Final = "it is not on the board"
+_NOT_ON_BOARD: Final = "it is not on the board"
 
 
-class KeptQueries:
+class InMemoryQueryStore:
     """While the gateway runs, where there is no store for them."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, SavedQuery] = {}
+        self._queries: dict[str, SavedQuery] = {}
 
     async def all(self) -> Sequence[SavedQuery]:
-        return [self._kept[name] for name in sorted(self._kept)]
+        return [self._queries[name] for name in sorted(self._queries)]
 
-    async def keep(self, query: SavedQuery) -> bool:
-        if query.name not in self._kept and len(self._kept) >= MOST_QUERIES:
+    async def save(self, query: SavedQuery) -> bool:
+        if query.name not in self._queries and len(self._queries) >= MAX_QUERIES:
             return False
-        self._kept[query.name] = query
+        self._queries[query.name] = query
         return True
 
-    async def forget(self, name: str) -> bool:
-        return self._kept.pop(name, None) is not None
+    async def delete(self, name: str) -> bool:
+        return self._queries.pop(name, None) is not None
 
 
-async def judged(finder: Finder, board: Board, queries: Iterable[SavedQuery], limit: int) -> list[Judged]:
+async def evaluate_queries(
+    finder: ToolSearch, board: BoardState, queries: Iterable[SavedQuery], limit: int
+) -> list[QueryEvaluation]:
     """Each by the view of its caller, by the search that agents get."""
-    found: list[Judged] = []
+    found: list[QueryEvaluation] = []
     for query in queries:
-        played = await finder.played(Retrieval(query.query, limit), View(query.principal))
+        played = await finder.explain_search(ToolSearchQuery(query.query, limit), View(query.principal))
         ids = [str(hit.id) for hit in played.hits]
-        placed = ranks(query.expected, ids)
+        placed = expected_ranks(query.expected_tools, ids)
         whys = {id: why for id, rank in placed.items() if rank is None and (why := _why(board, query, id))}
-        found.append(Judged(query, ids, placed, whys, played.tokens))
+        found.append(QueryEvaluation(query, ids, placed, whys, played.tokens))
     return found
 
 
-def _why(board: Board, query: SavedQuery, id: str) -> str:
+def _why(board: BoardState, query: SavedQuery, id: str) -> str:
     """Nothing, where the tool could have been found and others fit better."""
-    read = tool_id(id)
+    read = parse_tool_id(id)
     verdict = board.resolution(View(query.principal)).verdicts.get(read) if isinstance(read, ToolId) else None
     match verdict:
         case None:
-            return _GONE
-        case Locked(_, reason):
-            return sentence(reason)
-        case Absent(_, removed):
-            return removal_sentence(removed)
+            return _NOT_ON_BOARD
+        case LockedTool(_, reason):
+            return explain_reason(reason)
+        case HiddenTool(_, removed):
+            return explain_hidden(removed)
         case _:
             return ""

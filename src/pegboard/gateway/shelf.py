@@ -6,69 +6,71 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from pegboard.core.catalogue import Catalogue
-from pegboard.core.ids import Source, ToolId, WireName
-from pegboard.core.offer import Offers
-from pegboard.core.offers import Offered, Opening, arranged, openings
+from pegboard.core.ids import SourceKey, ToolId, WireName
+from pegboard.core.offer import ProviderResources
+from pegboard.core.offers import ResourceView, ResourceVisibility, build_resource_view, resource_visibility
 from pegboard.core.policy import Denial, Policy
 from pegboard.core.view import View
 
-from .held import Arrivals, held_names
+from .held import NameHistory, reserve_names
 
-REMEMBERED_VIEWS: Final = 1024
-REMEMBERED_OFFERS: Final = 500_000
+MAX_CACHED_VIEWS: Final = 1024
+MAX_CACHED_OFFERS: Final = 500_000
 """Summed over all views: a few views of a large shelf weigh as much as a thousand of a small one."""
 
-Ingredients: TypeAlias = tuple[tuple[Denial, ...], tuple[tuple[Source, type[Opening], Offers], ...]]
+ViewInputs: TypeAlias = tuple[
+    tuple[Denial, ...], tuple[tuple[SourceKey, type[ResourceVisibility], ProviderResources], ...]
+]
 """All that an arrangement is made from. A server that went down and came back with the same is no news."""
 
 
 @dataclass(frozen=True)
-class _Arranged:
-    ingredients: Ingredients
-    offered: Offered
-    held: Mapping[WireName, ToolId]
+class _CachedView:
+    inputs: ViewInputs
+    view: ResourceView
+    reserved_names: Mapping[WireName, ToolId]
 
     @property
     def weight(self) -> int:
-        return len(self.held) + len(self.offered.resources) + len(self.offered.templates) + len(self.offered.forms)
+        return len(self.reserved_names) + len(self.view.resources) + len(self.view.templates) + len(self.view.patterns)
 
 
-class Shelf:
+class ResourceViewCache:
     def __init__(self) -> None:
-        self._views: OrderedDict[View, _Arranged] = OrderedDict()
+        self._views: OrderedDict[View, _CachedView] = OrderedDict()
         self._weight = 0
-        self._arrivals = Arrivals()
+        self._name_history = NameHistory()
 
-    def offered(self, catalogue: Catalogue, policy: Policy, view: View) -> Offered:
-        opened = openings(catalogue, policy, view)
-        ingredients = _ingredients(catalogue, policy, opened)
+    def resource_view(self, catalogue: Catalogue, policy: Policy, view: View) -> ResourceView:
+        opened = resource_visibility(catalogue, policy, view)
+        ingredients = _view_inputs(catalogue, policy, opened)
         known = self._views.get(view)
-        if known is not None and _same(known.ingredients, ingredients):
+        if known is not None and _is_same(known.inputs, ingredients):
             self._views.move_to_end(view)
-            return known.offered
-        held: Mapping[WireName, ToolId] = {} if known is None else known.held
-        since = self._arrivals.since(catalogue.listings.values())
-        fresh = arranged(catalogue, policy, opened, held=held, since=since)
+            return known.view
+        held: Mapping[WireName, ToolId] = {} if known is None else known.reserved_names
+        since = self._name_history.since(catalogue.listings.values())
+        fresh = build_resource_view(catalogue, policy, opened, held=held, since=since)
         names = {name: id for id, name in fresh.names.items()}
-        self._remember(view, _Arranged(ingredients, fresh, held_names(held, names, fresh.names)))
+        self._cache(view, _CachedView(ingredients, fresh, reserve_names(held, names, fresh.names)))
         return fresh
 
-    def _remember(self, view: View, fresh: _Arranged) -> None:
+    def _cache(self, view: View, fresh: _CachedView) -> None:
         former = self._views.pop(view, None)
         self._views[view] = fresh
         self._weight += fresh.weight - (0 if former is None else former.weight)
-        while len(self._views) > 1 and (len(self._views) > REMEMBERED_VIEWS or self._weight > REMEMBERED_OFFERS):
+        while len(self._views) > 1 and (len(self._views) > MAX_CACHED_VIEWS or self._weight > MAX_CACHED_OFFERS):
             _, forgotten = self._views.popitem(last=False)
             self._weight -= forgotten.weight
 
 
-def _ingredients(catalogue: Catalogue, policy: Policy, opened: Mapping[Source, Opening]) -> Ingredients:
+def _view_inputs(catalogue: Catalogue, policy: Policy, opened: Mapping[SourceKey, ResourceVisibility]) -> ViewInputs:
     return policy.declared.denials, tuple(
-        (source, type(opening), catalogue.listings[source].offers) for source, opening in opened.items()
+        (source, type(opening), catalogue.listings[source].resources) for source, opening in opened.items()
     )
 
 
-def _same(one: Ingredients, other: Ingredients) -> bool:
+def _is_same(one: ViewInputs, other: ViewInputs) -> bool:
     """By identity of what was offered: the board keeps a listing for as long as its server says the same."""
     return (
         one[0] == other[0]

@@ -11,68 +11,77 @@ import anyio
 
 from pegboard.core.call import (
     BadArguments,
-    Call,
+    CallCancellation,
+    CallConfirmation,
     CallRecord,
-    Cancelled,
-    Confirmed,
+    MissingConfirmation,
     NeedsInput,
     Outcome,
     Refusal,
-    ToolFailed,
-    Unconfirmed,
+    ToolCall,
+    ToolFailure,
 )
 from pegboard.core.ids import CallId, ToolId
-from pegboard.core.inside import NOBODY_WAITS, is_inside
+from pegboard.core.inside import NO_WAIT_IN_PROGRAM_TEXT, is_program_call
 from pegboard.core.ticket import (
-    LONGEST_WAIT,
+    DEFAULT_WAIT_S,
+    MAX_WAIT_S,
     TICKET_ID,
-    USUAL_WAIT,
-    Begun,
-    State,
     Ticket,
-    answer,
+    TicketState,
+    TicketUse,
+    ticket_tool_answer,
     unknown_text,
 )
 from pegboard.core.view import View
-from pegboard.core.whose import anothers_text
-from pegboard.ports import Audit, Clock, Peer, Progress, TicketsAway
+from pegboard.core.whose import other_identity_text
+from pegboard.ports import Audit, ClientPeer, Clock, Progress, TicketsUnavailable
 
-from .board import Board
-from .confirmation import CONTINUING, STORE_SECONDS, Confirmation, fresh_id
+from .board import BoardState
+from .confirmation import CONTINUATION_FIELDS, STORE_TIMEOUT_S, Confirmation, new_ticket_id
 
-POLL: Final = 1.0
+POLL_INTERVAL_S: Final = 1.0
 """Seconds after which the store is asked again: another process may have decided."""
-MOST_WAITING: Final = 200
-MOST_CONTINUING: Final = 1_000
-LONGEST_ID: Final = 64
+MAX_WAITING: Final = 200
+MAX_CONTINUATIONS: Final = 1_000
+MAX_ID_CHARS: Final = 64
 
-Ended: TypeAlias = Outcome | Refusal
-Carry: TypeAlias = Callable[[Call, View, Progress | None, Peer | None, Confirmed | None], Awaitable[Ended]]
-GoOn: TypeAlias = Callable[[Ticket, Call, View, Progress | None, Peer | None], Awaitable[Ended | None]]
+CallOutcome: TypeAlias = Outcome | Refusal
+ExecuteCall: TypeAlias = Callable[
+    [ToolCall, View, Progress | None, ClientPeer | None, CallConfirmation | None], Awaitable[CallOutcome]
+]
+ResumeProgram: TypeAlias = Callable[
+    [Ticket, ToolCall, View, Progress | None, ClientPeer | None], Awaitable[CallOutcome | None]
+]
 """What comes of the program that waits for a ticket; `None` where none does."""
 
 
 @dataclass
 class TicketTool:
-    board: Board
+    board: BoardState
     confirmation: Confirmation
     audit: Audit
     clock: Clock
-    go_on: GoOn | None = None
-    off_board: Mapping[ToolId, Carry] = field(default_factory=dict[ToolId, Carry])
+    resume_program: ResumeProgram | None = None
+    off_board_tools: Mapping[ToolId, ExecuteCall] = field(default_factory=dict[ToolId, ExecuteCall])
     """How tools are called that need not hang on the board."""
-    waiting: int = 0
-    _continuing: OrderedDict[str, Begun] = field(default_factory=OrderedDict[str, Begun])
+    waiting_count: int = 0
+    _continuations: OrderedDict[str, TicketUse] = field(default_factory=OrderedDict[str, TicketUse])
 
     async def call(
-        self, call: Call, view: View, carry: Carry, progress: Progress | None = None, peer: Peer | None = None
-    ) -> Ended:
-        ended: Ended = Cancelled()
+        self,
+        call: ToolCall,
+        view: View,
+        carry: ExecuteCall,
+        progress: Progress | None = None,
+        peer: ClientPeer | None = None,
+    ) -> CallOutcome:
+        ended: CallOutcome = CallCancellation()
         started = anyio.current_time()
         try:
             ended = await self._answer(call, view, carry, progress, peer)
-        except (TicketsAway, TimeoutError):
-            ended = _failed(
+        except (TicketsUnavailable, TimeoutError):
+            ended = _failure(
                 "confirmation_unavailable: Tickets cannot be read: the store does not answer. Try again in a moment."
             )
         finally:
@@ -81,52 +90,58 @@ class TicketTool:
         return ended
 
     async def _answer(
-        self, call: Call, view: View, carry: Carry, progress: Progress | None, peer: Peer | None
-    ) -> Ended:
-        if isinstance(asked := _asked(call), tuple):
+        self, call: ToolCall, view: View, carry: ExecuteCall, progress: Progress | None, peer: ClientPeer | None
+    ) -> CallOutcome:
+        if isinstance(asked := _parse_arguments(call), tuple):
             return BadArguments(TICKET_ID, asked)
-        if is_inside(call):
-            return _failed(NOBODY_WAITS)
-        ticket = await self._decided(asked, call)
+        if is_program_call(call):
+            return _failure(NO_WAIT_IN_PROGRAM_TEXT)
+        ticket = await self._wait_for_decision(asked, call)
         if ticket is None:
-            return _failed(unknown_text(asked.ticket))
-        if ticket.whose != self.confirmation.whose(ticket.tool, call):
-            return _failed(f"{Unconfirmed.WAITING.value}: {anothers_text(ticket.id)}")
-        if self.go_on is not None and (ended := await self.go_on(ticket, call, view, progress, peer)) is not None:
+            return _failure(unknown_text(asked.ticket))
+        if ticket.identity != self.confirmation.credential_identity(ticket.tool, call):
+            return _failure(f"{MissingConfirmation.WAITING.value}: {other_identity_text(ticket.id)}")
+        if (
+            self.resume_program is not None
+            and (ended := await self.resume_program(ticket, call, view, progress, peer)) is not None
+        ):
             return ended
         now = self.clock()
-        if any(name in call.beside for name in CONTINUING) and (begun := self._continuing.get(ticket.id)) is not None:
+        if (
+            any(name in call.beside for name in CONTINUATION_FIELDS)
+            and (begun := self._continuations.get(ticket.id)) is not None
+        ):
             # Its tool asked back, and this brings the answers: the same call goes on.
-            return await self._run(begun, fresh_call(), call, view, carry, progress, peer)
-        if ticket.at(now) is not State.GRANTED:
-            return _failed(answer(ticket, now, call.presentation))
-        if self.board.resolution(view).names.get(ticket.tool) is None and ticket.tool not in self.off_board:
-            return _failed(f"Ticket {ticket.id} is for a tool that this request leaves out. Repeat its call instead.")
+            return await self._run(begun, new_call_id(), call, view, carry, progress, peer)
+        if ticket.state_at(now) is not TicketState.ALLOWED:
+            return _failure(ticket_tool_answer(ticket, now, call.presentation))
+        if self.board.resolution(view).names.get(ticket.tool) is None and ticket.tool not in self.off_board_tools:
+            return _failure(f"Ticket {ticket.id} is for a tool that this request leaves out. Repeat its call instead.")
         # A call of its own, so that each has one record.
-        id = fresh_call()
-        with anyio.fail_after(STORE_SECONDS):
+        id = new_call_id()
+        with anyio.fail_after(STORE_TIMEOUT_S):
             begun = await self.confirmation.tickets.begin(ticket, id, now)
             if begun is None:
                 found = await self.confirmation.tickets.find(ticket.id) or ticket
-                return _failed(answer(found, now, call.presentation))
+                return _failure(ticket_tool_answer(found, now, call.presentation))
         return await self._run(begun, id, call, view, carry, progress, peer)
 
     async def _run(
         self,
-        begun: Begun,
+        begun: TicketUse,
         id: CallId,
-        call: Call,
+        call: ToolCall,
         view: View,
-        carry: Carry,
+        carry: ExecuteCall,
         progress: Progress | None,
-        peer: Peer | None,
-    ) -> Ended:
+        peer: ClientPeer | None,
+    ) -> CallOutcome:
         ticket = begun.ticket
         # Looked up now, because while the store was asked the name may have become another tool's.
         named = self.board.resolution(view).names.get(ticket.tool)
         name = named or ticket.name
-        carry = carry if named is not None else self.off_board.get(ticket.tool, carry)
-        own = Call(
+        carry = carry if named is not None else self.off_board_tools.get(ticket.tool, carry)
+        own = ToolCall(
             id,
             name,
             begun.arguments,
@@ -134,67 +149,67 @@ class TicketTool:
             self.clock(),
             client=call.client,
             parent=call.id,
-            beside={name: call.beside[name] for name in CONTINUING if name in call.beside},
+            beside={name: call.beside[name] for name in CONTINUATION_FIELDS if name in call.beside},
             headers=call.headers,
             presentation=call.presentation,
             made_by=call.made_by,
         )
-        if begun.ticket.id in self._continuing:
-            del self._continuing[begun.ticket.id]
-        ended: Ended = Cancelled()
+        if begun.ticket.id in self._continuations:
+            del self._continuations[begun.ticket.id]
+        ended: CallOutcome = CallCancellation()
         try:
-            ended = await carry(own, view, progress, peer, ticket.yes)
+            ended = await carry(own, view, progress, peer, ticket.confirmation)
         finally:
             await self.confirmation.end_ticket(ticket.id, id, ended)
         if isinstance(ended, NeedsInput):
-            self._continuing[ticket.id] = begun
-            while len(self._continuing) > MOST_CONTINUING:
-                self._continuing.popitem(last=False)
+            self._continuations[ticket.id] = begun
+            while len(self._continuations) > MAX_CONTINUATIONS:
+                self._continuations.popitem(last=False)
         return ended
 
-    async def _decided(self, asked: "_Asked", call: Call) -> Ticket | None:
+    async def _wait_for_decision(self, asked: "_TicketArguments", call: ToolCall) -> Ticket | None:
         """The caller's own ticket, once somebody decided about it or the time is over."""
-        wait = asked.wait if self.waiting < MOST_WAITING else 0.0
+        wait = asked.wait if self.waiting_count < MAX_WAITING else 0.0
         until = anyio.current_time() + wait
-        self.waiting += 1
+        self.waiting_count += 1
         try:
-            with self.confirmation.decided.listen() as bell:
+            with self.confirmation.ticket_changes.subscribe() as bell:
                 while True:
-                    with anyio.fail_after(STORE_SECONDS):
+                    with anyio.fail_after(STORE_TIMEOUT_S):
                         ticket = await self.confirmation.tickets.find(asked.ticket)
                     if ticket is None or not ticket.is_of(call.principal, call.client):
                         return None
                     left = until - anyio.current_time()
-                    if ticket.at(self.clock()) not in (State.WAITING, State.BEGUN) or left <= 0:
+                    if ticket.state_at(self.clock()) not in (TicketState.WAITING, TicketState.RUNNING) or left <= 0:
                         return ticket
-                    with anyio.move_on_after(min(POLL, left)):
+                    with anyio.move_on_after(min(POLL_INTERVAL_S, left)):
                         await bell.wait()
         finally:
-            self.waiting -= 1
+            self.waiting_count -= 1
 
 
-def fresh_call() -> CallId:
-    return CallId(fresh_id() + fresh_id())
+def new_call_id() -> CallId:
+    return CallId(new_ticket_id() + new_ticket_id())
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _TicketArguments:
     ticket: str
     wait: float
 
 
-def _asked(call: Call) -> _Asked | tuple[str, ...]:
+def _parse_arguments(call: ToolCall) -> _TicketArguments | tuple[str, ...]:
     given = call.arguments
-    ticket, wait = given.get("ticket"), given.get("wait", USUAL_WAIT)
+    ticket, wait = given.get("ticket"), given.get("wait", DEFAULT_WAIT_S)
     problems = [f"{name!r} is not an argument of this tool" for name in sorted(given) if name not in ("ticket", "wait")]
-    if not isinstance(ticket, str) or not 0 < len(ticket) <= LONGEST_ID:
+    if not isinstance(ticket, str) or not 0 < len(ticket) <= MAX_ID_CHARS:
         problems.append("'ticket' must be the id of a ticket")
         ticket = ""
-    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= LONGEST_WAIT:
-        problems.append(f"'wait' must be a number of seconds from 0 to {LONGEST_WAIT}")
+    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= MAX_WAIT_S:
+        problems.append(f"'wait' must be a number of seconds from 0 to {MAX_WAIT_S}")
         wait = 0
-    return tuple(problems[:10]) if problems else _Asked(ticket.strip(), float(wait))
+    return tuple(problems[:10]) if problems else _TicketArguments(ticket.strip(), float(wait))
 
 
-def _failed(text: str) -> ToolFailed:
-    return ToolFailed(json.dumps({"content": [{"type": "text", "text": text}], "isError": True}).encode())
+def _failure(text: str) -> ToolFailure:
+    return ToolFailure(json.dumps({"content": [{"type": "text", "text": text}], "isError": True}).encode())

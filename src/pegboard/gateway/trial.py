@@ -11,50 +11,50 @@ from typing import Final
 
 import anyio
 
-from pegboard.core.catalogue import Down, Listing, Off, Starting
-from pegboard.core.server import Always, Server
+from pegboard.core.catalogue import Listing, ProviderDown, ProviderOff, ProviderStart
+from pegboard.core.server import Server, StartWithGateway
 from pegboard.ports import Clock, Provider, ProviderFor
 
-from .bell import Listener
-from .cancellation import contained
+from .bell import Subscription
+from .cancellation import contain_cancellation
 
 log = logging.getLogger(__name__)
 
-MARGIN: Final = 5.0
+LISTING_GRACE_S: Final = 5.0
 """Seconds beyond the server's own deadline to start, for what it lists."""
 
 
 @dataclass(frozen=True)
-class Trial:
+class ServerTrial:
     """What it said, and what it wrote to its error stream."""
 
     listing: Listing
     lines: Sequence[str]
 
 
-async def tried(server: Server, provider_for: ProviderFor, clock: Clock) -> Trial:
+async def try_server(server: Server, provider_for: ProviderFor, clock: Clock) -> ServerTrial:
     """Until it has answered or failed, or its time is over; and then until it has stopped."""
-    provider = provider_for(replace(server, starts=Always()))
-    rung, broken = Listener(), anyio.Event()
+    provider = provider_for(replace(server, starts=StartWithGateway()))
+    rung, broken = Subscription(), anyio.Event()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_run, provider, rung, broken, name=f"trial of {server.key}")
-        with anyio.move_on_after(server.timeouts.start + MARGIN):
-            while not broken.is_set() and isinstance(provider.listing().health, Starting | Off):
+        with anyio.move_on_after(server.timeouts.start + LISTING_GRACE_S):
+            while not broken.is_set() and isinstance(provider.listing().health, ProviderStart | ProviderOff):
                 await rung.wait()
         listing, lines = provider.listing(), tuple(provider.log())
         tasks.cancel_scope.cancel()
-    if isinstance(listing.health, Starting | Off):
+    if isinstance(listing.health, ProviderStart | ProviderOff):
         why = "its provider broke; the gateway's log says more" if broken.is_set() else "it did not answer in time"
-        listing = Listing(server.key, Down(clock(), why))
-    return Trial(listing, lines)
+        listing = Listing(server.key, ProviderDown(clock(), why))
+    return ServerTrial(listing, lines)
 
 
-async def _run(provider: Provider, rung: Listener, broken: anyio.Event) -> None:
+async def _run(provider: Provider, rung: Subscription, broken: anyio.Event) -> None:
     try:
-        with contained():
-            await provider.run(rung.ring)
+        with contain_cancellation():
+            await provider.run(rung.notify)
     except Exception:  # a provider's own task is supervised here, as on the roster
         log.exception("The provider of %s broke while it was looked at", provider.source)
     finally:
         broken.set()
-        rung.ring()
+        rung.notify()

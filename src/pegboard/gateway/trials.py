@@ -13,29 +13,29 @@ import anyio.to_thread
 
 from pegboard.core.catalogue import has_listed
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.running import sound
+from pegboard.core.running import clean_specs
 from pegboard.core.server import Connection, Server
-from pegboard.core.tool import Tool, ToolSpec, canonical
+from pegboard.core.tool import Tool, ToolSpec, canonical_json
 from pegboard.ports import Clock, ProviderFor
 
-from .trial import Trial, tried
+from .trial import ServerTrial, try_server
 
-AT_ONCE: Final = 2
-WAITING: Final = 6
+MAX_CONCURRENT: Final = 2
+MAX_WAITING: Final = 6
 """Beside those that run. Whoever comes after them is told to come back."""
-LONGEST: Final = 60.0
+MAX_START_S: Final = 60.0
 """Seconds that a server may take to start while somebody looks on."""
-REMEMBERED: Final = 16
-KEPT: Final = timedelta(minutes=30)
-_FORGETTING: Final = 5.0
+MAX_RESULTS: Final = 16
+RESULT_LIFETIME: Final = timedelta(minutes=30)
+_FORGET_TIMEOUT_S: Final = 5.0
 
 
-class TooMany(Exception):  # noqa: N818  an answer, not a fault
+class TooManyTrialsError(Exception):
     """Others are being looked at. Says what to do."""
 
 
 @dataclass(frozen=True)
-class Seen:
+class TrialResult:
     """What a person was shown of a server that is not on the board."""
 
     id: str
@@ -47,11 +47,11 @@ class Seen:
     async def baseline(self, key: ServerKey, others: tuple[Tool, ...]) -> Mapping[ToolId, ToolSpec]:
         """What of it counts as seen when the server is added under this key: all that does not look poisoned."""
         specs = {ToolId(key, spec.name): spec for spec in self.specs}
-        kept = await anyio.to_thread.run_sync(sound, key, specs, others)
+        kept = await anyio.to_thread.run_sync(clean_specs, key, specs, others)
         return {id: specs[id] for id in kept}
 
 
-class Trials:
+class ServerTrials:
     """`forget` is told of each name afterwards, so that nothing of a sign-in that began is left."""
 
     def __init__(
@@ -60,52 +60,54 @@ class Trials:
         self._provider_for = provider_for
         self._clock = clock
         self._forget = forget
-        self._turns = anyio.Semaphore(AT_ONCE)
-        self._slots = [*range(AT_ONCE)]
-        self._here = 0
-        self._seen: OrderedDict[str, Seen] = OrderedDict()
+        self._concurrency = anyio.Semaphore(MAX_CONCURRENT)
+        self._slots = [*range(MAX_CONCURRENT)]
+        self._active = 0
+        self._results: OrderedDict[str, TrialResult] = OrderedDict()
 
-    async def tried(self, server: Server) -> tuple[Trial, Seen | None]:
+    async def try_server(self, server: Server) -> tuple[ServerTrial, TrialResult | None]:
         """Raises `TooMany`. Without an answer of the server nothing was seen."""
-        if self._here >= AT_ONCE + WAITING:
-            raise TooMany(f"{self._here} servers are being tried already. Try again when one of them is done.")
-        self._here += 1
+        if self._active >= MAX_CONCURRENT + MAX_WAITING:
+            raise TooManyTrialsError(
+                f"{self._active} servers are being tried already. Try again when one of them is done."
+            )
+        self._active += 1
         try:
-            async with self._turns:
-                trial = await self._apart(server)
+            async with self._concurrency:
+                trial = await self._run_isolated(server)
         finally:
-            self._here -= 1
+            self._active -= 1
         if not has_listed(trial.listing):
             return trial, None
         specs = tuple(tool.spec for tool in trial.listing.tools)
-        seen = Seen(_named(server.connection, specs), server.connection, specs, self._clock())
-        self._seen[seen.id] = seen
-        self._seen.move_to_end(seen.id)
-        while len(self._seen) > REMEMBERED:
-            self._seen.popitem(last=False)
+        seen = TrialResult(_result_id(server.connection, specs), server.connection, specs, self._clock())
+        self._results[seen.id] = seen
+        self._results.move_to_end(seen.id)
+        while len(self._results) > MAX_RESULTS:
+            self._results.popitem(last=False)
         return trial, seen
 
-    async def _apart(self, server: Server) -> Trial:
+    async def _run_isolated(self, server: Server) -> ServerTrial:
         slot = self._slots.pop()
         # No toolset can have this id, so that nothing that is known of another server is used, or replaced.
         key = ServerKey(ToolsetId(f"(trial {slot})"), ServerId(server.id))
-        waits = replace(server.timeouts, start=min(server.timeouts.start, LONGEST))
+        waits = replace(server.timeouts, start=min(server.timeouts.start, MAX_START_S))
         try:
-            return await tried(replace(server, key=key, timeouts=waits), self._provider_for, self._clock)
+            return await try_server(replace(server, key=key, timeouts=waits), self._provider_for, self._clock)
         finally:
             self._slots.append(slot)
-            with anyio.move_on_after(_FORGETTING, shield=True):
+            with anyio.move_on_after(_FORGET_TIMEOUT_S, shield=True):
                 await self._forget(key)
 
-    def recalled(self, id: str, server: Server) -> Seen | None:
+    def find_result(self, id: str, server: Server) -> TrialResult | None:
         """What was seen by this name, if it was of this very server and not too long ago."""
-        seen = self._seen.get(id)
-        if seen is None or seen.connection != server.connection or self._clock() - seen.at > KEPT:
+        seen = self._results.get(id)
+        if seen is None or seen.connection != server.connection or self._clock() - seen.at > RESULT_LIFETIME:
             return None
         return seen
 
 
-def _named(connection: Connection, specs: tuple[ToolSpec, ...]) -> str:
-    read = canonical([[spec.name, spec.fingerprint] for spec in specs])
+def _result_id(connection: Connection, specs: tuple[ToolSpec, ...]) -> str:
+    read = canonical_json([[spec.name, spec.fingerprint] for spec in specs])
     reached = repr(connection).encode("utf-8", "surrogatepass")
     return hashlib.sha256(read + b"\n" + reached).hexdigest()

@@ -15,21 +15,21 @@ from typing import Final, NoReturn, TypeAlias
 
 import jsonschema_rs
 
-from pegboard.core.call import Arguments, Call, Validate
+from pegboard.core.call import Arguments, ArgumentValidator, ToolCall
 from pegboard.core.foreign_names import argument_hints
 from pegboard.core.ids import BuiltinKey
 from pegboard.core.tool import Fingerprint, Json, JsonObject, Tool
 
-from .measure import DEEPEST, Measure, NotJson, Texts, measured, path_text, texts_in
+from .measure import MAX_DEPTH, ArgumentsNotJson, JsonSize, TextSizes, measure_json, path_text, texts_in
 from .patterns import search_steps
-from .ways import Ways
+from .ways import SchemaCost
 
-REMEMBERED: Final = 20_000
+MAX_CACHED_SCHEMAS: Final = 20_000
 MAX_PROBLEMS: Final = 10
-MAX_LENGTH: Final = 300
+MAX_PROBLEM_CHARS: Final = 300
 MAX_CHOICES: Final = 20
 """Of the values that an argument may have, those that are named."""
-MAX_CHOICE: Final = 60
+MAX_CHOICE_CHARS: Final = 60
 MAX_PATTERNS: Final = 200
 MAX_OBJECTS: Final = 20_000
 MAX_ENTRIES: Final = 100_000
@@ -37,7 +37,7 @@ MAX_ENTRIES: Final = 100_000
 MAX_PARTS: Final = 300_000
 """Of all patterns together, which take about half a microsecond each to compile."""
 
-SMALL: Final = 2 * DEEPEST
+SMALL_BYTES: Final = 2 * MAX_DEPTH
 """Bytes of JSON that cannot be nested too deeply, nor hold many values."""
 
 MAX_STEPS: Final = 100_000_000
@@ -51,7 +51,7 @@ MAX_DETAIL: Final = 10_000
 
 _PATTERN_BYTES: Final = 10_000_000
 _SEARCH_BYTES: Final = 1_000_000
-_DEFINING: Final = ("$schema", "$id", "$defs", "definitions")
+_DEFINITION_KEYWORDS: Final = ("$schema", "$id", "$defs", "definitions")
 
 log = logging.getLogger(__name__)
 
@@ -62,11 +62,11 @@ class Validators:
     """Compiles lazily, because most tools of a large board are never called."""
 
     def __init__(self) -> None:
-        self._checks: OrderedDict[Fingerprint, _Check | None] = OrderedDict()
+        self._checks: OrderedDict[Fingerprint, _SchemaCheck | None] = OrderedDict()
 
-    def of(self, call: Call) -> Validate:
+    def for_call(self, call: ToolCall) -> ArgumentValidator:
         """How to check what this call says."""
-        return self.small_problems if call.raw is not None and len(call.raw) <= SMALL else self.problems
+        return self.small_problems if call.raw is not None and len(call.raw) <= SMALL_BYTES else self.problems
 
     def small_problems(self, tool: Tool, arguments: Arguments) -> tuple[str, ...]:
         """The same, for what was read from no more than a few hundred bytes of JSON: it need not be measured first."""
@@ -77,8 +77,8 @@ class Validators:
 
     def problems(self, tool: Tool, arguments: Arguments) -> tuple[str, ...]:
         plain = arguments if type(arguments) is dict else dict(arguments)
-        measure = measured(plain)
-        if isinstance(measure, NotJson):
+        measure = measure_json(plain)
+        if isinstance(measure, ArgumentsNotJson):
             return (measure.problem,)
         check = self._check(tool)
         problems = () if check is None else check.problems(plain, measure)
@@ -87,62 +87,67 @@ class Validators:
             return (*problems, *argument_hints(tool.id.name, plain, known if isinstance(known, dict) else ()))
         return problems
 
-    def _check(self, tool: Tool) -> "_Check | None":
-        if tool.checked_there:
+    def _check(self, tool: Tool) -> "_SchemaCheck | None":
+        if tool.is_checked_by_provider:
             return None
         key = tool.spec.fingerprint
         known = self._checks.get(key)
         if known is not None or key in self._checks:
-            if len(self._checks) > REMEMBERED // 2:  # before, nothing is about to be forgotten
+            if len(self._checks) > MAX_CACHED_SCHEMAS // 2:  # before, nothing is about to be forgotten
                 self._checks.move_to_end(key)
             return known
-        check = self._checks[key] = _compiled(tool)
-        while len(self._checks) > REMEMBERED:
+        check = self._checks[key] = _compile(tool)
+        while len(self._checks) > MAX_CACHED_SCHEMAS:
             self._checks.popitem(last=False)
         return check
 
 
-class Serial:
+class LockedValidators:
     """Validators for threads: one at a time has them."""
 
     def __init__(self, validators: Validators) -> None:
         self._validators = validators
-        self._one = Lock()
+        self._lock = Lock()
 
     def problems(self, tool: Tool, arguments: Arguments) -> tuple[str, ...]:
-        with self._one:
+        with self._lock:
             return self._validators.problems(tool, arguments)
 
 
 @dataclass
-class _Check:
+class _SchemaCheck:
     tool: str
     schema: JsonObject
     validator: jsonschema_rs.Validator
-    ways: Ways
+    cost: SchemaCost
     back_and_forth: bool
     gave_up: bool = False
 
     @cached_property
     def is_light(self) -> bool:
         """Whether asking yes or no takes no time worth counting, whatever small arguments say."""
-        if self.ways.patterns and (
+        if self.cost.patterns and (
             self.back_and_forth
-            or search_steps(self.ways.compiled_parts, Texts(SMALL, SMALL, SMALL), back_and_forth=False) > MAX_SEARCH
+            or search_steps(
+                self.cost.compiled_parts, TextSizes(SMALL_BYTES, SMALL_BYTES, SMALL_BYTES), back_and_forth=False
+            )
+            > MAX_SEARCH
         ):
             return False
-        return self.ways.steps(DEEPEST) * SMALL <= MAX_STEPS
+        return self.cost.steps(MAX_DEPTH) * SMALL_BYTES <= MAX_STEPS
 
-    def problems(self, arguments: JsonObject, measure: Measure) -> tuple[str, ...]:
-        if self.ways.steps(measure.depth) * measure.values > MAX_STEPS:
+    def problems(self, arguments: JsonObject, measure: JsonSize) -> tuple[str, ...]:
+        if self.cost.steps(measure.depth) * measure.values > MAX_STEPS:
             return self._give_up("its schema leads to its arguments in too many ways to check them here")
-        if self.ways.patterns and self._search_steps(arguments, measure.depth) > MAX_SEARCH:
+        if self.cost.patterns and self._search_steps(arguments, measure.depth) > MAX_SEARCH:
             return self._give_up("its patterns take too long to search these arguments for here")
         if self.validator.is_valid(arguments):
             return ()
-        if self.ways.findings(measure.depth) * (measure.values + measure.characters // 100) > MAX_DETAIL:
-            return tuple(_few(self._roughly(arguments)))
-        return tuple(_few(_problem(error) for error in self.validator.iter_errors(arguments) if _is_found(error)))
+        if self.cost.findings(measure.depth) * (measure.values + measure.characters // 100) > MAX_DETAIL:
+            return tuple(_first_few(self._rough_problems(arguments)))
+        return tuple(
+            _first_few(_problem(error) for error in self.validator.iter_errors(arguments) if _is_conclusive(error))
+        )
 
     def _give_up(self, why: str) -> tuple[str, ...]:
         if not self.gave_up:
@@ -152,13 +157,13 @@ class _Check:
 
     def _search_steps(self, arguments: JsonObject, depth: int) -> int:
         """By argument, because a long text is mostly one that no pattern is for."""
-        asked: list[tuple[int, Json]] = [(self.ways.parts(depth, argument=None), arguments)]
-        asked += [(self.ways.parts(depth, argument=name), value) for name, value in arguments.items()]
+        asked: list[tuple[int, Json]] = [(self.cost.parts(depth, argument=None), arguments)]
+        asked += [(self.cost.parts(depth, argument=name), value) for name, value in arguments.items()]
         return sum(
             search_steps(parts, texts_in(held), back_and_forth=self.back_and_forth) for parts, held in asked if parts
         )
 
-    def _roughly(self, arguments: JsonObject) -> Iterator[str]:
+    def _rough_problems(self, arguments: JsonObject) -> Iterator[str]:
         """Which arguments do not fit, by asking of each alone yes or no: bounded where a full account would not be."""
         required, properties = self.schema.get("required"), self.schema.get("properties")
         missing = [name for name in required if name not in arguments] if isinstance(required, list) else []
@@ -166,7 +171,7 @@ class _Check:
         asked = (
             {name: properties[name] for name in arguments if name in properties} if isinstance(properties, dict) else {}
         )
-        ways, count = self.ways, len(asked)
+        ways, count = self.cost, len(asked)
         if (
             ways.size * count > MAX_OBJECTS
             or ways.entries * count > MAX_ENTRIES
@@ -179,7 +184,9 @@ class _Check:
             yield "the arguments together do not fit the schema"
 
     def _fits(self, name: str, asked: Json, argument: Json) -> bool:
-        alone: JsonObject = {keyword: self.schema[keyword] for keyword in _DEFINING if keyword in self.schema}
+        alone: JsonObject = {
+            keyword: self.schema[keyword] for keyword in _DEFINITION_KEYWORDS if keyword in self.schema
+        }
         try:
             validator, _ = _validator({**alone, "properties": {name: asked}})
             return validator.is_valid({name: argument})
@@ -187,7 +194,7 @@ class _Check:
             return True
 
 
-def _few(found: Iterator[str]) -> Iterator[str]:
+def _first_few(found: Iterator[str]) -> Iterator[str]:
     for place, problem in enumerate(found):
         if place == MAX_PROBLEMS:
             yield "and more"
@@ -195,16 +202,16 @@ def _few(found: Iterator[str]) -> Iterator[str]:
         yield problem
 
 
-def _compiled(tool: Tool) -> _Check | None:
+def _compile(tool: Tool) -> _SchemaCheck | None:
     schema = dict(tool.spec.input_schema)
-    ways = Ways(schema)
+    ways = SchemaCost(schema)
     try:
         if ways.size > MAX_OBJECTS or ways.patterns > MAX_PATTERNS:
             raise ValueError(f"it is too large, with {ways.size} objects and {ways.patterns} patterns")
         if ways.entries > MAX_ENTRIES or ways.compiled_parts > MAX_PARTS:
             raise ValueError("its lists are too long, or its patterns too large a regex")
         validator, back_and_forth = _validator(schema)
-        return _Check(str(tool.id), schema, validator, ways, back_and_forth)
+        return _SchemaCheck(str(tool.id), schema, validator, ways, back_and_forth)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         log.warning("%s: its input schema cannot be checked here: %s", tool.id, _why(error))
         return None
@@ -214,7 +221,7 @@ def _why(error: Exception) -> str:
     """On one line: a schema is a server's own words, and must not write lines into the log."""
     if isinstance(error, jsonschema_rs.ValidationError):
         return repr(_problem(error))
-    return repr(str(error)[:MAX_LENGTH])
+    return repr(str(error)[:MAX_PROBLEM_CHARS])
 
 
 def _validator(schema: JsonObject) -> tuple[jsonschema_rs.Validator, bool]:
@@ -243,7 +250,7 @@ def _no_retrieval(uri: str, /) -> NoReturn:
     raise ValueError(f"{uri!r} is outside the schema, and nothing is fetched for a schema")
 
 
-def _is_found(error: jsonschema_rs.ValidationError) -> bool:
+def _is_conclusive(error: jsonschema_rs.ValidationError) -> bool:
     """A search that was stopped found nothing out."""
     return not isinstance(error.kind, Kind.BacktrackLimitExceeded | Kind.RegexEngineFailure)
 
@@ -254,7 +261,7 @@ def _problem(error: jsonschema_rs.ValidationError) -> str:
     return f"{where}: {message}" if where else message
 
 
-def _short(message: str, most: int = MAX_LENGTH) -> str:
+def _short(message: str, most: int = MAX_PROBLEM_CHARS) -> str:
     return message if len(message) <= most else message[:most] + "…"
 
 
@@ -263,16 +270,16 @@ def _message(error: jsonschema_rs.ValidationError) -> str:
     match error.kind:
         case Kind.AnyOf(context) | Kind.OneOfNotValid(context):
             branches = [branch[0] for branch in context if branch]
-            asked = dict.fromkeys(_within(branch, error) for branch in branches)
+            asked = dict.fromkeys(_path_within(branch, error) for branch in branches)
             message = f"the value fits no alternative: {'; '.join(asked)}"
             # The values of one are named in full, wherever it stands among the others.
-            named = max((len(_own(each)) for each in branches if isinstance(each.kind, Kind.Enum)), default=0)
-            return _short(message, MAX_LENGTH + named)
+            named = max((len(_own_message(each)) for each in branches if isinstance(each.kind, Kind.Enum)), default=0)
+            return _short(message, MAX_PROBLEM_CHARS + named)
         case _:
-            return _own(error)
+            return _own_message(error)
 
 
-def _own(error: jsonschema_rs.ValidationError) -> str:
+def _own_message(error: jsonschema_rs.ValidationError) -> str:
     match error.kind:
         case Kind.Enum(options):
             return f"the value is not one of {_choices(options)}"
@@ -281,12 +288,12 @@ def _own(error: jsonschema_rs.ValidationError) -> str:
 
 
 def _choices(options: Sequence[object]) -> str:
-    named = [_short(json.dumps(each, ensure_ascii=False), MAX_CHOICE) for each in options[:MAX_CHOICES]]
+    named = [_short(json.dumps(each, ensure_ascii=False), MAX_CHOICE_CHARS) for each in options[:MAX_CHOICES]]
     if len(options) > MAX_CHOICES:
         return f"{', '.join(named)} and {len(options) - MAX_CHOICES} more"
     return " or ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))
 
 
-def _within(inner: jsonschema_rs.ValidationError, outer: jsonschema_rs.ValidationError) -> str:
+def _path_within(inner: jsonschema_rs.ValidationError, outer: jsonschema_rs.ValidationError) -> str:
     where = path_text(inner.instance_path[len(outer.instance_path) :])
-    return f"{where}: {_own(inner)}" if where else _own(inner)
+    return f"{where}: {_own_message(inner)}" if where else _own_message(inner)

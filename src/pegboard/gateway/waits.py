@@ -9,77 +9,77 @@ import anyio
 import anyio.to_thread
 
 from pegboard.core.catalogue import Catalogue
-from pegboard.core.ids import BuiltinKey, Source, ToolId
+from pegboard.core.ids import BuiltinKey, SourceKey, ToolId
 from pegboard.core.policy import Policy
 from pegboard.core.rules import is_approved
 from pegboard.core.tool import Fingerprint, Tool
-from pegboard.ports import Clock, StoreAway
-from pegboard.ports.waits import WaitStore
+from pegboard.ports import Clock, StoreUnavailable
+from pegboard.ports.waits import PendingSinceStore
 
-from .board import Board
+from .board import BoardState
 
-_WITHIN: Final = 5.0
-_AGAIN: Final = 30.0
+_STORE_TIMEOUT_S: Final = 5.0
+_RETRY_INTERVAL_S: Final = 30.0
 """Seconds after which a store that was away is asked once more."""
 
 log = logging.getLogger(__name__)
 
-Seen: TypeAlias = Mapping[Source, tuple[Tool, ...]]
+ToolsBySource: TypeAlias = Mapping[SourceKey, tuple[Tool, ...]]
 
 
-class KeptWaits:
+class InMemoryPendingSinceStore:
     """While the gateway runs, where there is no store for them."""
 
     def __init__(self) -> None:
-        self._kept: dict[ToolId, tuple[Fingerprint, datetime]] = {}
+        self._since: dict[ToolId, tuple[Fingerprint, datetime]] = {}
 
-    async def noted(
+    async def record_pending(
         self, waiting: Mapping[ToolId, Fingerprint], settled: Collection[ToolId], at: datetime
     ) -> Mapping[ToolId, datetime]:
         for tool in settled:
-            self._kept.pop(tool, None)
+            self._since.pop(tool, None)
         for tool, fingerprint in waiting.items():
-            if self._kept.get(tool, (None,))[0] != fingerprint:
-                self._kept[tool] = fingerprint, at
-        return {tool: self._kept[tool][1] for tool in waiting}
+            if self._since.get(tool, (None,))[0] != fingerprint:
+                self._since[tool] = fingerprint, at
+        return {tool: self._since[tool][1] for tool in waiting}
 
 
-class Waits:
-    def __init__(self, board: Board, store: WaitStore, clock: Clock) -> None:
+class PendingSince:
+    def __init__(self, board: BoardState, store: PendingSinceStore, clock: Clock) -> None:
         self._board = board
         self._store = store
         self._clock = clock
-        self._turn = anyio.Lock()
-        self._looked: tuple[Policy, Seen] | None = None
+        self._lock = anyio.Lock()
+        self._last_state: tuple[Policy, ToolsBySource] | None = None
         self._waiting: Mapping[ToolId, Fingerprint] = {}
         self._since: Mapping[ToolId, datetime] = {}
 
     async def since(self) -> Mapping[ToolId, datetime]:
         """Of what waits now. While the store is away, what is new waits since it was seen by this process."""
-        await self._look()
+        await self._refresh()
         return self._since
 
     async def run(self) -> None:
-        with self._board.changed.listen() as bell:
+        with self._board.changes.subscribe() as bell:
             while True:
-                done = await self._look()
-                with anyio.move_on_after(float("inf") if done else _AGAIN):
+                done = await self._refresh()
+                with anyio.move_on_after(float("inf") if done else _RETRY_INTERVAL_S):
                     await bell.wait()
 
-    async def _look(self) -> bool:
-        async with self._turn:
+    async def _refresh(self) -> bool:
+        async with self._lock:
             policy, catalogue = self._board.policy, self._board.catalogue
             tools = {source: listing.tools for source, listing in catalogue.listings.items()}
-            if self._looked is not None and _same(self._looked, policy, tools):
+            if self._last_state is not None and _is_same(self._last_state, policy, tools):
                 return True
-            waiting, settled = await anyio.to_thread.run_sync(_sorted, catalogue, policy)
+            waiting, settled = await anyio.to_thread.run_sync(_split_tools, catalogue, policy)
             left = [tool for tool in self._waiting if tool not in waiting and _is_gone(tool, catalogue, policy)]
             at = self._clock()
             try:
-                with anyio.fail_after(_WITHIN):
-                    found: Mapping[ToolId, datetime] = await self._store.noted(waiting, [*settled, *left], at)
-                self._looked, done = (policy, tools), True
-            except (StoreAway, TimeoutError) as error:
+                with anyio.fail_after(_STORE_TIMEOUT_S):
+                    found: Mapping[ToolId, datetime] = await self._store.record_pending(waiting, [*settled, *left], at)
+                self._last_state, done = (policy, tools), True
+            except (StoreUnavailable, TimeoutError) as error:
                 log.info("Since when tools wait is not written down: %s", error)
                 same = {tool for tool in waiting if self._waiting.get(tool) == waiting[tool]}
                 found, done = {tool: self._since[tool] if tool in same else at for tool in waiting}, False
@@ -87,12 +87,12 @@ class Waits:
             return done
 
 
-def _same(looked: tuple[Policy, Seen], policy: Policy, tools: Seen) -> bool:
+def _is_same(looked: tuple[Policy, ToolsBySource], policy: Policy, tools: ToolsBySource) -> bool:
     before = looked[1]
     return looked[0] is policy and before.keys() == tools.keys() and all(before[key] is tools[key] for key in tools)
 
 
-def _sorted(catalogue: Catalogue, policy: Policy) -> tuple[Mapping[ToolId, Fingerprint], Collection[ToolId]]:
+def _split_tools(catalogue: Catalogue, policy: Policy) -> tuple[Mapping[ToolId, Fingerprint], Collection[ToolId]]:
     """What waits, also where something else keeps it locked as well; and what does not."""
     waiting = {
         id: tool.spec.fingerprint for id, tool in catalogue.tools.items() if is_approved(tool, None, policy) is not None

@@ -9,72 +9,77 @@ from anyio import to_thread
 
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.ids import ToolId
-from pegboard.core.passage import Passage
+from pegboard.core.passage import VisibilityFilter
 from pegboard.core.policy import Policy
-from pegboard.core.presentations.costs import as_told
-from pegboard.core.presentations.listing import Listing, listing
-from pegboard.core.resolve import Resolution, passage
-from pegboard.core.tokens import rough_cost
+from pegboard.core.presentations.costs import spec_as_shown
+from pegboard.core.presentations.listing import EndpointToolList, endpoint_tool_list
+from pegboard.core.resolve import Resolution, build_visibility_filter
+from pegboard.core.tokens import rough_tool_cost
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
-from pegboard.core.wall import Wall, wall
-from pegboard.memory import undisturbed
+from pegboard.core.wall import Dashboard, build_dashboard
+from pegboard.memory import pause_garbage_collection
 
-from .board import Board
+from .board import BoardState
 
-_KEPT: Final = 8
+_MAX_CACHED_VIEWS: Final = 8
 """Views whose wall is kept: each page of a large one is asked for by itself."""
 
 
 @dataclass(frozen=True, eq=False)
-class Hung:
+class DashboardSnapshot:
     """A wall, and all that it follows from. The same one for as long as nothing changes."""
 
-    wall: Wall
+    dashboard: Dashboard
     resolution: Resolution
     catalogue: Catalogue
     policy: Policy
 
     @cached_property
-    def way(self) -> Passage:
-        return passage(self.catalogue, self.policy, self.resolution.view)
+    def visibility(self) -> VisibilityFilter:
+        return build_visibility_filter(self.catalogue, self.policy, self.resolution.view)
 
     @cached_property
-    def listing(self) -> Listing | None:
-        return listing(self.resolution, self.policy)
+    def listing(self) -> EndpointToolList | None:
+        return endpoint_tool_list(self.resolution, self.policy)
 
 
-class Walls:
-    def __init__(self, board: Board) -> None:
+class DashboardCache:
+    def __init__(self, board: BoardState) -> None:
         self._board = board
-        self._kept: OrderedDict[View, Hung] = OrderedDict()
+        self._snapshots: OrderedDict[View, DashboardSnapshot] = OrderedDict()
         self._costs: dict[ToolId, tuple[ToolSpec, str, str | None, int]] = {}
 
-    async def seen(self, view: View) -> Hung:
-        resolution = await self._board.worked_out(view)
-        known = self._kept.get(view)
+    async def snapshot(self, view: View) -> DashboardSnapshot:
+        resolution = await self._board.resolve_off_loop(view)
+        known = self._snapshots.get(view)
         if known is not None and known.resolution is resolution:
-            self._kept.move_to_end(view)
+            self._snapshots.move_to_end(view)
             return known
         catalogue, policy = self._board.catalogue, self._board.policy
-        hung = await to_thread.run_sync(partial(self._hung, catalogue, policy, resolution))
-        self._kept[view] = hung
-        self._kept.move_to_end(view)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+        hung = await to_thread.run_sync(partial(self._build, catalogue, policy, resolution))
+        self._snapshots[view] = hung
+        self._snapshots.move_to_end(view)
+        while len(self._snapshots) > _MAX_CACHED_VIEWS:
+            self._snapshots.popitem(last=False)
         return hung
 
-    def _hung(self, catalogue: Catalogue, policy: Policy, resolution: Resolution) -> Hung:
-        with undisturbed():
+    def _build(self, catalogue: Catalogue, policy: Policy, resolution: Resolution) -> DashboardSnapshot:
+        with pause_garbage_collection():
             if len(self._costs) > 2 * len(catalogue.tools):
                 self._costs = {id: known for id, known in self._costs.items() if id in catalogue.tools}
-            return Hung(wall(catalogue, policy, resolution, partial(self._cost, policy)), resolution, catalogue, policy)
+            return DashboardSnapshot(
+                build_dashboard(catalogue, policy, resolution, partial(self._cost, policy)),
+                resolution,
+                catalogue,
+                policy,
+            )
 
     def _cost(self, policy: Policy, tool: Tool, name: str) -> int:
         """By what a model is told of it. Schemas are looked at once, however often something else changes."""
         written = policy.overrides.for_tool(tool.id).description_override
         known = self._costs.get(tool.id)
         if known is None or known[0] is not tool.spec or known[1:3] != (name, written):
-            known = tool.spec, name, written, rough_cost(as_told(tool, name, policy))
+            known = tool.spec, name, written, rough_tool_cost(spec_as_shown(tool, name, policy))
             self._costs[tool.id] = known
         return known[3]

@@ -7,9 +7,9 @@ from urllib.parse import unquote
 
 from pegboard.core.tool import Json, JsonObject
 
-from .patterns import MANY, written_out
+from .patterns import MAX_COUNT, expanded_size
 
-_DEEP: Final = 32
+_MAX_DEPTH: Final = 32
 """Levels of nesting that are counted. Ways that multiply at each level are too many long before."""
 
 _REFERENCES: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
@@ -30,14 +30,14 @@ _ONE_DEEPER: Final = frozenset(
         "contains",
     }
 )
-_MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
-_NAMING: Final = ("required", "dependentRequired", "dependencies")
-_REPEATED: Final = ("enum", "const", "pattern", "type")
+_SCHEMA_MAP_KEYWORDS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
+_NAME_LIST_KEYWORDS: Final = ("required", "dependentRequired", "dependencies")
+_VALUE_LIST_KEYWORDS: Final = ("enum", "const", "pattern", "type")
 
 _Weigh: TypeAlias = Callable[[JsonObject], int]
 
 
-class Ways:
+class SchemaCost:
     """A small schema can lead to each value in a million ways, by alternatives within alternatives."""
 
     def __init__(self, schema: JsonObject) -> None:
@@ -46,35 +46,35 @@ class Ways:
         self._bulks: dict[int, int] = {}
         self._known_parts: dict[tuple[int, str | None], int] = {}
 
-    def through(self, depth: int) -> int:
+    def paths(self, depth: int) -> int:
         """For arguments nested this deep. An upper bound: a check that fails early takes fewer."""
-        return self._weighed(depth, _one)
+        return self._total(depth, _one_each)
 
     def steps(self, depth: int) -> int:
         """The same, with each entry of its lists that one value may be held against."""
-        return self._weighed(depth, self._steps)
+        return self._total(depth, self._steps)
 
     def findings(self, depth: int) -> int:
         """The same, of telling what is wrong: a list gives an error for each entry, or an error that repeats it."""
-        return self._weighed(depth, self._findings)
+        return self._total(depth, self._findings)
 
     def parts(self, depth: int, *, argument: str | None) -> int:
         """Of the patterns that this argument alone is held against; without one, that all of them are."""
-        if argument is not None and argument not in self._own:
+        if argument is not None and argument not in self._properties:
             return 0  # and remembered names are those of the schema, never of the calls
-        key = min(depth, _DEEP), argument
+        key = min(depth, _MAX_DEPTH), argument
         if key not in self._known_parts:
             self._known_parts[key] = self._parts_of(*key)
         return self._known_parts[key]
 
     def _parts_of(self, depth: int, argument: str | None) -> int:
         if argument is not None:
-            return self._counted(depth - 1, self._own[argument], _parts)
+            return self._count(depth - 1, self._properties[argument], _parts)
         rest: JsonObject = {keyword: value for keyword, value in self._root.items() if keyword != "properties"}
-        return self._counted(depth, rest, _parts)
+        return self._count(depth, rest, _parts)
 
     @cached_property
-    def _own(self) -> JsonObject:
+    def _properties(self) -> JsonObject:
         properties = self._root.get("properties")
         return properties if isinstance(properties, dict) else {}
 
@@ -100,28 +100,30 @@ class Ways:
     def compiled_parts(self) -> int:
         """Of all its patterns, wherever they stand."""
         return min(
-            sum(written_out(text, compiled=True) for node in _objects(self._root) for text in _texts(node)), MANY
+            sum(expanded_size(text, compiled=True) for node in _objects(self._root) for text in _texts(node)), MAX_COUNT
         )
 
-    def _weighed(self, depth: int, weigh: _Weigh) -> int:
-        key = min(depth, _DEEP), weigh
+    def _total(self, depth: int, weigh: _Weigh) -> int:
+        key = min(depth, _MAX_DEPTH), weigh
         if key not in self._known:
-            self._known[key] = self._counted(depth, self._root, weigh)
+            self._known[key] = self._count(depth, self._root, weigh)
         return self._known[key]
 
-    def _counted(self, depth: int, node: Json, weigh: _Weigh) -> int:
+    def _count(self, depth: int, node: Json, weigh: _Weigh) -> int:
         try:
-            return _Count(self, weigh).of(node, min(depth, _DEEP))
+            return _CostCount(self, weigh).total(node, min(depth, _MAX_DEPTH))
         except RecursionError:
-            return MANY
+            return MAX_COUNT
 
     def _steps(self, node: JsonObject) -> int:
-        return 1 + self._listed(node, _NAMING) + self._listed(node, _REPEATED)
+        return 1 + self._list_sizes(node, _NAME_LIST_KEYWORDS) + self._list_sizes(node, _VALUE_LIST_KEYWORDS)
 
     def _findings(self, node: JsonObject) -> int:
-        return 1 + self._listed(node, _NAMING) // 2 + self._listed(node, _REPEATED) // 100
+        return (
+            1 + self._list_sizes(node, _NAME_LIST_KEYWORDS) // 2 + self._list_sizes(node, _VALUE_LIST_KEYWORDS) // 100
+        )
 
-    def _listed(self, node: JsonObject, keywords: tuple[str, ...]) -> int:
+    def _list_sizes(self, node: JsonObject, keywords: tuple[str, ...]) -> int:
         return sum(self._bulk(node[keyword]) for keyword in keywords if keyword in node)
 
     def _bulk(self, value: Json) -> int:
@@ -131,14 +133,14 @@ class Ways:
             self._bulks[id(value)] = _bulk(value)
         return self._bulks[id(value)]
 
-    def target(self, reference: Json) -> Json:
+    def resolve_reference(self, reference: Json) -> Json:
         """What cannot be found is taken for the whole, so that nothing is underrated."""
         if not isinstance(reference, str):
             return self._root
         base, _, fragment = reference.partition("#")
-        start = self._named.get(base, self._root) if base else self._root
+        start = self._by_name.get(base, self._root) if base else self._root
         if not fragment.startswith("/"):
-            return self._named.get(f"#{fragment}", start) if fragment else start
+            return self._by_name.get(f"#{fragment}", start) if fragment else start
         found: Json = start
         for part in unquote(fragment[1:]).split("/"):
             part = part.replace("~1", "/").replace("~0", "~")
@@ -151,7 +153,7 @@ class Ways:
         return found
 
     @cached_property
-    def _named(self) -> dict[str, JsonObject]:
+    def _by_name(self) -> dict[str, JsonObject]:
         names: dict[str, JsonObject] = {}
         for node in _objects(self._root):
             for keyword, prefix in (("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", "")):
@@ -160,16 +162,16 @@ class Ways:
         return names
 
 
-class _Count:
+class _CostCount:
     """One counting, for one depth of nesting and below."""
 
-    def __init__(self, ways: Ways, weigh: _Weigh) -> None:
-        self._ways = ways
+    def __init__(self, ways: SchemaCost, weigh: _Weigh) -> None:
+        self._cost = ways
         self._weigh = weigh
         self._known: dict[tuple[int, int], int] = {}
         self._open: set[tuple[int, int]] = set()
 
-    def of(self, node: Json, depth: int) -> int:
+    def total(self, node: Json, depth: int) -> int:
         if not isinstance(node, dict):
             return self._weigh({})
         key = id(node), depth
@@ -181,22 +183,22 @@ class _Count:
         total = self._weigh(node)
         for keyword, value in node.items():
             if keyword in _REFERENCES:
-                total += self.of(self._ways.target(value), depth)
+                total += self.total(self._cost.resolve_reference(value), depth)
             elif keyword in _SAME_PLACE:
-                total += sum(self.of(child, depth) for child in _children(keyword, value))
+                total += sum(self.total(child, depth) for child in _children(keyword, value))
             elif depth > 1 and keyword in _ONE_DEEPER:
-                total += sum(self.of(child, depth - 1) for child in _children(keyword, value))
+                total += sum(self.total(child, depth - 1) for child in _children(keyword, value))
         self._open.discard(key)
-        self._known[key] = total = min(total, MANY)
+        self._known[key] = total = min(total, MAX_COUNT)
         return total
 
 
-def _one(node: JsonObject) -> int:
+def _one_each(node: JsonObject) -> int:
     return 1
 
 
 def _parts(node: JsonObject) -> int:
-    return sum(written_out(text) for text in _texts(node))
+    return sum(expanded_size(text) for text in _texts(node))
 
 
 def _texts(node: JsonObject) -> list[str]:
@@ -223,7 +225,7 @@ def _bulk(root: Json, *, text_weight: float = 0.1) -> int:
 def _children(keyword: str, value: Json) -> list[Json]:
     if isinstance(value, list):
         return value
-    if isinstance(value, dict) and keyword in _MAPS:
+    if isinstance(value, dict) and keyword in _SCHEMA_MAP_KEYWORDS:
         return [*value.values()]
     return [value]
 

@@ -9,31 +9,41 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, assert_never
 from uuid import uuid4
 
-from pegboard.core.builtin_verdict import closed_clause
+from pegboard.core.builtin_verdict import describe_closed
 from pegboard.core.call import (
     BadArguments,
-    Call,
-    Cancelled,
-    Demanded,
+    CallCancellation,
+    ConfirmationRefusal,
+    LockedToolRefusal,
     NeedsInput,
-    NotConfirmed,
     Outcome,
-    ProviderFailed,
+    ProtocolErrorReply,
+    ProviderFailure,
     Refusal,
-    Returned,
-    ToolFailed,
-    ToolIsLocked,
+    ToolCall,
+    ToolFailure,
+    ToolSuccess,
     UnknownTool,
     refusal_text,
 )
-from pegboard.core.ids import LOCAL, BadId, CallId, ProviderKey, ToolId, ToolsetId, ToolsetKey, WireName, toolset_id
+from pegboard.core.ids import (
+    LOCAL_PRINCIPAL,
+    BadId,
+    CallId,
+    ProviderKey,
+    ToolId,
+    ToolsetId,
+    ToolsetKey,
+    WireName,
+    parse_toolset_id,
+)
 from pegboard.core.launch import NO_FILTER, LaunchFilter
 from pegboard.core.override import Override
-from pegboard.core.own import Own, PythonTool
-from pegboard.core.policy import Declared
-from pegboard.core.prompting import Prompting
-from pegboard.core.resolve import Open
-from pegboard.core.server import Always, DeclaredAt, Server, Trust
+from pegboard.core.own import OwnTools, PythonTool
+from pegboard.core.policy import DeclaredSettings
+from pegboard.core.prompting import PromptSettings
+from pegboard.core.resolve import OpenTool
+from pegboard.core.server import DeclaredAt, Server, StartWithGateway, Trust
 from pegboard.core.tool import Json, JsonSchema
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
@@ -43,19 +53,19 @@ from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.ports import Progress, Provider
 from pegboard.prompts.model import Model, model_facts
 from pegboard.providers.python.local import LocalTools
-from pegboard.tools import Function, described
+from pegboard.tools import FunctionTool, describe_function
 
-from .memory import KeptHere, Unrecorded
+from .memory import InMemoryPolicyStore, NoAudit
 
 if TYPE_CHECKING:
-    from pegboard.prompts import Prompt
+    from pegboard.prompts import BuiltPrompt
 
-_HERE: Final = DeclaredAt("your program", 1)
-_SETTLES: Final = 30.0
+_ORIGIN: Final = DeclaredAt("your program", 1)
+_STARTUP_WAIT_S: Final = 30.0
 
 
 @dataclass(frozen=True)
-class Shown:
+class ToolDescription:
     """A tool as a model would be shown it."""
 
     name: str
@@ -66,25 +76,25 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Found:
+class ToolSearchResult:
     """What a search brought, and why that: a sentence for each decision."""
 
-    tools: tuple[Shown, ...]
+    tools: tuple[ToolDescription, ...]
     decisions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Told:
+class PromptAndRequest:
     """What a model is to be sent, and why that: a sentence for each decision."""
 
-    prompt: "Prompt"
+    prompt: "BuiltPrompt"
     request: Mapping[str, Json]
     """The body of a request to any server that speaks OpenAI's API."""
     decisions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Result:
+class ToolResult:
     text: str
     structured: Mapping[str, Json] | None = None
     is_error: bool = False
@@ -96,11 +106,11 @@ class Board:
     gateway: Gateway
     """All there is to it, for whoever needs more than to list and to call."""
 
-    def tools(self) -> tuple[Shown, ...]:
+    def tools(self) -> tuple[ToolDescription, ...]:
         """Those that can be called, in the order in which a client would get them."""
-        return self._shown(self.gateway.board.resolution(View()).names)
+        return self._describe_tools(self.gateway.board.resolution(View()).names)
 
-    async def automatic_search(self, user_text: str, billions: float | None = None) -> Found:
+    async def automatic_search(self, user_text: str, billions: float | None = None) -> ToolSearchResult:
         """Those that a model of so many billion parameters is to be shown before its first turn: the tools that fit
         what its user says, 2, 5 or 10 of them by its size, and 2 where that is unknown.
 
@@ -110,51 +120,53 @@ class Board:
             raise TypeError(f"user_text is of type {type(user_text).__name__}: give what the user says, as a str.")
         if billions is not None:
             _check_size(billions)
-        why_not = closed_clause(verdict_on_search(self.gateway, View()))
+        why_not = describe_closed(verdict_on_search(self.gateway, View()))
         automatic = await automatic_search(self.gateway, View(), user_text, Model(billions), why_not=why_not)
-        return Found(self._shown(automatic.found.ids), tuple(map(str, automatic.decisions)))
+        return ToolSearchResult(self._describe_tools(automatic.found_tools.ids), tuple(map(str, automatic.decisions)))
 
     async def prompt(
         self,
         user_text: str,
         model: str,
         *,
-        settings: Prompting | None = None,
+        settings: PromptSettings | None = None,
         metadata: Mapping[str, Json] | None = None,
         launch: LaunchFilter = NO_FILTER,
-    ) -> Told:
+    ) -> PromptAndRequest:
         """What a model is to be sent for what its user says: the prompt with the tools that fit, and the request.
 
         `model` is its name as its server writes it, `metadata` what the server tells of it. What the model answers is
         read by `pegboard.prompts.parse`, or is in the `tool_calls` of the answer where the prompt is native.
         """
-        from pegboard.gateway.prompting import prompted
+        from pegboard.gateway.prompting import board_prompt
         from pegboard.prompts import chat_request
 
         if not isinstance(user_text, str):
             raise TypeError(f"user_text is of type {type(user_text).__name__}: give what the user says, as a str.")
-        told = Prompting() if settings is None else settings
+        told = PromptSettings() if settings is None else settings
         facts = model_facts(model, metadata, told.models)
-        made = await prompted(self.gateway, View(), facts, user_text, settings=told, launch=launch)
-        rulings = (*made.prompt.capabilities.about_builtins, *made.prompt.capabilities.about_formats)
+        made = await board_prompt(self.gateway, View(), facts, user_text, settings=told, launch=launch)
+        rulings = (*made.prompt.capabilities.builtin_decisions, *made.prompt.capabilities.format_decisions)
         request = chat_request(made.prompt, [{"role": "user", "content": user_text}] if user_text else [])
-        return Told(made.prompt, request, (*map(str, rulings), *map(str, made.automatic.decisions)))
+        return PromptAndRequest(made.prompt, request, (*map(str, rulings), *map(str, made.automatic.decisions)))
 
-    def _shown(self, ids: Iterable[ToolId]) -> tuple[Shown, ...]:
+    def _describe_tools(self, ids: Iterable[ToolId]) -> tuple[ToolDescription, ...]:
         resolution = self.gateway.board.resolution(View())
         found = []
         for id in ids:
             verdict = resolution.verdicts.get(id)
-            if isinstance(verdict, Open):
-                spec, name = verdict.shown.spec, resolution.names[id]
-                found.append(Shown(name, spec.title, spec.description, spec.input_schema, spec.output_schema))
+            if isinstance(verdict, OpenTool):
+                spec, name = verdict.visible_tool.spec, resolution.names[id]
+                found.append(ToolDescription(name, spec.title, spec.description, spec.input_schema, spec.output_schema))
         return tuple(found)
 
     async def call(
         self, name: str, arguments: Mapping[str, Json] | None = None, progress: Progress | None = None
-    ) -> Result:
+    ) -> ToolResult:
         """By the name that `tools` shows, or by the tool's id. Raises nothing for what goes wrong: it is told."""
-        call = Call(CallId(uuid4().hex), WireName(name), dict(arguments or {}), LOCAL, _now(), client="your program")
+        call = ToolCall(
+            CallId(uuid4().hex), WireName(name), dict(arguments or {}), LOCAL_PRINCIPAL, _now(), client="your program"
+        )
         return _result(await self.gateway.caller.call(call, View(), progress))
 
     async def serve_stdio(self) -> None:
@@ -184,37 +196,37 @@ async def open_board(**toolsets: Iterable[Callable[..., Any]]) -> AsyncIterator[
     known: dict[ToolsetId, Toolset] = {}
     overrides: list[Override] = []
     for text, functions in toolsets.items():
-        id = toolset_id(text)
+        id = parse_toolset_id(text)
         if isinstance(id, BadId):
             raise ValueError(f"{id.why}.")
         key = ToolsetKey(id)
-        made = _named(text, functions)
-        own = Own("", tuple(PythonTool(name, function.spec) for name, function in made.items()))
-        servers[key] = Server(key, own, _HERE, trust=Trust.OPEN, starts=Always())
-        known[id] = Toolset(id, _HERE, user_mcp=False)
+        made = _functions_by_name(text, functions)
+        own = OwnTools("", tuple(PythonTool(name, function.spec) for name, function in made.items()))
+        servers[key] = Server(key, own, _ORIGIN, trust=Trust.OPEN, starts=StartWithGateway())
+        known[id] = Toolset(id, _ORIGIN, user_mcp=False)
         providers[key] = LocalTools(key, made, _now, servers[key].timeouts.call)
         overrides += [
-            Override(id, ToolId(key, name), requires_confirmation=True, manifest=True)
+            Override(id, ToolId(key, name), requires_confirmation=True, from_manifest=True)
             for name, function in made.items()
-            if function.marks.requires_confirmation
+            if function.metadata.requires_confirmation
         ]
 
     def provider_for(server: Server) -> Provider:
         return providers[server.key]
 
-    declared = Declared(servers=servers, toolsets=known, overrides=tuple(overrides))
-    async with open_gateway(declared, KeptHere(), Unrecorded(), provider_for, _now) as gateway:
-        await gateway.settled(_SETTLES)
+    declared = DeclaredSettings(servers=servers, toolsets=known, overrides=tuple(overrides))
+    async with open_gateway(declared, InMemoryPolicyStore(), NoAudit(), provider_for, _now) as gateway:
+        await gateway.wait_until_started(_STARTUP_WAIT_S)
         yield Board(gateway)
 
 
-def _named(toolset: str, functions: Iterable[Callable[..., Any]]) -> dict[str, Function]:
+def _functions_by_name(toolset: str, functions: Iterable[Callable[..., Any]]) -> dict[str, FunctionTool]:
     given: object = functions
     if not isinstance(given, Iterable) or isinstance(given, str):
         name = getattr(given, "__name__", "…")
-        raise TypeError(f"{toolset} must be a list of functions, and it is {_kind(given)}: {toolset}=[{name}]")
-    made: dict[str, Function] = {}
-    for function in map(described, functions):
+        raise TypeError(f"{toolset} must be a list of functions, and it is {_kind_text(given)}: {toolset}=[{name}]")
+    made: dict[str, FunctionTool] = {}
+    for function in map(describe_function, functions):
         if function.spec.name in made:
             name = function.spec.name
             raise ValueError(f"two functions of {toolset} are called {name!r}. Give one another name: @tool(name=…).")
@@ -222,7 +234,7 @@ def _named(toolset: str, functions: Iterable[Callable[..., Any]]) -> dict[str, F
     return made
 
 
-def _kind(given: object) -> str:
+def _kind_text(given: object) -> str:
     return "one function" if callable(given) else f"of the type {type(given).__name__}"
 
 
@@ -230,19 +242,19 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _result(ended: Outcome | Refusal) -> Result:
+def _result(ended: Outcome | Refusal) -> ToolResult:
     match ended:
-        case Returned(body) | ToolFailed(body):
+        case ToolSuccess(body) | ToolFailure(body):
             told = json.loads(body)
             text = "\n".join(block["text"] for block in told["content"] if block["type"] == "text")
-            return Result(text, told.get("structuredContent"), isinstance(ended, ToolFailed))
-        case ProviderFailed(why, may_have_run):
-            return Result(f"{why}.{' It may have run.' if may_have_run else ''}", is_error=True)
-        case ToolIsLocked() | BadArguments() | NotConfirmed() | UnknownTool():
-            return Result(refusal_text(ended), is_error=True)
-        case NeedsInput() | Demanded():
-            return Result("The tool asks its caller something, and a program cannot be asked.", is_error=True)
-        case Cancelled():
-            return Result("The call was given up.", is_error=True)
+            return ToolResult(text, told.get("structuredContent"), isinstance(ended, ToolFailure))
+        case ProviderFailure(why, may_have_run):
+            return ToolResult(f"{why}.{' It may have run.' if may_have_run else ''}", is_error=True)
+        case LockedToolRefusal() | BadArguments() | ConfirmationRefusal() | UnknownTool():
+            return ToolResult(refusal_text(ended), is_error=True)
+        case NeedsInput() | ProtocolErrorReply():
+            return ToolResult("The tool asks its caller something, and a program cannot be asked.", is_error=True)
+        case CallCancellation():
+            return ToolResult("The call was given up.", is_error=True)
         case _:
             assert_never(ended)

@@ -5,56 +5,58 @@ from datetime import datetime
 
 import anyio
 
-from pegboard.core.activity import Decision
+from pegboard.core.activity import DecisionRecord
 from pegboard.core.call import CallRecord
 from pegboard.core.ids import PrincipalId
-from pegboard.core.policy import Decided
-from pegboard.ports import AuditQuery, AuditRow, Back, Onward, Saved, Stale
-from pegboard.ports.summing import Shares, Stretches, Summary, Sums, Whose
+from pegboard.core.policy import PolicyDecisions
+from pegboard.ports import AuditQuery, AuditRow, NewerPage, OlderPage, SavedVersion, StaleVersion
+from pegboard.ports.summing import ActivityBreakdown, ActivityGroup, ActivitySummary, ActivityTotals, TimeBuckets
 
 
-class KeptHere:
+class InMemoryPolicyStore:
     def __init__(self) -> None:
-        self._decided = Decided()
+        self._decided = PolicyDecisions()
 
-    async def load(self) -> Decided:
+    async def load(self) -> PolicyDecisions:
         return self._decided
 
-    async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
+    async def save(
+        self, before: PolicyDecisions, after: PolicyDecisions, *, by: PrincipalId, what: str, at: datetime
+    ) -> SavedVersion | StaleVersion:
         if before.version != self._decided.version:
-            return Stale(self._decided.version)
+            return StaleVersion(self._decided.version)
         self._decided = after
-        return Saved(after.version)
+        return SavedVersion(after.version)
 
     async def changes(self) -> AsyncIterator[None]:
         await anyio.sleep_forever()
         yield
 
 
-class Unrecorded:
-    dropped = 0
+class NoAudit:
+    dropped_count = 0
 
     def record(self, record: CallRecord) -> None:
         """Nobody looks back."""
 
-    def note(self, decision: Decision) -> None:
+    def record_decision(self, decision: DecisionRecord) -> None:
         """Nobody looks back."""
 
-    async def back(self, query: AuditQuery) -> Back:
-        return Back((), None)
+    async def page_before(self, query: AuditQuery) -> OlderPage:
+        return OlderPage((), None)
 
     async def row(self, number: int) -> AuditRow | None:
         return None
 
-    async def onward(self, query: AuditQuery, after: int, wait: float = 0) -> Onward:
+    async def page_after(self, query: AuditQuery, after: int, wait: float = 0) -> NewerPage:
         await anyio.sleep(wait)
-        return Onward((), after)
+        return NewerPage((), after)
 
-    async def latest(self) -> int:
+    async def latest_number(self) -> int:
         return 0
 
-    async def summed(self, query: AuditQuery, stretches: Stretches, finding: Sequence[str]) -> Summary:
-        return Summary([Sums()] * stretches.count, Sums(), {}, is_whole=True)
+    async def totals(self, query: AuditQuery, stretches: TimeBuckets, finding: Sequence[str]) -> ActivitySummary:
+        return ActivitySummary([ActivityTotals()] * stretches.count, ActivityTotals(), {}, is_whole=True)
 
-    async def shared(self, query: AuditQuery, whose: Whose, start: int = 0) -> Shares:
-        return Shares((), None, is_whole=True)
+    async def breakdown(self, query: AuditQuery, whose: ActivityGroup, start: int = 0) -> ActivityBreakdown:
+        return ActivityBreakdown((), None, is_whole=True)

@@ -1,75 +1,75 @@
 """What the gateway asks of the world. Adapters implement these; the core never sees them."""
 
-from .audit import Audit, AuditQuery, AuditRow, Back, Onward, StoreAway
-from .encoding import CannotEncode, Digest, Encoder, Traits, Vector, VectorsAway, VectorStore
-from .policy import PolicyStore, Saved, Stale
-from .references import Expand, ExpandFor, Unresolved
-from .runs import BegunRuns, RunsAway, RunStore
-from .secrets import Secrets, SecretsAway, Unreadable
-from .signing_in import NoSignIn, SentTo, SignedIn, SignIns, SignInState
+from .audit import Audit, AuditQuery, AuditRow, NewerPage, OlderPage, StoreUnavailable
+from .encoding import Digest, Encoder, EncoderTraits, EncodingError, Vector, VectorStore, VectorsUnavailable
+from .policy import PolicyStore, SavedVersion, StaleVersion
+from .references import Expand, ExpandForCaller, UnresolvedReference
+from .runs import ActiveRuns, RunStore, RunsUnavailable
+from .secrets import SecretStore, SecretsUnavailable, UnreadableSecret
+from .signing_in import CompletedSignIn, SignInRedirect, SignIns, SignInState, SignInUnavailable
 from .sources import (
-    Borrows,
-    CannotAsk,
+    CallerAware,
+    ChangeCallback,
+    ClientPeer,
     Clock,
-    Leaves,
-    Library,
-    Meets,
-    Peer,
+    Drainable,
+    PeerRequestError,
     Progress,
     Provider,
     ProviderFor,
-    Ring,
-    Updated,
+    ResourceCallback,
+    ResourceProvider,
+    UsesCallerCredentials,
 )
-from .tickets import ConsentStore, NoTicketsError, TicketsAway, TicketStore
-from .tokens import TokenUses
+from .tickets import ConsentStore, NoTicketsError, TicketStore, TicketsUnavailable
+from .tokens import TokenUsageStore
 
 __all__ = [
+    "ActiveRuns",
     "Audit",
     "AuditQuery",
     "AuditRow",
-    "Back",
-    "BegunRuns",
-    "Borrows",
-    "CannotAsk",
-    "CannotEncode",
+    "CallerAware",
+    "ChangeCallback",
+    "ClientPeer",
     "Clock",
+    "CompletedSignIn",
     "ConsentStore",
     "Digest",
+    "Drainable",
     "Encoder",
+    "EncoderTraits",
+    "EncodingError",
     "Expand",
-    "ExpandFor",
-    "Leaves",
-    "Library",
-    "Meets",
-    "NoSignIn",
+    "ExpandForCaller",
+    "NewerPage",
     "NoTicketsError",
-    "Onward",
-    "Peer",
+    "OlderPage",
+    "PeerRequestError",
     "PolicyStore",
     "Progress",
     "Provider",
     "ProviderFor",
-    "Ring",
+    "ResourceCallback",
+    "ResourceProvider",
     "RunStore",
-    "RunsAway",
-    "Saved",
-    "Secrets",
-    "SecretsAway",
-    "SentTo",
+    "RunsUnavailable",
+    "SavedVersion",
+    "SecretStore",
+    "SecretsUnavailable",
+    "SignInRedirect",
     "SignInState",
+    "SignInUnavailable",
     "SignIns",
-    "SignedIn",
-    "Stale",
-    "StoreAway",
+    "StaleVersion",
+    "StoreUnavailable",
     "TicketStore",
-    "TicketsAway",
-    "TokenUses",
-    "Traits",
-    "Unreadable",
-    "Unresolved",
-    "Updated",
+    "TicketsUnavailable",
+    "TokenUsageStore",
+    "UnreadableSecret",
+    "UnresolvedReference",
+    "UsesCallerCredentials",
     "Vector",
     "VectorStore",
-    "VectorsAway",
+    "VectorsUnavailable",
 ]

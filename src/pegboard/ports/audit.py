@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from pegboard.core.activity import Decision
+from pegboard.core.activity import DecisionRecord
 from pegboard.core.call import CallRecord
 
 if TYPE_CHECKING:
-    from .summing import Shares, Stretches, Summary, Whose
+    from .summing import ActivityBreakdown, ActivityGroup, ActivitySummary, TimeBuckets
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class AuditQuery:
     client: str | None = None
     kind: str | None = None
     """`call`, `refusal`, or that of a decision; `decision` for all of those."""
-    ended: str | None = None
+    outcome: str | None = None
     since: datetime | None = None
     until: datetime | None = None
     before: int | None = None
     limit: int = 100
     slower_us: int | None = None
     """Calls that took longer than so many microseconds."""
-    words: str | None = None
+    text: str | None = None
     """A text that is part of the name, the tool's id, what is said, the caller or the client; whatever the case."""
     parent: str | None = None
     """By the id of the call within which they were made."""
@@ -55,12 +55,12 @@ class AuditRow:
     name: str
     tool: str | None
     """The id of the tool; of a decision, the id of whatever it is about."""
-    ended: str
+    outcome: str
     """`returned`, `tool_failed`, `needs_input`, `demanded`, `provider_failed`, `cancelled`, or a refusal:
     `unknown_tool`, `bad_arguments`, `confirmation_…`, or the status of a locked tool. Of a decision
     `done`, `rejected`, `stale` or `not_saved`, or a word of its own."""
-    said: str
-    took_us: int
+    message: str
+    duration_us: int
     argument_bytes: int
     result_bytes: int
     kind: str = "call"
@@ -78,7 +78,7 @@ class AuditRow:
 
 
 @dataclass(frozen=True)
-class Back:
+class OlderPage:
     """The latest first; there may be older ones that fit, before that number, unless it is `None`."""
 
     rows: Sequence[AuditRow]
@@ -86,14 +86,14 @@ class Back:
 
 
 @dataclass(frozen=True)
-class Onward:
+class NewerPage:
     """Records in the order in which they were written, and the number from which to go on."""
 
     rows: Sequence[AuditRow]
     after: int
 
 
-class StoreAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+class StoreUnavailable(Exception):  # noqa: N818 - it is told to a person as a sentence
     """The store cannot be asked now; the message says why, and what to do."""
 
 
@@ -104,33 +104,33 @@ class Audit(Protocol):
         """Never waits and never fails: a full queue drops the record and counts it."""
         ...
 
-    def note(self, decision: Decision) -> None:
+    def record_decision(self, decision: DecisionRecord) -> None:
         """The same for what is no call."""
         ...
 
-    async def back(self, query: AuditQuery) -> Back:
+    async def page_before(self, query: AuditQuery) -> OlderPage:
         """Up to so many as asked for, and fewer where it would take long to find them: then ask on from `before`."""
         ...
 
     async def row(self, number: int) -> AuditRow | None: ...
 
-    async def onward(self, query: AuditQuery, after: int, wait: float = 0) -> Onward:
+    async def page_after(self, query: AuditQuery, after: int, wait: float = 0) -> NewerPage:
         """What was written after that number, by any process, each record once. With `wait`, waits so many seconds for
         the first one."""
         ...
 
-    async def latest(self) -> int:
+    async def latest_number(self) -> int:
         """The highest number so far, from which to follow what comes."""
         ...
 
-    async def summed(self, query: AuditQuery, stretches: "Stretches", finding: Sequence[str]) -> "Summary":
+    async def totals(self, query: AuditQuery, stretches: "TimeBuckets", finding: Sequence[str]) -> "ActivitySummary":
         """Of the calls and refusals that fit; its times are those of the stretches. `finding` are the names of tools
         that find others."""
         ...
 
-    async def shared(self, query: AuditQuery, whose: "Whose", start: int = 0) -> "Shares":
+    async def breakdown(self, query: AuditQuery, whose: "ActivityGroup", start: int = 0) -> "ActivityBreakdown":
         """The same by tool or by server, up to so many as asked for, from that place on."""
         ...
 
     @property
-    def dropped(self) -> int: ...
+    def dropped_count(self) -> int: ...

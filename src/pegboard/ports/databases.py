@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from pegboard.core.database import Answer, Checked, Dialect, Limits, Schema
+from pegboard.core.database import DatabaseCheck, DatabaseSchema, Dialect, QueryAnswer, QueryLimits
 from pegboard.core.folded import Json
 
 Parameters: TypeAlias = Sequence[Json] | Mapping[str, Json]
@@ -25,7 +25,7 @@ class RoleScript:
     """To be run in this order by an administrator. The password is a placeholder."""
 
 
-class Engine(Protocol):
+class DatabaseEngine(Protocol):
     """Guard, access and limits are inside: an engine that was made with an `Access` shows nothing beyond it.
 
     `run` answers with a value for whatever a statement or a database does. To cancel the task is to stop the statement,
@@ -35,19 +35,21 @@ class Engine(Protocol):
     @property
     def dialect(self) -> Dialect: ...
 
-    async def check(self) -> Checked:
+    async def check(self) -> DatabaseCheck:
         """Never raises for what is wrong with the source: that is what it finds."""
         ...
 
-    async def schema(self) -> Schema:
+    async def schema(self) -> DatabaseSchema:
         """All that is open. Raises `SourceError`."""
         ...
 
-    async def stamp(self) -> str:
+    async def schema_version(self) -> str:
         """Another text after each change of the schema, and cheap. Raises `SourceError`."""
         ...
 
-    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
+    async def run(
+        self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool = False
+    ) -> QueryAnswer:
         """One statement. With `write`, one that changes rows, in a transaction of its own that ends with it."""
         ...
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
-from pegboard.core.own import Bounds
+from pegboard.core.own import ToolsetLimits
 from pegboard.core.tool import ToolSpec
 
-USUAL: Final = Bounds()
+DEFAULT_BOUNDS: Final = ToolsetLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FunctionEntry:
     """A function that is to be a tool. What is `None` is for the function itself to say."""
 
     name: str
@@ -24,22 +24,22 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Described:
+class DescribedTool:
     spec: ToolSpec
     requires_confirmation: bool | None = None
     """What the function says of itself; `None` when it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wished:
+class ManifestEntries:
     """What a manifest that is being edited names now."""
 
-    entries: Sequence[Entry]
-    unheeded: tuple[str, ...] = ()
+    entries: Sequence[FunctionEntry]
+    ignored_keys: tuple[str, ...] = ()
     """Keys that say something else than before, and count only when the toolset is imported again."""
 
 
-class CannotDescribe(Exception):  # noqa: N818 - it is told to a person, a line for each problem
+class ToolDescriptionError(Exception):
     """Why functions or images cannot be tools: each problem with its file and line, where it has one."""
 
     def __init__(self, *problems: str) -> None:
@@ -47,17 +47,17 @@ class CannotDescribe(Exception):  # noqa: N818 - it is told to a person, a line 
         self.problems = problems
 
 
-class Describe(Protocol):
+class ToolDescriber(Protocol):
     """Runs the code of a toolset, in a process and an environment of its own, and only to ask what its tools are."""
 
     async def __call__(
         self,
         folder: Path,
-        entries: Sequence[Entry],
+        entries: Sequence[FunctionEntry],
         requirements: Sequence[str],
         told: Callable[[str], None],
-        bounds: Bounds = USUAL,
-    ) -> tuple[Described, ...]:
+        bounds: ToolsetLimits = DEFAULT_BOUNDS,
+    ) -> tuple[DescribedTool, ...]:
         """One for each entry, in order, within what the toolset may take when it runs. `told` hears what is going on
         meanwhile. Raises `CannotDescribe`."""
         ...

@@ -16,16 +16,16 @@ Digest: TypeAlias = bytes
 """What a text is known by, together with the model that read it."""
 
 
-class CannotEncode(Exception):  # noqa: N818 - it is told to a person as a sentence
+class EncodingError(Exception):
     """Why there is no vector, and what to do. `lasting` when trying again changes nothing by itself."""
 
-    def __init__(self, why: str, *, lasting: bool = False) -> None:
+    def __init__(self, why: str, *, is_permanent: bool = False) -> None:
         super().__init__(why)
-        self.lasting = lasting
+        self.is_permanent = is_permanent
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class EncoderTraits:
     """What is known of an encoder before it is used."""
 
     name: str
@@ -34,9 +34,9 @@ class Traits:
     """Vectors of one model can be compared with each other alone. Not to be shown: an address may be in it."""
     is_remote: bool
     """Whether texts leave this machine."""
-    patience: float
+    query_timeout_s: float
     """Seconds that a query may take; after that it is answered without."""
-    floor: float
+    min_similarity: float
     """The cosine below which two texts have nothing to do with each other."""
 
 
@@ -44,35 +44,35 @@ class Encoder(Protocol):
     """Both ways raise `CannotEncode`, and nothing else."""
 
     @property
-    def traits(self) -> Traits: ...
+    def traits(self) -> EncoderTraits: ...
 
-    def trouble(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """Why it cannot be used, as far as that is known without trying, and what to do."""
         ...
 
-    async def query(self, text: str) -> Vector: ...
+    async def encode_query(self, text: str) -> Vector: ...
 
-    async def documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+    async def encode_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """One each, in their order. Has time: whatever else this machine does goes first."""
         ...
 
 
-class VectorsAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+class VectorsUnavailable(Exception):  # noqa: N818 - it is told to a person as a sentence
     """Vectors can neither be read nor kept now; the message says why, and what to do."""
 
 
 class VectorStore(Protocol):
     """Vectors by digest, as bytes. Raises `VectorsAway`."""
 
-    async def read(self, digests: Collection[Digest], now: datetime) -> Mapping[Digest, bytes]:
+    async def load(self, digests: Collection[Digest], now: datetime) -> Mapping[Digest, bytes]:
         """Those that are kept. They count as used now."""
         ...
 
-    async def keep(self, vectors: Mapping[Digest, bytes], now: datetime) -> None:
+    async def save(self, vectors: Mapping[Digest, bytes], now: datetime) -> None:
         """All of them or none; one that is kept already stays."""
         ...
 
-    async def sweep(self, unused_since: datetime) -> int:
+    async def delete_unused(self, unused_since: datetime) -> int:
         """Removes those that nobody read since then; how many they were."""
         ...
 

@@ -10,19 +10,19 @@ from pegboard.core.tool import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TextPiece:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class ThinkingPiece:
     """What a server tells apart as the model's thinking."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ToolCallPiece:
     """A piece of a call that the server itself has read out of the model's words. The first of a call has its name."""
 
     index: int
@@ -33,40 +33,40 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class StopPiece:
     """The message is whole. By the server's word: `stop`, `length`, `tool_calls`, `content_filter` or another."""
 
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class UsagePiece:
     """Tokens, as the server counts them."""
 
-    prompt: int
-    completion: int
+    prompt_tokens: int
+    completion_tokens: int
 
 
-Piece: TypeAlias = Said | Thought | Wanted | Stopped | Used
+Piece: TypeAlias = TextPiece | ThinkingPiece | ToolCallPiece | StopPiece | UsagePiece
 
 
-class Fault(Enum):
+class ModelFault(Enum):
     """What went wrong, so far as whoever asked can act on it."""
 
-    AWAY = "away"
-    SILENT = "silent"
-    KEY = "key"
+    UNREACHABLE = "away"
+    TIMEOUT = "silent"
+    BAD_KEY = "key"
     NO_MODEL = "no_model"
     BUSY = "busy"
     REFUSED = "refused"
-    GARBLED = "garbled"
-    CUT = "cut"
+    MALFORMED = "garbled"
+    TRUNCATED = "cut"
 
 
-class ModelTrouble(Exception):  # noqa: N818 - it is told to a person as a sentence
+class ModelServerError(Exception):
     """Why there is no message, or not all of it, and what to do."""
 
-    def __init__(self, fault: Fault, why: str, *, retry_after: str | None = None) -> None:
+    def __init__(self, fault: ModelFault, why: str, *, retry_after: str | None = None) -> None:
         super().__init__(why)
         self.fault = fault
         self.why = why

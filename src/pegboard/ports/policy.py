@@ -6,25 +6,27 @@ from datetime import datetime
 from typing import Protocol
 
 from pegboard.core.ids import PrincipalId
-from pegboard.core.policy import Decided
+from pegboard.core.policy import PolicyDecisions
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedVersion:
     version: int
 
 
 @dataclass(frozen=True, slots=True)
-class Stale:
+class StaleVersion:
     """Someone else decided meanwhile: nothing was written. Load again and look before deciding."""
 
-    current: int
+    current_version: int
 
 
 class PolicyStore(Protocol):
-    async def load(self) -> Decided: ...
+    async def load(self) -> PolicyDecisions: ...
 
-    async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
+    async def save(
+        self, before: PolicyDecisions, after: PolicyDecisions, *, by: PrincipalId, what: str, at: datetime
+    ) -> SavedVersion | StaleVersion:
         """All of the change or nothing of it, and only if `before` is still what the store holds."""
         ...
 

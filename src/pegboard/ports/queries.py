@@ -13,10 +13,10 @@ class QueryStore(Protocol):
         """By name, no more than `MOST_QUERIES`."""
         ...
 
-    async def keep(self, query: SavedQuery) -> bool:
+    async def save(self, query: SavedQuery) -> bool:
         """In place of one of the same name; false when there are `MOST_QUERIES` others already."""
         ...
 
-    async def forget(self, name: str) -> bool:
+    async def delete(self, name: str) -> bool:
         """Whether there was one."""
         ...

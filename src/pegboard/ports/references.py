@@ -6,14 +6,14 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True)
-class Unresolved:
+class UnresolvedReference:
     """A `${…}` reference that stands for nothing: what it was, and what to do."""
 
     why: str
 
 
-Expand: TypeAlias = Callable[[str], str | Unresolved]
+Expand: TypeAlias = Callable[[str], str | UnresolvedReference]
 """Replaces `${NAME}`, `${NAME:-default}` and `${file:path}` in a text, at the moment the value is needed."""
 
-ExpandFor: TypeAlias = Callable[[Mapping[bytes, bytes]], Expand]
+ExpandForCaller: TypeAlias = Callable[[Mapping[bytes, bytes]], Expand]
 """The same in the name of a caller with these headers, which are what `${request:Header}` stands for."""

@@ -3,29 +3,29 @@
 from datetime import datetime
 from typing import Protocol
 
-from pegboard.core.begun import Begun
+from pegboard.core.begun import StartedRun
 from pegboard.core.ids import CallId
-from pegboard.core.suspended import FoundRun, KeptRun
+from pegboard.core.suspended import StoredRun, SuspendedRun
 
-from .tickets import TicketsAway
+from .tickets import TicketsUnavailable
 
 
-class RunsAway(TicketsAway):
+class RunsUnavailable(TicketsUnavailable):
     """Suspended programs can neither be read nor kept now; the message says why, and what to do."""
 
 
 class RunStore(Protocol):
     """Each is gone on with once, whichever process asks. Raises `RunsAway`."""
 
-    async def keep(self, run: KeptRun, now: datetime) -> None:
+    async def save(self, run: SuspendedRun, now: datetime) -> None:
         """In place of what was kept of it before. A ticket that another one waited for is this one's from now on."""
         ...
 
-    async def waiting_for(self, ticket: str, now: datetime) -> FoundRun | None:
+    async def find_waiting(self, ticket: str, now: datetime) -> StoredRun | None:
         """The one that goes on once this ticket is decided, until its time is over."""
         ...
 
-    async def claim(self, found: FoundRun, now: datetime) -> bool:
+    async def claim(self, found: StoredRun, now: datetime) -> bool:
         """Whether whoever asks is the one who goes on with it. Its state is gone then."""
         ...
 
@@ -34,10 +34,10 @@ class RunStore(Protocol):
         ...
 
 
-class BegunRuns(Protocol):
+class ActiveRuns(Protocol):
     """Programs under way, so that each is known of should this process be killed. Neither waits nor fails."""
 
-    def begin(self, begun: Begun) -> None: ...
+    def begin(self, begun: StartedRun) -> None: ...
 
     def end(self, id: CallId) -> None:
         """Once its record was handed to the audit."""

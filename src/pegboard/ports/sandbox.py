@@ -14,7 +14,7 @@ from pegboard.core.tool import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """What one run may use. Seconds and bytes; each but `sleep` is enforced from outside of the program."""
 
     cpu: float = 30.0
@@ -38,11 +38,11 @@ class Limits:
     """All sleeping of one run together, as far as the sandbox sees it. Whatever it does not see ends with `wall`."""
 
 
-DEFAULT_LIMITS: Final = Limits()
+DEFAULT_LIMITS: Final = SandboxLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class SandboxFunction:
     """What a program calls as `await module.name(...)`, or as `await name(...)` when it has no module."""
 
     module: str
@@ -53,7 +53,7 @@ class Function:
     only this function needs. Never run. A function without a stub can be called, and the check knows nothing of it."""
     parameters: tuple[str, ...] = ()
     """The names of arguments that are given without one, in their order. None: they must be named."""
-    takes: Mapping[str, Json] | None = field(default=None, compare=False)
+    input_schema: Mapping[str, Json] | None = field(default=None, compare=False)
     """The JSON Schema of its arguments, by the names that the program has for them. What the program writes out is held
     against it before the run; what it works out is the host's to refuse."""
 
@@ -66,7 +66,7 @@ class Function:
 @dataclass(frozen=True, slots=True)
 class Program:
     code: str
-    functions: tuple[Function, ...] = ()
+    functions: tuple[SandboxFunction, ...] = ()
     stubs: str = ""
     """What the stubs of each module begin with: imports from `typing`, say."""
     modules: tuple[str, ...] = ()
@@ -74,18 +74,18 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class ProgramProblem:
     """What the type check found, in words that a model can act on. Nothing of the program has run."""
 
     line: int
     """Of the program's own code, from 1."""
     message: str
-    is_lacking: bool = False
+    is_unsupported: bool = False
     """Python has it, and this one does not: another sandbox may run the program as it is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ProgramFailure:
     """Why a program came to no good end."""
 
     type: str
@@ -94,12 +94,12 @@ class Fault:
     message: str
     line: int | None = None
     """Of the program's own code, from 1, where one is known."""
-    is_lacking: bool = False
+    is_unsupported: bool = False
     """As of a `Complaint`. Calls may have been made before that."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unmade:
+class UnawaitedCall:
     """A call that the program said and did not wait for until it ended, so that it was never made."""
 
     function: str
@@ -108,7 +108,7 @@ class Unmade:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RunResult:
     """The program has come to an end."""
 
     result: Json = None
@@ -116,13 +116,13 @@ class Ran:
     stdout: str = ""
     truncated: bool = False
     """Whether it printed more than that."""
-    error: Fault | None = None
-    unmade: tuple[Unmade, ...] = ()
+    error: ProgramFailure | None = None
+    unawaited_calls: tuple[UnawaitedCall, ...] = ()
     """Of a program that came to its own end: whoever asked for it must know of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingCall:
     """A call that waits for a person."""
 
     ordinal: int
@@ -130,7 +130,7 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Suspended:
+class RunSuspension:
     """The program goes no further without an answer to one of these calls. Every other call has been answered.
 
     `state` goes on in any process, with the same version of the sandbox. It is what a worker said: whoever keeps it
@@ -138,11 +138,11 @@ class Suspended:
     """
 
     state: bytes
-    waiting: tuple[Pending, ...]
+    pending_calls: tuple[PendingCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class CallFailure:
     """The call raises this in the program. The type is the name of a built-in exception, or else `RuntimeError`."""
 
     type: str
@@ -150,20 +150,20 @@ class Raised:
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class PendingDecision:
     """Only a person can answer this call."""
 
     ticket: str
 
 
-Settled: TypeAlias = Json | Raised
-Reply: TypeAlias = Json | Raised | Waits
+CallAnswer: TypeAlias = Json | CallFailure
+HostReply: TypeAlias = Json | CallFailure | PendingDecision
 
 
-class Host(Protocol):
+class ProgramHost(Protocol):
     """Whoever answers the calls of one run."""
 
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+    async def call(self, ordinal: int, function: SandboxFunction, arguments: Mapping[str, Json]) -> HostReply:
         """Ordinals count the calls of a run from 1, in the order in which the program says them, suspended or not.
 
         Called when the program awaits the answer, for as many at once as it gathers. Cancelled when the run is. What it
@@ -171,11 +171,11 @@ class Host(Protocol):
         """
         ...
 
-    def printed(self, text: str) -> None:
+    def on_output(self, text: str) -> None:
         """More of the standard output, as it is printed. Not of what is dropped."""
         ...
 
-    def rests(self, is_so: bool) -> None:
+    def set_idle(self, is_so: bool) -> None:
         """Whether the program does nothing now but wait for the answers to its calls, as far as that is seen from
         outside. It does something from its start on, and whenever a call was answered, until the host is told.
 
@@ -197,15 +197,17 @@ class Sandbox(Protocol):
         """Which Python it runs and what that lacks, for the model that writes the program."""
         ...
 
-    async def check(self, program: Program, limits: Limits = DEFAULT_LIMITS) -> tuple[Complaint, ...]:
+    async def check(self, program: Program, limits: SandboxLimits = DEFAULT_LIMITS) -> tuple[ProgramProblem, ...]:
         """What is wrong with it before anything runs, by line. Nothing from a sandbox that has no type check."""
         ...
 
-    async def run(self, program: Program, host: Host, limits: Limits = DEFAULT_LIMITS) -> Ran | Suspended: ...
+    async def run(
+        self, program: Program, host: ProgramHost, limits: SandboxLimits = DEFAULT_LIMITS
+    ) -> RunResult | RunSuspension: ...
 
     async def resume(
-        self, state: bytes, answers: Mapping[int, Settled], host: Host, limits: Limits = DEFAULT_LIMITS
-    ) -> Ran | Suspended:
+        self, state: bytes, answers: Mapping[int, CallAnswer], host: ProgramHost, limits: SandboxLimits = DEFAULT_LIMITS
+    ) -> RunResult | RunSuspension:
         """Goes on with answers by ordinal. Calls without one stay pending, and may suspend it again.
 
         Raises `BadState`. What was printed before is in the answer too, and is not told to the host again.
@@ -215,18 +217,18 @@ class Sandbox(Protocol):
     async def aclose(self) -> None: ...
 
 
-class SandboxAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+class SandboxUnavailable(Exception):  # noqa: N818 - it is told to a person as a sentence
     """No program can be run now. The message says why, and what to do."""
 
 
-class BadState(Exception):  # noqa: N818 - it is told to a person as a sentence
+class InvalidRunStateError(Exception):
     """This is not what the sandbox suspended: damaged, of another version, or of another sandbox."""
 
 
 _WORD: Final = re.compile(r"\w+")
 
 
-def words(code: str) -> frozenset[str]:
+def names_in_code(code: str) -> frozenset[str]:
     """Every name that occurs in it: whatever is not among them needs no stub."""
     return frozenset(_WORD.findall(code))
 
@@ -237,20 +239,20 @@ def is_name(text: str) -> bool:
     return text.isascii() and text.isidentifier() and not iskeyword(text) and not text.startswith("_")
 
 
-_FEW: Final = 2_000
-_SHORT: Final = 64
+_MAX_SMALL_VALUES: Final = 2_000
+_CHARS_PER_VALUE: Final = 64
 """Characters of a text that count as one value."""
 
 
 def is_small(value: object) -> bool:
     """Whether to walk through it, or to write it as JSON, takes no time to speak of. Found out in as little."""
-    left = _FEW
+    left = _MAX_SMALL_VALUES
     ahead = [value]
     while ahead:
         each = ahead.pop()
         left -= 1
         if isinstance(each, str):
-            left -= len(each) // _SHORT
+            left -= len(each) // _CHARS_PER_VALUE
         elif isinstance(each, Mapping):
             left -= len(each)
             if left > 0:

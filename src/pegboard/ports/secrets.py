@@ -5,21 +5,21 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
-class Unreadable:
+class UnreadableSecret:
     """Something is kept, and nobody can read it: a sentence that says why, and what to do."""
 
     why: str
 
 
-class SecretsAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+class SecretsUnavailable(Exception):  # noqa: N818 - it is told to a person as a sentence
     """Secrets can neither be read nor kept now; the message says why, and what to do."""
 
 
-class Secrets(Protocol):
+class SecretStore(Protocol):
     """What is kept encrypted, by name. Raises `SecretsAway`."""
 
-    async def read(self, name: str) -> bytes | Unreadable | None: ...
+    async def load(self, name: str) -> bytes | UnreadableSecret | None: ...
 
-    async def write(self, name: str, value: bytes) -> None: ...
+    async def save(self, name: str, value: bytes) -> None: ...
 
-    async def forget(self, name: str) -> None: ...
+    async def delete(self, name: str) -> None: ...

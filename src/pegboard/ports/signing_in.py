@@ -9,14 +9,14 @@ from pegboard.core.ids import PrincipalId, ServerKey
 
 
 @dataclass(frozen=True)
-class NoSignIn:
+class SignInUnavailable:
     """Why there is no sign-in to be had, as a sentence for the person who wanted one."""
 
     why: str
 
 
 @dataclass(frozen=True)
-class SentTo:
+class SignInRedirect:
     """Where a person's browser goes to sign in, and the mark that it must bring back."""
 
     url: str
@@ -24,7 +24,7 @@ class SentTo:
 
 
 @dataclass(frozen=True)
-class SignedIn:
+class CompletedSignIn:
     """The server that a person has signed in to."""
 
     server: ServerKey
@@ -37,28 +37,28 @@ class SignInState:
     """Whether somebody is signed in to a server, since when, and what went wrong at the last try."""
 
     since: datetime | None = None
-    trouble: str | None = None
-    last: datetime | None = None
+    problem: str | None = None
+    last_at: datetime | None = None
     """When somebody last did, even if the server has taken it no longer since."""
 
 
 class SignIns(Protocol):
     """Signing in to servers: a person follows a link of ours to the server's own page and comes back."""
 
-    def state(self, server: ServerKey) -> SignInState | NoSignIn: ...
+    def state(self, server: ServerKey) -> SignInState | SignInUnavailable: ...
 
-    def link(self, server: ServerKey, by: PrincipalId) -> str | NoSignIn:
+    def create_link(self, server: ServerKey, by: PrincipalId) -> str | SignInUnavailable:
         """A new link that works once, and for a few minutes. Whoever signs in by it does so in the name of `by`."""
         ...
 
-    async def begin(self, link: str) -> SentTo | NoSignIn:
+    async def begin(self, link: str) -> SignInRedirect | SignInUnavailable:
         """By the last part of a link."""
         ...
 
-    async def finish(self, answer: Mapping[str, str], mark: str) -> SignedIn | NoSignIn:
+    async def finish(self, answer: Mapping[str, str], mark: str) -> CompletedSignIn | SignInUnavailable:
         """With what the server's page sent the person back with, and the mark of their browser."""
         ...
 
-    async def forget(self, server: ServerKey) -> bool | NoSignIn:
+    async def sign_out(self, server: ServerKey) -> bool | SignInUnavailable:
         """Whether the server was told to forget too. On our side nothing is left of the sign-in either way."""
         ...

@@ -4,15 +4,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from pegboard.core.ask import Answer, Directed
-from pegboard.core.call import Admitted, Outcome
+from pegboard.core.ask import ResourceAnswer, RoutedRequest
+from pegboard.core.call import AdmittedCall, Outcome
 from pegboard.core.catalogue import Listing
-from pegboard.core.ids import Source
+from pegboard.core.ids import SourceKey
 from pegboard.core.server import Server
 from pegboard.core.tool import Json
-from pegboard.core.whose import Whose
+from pegboard.core.whose import CredentialIdentity
 
-Ring: TypeAlias = Callable[[], None]
+ChangeCallback: TypeAlias = Callable[[], None]
 """A bell: it carries nothing. Whoever hears it asks again."""
 
 Clock: TypeAlias = Callable[[], datetime]
@@ -22,7 +22,7 @@ Progress: TypeAlias = Callable[[float, float | None, str | None], None]
 """How far a call has come: done, of how much, in words."""
 
 
-class CannotAsk(Exception):  # noqa: N818 - it is an answer, told to whoever asked
+class PeerRequestError(Exception):
     """A question that the client did not answer: the protocol's error, as it is told to the server that asked."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -31,28 +31,28 @@ class CannotAsk(Exception):  # noqa: N818 - it is an answer, told to whoever ask
         self.message = message
 
 
-class Peer(Protocol):
+class ClientPeer(Protocol):
     """Whoever made a call, while it runs: what a server says to it on the way, and asks of it.
 
     The one channel back. Only `providers/mcp` speaks into it, and only `surfaces/mcp` listens at the other end.
     """
 
     @property
-    def can(self) -> Mapping[str, Json]:
+    def capabilities(self) -> Mapping[str, Json]:
         """The capabilities that the client declared (`sampling`, `elicitation`, `roots`); empty for none."""
         ...
 
     @property
-    def who(self) -> Hashable:
+    def connection_key(self) -> Hashable:
         """Equal for all calls of one client connection: a question may be put to any of them."""
         ...
 
-    def note(self, method: str, params: Mapping[str, Json]) -> None:
+    def notify(self, method: str, params: Mapping[str, Json]) -> None:
         """A notification about the call, such as a log message. Never waits; what cannot be told is dropped."""
         ...
 
-    async def ask(
-        self, method: str, params: Mapping[str, Json], last: "Callable[[], Peer] | None" = None
+    async def request(
+        self, method: str, params: Mapping[str, Json], last: "Callable[[], ClientPeer] | None" = None
     ) -> Mapping[str, Json]:
         """A request of the server's own (`elicitation/create`, `sampling/createMessage`, `roots/list`) and the
         client's answer to it. Raises `CannotAsk`.
@@ -63,18 +63,20 @@ class Peer(Protocol):
         ...
 
 
-Updated: TypeAlias = Callable[[str], None]
+ResourceCallback: TypeAlias = Callable[[str], None]
 """Told the URI of a resource that may differ now. It is to be read again: the word carries no content."""
 
 
-class Library(Protocol):
+class ResourceProvider(Protocol):
     """What a source offers beside tools: read, filled in, completed and followed."""
 
-    async def ask(self, directed: Directed, progress: Progress | None = None, peer: Peer | None = None) -> Answer:
+    async def request(
+        self, directed: RoutedRequest, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> ResourceAnswer:
         """Never raises for what a server does; a cancelled question is cancelled upstream."""
         ...
 
-    async def subscribe(self, uri: str, updated: Updated) -> Answer:
+    async def subscribe(self, uri: str, updated: ResourceCallback) -> ResourceAnswer:
         """Tell of changes of this resource until `unsubscribe`, over every reconnect. Unless it answers `Told`,
         nothing is followed. One subscription a URI: another takes the place of the former."""
         ...
@@ -86,22 +88,24 @@ class Provider(Protocol):
     """A source of tools. Whoever made it runs it in a task of their own and hears its bell."""
 
     @property
-    def source(self) -> Source: ...
+    def source(self) -> SourceKey: ...
 
     def listing(self) -> Listing:
         """The latest word, at once and without waiting."""
         ...
 
-    async def run(self, ring: Ring) -> None:
+    async def run(self, ring: ChangeCallback) -> None:
         """Keep the source alive until cancelled: start, watch, restart. Rings whenever the listing may differ."""
         ...
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
+    async def call(
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> Outcome:
         """Never raises for what a server does; a cancelled call is cancelled upstream."""
         ...
 
     @property
-    def library(self) -> Library | None:
+    def resources(self) -> ResourceProvider | None:
         """Whoever answers for what the source offers beside tools; `None` when it never offers anything."""
         ...
 
@@ -115,28 +119,28 @@ class Provider(Protocol):
 
 
 @runtime_checkable
-class Borrows(Protocol):
+class UsesCallerCredentials(Protocol):
     """A provider whose calls run with credentials that a caller's own request may bring."""
 
-    def whose(self, headers: Mapping[bytes, bytes]) -> Whose | None:
+    def credential_identity(self, headers: Mapping[bytes, bytes]) -> CredentialIdentity | None:
         """In whose name a call with these headers would run now; `None` where it would not."""
         ...
 
 
 @runtime_checkable
-class Meets(Protocol):
+class CallerAware(Protocol):
     """A provider that may know its tools only when a caller lends it a name."""
 
-    def meet(self, headers: Mapping[bytes, bytes]) -> bool:
+    def announce_caller(self, headers: Mapping[bytes, bytes]) -> bool:
         """A caller with these headers is here. Whether that set something going that is worth waiting for."""
         ...
 
 
 @runtime_checkable
-class Leaves(Protocol):
+class Drainable(Protocol):
     """A provider that can tell those who wait for it why it is being stopped."""
 
-    def leave(self, why: str) -> None:
+    def drain(self, why: str) -> None:
         """Take no more calls. `why` reads on from its name; whoever runs it cancels it next."""
         ...
 

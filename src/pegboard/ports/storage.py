@@ -25,5 +25,5 @@ class Storage:
     """Whether arguments and results of calls are recorded."""
 
 
-StorageNow: TypeAlias = Callable[[], Awaitable[Storage]]
+StorageProbe: TypeAlias = Callable[[], Awaitable[Storage]]
 """Raises `StoreAway`, in words that may be shown."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from .audit import AuditRow
 
 
-class Whose(StrEnum):
+class ActivityGroup(StrEnum):
     """What calls are put together by."""
 
     TOOL = "tool"
@@ -16,7 +16,7 @@ class Whose(StrEnum):
 
 
 @dataclass(frozen=True)
-class Sums:
+class ActivityTotals:
     """Of some calls and refusals. Times are of calls that reached a provider, the value at the nearest rank."""
 
     outcomes: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -33,16 +33,16 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class Turns:
+class TurnCount:
     """How often a model called by one presentation, not counting what its programs called for it."""
 
-    turns: int
+    count: int
     found_tokens: int
     """Of the answers in which tools were found, listed or described."""
 
 
 @dataclass(frozen=True)
-class Stretches:
+class TimeBuckets:
     """From `since` on, so many, each so long."""
 
     since: datetime
@@ -55,30 +55,30 @@ class Stretches:
 
 
 @dataclass(frozen=True)
-class Summary:
-    stretches: Sequence[Sums]
+class ActivitySummary:
+    buckets: Sequence[ActivityTotals]
     """One for each, in order; those without any call too."""
-    total: Sums
-    turns: Mapping[str, Turns]
+    total: ActivityTotals
+    turns: Mapping[str, TurnCount]
     """By presentation."""
     is_whole: bool
     """Whether nothing of the time asked for lies further back than was looked."""
 
 
 @dataclass(frozen=True)
-class Share:
+class ActivityShare:
     """What one tool or one server had of it."""
 
     name: str
-    sums: Sums
+    totals: ActivityTotals
     last_at: datetime
     last_error: AuditRow | None = None
 
 
 @dataclass(frozen=True)
-class Shares:
+class ActivityBreakdown:
     """Those with the most calls first; there are more from `next` on, unless it is `None`."""
 
-    shares: Sequence[Share]
-    next: int | None
+    shares: Sequence[ActivityShare]
+    next_start: int | None
     is_whole: bool

@@ -6,26 +6,28 @@ from typing import Protocol
 
 from pegboard.core.consent import Consent
 from pegboard.core.ids import CallId
-from pegboard.core.ticket import Begun, Ruling, Ticket, TooLarge, TooMany, Wanted
+from pegboard.core.ticket import ArgumentsTooLarge, NewTicket, Ticket, TicketDecision, TicketUse, TooManyTickets
 from pegboard.core.tool import Json
 
 
-class TicketsAway(Exception):  # noqa: N818 - it is told to a caller as a sentence
+class TicketsUnavailable(Exception):  # noqa: N818 - it is told to a caller as a sentence
     """Tickets can neither be read nor kept now; the message says why, and what to do."""
 
 
-class NoTicketsError(TicketsAway):
+class NoTicketsError(TicketsUnavailable):
     """There is no place for tickets here, and never was: somebody's own program holds the board."""
 
 
 class TicketStore(Protocol):
     """Calls that wait for a person. Every step happens once, whichever process asks. Raises `TicketsAway`."""
 
-    async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany | TooLarge:
+    async def claim(
+        self, wanted: NewTicket, now: datetime, deadline: datetime
+    ) -> TicketUse | Ticket | TooManyTickets | ArgumentsTooLarge:
         """Use the yes that is there for this very call; else tell the ticket that stands for it, or make one."""
         ...
 
-    async def begin(self, ticket: Ticket, call: CallId, now: datetime) -> Begun | None:
+    async def begin(self, ticket: Ticket, call: CallId, now: datetime) -> TicketUse | None:
         """Use this ticket's yes, with the arguments it was asked with. `None` when that cannot be, and nothing is."""
         ...
 
@@ -33,7 +35,7 @@ class TicketStore(Protocol):
         """The call that used the ticket has ended so."""
         ...
 
-    async def decide(self, id: str, ruling: Ruling) -> bool:
+    async def decide(self, id: str, ruling: TicketDecision) -> bool:
         """Whether the ticket was waiting, and so is decided by this now."""
         ...
 
@@ -47,7 +49,7 @@ class TicketStore(Protocol):
         """All arguments of the call that the ticket is for. `None` where they are not kept, or not any more."""
         ...
 
-    async def listed(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
+    async def list_tickets(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
         """Latest first; with a time, only those that wait for a decision then, the next deadline first."""
         ...
 
@@ -59,6 +61,6 @@ class ConsentStore(Protocol):
         """As it is at this moment, for a call that is about to run by it: another gateway may have revoked it."""
         ...
 
-    async def keep(self, uses: Mapping[str, datetime]) -> None: ...
+    async def save_uses(self, uses: Mapping[str, datetime]) -> None: ...
 
-    async def latest(self) -> Mapping[str, datetime]: ...
+    async def last_uses(self) -> Mapping[str, datetime]: ...

@@ -7,25 +7,27 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class KeptVisit:
+class StoredSession:
     """Both marks are made with a key that is not in the store: whoever reads or writes it can make no visit of it."""
 
     secret: str
     """Of what the cookie holds."""
     token: str
     """Of the token that began it."""
-    began: datetime
-    seen: datetime
+    began_at: datetime
+    last_seen_at: datetime
 
 
-class VisitStore(Protocol):
+class SessionStore(Protocol):
     """By the place of a gateway: no other gateway on the same store takes its visits. Raises `StoreAway`."""
 
-    async def of(self, place: str) -> Sequence[KeptVisit]:
+    async def load(self, place: str) -> Sequence[StoredSession]:
         """The one that was seen last stands last."""
         ...
 
-    async def keep(self, place: str, visits: Sequence[KeptVisit], ended: Collection[str], seen_after: datetime) -> None:
+    async def save(
+        self, place: str, visits: Sequence[StoredSession], ended: Collection[str], seen_after: datetime
+    ) -> None:
         """Writes those, and forgets what has ended, by the marks of its secrets, and what nobody saw since then."""
         ...
 

@@ -12,38 +12,38 @@ if TYPE_CHECKING:
     from pegboard.core.launch import LaunchFilter as LaunchFilter
     from pegboard.core.launch import allowance as allowance
     from pegboard.core.prompting import KnownModel as KnownModel
-    from pegboard.core.prompting import Prompting as Prompting
+    from pegboard.core.prompting import PromptSettings as PromptSettings
 
-    from .building import Offered as Offered
-    from .building import Part as Part
+    from .building import BuiltPrompt as BuiltPrompt
+    from .building import OfferedTool as OfferedTool
     from .building import PartKind as PartKind
-    from .building import Prompt as Prompt
+    from .building import PromptPart as PromptPart
     from .building import build as build
+    from .capability import Availability as Availability
     from .capability import Capabilities as Capabilities
-    from .capability import Place as Place
-    from .capability import Ruling as Ruling
+    from .capability import CapabilityDecision as CapabilityDecision
     from .capability import capabilities as capabilities
     from .deltas import NativeCalls as NativeCalls
     from .events import Arguments as Arguments
-    from .events import Broken as Broken
-    from .events import Called as Called
-    from .events import Done as Done
-    from .events import Event as Event
+    from .events import BrokenCallEvent as BrokenCallEvent
+    from .events import CallDoneEvent as CallDoneEvent
+    from .events import CallStartedEvent as CallStartedEvent
     from .events import Markup as Markup
-    from .events import Started as Started
-    from .events import Text as Text
-    from .events import Thinking as Thinking
-    from .events import joined as joined
-    from .feeding import fed as fed
-    from .feeding import fed_error as fed_error
-    from .feeding import fed_unknown as fed_unknown
-    from .feeding import shortened as shortened
-    from .feeding import told_broken as told_broken
+    from .events import OutputEvent as OutputEvent
+    from .events import ParsedCall as ParsedCall
+    from .events import TextEvent as TextEvent
+    from .events import ThinkingEvent as ThinkingEvent
+    from .events import join_events as join_events
+    from .feeding import format_broken_calls as format_broken_calls
+    from .feeding import format_error as format_error
+    from .feeding import format_result as format_result
+    from .feeding import format_unknown_tool as format_unknown_tool
+    from .feeding import shorten_result as shorten_result
     from .formats import FORMATS as FORMATS
-    from .formats import Fed as Fed
     from .formats import Format as Format
-    from .formats import Message as Message
-    from .formats import named as named
+    from .formats import FormatMessage as FormatMessage
+    from .formats import FormattedResult as FormattedResult
+    from .formats import find_format as find_format
     from .formats import parse as parse
     from .grammar import calls_schema as calls_schema
     from .grammar import gbnf as gbnf
@@ -51,29 +51,40 @@ if TYPE_CHECKING:
     from .model import Model as Model
     from .model import model_facts as model_facts
     from .request import chat_request as chat_request
-    from .scanner import Parsed as Parsed
+    from .scanner import ParsedOutput as ParsedOutput
     from .shapes import ToolShape as ToolShape
 
-_PLACES: Final = {
+_EXPORTS_BY_MODULE: Final = {
+    "building": ("BuiltPrompt", "OfferedTool", "PartKind", "PromptPart", "build"),
+    "capability": ("Availability", "Capabilities", "CapabilityDecision", "capabilities"),
     "deltas": ("NativeCalls",),
-    "building": ("Offered", "Part", "PartKind", "Prompt", "build"),
-    "capability": ("Capabilities", "Place", "Ruling", "capabilities"),
-    "events": ("Arguments", "Broken", "Called", "Done", "Event", "Markup", "Started", "Text", "Thinking", "joined"),
-    "feeding": ("fed", "fed_error", "fed_unknown", "shortened", "told_broken"),
-    "formats": ("FORMATS", "Fed", "Format", "Message", "named", "parse"),
+    "events": (
+        "Arguments",
+        "BrokenCallEvent",
+        "CallDoneEvent",
+        "CallStartedEvent",
+        "Markup",
+        "OutputEvent",
+        "ParsedCall",
+        "TextEvent",
+        "ThinkingEvent",
+        "join_events",
+    ),
+    "feeding": ("format_broken_calls", "format_error", "format_result", "format_unknown_tool", "shorten_result"),
+    "formats": ("FORMATS", "Format", "FormatMessage", "FormattedResult", "find_format", "parse"),
     "grammar": ("calls_schema", "gbnf", "structural_tags"),
     "model": ("Model", "model_facts"),
     "request": ("chat_request",),
-    "scanner": ("Parsed",),
+    "scanner": ("ParsedOutput",),
     "shapes": ("ToolShape",),
 }
-_OF_CORE: Final = {
+_CORE_EXPORTS: Final = {
     "pegboard.core.launch": ("Allowance", "LaunchFilter", "allowance"),
-    "pegboard.core.prompting": ("KnownModel", "Prompting"),
+    "pegboard.core.prompting": ("KnownModel", "PromptSettings"),
 }
 _MODULES: Final = {
-    **{name: f".{module}" for module, names in _PLACES.items() for name in names},
-    **{name: module for module, names in _OF_CORE.items() for name in names},
+    **{name: f".{module}" for module, names in _EXPORTS_BY_MODULE.items() for name in names},
+    **{name: module for module, names in _CORE_EXPORTS.items() for name in names},
 }
 
 

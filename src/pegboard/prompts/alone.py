@@ -8,20 +8,20 @@ from typing import Final
 from pegboard.core.folded import Json
 from pegboard.core.python_text import parse_module
 
-from .events import Called
+from .events import ParsedCall
 from .shapes import ToolShape
 
-_LONGEST: Final = 4_000
-_MOST_BRACKETS: Final = 100
+_MAX_CODE_LENGTH: Final = 4_000
+_MAX_BRACKETS: Final = 100
 """What is nested deeper is never read: a parser has its bounds, and this is not the place to find them."""
 _BRACKETS: Final = re.compile(r"[\[({]")
 _START: Final = re.compile(r"\s*(?:print\s*\(\s*)?(?:await\s+)?([A-Za-z_]\w*)\s*\(", re.ASCII)
 
 
-def alone(code: str, tools: Sequence[ToolShape]) -> Called | None:
+def parse_lone_call(code: str, tools: Sequence[ToolShape]) -> ParsedCall | None:
     """`tool_search(query="…")`, also within print, also awaited: with values that stand there as they are."""
-    start = _START.match(code) if len(code) <= _LONGEST else None
-    if start is None or len(_BRACKETS.findall(code)) > _MOST_BRACKETS:
+    start = _START.match(code) if len(code) <= _MAX_CODE_LENGTH else None
+    if start is None or len(_BRACKETS.findall(code)) > _MAX_BRACKETS:
         return None
     name = start.group(1)
     if not any(tool.name == name and tool.stub is None for tool in tools):
@@ -42,7 +42,7 @@ def alone(code: str, tools: Sequence[ToolShape]) -> Called | None:
         if each.arg is None or not _is_json(value):
             return None
         arguments[each.arg] = value
-    return Called(name, arguments)
+    return ParsedCall(name, arguments)
 
 
 def _call(node: ast.expr) -> ast.Call | None:

@@ -8,29 +8,29 @@ from typing import Final, TypeAlias
 
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.override import OverrideIndex
-from pegboard.core.presentations.entries import readable
+from pegboard.core.presentations.entries import readable_schema
 from pegboard.core.presentations.kept import free_name
-from pegboard.core.prompting import CODE_MODE, PYTHON, SEARCH, Prompting
-from pegboard.core.resolve import Open
-from pegboard.core.rewording import shared_beginning
+from pegboard.core.prompting import CODE_MODE, PYTHON, SEARCH, PromptSettings
+from pegboard.core.resolve import OpenTool
+from pegboard.core.rewording import common_prefix_length
 from pegboard.core.ticket import TICKET, TICKET_ID, TICKET_TOOL
-from pegboard.core.tokens import tokens
+from pegboard.core.tokens import estimate_tokens
 
-from .capability import Capabilities, Kind, Place, Ruling
+from .capability import Availability, Capabilities, CapabilityDecision, CapabilityKind
 from .formats import FORMATS
 from .native import functions_text
 from .searching import SEARCH_SHAPE
 from .shapes import ToolShape
-from .stubs.programs import names_of, stubs_told
+from .stubs.programs import program_names, stubs_with_overrides
 from .stubs.writing import Stub
 
-_JOINT: Final = "\n\n"
-CLASH: Final = "a tool of the client's own has its name"
-OTHERWISE: Final = "pegboard_{}"
+_SEPARATOR: Final = "\n\n"
+CLASH_REASON: Final = "a tool of the client's own has its name"
+OWN_TOOL_NAME: Final = "pegboard_{}"
 """What a tool of the gateway's own is called where the client has one of its name."""
-_TICKET: Final = ToolShape(TICKET_TOOL, TICKET.spec.description, readable(TICKET.spec.input_schema))
+_TICKET: Final = ToolShape(TICKET_TOOL, TICKET.spec.description, readable_schema(TICKET.spec.input_schema))
 
-_AS_FUNCTIONS: Final = "Among the functions that it may call: {}."
+_FUNCTIONS_NOTE: Final = "Among the functions that it may call: {}."
 
 
 class PartKind(StrEnum):
@@ -44,19 +44,19 @@ class PartKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PromptPart:
     kind: PartKind
     text: str
     why: str
     tokens: int
-    joint: str = _JOINT
+    separator: str = _SEPARATOR
     """What stands between it and the part before it: tools are one block, whosever they are."""
-    beside: bool = False
+    in_tools_array: bool = False
     """Whether it goes into the `tools` array of the request and not into the system prompt."""
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OfferedTool:
     """A tool that the model is told of."""
 
     shape: ToolShape
@@ -67,19 +67,19 @@ class Offered:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class BuiltPrompt:
     capabilities: Capabilities
-    parts: tuple[Part, ...]
-    offered: tuple[Offered, ...]
+    parts: tuple[PromptPart, ...]
+    offered_tools: tuple[OfferedTool, ...]
     """In the order in which the model reads them."""
-    left_out: tuple[Ruling, ...]
+    left_out: tuple[CapabilityDecision, ...]
     """What the budget had no room for, and what the client has tools of its own by the name of."""
     budget: int
 
     @property
     def system(self) -> str:
-        told = [part for part in self.parts if not part.beside]
-        return "".join((part.joint if place else "") + part.text for place, part in enumerate(told))
+        told = [part for part in self.parts if not part.in_tools_array]
+        return "".join((part.separator if place else "") + part.text for place, part in enumerate(told))
 
     @property
     def tokens(self) -> int:
@@ -87,24 +87,26 @@ class Prompt:
 
     @property
     def shapes(self) -> tuple[ToolShape, ...]:
-        return tuple(each.shape for each in self.offered)
+        return tuple(each.shape for each in self.offered_tools)
 
     @property
     def callable(self) -> tuple[ToolShape, ...]:
         """What calls are read against: tool_search too where the model may call it without being told of it."""
-        taken = any(each.id == _SEARCH_ID or each.shape.name == SEARCH for each in self.offered)
+        taken = any(each.id == _SEARCH_ID or each.shape.name == SEARCH for each in self.offered_tools)
         hidden = self.capabilities.may_search and not taken
         return (*self.shapes, *((SEARCH_SHAPE,) if hidden else ()))
 
     def tool(self, name: str) -> ToolId | None:
         """The tool of the board that the model means by a name in this prompt."""
-        return next((each.id for each in self.offered if each.shape.name == name), None)
+        return next((each.id for each in self.offered_tools if each.shape.name == name), None)
 
-    def ruling(self, id: ToolId) -> Ruling:
+    def decision(self, id: ToolId) -> CapabilityDecision:
         """Which step put a tool into this prompt or kept it out."""
         if id == TICKET_ID:
-            return Ruling(Kind.BUILTIN, TICKET_TOOL, Place.IN, "a call waits for a person's decision")
-        ruled = self.capabilities.ruling(id)
+            return CapabilityDecision(
+                CapabilityKind.BUILTIN, TICKET_TOOL, Availability.IN, "a call waits for a person's decision"
+            )
+        ruled = self.capabilities.decision(id)
         return next((each for each in self.left_out if each.subject == ruled.subject), ruled)
 
 
@@ -116,21 +118,21 @@ _SEARCH_ID: Final = ToolId(BuiltinKey(), SEARCH)
 class _Candidates:
     """In the order in which they are kept when the budget is short."""
 
-    each: tuple["_Candidate", ...]
-    clashing: tuple[Ruling, ...] = ()
+    items: tuple["_Candidate", ...]
+    clashes: tuple[CapabilityDecision, ...] = ()
 
-    def of(self, kind: PartKind, most: int) -> list[ToolShape]:
-        return [shape for own, shape, _ in self.each[:most] if own is kind]
+    def of_kind(self, kind: PartKind, most: int) -> list[ToolShape]:
+        return [shape for own, shape, _ in self.items[:most] if own is kind]
 
 
 def build(
     capabilities: Capabilities,
-    settings: Prompting,
+    settings: PromptSettings,
     *,
     overrides: OverrideIndex | None = None,
     client: Sequence[ToolShape] = (),
     waiting: bool = False,
-) -> Prompt:
+) -> BuiltPrompt:
     """`overrides` are those of the policy, for the words that people gave to tools; `client` are tools of whoever asks,
     which keep their names: a tool of the board that has one of them is told by a longer name, or left out. `waiting`
     tells how to wait for a person who must decide about a call.
@@ -139,32 +141,35 @@ def build(
     built-ins; without any of these nothing is told of calling.
     """
     found = _candidates(capabilities, overrides, client, waiting)
-    kept = _most_that_fit(
-        len(found.each), lambda most: _cost(_parts(capabilities, settings, found, most)), settings.budget
+    kept = _max_that_fit(
+        len(found.items), lambda most: _cost(_parts(capabilities, settings, found, most)), settings.budget
     )
     parts = _parts(capabilities, settings, found, kept)
     if _cost(parts) > settings.budget:
         parts = ()
-    return Prompt(
+    return BuiltPrompt(
         capabilities=capabilities,
         parts=parts,
-        offered=_offered(found, kept),
-        left_out=(*found.clashing, *(_left_out(shape, id, settings.budget) for _, shape, id in found.each[kept:])),
+        offered_tools=_offered_tools(found, kept),
+        left_out=(
+            *found.clashes,
+            *(_left_out_decision(shape, id, settings.budget) for _, shape, id in found.items[kept:]),
+        ),
         budget=settings.budget,
     )
 
 
-def shape_of(
+def visible_shape(
     id: ToolId, capabilities: Capabilities, overrides: OverrideIndex | None, taken: Sequence[str] = ()
 ) -> ToolShape:
     """A tool as a model is told of it: by the name in this view, and in the words that people gave it."""
     resolution = capabilities.resolution
     verdict = resolution.verdicts[id]
-    assert isinstance(verdict, Open), "only what is open is told of"
-    spec = verdict.shown.spec
+    assert isinstance(verdict, OpenTool), "only what is open is told of"
+    spec = verdict.visible_tool.spec
     written = None if overrides is None else overrides.for_tool(id).description_override
     name = free_name(id, resolution, taken) or resolution.names[id]
-    return ToolShape(name, spec.description if written is None else written, readable(spec.input_schema))
+    return ToolShape(name, spec.description if written is None else written, readable_schema(spec.input_schema))
 
 
 def _candidates(
@@ -173,12 +178,12 @@ def _candidates(
     if capabilities.primary is None:
         return _Candidates(())
     taken = [shape.name for shape in client]
-    clashing: list[Ruling] = []
+    clashing: list[CapabilityDecision] = []
     own: list[_Candidate] = []
     for shape, id in _builtins(capabilities, overrides, waiting):
-        free = shape if shape.name not in taken else replace(shape, name=OTHERWISE.format(shape.name))
+        free = shape if shape.name not in taken else replace(shape, name=OWN_TOOL_NAME.format(shape.name))
         if free.name in taken:
-            clashing.append(Ruling(Kind.BUILTIN, shape.name, Place.OUT, CLASH))
+            clashing.append(CapabilityDecision(CapabilityKind.BUILTIN, shape.name, Availability.OUT, CLASH_REASON))
         else:
             own.append((PartKind.BUILTINS, free, id))
     beside: list[_Candidate] = [(PartKind.CLIENT, shape, None) for shape in client]
@@ -187,9 +192,9 @@ def _candidates(
     stubs = _stubs(capabilities, overrides)
     for id in capabilities.tools:
         if free_name(id, capabilities.resolution, taken) is None:
-            clashing.append(Ruling(Kind.TOOL, str(id), Place.OUT, CLASH))
+            clashing.append(CapabilityDecision(CapabilityKind.TOOL, str(id), Availability.OUT, CLASH_REASON))
         else:
-            shape = shape_of(id, capabilities, overrides, taken)
+            shape = visible_shape(id, capabilities, overrides, taken)
             board.append((PartKind.TOOLS, replace(shape, stub=stubs.get(id)), id))
     return _Candidates((*own, *beside, *board), tuple(clashing))
 
@@ -198,9 +203,9 @@ def _stubs(capabilities: Capabilities, overrides: OverrideIndex | None) -> Mappi
     """In CodeMode tools are functions of a program."""
     if capabilities.primary != CODE_MODE:
         return {}
-    names = names_of(capabilities.resolution)
-    named = [each for each in map(names.named, capabilities.tools) if each is not None]
-    return {each.named.id: each for each in stubs_told(named, capabilities.resolution, overrides)}
+    names = program_names(capabilities.resolution)
+    named = [each for each in map(names.function_of, capabilities.tools) if each is not None]
+    return {each.function.id: each for each in stubs_with_overrides(named, capabilities.resolution, overrides)}
 
 
 def _builtins(
@@ -211,7 +216,7 @@ def _builtins(
         if name == SEARCH:
             yield SEARCH_SHAPE, id
         elif name != PYTHON:
-            yield shape_of(id, capabilities, overrides), id
+            yield visible_shape(id, capabilities, overrides), id
         elif capabilities.primary != CODE_MODE:
             # In CodeMode every program goes there by itself: the model does not call it by name.
             yield _python_shape(id, capabilities, overrides), id
@@ -222,23 +227,25 @@ def _builtins(
 def _python_shape(id: ToolId, capabilities: Capabilities, overrides: OverrideIndex | None) -> ToolShape:
     """python_execution for a model that calls tools in another format: told which functions its tools are."""
     if id in capabilities.resolution.verdicts or capabilities.programs is None:
-        shape = shape_of(id, capabilities, overrides)
+        shape = visible_shape(id, capabilities, overrides)
     else:
         spec = capabilities.programs.tool.spec
         written = None if overrides is None else overrides.for_tool(id).description_override
-        shape = ToolShape(PYTHON, spec.description if written is None else written, readable(spec.input_schema))
-    names = names_of(capabilities.resolution)
-    functions = ", ".join(str(each) for each in map(names.named, capabilities.tools) if each is not None)
+        shape = ToolShape(PYTHON, spec.description if written is None else written, readable_schema(spec.input_schema))
+    names = program_names(capabilities.resolution)
+    functions = ", ".join(str(each) for each in map(names.function_of, capabilities.tools) if each is not None)
     if not functions:
         return shape
-    return replace(shape, description=f"{shape.description}\n{_AS_FUNCTIONS.format(functions)}")
+    return replace(shape, description=f"{shape.description}\n{_FUNCTIONS_NOTE.format(functions)}")
 
 
-def _parts(capabilities: Capabilities, settings: Prompting, found: _Candidates, most: int) -> tuple[Part, ...]:
-    parts: list[Part] = []
+def _parts(
+    capabilities: Capabilities, settings: PromptSettings, found: _Candidates, most: int
+) -> tuple[PromptPart, ...]:
+    parts: list[PromptPart] = []
     if settings.base:
         parts.append(_part(PartKind.BASE, settings.base, "it is what the settings say under prompts.base", first=True))
-    groups = {kind: found.of(kind, most) for kind in (PartKind.BUILTINS, PartKind.TOOLS, PartKind.CLIENT)}
+    groups = {kind: found.of_kind(kind, most) for kind in (PartKind.BUILTINS, PartKind.TOOLS, PartKind.CLIENT)}
     shapes = [shape for group in groups.values() for shape in group]
     if capabilities.primary is None or not (shapes or capabilities.primary == CODE_MODE):
         return tuple(parts)
@@ -258,7 +265,7 @@ def _blocks(
     groups: Mapping[PartKind, Sequence[ToolShape]],
     render: Callable[[Sequence[ToolShape]], str],
     capabilities: Capabilities,
-) -> list[Part]:
+) -> list[PromptPart]:
     """One block, because models are used to one, told as the parts that it is made of: what a rendering has in common
     with the next longer one is what the tools so far take of it."""
     present = [(kind, group) for kind, group in groups.items() if group]
@@ -270,22 +277,22 @@ def _blocks(
     if not texts:
         return []
     whole, begun = texts[-1], 0
-    parts: list[Part] = []
+    parts: list[PromptPart] = []
     for place, (kind, _) in enumerate(present):
         end = (
             len(whole)
             if place == len(present) - 1
-            else max(begun, shared_beginning(texts[place], whole, min(len(texts[place]), len(whole))))
+            else max(begun, common_prefix_length(texts[place], whole, min(len(texts[place]), len(whole))))
         )
-        joint = "" if place else _JOINT
+        joint = "" if place else _SEPARATOR
         parts.append(
-            _part(kind, whole[begun:end], _why(kind, capabilities), joint=joint, beside=capabilities.is_native)
+            _part(kind, whole[begun:end], _part_reason(kind, capabilities), joint=joint, beside=capabilities.is_native)
         )
         begun = end
     return parts
 
 
-def _why(kind: PartKind, capabilities: Capabilities) -> str:
+def _part_reason(kind: PartKind, capabilities: Capabilities) -> str:
     match kind:
         case PartKind.BUILTINS if not capabilities.builtins:
             return "a call waits for a person's decision"
@@ -294,22 +301,25 @@ def _why(kind: PartKind, capabilities: Capabilities) -> str:
         case PartKind.CLIENT:
             return "the client brought them"
         case _:
-            most = capabilities.model.most_found
-            return f"they are always shown or were found, the best first; {capabilities.model.size}: {most} at most"
+            most = capabilities.model.max_found_tools
+            return (
+                f"they are always shown or were found, the best first; {capabilities.model.size_description}: "
+                f"{most} at most"
+            )
 
 
 def _part(
-    kind: PartKind, text: str, why: str, *, first: bool = False, joint: str = _JOINT, beside: bool = False
-) -> Part:
+    kind: PartKind, text: str, why: str, *, first: bool = False, joint: str = _SEPARATOR, beside: bool = False
+) -> PromptPart:
     joint = "" if first else joint
-    return Part(kind, text, why, _tokens(joint + text), joint, beside)
+    return PromptPart(kind, text, why, _tokens(joint + text), joint, beside)
 
 
-def _cost(parts: Sequence[Part]) -> int:
+def _cost(parts: Sequence[PromptPart]) -> int:
     return sum(part.tokens for part in parts)
 
 
-def _most_that_fit(count: int, cost: Callable[[int], int], budget: int) -> int:
+def _max_that_fit(count: int, cost: Callable[[int], int], budget: int) -> int:
     """Nearly always all of them. Else by halves, because a prompt of fewer tools costs less; and what that finds is
     looked at again, because a format may not keep to it."""
     if count == 0 or cost(count) <= budget:
@@ -326,18 +336,18 @@ def _most_that_fit(count: int, cost: Callable[[int], int], budget: int) -> int:
     return low
 
 
-def _offered(found: _Candidates, kept: int) -> tuple[Offered, ...]:
+def _offered_tools(found: _Candidates, kept: int) -> tuple[OfferedTool, ...]:
     order = {kind: place for place, kind in enumerate((PartKind.BUILTINS, PartKind.TOOLS, PartKind.CLIENT))}
-    inside = sorted(found.each[:kept], key=lambda each: order[each[0]])
-    return tuple(Offered(shape, id, _tokens(functions_text([shape]))) for _, shape, id in inside)
+    inside = sorted(found.items[:kept], key=lambda each: order[each[0]])
+    return tuple(OfferedTool(shape, id, _tokens(functions_text([shape]))) for _, shape, id in inside)
 
 
-def _left_out(shape: ToolShape, id: ToolId | None, budget: int) -> Ruling:
-    kind = Kind.BUILTIN if id is not None and isinstance(id.source, BuiltinKey) else Kind.TOOL
+def _left_out_decision(shape: ToolShape, id: ToolId | None, budget: int) -> CapabilityDecision:
+    kind = CapabilityKind.BUILTIN if id is not None and isinstance(id.source, BuiltinKey) else CapabilityKind.TOOL
     why = f"the budget of {budget} tokens had no room for it"
-    return Ruling(kind, shape.name if id is None else str(id), Place.OUT, why)
+    return CapabilityDecision(kind, shape.name if id is None else str(id), Availability.OUT, why)
 
 
 @lru_cache(maxsize=512)
 def _tokens(text: str) -> int:
-    return tokens(text)
+    return estimate_tokens(text)

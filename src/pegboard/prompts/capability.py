@@ -9,24 +9,24 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from pegboard.core.builtin_verdict import closed_clause
+from pegboard.core.builtin_verdict import describe_closed
 from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.launch import LaunchFilter, barring
-from pegboard.core.prompting import BUILTINS, CODE_MODE, FAMILY, NATIVE, PYTHON, SEARCH, Prompting
-from pegboard.core.resolve import Open, Resolution, Verdict
+from pegboard.core.launch import LaunchFilter, find_launch_block
+from pegboard.core.prompting import BUILTINS, CODE_MODE, FAMILY, NATIVE, PYTHON, SEARCH, PromptSettings
+from pegboard.core.resolve import OpenTool, Resolution, Verdict
 from pegboard.core.tool import Tool
 
 from .formats import FORMATS
 from .model import Model
 
 
-class Kind(StrEnum):
+class CapabilityKind(StrEnum):
     BUILTIN = "built-in"
     FORMAT = "format"
     TOOL = "tool"
 
 
-class Place(StrEnum):
+class Availability(StrEnum):
     """By the words that people read."""
 
     IN = "in"
@@ -39,16 +39,16 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
-    kind: Kind
+class CapabilityDecision:
+    kind: CapabilityKind
     subject: str
     """A built-in's or format's name, or a tool's id."""
-    place: Place
+    availability: Availability
     why: str
     """As a clause."""
 
     def __str__(self) -> str:
-        return f"{self.subject}: {self.place.value}, because {self.why}"
+        return f"{self.subject}: {self.availability.value}, because {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Capabilities:
 
     model: Model
     resolution: Resolution
-    launches: tuple[LaunchFilter, ...]
+    launch_filters: tuple[LaunchFilter, ...]
     """All of which a built-in or tool must pass."""
     builtins: tuple[str, ...]
     """Those that the model is told of, in the order in which it is."""
@@ -87,15 +87,15 @@ class Capabilities:
     """Those that are available, in the order in which they are tried."""
     primary: str | None
     """`None` where none is available: the model can call nothing then, and is told of nothing."""
-    spoken: str | None
+    history_format: str | None
     """The format in which calls of a conversation are told. It stays where a model is not to call anything now."""
     tools: tuple[ToolId, ...]
     """Those that the model is told of: what is always shown, then what was found, the best first."""
-    found: tuple[ToolId, ...]
-    always: frozenset[ToolId]
+    found_tools: tuple[ToolId, ...]
+    always_visible: frozenset[ToolId]
     has_deferred: bool
-    about_builtins: tuple[Ruling, ...]
-    about_formats: tuple[Ruling, ...]
+    builtin_decisions: tuple[CapabilityDecision, ...]
+    format_decisions: tuple[CapabilityDecision, ...]
     programs: ProgramRunner | None = None
     """What runs the programs of the model, where it may have any run."""
 
@@ -104,77 +104,80 @@ class Capabilities:
         return self.primary == NATIVE
 
     @cached_property
-    def searches(self) -> bool:
+    def should_search(self) -> bool:
         """Whether a search is to run before the first turn."""
         return self.has_deferred and SEARCH in self.builtins
 
     @property
     def may_search(self) -> bool:
         """Whether the model may call tool_search, told of it or not."""
-        return self.why_no_search is None
+        return self.no_search_reason is None
 
     @property
-    def why_no_search(self) -> str | None:
+    def no_search_reason(self) -> str | None:
         """As a clause, where the model may not call tool_search."""
-        ruling = next(each for each in self.about_builtins if each.subject == SEARCH)
-        return ruling.why if ruling.place is Place.OUT else None
+        ruling = next(each for each in self.builtin_decisions if each.subject == SEARCH)
+        return ruling.why if ruling.availability is Availability.OUT else None
 
     def with_found(self, found: Sequence[ToolId]) -> "Capabilities":
         """The same after a search, `found` the best first: the model is told of as many as its size allows."""
-        told = _told(self.resolution, self.launches, self.always, found, self.model, self.primary)
-        return replace(self, tools=told, found=tuple(dict.fromkeys(found)))
+        told = _visible_tools(
+            self.resolution, self.launch_filters, self.always_visible, found, self.model, self.primary
+        )
+        return replace(self, tools=told, found_tools=tuple(dict.fromkeys(found)))
 
-    def rulings(self) -> Iterator[Ruling]:
+    def decisions(self) -> Iterator[CapabilityDecision]:
         """On every built-in, every format and every tool of the catalogue, each once."""
-        yield from self.about_builtins
-        yield from self.about_formats
+        yield from self.builtin_decisions
+        yield from self.format_decisions
         for id in self.resolution.verdicts:
-            if not _is_of_the_four(id):
-                yield self.ruling(id)
+            if not _is_switchable_builtin(id):
+                yield self.decision(id)
 
-    def ruling(self, id: ToolId) -> Ruling:
-        if _is_of_the_four(id):
-            return next(each for each in self.about_builtins if each.subject == id.name)
-        place, why = self._placed(id)
-        return Ruling(Kind.TOOL, str(id), place, why)
+    def decision(self, id: ToolId) -> CapabilityDecision:
+        if _is_switchable_builtin(id):
+            return next(each for each in self.builtin_decisions if each.subject == id.name)
+        place, why = self._availability_of(id)
+        return CapabilityDecision(CapabilityKind.TOOL, str(id), place, why)
 
-    def _placed(self, id: ToolId) -> tuple[Place, str]:
+    def _availability_of(self, id: ToolId) -> tuple[Availability, str]:
         verdict = self.resolution.verdicts.get(id)
-        if (closed := _closed(verdict)) is not None:
-            return Place.OUT, closed
-        if (barred := barring(self.launches, id)) is not None:
-            return Place.OUT, str(barred)
+        if (closed := _closed_reason(verdict)) is not None:
+            return Availability.OUT, closed
+        if (barred := find_launch_block(self.launch_filters, id)) is not None:
+            return Availability.OUT, str(barred)
         if self.primary is None:
-            return Place.OUT, "no format is available to call it in"
+            return Availability.OUT, "no format is available to call it in"
         if isinstance(id.source, BuiltinKey):
-            return Place.IN, "it is a built-in of the gateway"
-        if id in self.always:
-            return Place.IN, "always_visible names it"
-        return self._found(id)
+            return Availability.IN, "it is a built-in of the gateway"
+        if id in self.always_visible:
+            return Availability.IN, "always_visible names it"
+        return self._found_availability(id)
 
-    def _found(self, id: ToolId) -> tuple[Place, str]:
-        most = self.model.most_found
-        if id not in self.found:
+    def _found_availability(self, id: ToolId) -> tuple[Availability, str]:
+        most = self.model.max_found_tools
+        if id not in self.found_tools:
             then = (
                 "is in the prompt once a search finds it"
                 if self.may_search
                 else "tool_search is out, so it stays there"
             )
-            return Place.DEFERRED, f"it is known to search and {then}"
-        place = self.found.index(id) + 1
+            return Availability.DEFERRED, f"it is known to search and {then}"
+        place = self.found_tools.index(id) + 1
         if id in self.tools:
             return (
-                Place.IN,
-                f"it was found, in place {place}; {self.model.size}: it is shown {most} found tools at most",
+                Availability.IN,
+                f"it was found, in place {place}; {self.model.size_description}: it is shown {most} found tools at "
+                "most",
             )
         return (
-            Place.DEFERRED,
-            f"it was found in place {place}, and {self.model.size}: it is shown {most} found tools at most",
+            Availability.DEFERRED,
+            f"it was found in place {place}, and {self.model.size_description}: it is shown {most} found tools at most",
         )
 
 
 def capabilities(
-    settings: Prompting,
+    settings: PromptSettings,
     model: Model,
     launch: LaunchFilter | Sequence[LaunchFilter],
     resolution: Resolution,
@@ -191,114 +194,129 @@ def capabilities(
     python_execution exists also where `programs` says what runs it. Without `programs` the board alone decides."""
     stands = frozenset(always)
     launches = (launch,) if isinstance(launch, LaunchFilter) else tuple(launch)
-    launches = tuple(each for each in launches if each.limits)
+    launches = tuple(each for each in launches if each.is_limited)
     has_deferred = _has_deferred(resolution, launches, stands)
-    rules = _Builtins(settings, launches, resolution, has_deferred, tuple(sources), programs, search)
-    about_builtins = tuple(rules.ruling(name) for name in BUILTINS)
-    offered = tuple(each.subject for each in about_builtins if each.place is Place.IN)
-    about_formats = tuple(_about_formats(settings, model, about_builtins))
-    available = tuple(each.subject for each in about_formats if each.place is Place.IN)
+    rules = _BuiltinRules(settings, launches, resolution, has_deferred, tuple(sources), programs, search)
+    about_builtins = tuple(rules.decision(name) for name in BUILTINS)
+    offered = tuple(each.subject for each in about_builtins if each.availability is Availability.IN)
+    about_formats = tuple(_decide_formats(settings, model, about_builtins))
+    available = tuple(each.subject for each in about_formats if each.availability is Availability.IN)
     primary = _primary(settings, model, available)
     return Capabilities(
         model=model,
         resolution=resolution,
-        launches=launches,
+        launch_filters=launches,
         builtins=offered,
         formats=available,
         primary=primary,
-        spoken=primary,
-        tools=_told(resolution, launches, stands, found, model, primary),
-        found=tuple(dict.fromkeys(found)),
-        always=stands,
+        history_format=primary,
+        tools=_visible_tools(resolution, launches, stands, found, model, primary),
+        found_tools=tuple(dict.fromkeys(found)),
+        always_visible=stands,
         has_deferred=has_deferred,
-        about_builtins=about_builtins,
-        about_formats=about_formats,
+        builtin_decisions=about_builtins,
+        format_decisions=about_formats,
         programs=programs if isinstance(programs, ProgramRunner) else None,
     )
 
 
 @dataclass(frozen=True)
-class _Builtins:
-    settings: Prompting
-    launches: tuple[LaunchFilter, ...]
+class _BuiltinRules:
+    settings: PromptSettings
+    launch_filters: tuple[LaunchFilter, ...]
     resolution: Resolution
     has_deferred: bool
     sources: tuple[str, ...]
     programs: ProgramRunner | NoPrograms | None
     search: Verdict | None
 
-    def ruling(self, name: str) -> Ruling:
-        place, why = self._placed(name)
-        return Ruling(Kind.BUILTIN, name, place, why)
+    def decision(self, name: str) -> CapabilityDecision:
+        place, why = self._availability_of(name)
+        return CapabilityDecision(CapabilityKind.BUILTIN, name, place, why)
 
-    def _placed(self, name: str) -> tuple[Place, str]:
+    def _availability_of(self, name: str) -> tuple[Availability, str]:
         if name not in self.settings.builtins:
-            return Place.OUT, "it is not among prompts.builtins"
-        if (barred := barring(self.launches, ToolId(BuiltinKey(), name))) is not None:
-            return Place.OUT, str(barred)
+            return Availability.OUT, "it is not among prompts.builtins"
+        if (barred := find_launch_block(self.launch_filters, ToolId(BuiltinKey(), name))) is not None:
+            return Availability.OUT, str(barred)
         match name:
             case "tool_search":
-                if self.search is not None and (closed := closed_clause(self.search)) is not None:
-                    return Place.OUT, closed
+                if self.search is not None and (closed := describe_closed(self.search)) is not None:
+                    return Availability.OUT, closed
                 if self.has_deferred:
-                    return Place.IN, "it is switched on, and there are deferred tools to find"
-                return Place.CALLABLE, "no tool is deferred, so that there is nothing to tell the model to look for"
+                    return Availability.IN, "it is switched on, and there are deferred tools to find"
+                return (
+                    Availability.CALLABLE,
+                    "no tool is deferred, so that there is nothing to tell the model to look for",
+                )
             case "python_execution":
                 if CODE_MODE not in self.settings.formats:
-                    return Place.OUT, f"{CODE_MODE} is not among prompts.formats"
-                return self._running_programs()
+                    return Availability.OUT, f"{CODE_MODE} is not among prompts.formats"
+                return self._program_availability()
             case _:
                 if not self.sources:
-                    return Place.OUT, "no database source is on"
-        return self._of_the_board(name)
+                    return Availability.OUT, "no database source is on"
+        return self._board_availability(name)
 
-    def _running_programs(self) -> tuple[Place, str]:
+    def _program_availability(self) -> tuple[Availability, str]:
         verdict = self.resolution.verdicts.get(ToolId(BuiltinKey(), PYTHON))
-        if verdict is not None and (closed := _closed(verdict)) is not None:
-            return Place.OUT, closed
+        if verdict is not None and (closed := _closed_reason(verdict)) is not None:
+            return Availability.OUT, closed
         programs = NO_RUNNER if self.programs is None and verdict is None else self.programs
         if isinstance(programs, NoPrograms):
-            return Place.OUT, programs.why
-        return Place.IN, f"it is switched on, and {CODE_MODE} is among prompts.formats"
+            return Availability.OUT, programs.why
+        return Availability.IN, f"it is switched on, and {CODE_MODE} is among prompts.formats"
 
-    def _of_the_board(self, name: str) -> tuple[Place, str]:
+    def _board_availability(self, name: str) -> tuple[Availability, str]:
         verdict = self.resolution.verdicts.get(ToolId(BuiltinKey(), name))
         if verdict is None:
-            return Place.OUT, f"this gateway has no {name}"
-        if (closed := _closed(verdict)) is not None:
-            return Place.OUT, closed
-        return Place.IN, f"it is switched on, and a database source is on: {self.sources[0]}"
+            return Availability.OUT, f"this gateway has no {name}"
+        if (closed := _closed_reason(verdict)) is not None:
+            return Availability.OUT, closed
+        return Availability.IN, f"it is switched on, and a database source is on: {self.sources[0]}"
 
 
-def _about_formats(settings: Prompting, model: Model, builtins: Sequence[Ruling]) -> Iterator[Ruling]:
+def _decide_formats(
+    settings: PromptSettings, model: Model, builtins: Sequence[CapabilityDecision]
+) -> Iterator[CapabilityDecision]:
     seen: set[str] = set()
     for written in settings.formats:
         name = model.format if written == FAMILY else written
         if not name:
-            yield Ruling(Kind.FORMAT, FAMILY, Place.OUT, "no format is known to be the model's own")
+            yield CapabilityDecision(
+                CapabilityKind.FORMAT, FAMILY, Availability.OUT, "no format is known to be the model's own"
+            )
         elif name not in seen:
             seen.add(name)
-            yield _format_ruling(name, written == FAMILY, model, builtins)
+            yield _format_decision(name, written == FAMILY, model, builtins)
 
 
-def _format_ruling(name: str, of_family: bool, model: Model, builtins: Sequence[Ruling]) -> Ruling:
+def _format_decision(
+    name: str, of_family: bool, model: Model, builtins: Sequence[CapabilityDecision]
+) -> CapabilityDecision:
     if name == NATIVE:
-        place = Place.IN if model.tool_calling else Place.OUT
+        place = Availability.IN if model.tool_calling else Availability.OUT
         can = "can" if model.tool_calling else "cannot, as far as is known,"
-        return Ruling(Kind.FORMAT, name, place, f"the model {can} call tools natively")
+        return CapabilityDecision(CapabilityKind.FORMAT, name, place, f"the model {can} call tools natively")
     if name == CODE_MODE:
         python = next(each for each in builtins if each.subject == PYTHON)
-        if python.place is Place.IN:
-            return Ruling(Kind.FORMAT, name, Place.IN, f"{PYTHON} is in")
-        return Ruling(Kind.FORMAT, name, Place.OUT, f"it needs {PYTHON}, which is out: {python.why}")
+        if python.availability is Availability.IN:
+            return CapabilityDecision(CapabilityKind.FORMAT, name, Availability.IN, f"{PYTHON} is in")
+        return CapabilityDecision(
+            CapabilityKind.FORMAT, name, Availability.OUT, f"it needs {PYTHON}, which is out: {python.why}"
+        )
     if name not in FORMATS:
-        return Ruling(Kind.FORMAT, name, Place.OUT, "there is no such format")
+        return CapabilityDecision(CapabilityKind.FORMAT, name, Availability.OUT, "there is no such format")
     if of_family:
-        return Ruling(Kind.FORMAT, name, Place.IN, f"{model.family or 'the model'} was trained on it")
-    return Ruling(Kind.FORMAT, name, Place.IN, "it is switched on, and any model can write text")
+        return CapabilityDecision(
+            CapabilityKind.FORMAT, name, Availability.IN, f"{model.family or 'the model'} was trained on it"
+        )
+    return CapabilityDecision(
+        CapabilityKind.FORMAT, name, Availability.IN, "it is switched on, and any model can write text"
+    )
 
 
-def _primary(settings: Prompting, model: Model, available: Sequence[str]) -> str | None:
+def _primary(settings: PromptSettings, model: Model, available: Sequence[str]) -> str | None:
     preferred = model.format if settings.primary == FAMILY else settings.primary
     if preferred in available:
         return preferred
@@ -307,12 +325,12 @@ def _primary(settings: Prompting, model: Model, available: Sequence[str]) -> str
 
 def _has_deferred(resolution: Resolution, launches: tuple[LaunchFilter, ...], always: frozenset[ToolId]) -> bool:
     return any(
-        not isinstance(id.source, BuiltinKey) and id not in always and barring(launches, id) is None
+        not isinstance(id.source, BuiltinKey) and id not in always and find_launch_block(launches, id) is None
         for id in resolution.open_ids
     )
 
 
-def _told(
+def _visible_tools(
     resolution: Resolution,
     launches: tuple[LaunchFilter, ...],
     always: frozenset[ToolId],
@@ -325,20 +343,20 @@ def _told(
         return ()
 
     def passes(id: ToolId) -> bool:
-        return isinstance(resolution.verdicts.get(id), Open) and barring(launches, id) is None
+        return isinstance(resolution.verdicts.get(id), OpenTool) and find_launch_block(launches, id) is None
 
-    own = (id for id in resolution.open_builtins if not _is_of_the_four(id))
+    own = (id for id in resolution.open_builtins if not _is_switchable_builtin(id))
     order = resolution.open_ids if always else ()
     stands = [id for id in (*own, *(id for id in order if id in always)) if passes(id)]
     fresh = [
         id for id in dict.fromkeys(found) if id not in always and not isinstance(id.source, BuiltinKey) and passes(id)
     ]
-    return (*stands, *fresh[: model.most_found])
+    return (*stands, *fresh[: model.max_found_tools])
 
 
-def _is_of_the_four(id: ToolId) -> bool:
+def _is_switchable_builtin(id: ToolId) -> bool:
     return isinstance(id.source, BuiltinKey) and id.name in BUILTINS
 
 
-def _closed(verdict: Verdict | None) -> str | None:
-    return "the board has no such tool" if verdict is None else closed_clause(verdict)
+def _closed_reason(verdict: Verdict | None) -> str | None:
+    return "the board has no such tool" if verdict is None else describe_closed(verdict)

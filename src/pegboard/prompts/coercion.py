@@ -10,25 +10,25 @@ from typing import Final, TypeAlias
 from pegboard.core.folded import Json
 
 from .integers import read_integer
-from .literal import DEEPEST
+from .literal import MAX_DEPTH
 from .python_literals import read_literal
-from .repair import Refused, decode, read, too_deep
+from .repair import UnrepairableJson, decode, is_too_deep, read_json
 from .shapes import ToolShape
 
-Value: TypeAlias = tuple[Json, tuple[str, ...]]
+CoercedValue: TypeAlias = tuple[Json, tuple[str, ...]]
 """A value, and in words what was repaired to read it."""
 
 INTEGER: Final = re.compile(r"[-+]?\d++\Z", re.ASCII)
 NUMBER: Final = re.compile(r"[-+]?(?:\d{1,32}(?:\.\d{0,32})?|\.\d{1,32})(?:[eE][-+]?\d{1,3})?\Z", re.ASCII)
 NULLS: Final = frozenset(("null", "Null", "NULL", "None"))
-EXACT: Final = 2.0**53
+MAX_EXACT_FLOAT: Final = 2.0**53
 """Up to here a float is one integer and no other."""
-MOST_TYPES: Final = 64
+MAX_TYPES: Final = 64
 """Alternatives of one schema that are looked at; more than that is no schema of an argument."""
-MOST_REFERENCES: Final = 16
+MAX_REFERENCES: Final = 16
 """Steps from one reference to the next; a schema that needs more goes round in circles."""
-KINDS: Final[Mapping[str, tuple[type, ...]]] = {"object": (dict,), "array": (list,)}
-ALIASES: Final[Mapping[str, str]] = {
+CONTAINER_TYPES: Final[Mapping[str, tuple[type, ...]]] = {"object": (dict,), "array": (list,)}
+TYPE_ALIASES: Final[Mapping[str, str]] = {
     "str": "string",
     "text": "string",
     "enum": "string",
@@ -48,40 +48,40 @@ ALIASES: Final[Mapping[str, str]] = {
 _FENCE: Final = "```"
 _LANGUAGE: Final = re.compile(r"[ \t]*+\w{0,20}+[ \t]*+\r?\n").match
 
-PYTHON: Final = "it was read as a Python literal, not as JSON"
+READ_AS_PYTHON: Final = "it was read as a Python literal, not as JSON"
 TWICE_ESCAPED: Final = "its quotes were escaped once too often"
-QUOTED: Final = "the quotes around it were left out"
-FENCED: Final = "the code fence around it was left out"
-DIGIT: Final = "1 or 0 was read as a boolean"
+QUOTES_LEFT_OUT: Final = "the quotes around it were left out"
+FENCE_LEFT_OUT: Final = "the code fence around it was left out"
+DIGIT_AS_BOOLEAN: Final = "1 or 0 was read as a boolean"
 
 
-def types_of(schema: Json) -> frozenset[str]:
+def schema_types(schema: Json) -> frozenset[str]:
     """The types that a schema names, through its alternatives; none where it does not say."""
     found: set[str] = set()
     queue: list[Json] = [schema]
     seen = 0
-    while queue and seen < MOST_TYPES:
+    while queue and seen < MAX_TYPES:
         seen += 1
         part = queue.pop()
         if not isinstance(part, dict):
             continue
         kind = part.get("type")
         named = [kind] if isinstance(kind, str) else kind if isinstance(kind, list) else []
-        here = {ALIASES.get(one.lower(), one) for one in named if isinstance(one, str)}
-        alternatives = [sub for word in ("anyOf", "oneOf", "allOf") for sub in _list(part.get(word))]
+        here = {TYPE_ALIASES.get(one.lower(), one) for one in named if isinstance(one, str)}
+        alternatives = [sub for word in ("anyOf", "oneOf", "allOf") for sub in _as_list(part.get(word))]
         if not here and not alternatives:
-            here = _implied(part)
+            here = _implied_types(part)
         found |= here
         queue += alternatives
     return frozenset(found)
 
 
-def _list(value: Json) -> list[Json]:
+def _as_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def _implied(schema: dict[str, Json]) -> set[str]:
-    options = _list(schema.get("enum")) or ([schema["const"]] if "const" in schema else [])
+def _implied_types(schema: dict[str, Json]) -> set[str]:
+    options = _as_list(schema.get("enum")) or ([schema["const"]] if "const" in schema else [])
     if options:
         return {_TYPE_NAMES[type(one)] for one in options}
     if isinstance(schema.get("properties"), dict):
@@ -100,29 +100,29 @@ _TYPE_NAMES: Final[Mapping[type, str]] = {
 }
 
 
-def schema_of(tool: ToolShape | None, key: str) -> Json:
+def parameter_schema(tool: ToolShape | None, key: str) -> Json:
     """What the tool says of one of its parameters, with local references followed."""
     if tool is None:
         return None
-    return followed(tool.properties.get(key), tool.parameters)
+    return resolve_references(tool.properties.get(key), tool.parameters)
 
 
-def followed(schema: Json, root: Mapping[str, Json]) -> Json:
+def resolve_references(schema: Json, root: Mapping[str, Json]) -> Json:
     """The schema a local reference stands for; in alternatives one level down as well."""
-    schema = _target(schema, root)
+    schema = _resolve_reference(schema, root)
     if not isinstance(schema, dict):
         return schema
     for word in ("anyOf", "oneOf", "allOf"):
         options = schema.get(word)
         if isinstance(options, list) and any(isinstance(one, dict) and "$ref" in one for one in options):
-            schema = {**schema, word: [_target(one, root) for one in options]}
+            schema = {**schema, word: [_resolve_reference(one, root) for one in options]}
     if schema.get("nullable") is True and "anyOf" not in schema:
         return {"anyOf": [{**schema, "nullable": False}, {"type": "null"}], "properties": schema.get("properties")}
     return schema
 
 
-def _target(schema: Json, root: Mapping[str, Json]) -> Json:
-    for _ in range(MOST_REFERENCES):
+def _resolve_reference(schema: Json, root: Mapping[str, Json]) -> Json:
+    for _ in range(MAX_REFERENCES):
         if not isinstance(schema, dict):
             return schema
         reference = schema.get("$ref")
@@ -136,7 +136,7 @@ def _target(schema: Json, root: Mapping[str, Json]) -> Json:
     return None
 
 
-def coerced(
+def coerce_arguments(
     arguments: Mapping[str, Json], tool: ToolShape, *, only_inner: bool = False
 ) -> tuple[Mapping[str, Json], tuple[str, ...]]:
     """The arguments, and in words what was read otherwise than written. `only_inner`: the arguments themselves are
@@ -153,9 +153,9 @@ def coerced(
             schema = properties.get(key)
             if not isinstance(schema, dict) or schema.get("type") == "string":
                 continue
-            read = _coerce(value, types_of(followed(schema, tool.parameters)))
+            read = _coerce(value, schema_types(resolve_references(schema, tool.parameters)))
             if read is not value:
-                repairs[key] = _reading(value, read)
+                repairs[key] = _describe_reading(value, read)
         if read is not value:
             changed[key] = read
     told = tuple(f"argument {path!r}: {reading}" for path, reading in repairs.items())
@@ -167,8 +167,8 @@ def _coerce_inner(
 ) -> Json:
     """The same object or array with what it holds read by the schema; `value` itself where nothing changes. Where
     alternatives describe it, none is chosen."""
-    schema = followed(schema, root)
-    if not isinstance(schema, dict) or depth > DEEPEST:
+    schema = resolve_references(schema, root)
+    if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return value
     places: list[tuple[int | str, Json, Json, str]] = []
     if isinstance(value, dict) and isinstance(members := schema.get("properties"), dict):
@@ -183,10 +183,10 @@ def _coerce_inner(
         elif isinstance(one, str | float) and not isinstance(one, bool):
             types = known.get(id(inner))
             if types is None:
-                types = known[id(inner)] = types_of(followed(inner, root))
+                types = known[id(inner)] = schema_types(resolve_references(inner, root))
             read = _coerce(one, types)
             if read is not one:
-                repairs.setdefault(inner_path, _reading(one, read))
+                repairs.setdefault(inner_path, _describe_reading(one, read))
         else:
             continue
         if read is not one:
@@ -198,14 +198,14 @@ def _coerce_inner(
     return [changed.get(place, one) for place, one in enumerate(value)] if isinstance(value, list) else value
 
 
-def _reading(value: Json, read: Json) -> str:
-    return f"{_shown(value)} was read as {_kind(read)}"
+def _describe_reading(value: Json, read: Json) -> str:
+    return f"{_shorten_value(value)} was read as {_describe_type(read)}"
 
 
 def _coerce(value: str | float, types: frozenset[str]) -> Json:
     if isinstance(value, float):
         # 3.0 is the integer 3 to JSON Schema, and an int to whoever calls a function with it.
-        whole = abs(value) < EXACT and value.is_integer()
+        whole = abs(value) < MAX_EXACT_FLOAT and value.is_integer()
         return int(value) if whole and "integer" in types and "number" not in types else value
     if "string" in types or not types:
         return value
@@ -215,15 +215,15 @@ def _coerce(value: str | float, types: frozenset[str]) -> Json:
     return value if found is None else found[0]
 
 
-def read_text(said: str, types: frozenset[str], *, strictly: bool = False) -> Value | None:
+def read_text(said: str, types: frozenset[str], *, strictly: bool = False) -> CoercedValue | None:
     """What a text means that cannot be meant as a string, by the types that its schema allows; None where it is none
     of them."""
     scalar = read_scalar(said, types)
     if scalar is not None:
         return scalar
     if types == {"boolean"} and said in ("1", "0"):
-        return said == "1", (DIGIT,)
-    wanted = tuple(kind for word in types for kind in KINDS.get(word, ()))
+        return said == "1", (DIGIT_AS_BOOLEAN,)
+    wanted = tuple(kind for word in types for kind in CONTAINER_TYPES.get(word, ()))
     structure = read_structure(said, wanted, strictly=strictly)
     if structure is not None or strictly or said[:1] != '"':
         return structure
@@ -232,10 +232,10 @@ def read_text(said: str, types: frozenset[str], *, strictly: bool = False) -> Va
     except (ValueError, RecursionError):
         return None
     again = read_text(inner.strip(), types) if isinstance(inner, str) and inner[:1] != '"' else None
-    return None if again is None else (again[0], (QUOTED, *again[1]))
+    return None if again is None else (again[0], (QUOTES_LEFT_OUT, *again[1]))
 
 
-def read_scalar(said: str, types: frozenset[str]) -> Value | None:
+def read_scalar(said: str, types: frozenset[str]) -> CoercedValue | None:
     if said in NULLS and ("null" in types or "string" not in types):
         return None, ()
     if said.lower() == "none" and "null" in types and "string" not in types:
@@ -248,14 +248,14 @@ def read_scalar(said: str, types: frozenset[str]) -> Value | None:
             number = float(said)
             if "number" in types:
                 return (number, ()) if isfinite(number) else None
-            if abs(number) < EXACT and number.is_integer():
+            if abs(number) < MAX_EXACT_FLOAT and number.is_integer():
                 return int(number), ()
     if "boolean" in types and said.lower() in ("true", "false"):
         return said.lower() == "true", ()
     return None
 
 
-def read_structure(said: str, wanted: tuple[type, ...], *, strictly: bool = False) -> Value | None:
+def read_structure(said: str, wanted: tuple[type, ...], *, strictly: bool = False) -> CoercedValue | None:
     """An object or an array: as JSON, as a Python literal, as JSON whose quotes were escaped once too often, or as JSON
     that can be repaired. `strictly`: without repairs, because a text might be meant."""
     if not wanted:
@@ -264,31 +264,31 @@ def read_structure(said: str, wanted: tuple[type, ...], *, strictly: bool = Fals
     if not strictly and said.startswith(_FENCE) and said.endswith(_FENCE):
         opened = _LANGUAGE(said, len(_FENCE))
         if opened is not None:
-            said, before = said[opened.end() : -len(_FENCE)].strip(), (FENCED,)
+            said, before = said[opened.end() : -len(_FENCE)].strip(), (FENCE_LEFT_OUT,)
     if said[:1] not in ("{", "["):
         return None
-    for reading in _READINGS[:2] if strictly else _READINGS:
+    for reading in _READERS[:2] if strictly else _READERS:
         try:
             value, repairs = reading(said)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, wanted) and not too_deep(value):
+        if isinstance(value, wanted) and not is_too_deep(value):
             return value, (*before, *repairs)
         return None
     return None
 
 
-def _plainly(said: str) -> Value:
+def _read_json(said: str) -> CoercedValue:
     value: Json = decode(said)
     return value, ()
 
 
-def _as_python(said: str) -> Value:
+def _read_python(said: str) -> CoercedValue:
     value, repairs = read_literal(said)
-    return value, (PYTHON, *repairs)
+    return value, (READ_AS_PYTHON, *repairs)
 
 
-def _twice(said: str) -> Value:
+def _read_twice_escaped(said: str) -> CoercedValue:
     inner: Json = decode(f'"{said}"') if '\\"' in said else None
     if not isinstance(inner, str):
         raise ValueError(said[:20])
@@ -296,22 +296,27 @@ def _twice(said: str) -> Value:
     return value, (TWICE_ESCAPED,)
 
 
-def _repaired(said: str) -> Value:
-    found = read(said, whole=True)
-    if isinstance(found, Refused):
+def _read_repaired(said: str) -> CoercedValue:
+    found = read_json(said, whole=True)
+    if isinstance(found, UnrepairableJson):
         raise ValueError(found.why)
     return found.value, found.repairs
 
 
-_READINGS: Final[tuple[Callable[[str], Value], ...]] = (_plainly, _as_python, _twice, _repaired)
+_READERS: Final[tuple[Callable[[str], CoercedValue], ...]] = (
+    _read_json,
+    _read_python,
+    _read_twice_escaped,
+    _read_repaired,
+)
 
 
-def _shown(value: Json) -> str:
+def _shorten_value(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else text[:39] + "…"
 
 
-def _kind(value: Json) -> str:
+def _describe_type(value: Json) -> str:
     match value:
         case bool():
             return "a boolean"

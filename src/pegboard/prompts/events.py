@@ -12,14 +12,14 @@ from pegboard.core.folded import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ParsedCall:
     """One complete call, as the model made it."""
 
     name: str
     arguments: Mapping[str, Json]
     raw: str = ""
     """All that it was written in, markers included. Of several calls in one piece of text the first has all of it."""
-    written: str = ""
+    written_arguments: str = ""
     """The arguments as the model wrote them: what its `Arguments` add up to, unless something was repaired."""
     repairs: tuple[str, ...] = ()
     """What had to be bent to read it, in words; empty where it was right as it stood."""
@@ -28,12 +28,12 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextEvent:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
+class ThinkingEvent:
     text: str
 
 
@@ -45,7 +45,7 @@ class Markup:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class CallStartedEvent:
     """A call has begun, its tool is known. It may still turn out broken."""
 
     index: int
@@ -61,13 +61,13 @@ class Arguments:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CallDoneEvent:
     index: int
-    call: Called
+    call: ParsedCall
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenCallEvent:
     """What looked like a call and is none."""
 
     raw: str
@@ -75,59 +75,61 @@ class Broken:
     """For the model: what was wrong with it and what to write instead."""
 
 
-Event: TypeAlias = Text | Thinking | Markup | Started | Arguments | Done | Broken
+OutputEvent: TypeAlias = (
+    TextEvent | ThinkingEvent | Markup | CallStartedEvent | Arguments | CallDoneEvent | BrokenCallEvent
+)
 
 
-def joined(events: Iterable[Event]) -> list[Event]:
+def join_events(events: Iterable[OutputEvent]) -> list[OutputEvent]:
     """The same events without the seams that chunks leave: equal for equal texts, however they were cut."""
-    out: list[Event] = []
+    out: list[OutputEvent] = []
     parts: list[str] = []
     for event in events:
         last = out[-1] if out else None
         match last, event:
-            case (Text(), Text(more)) | (Thinking(), Thinking(more)) | (Markup(), Markup(more)):
+            case (TextEvent(), TextEvent(more)) | (ThinkingEvent(), ThinkingEvent(more)) | (Markup(), Markup(more)):
                 parts.append(more)
             case Arguments(index), Arguments(same, more) if index == same:
                 parts.append(more)
             case _:
-                _close(out, parts)
+                _flush(out, parts)
                 out.append(event)
-                parts = [_said(event)]
-    _close(out, parts)
+                parts = [_event_text(event)]
+    _flush(out, parts)
     return out
 
 
-def accounted(events: Iterable[Event]) -> str:
+def source_text(events: Iterable[OutputEvent]) -> str:
     """Every character that the events account for: the model's output, if nothing was lost."""
     kept: list[str] = []
     for event in events:
         match event:
-            case Text(said) | Thinking(said) | Markup(said) | Broken(said):
+            case TextEvent(said) | ThinkingEvent(said) | Markup(said) | BrokenCallEvent(said):
                 kept.append(said)
-            case Done(call=call):
+            case CallDoneEvent(call=call):
                 kept.append(call.raw)
             case _:
                 pass
     return "".join(kept)
 
 
-def _said(event: Event) -> str:
+def _event_text(event: OutputEvent) -> str:
     match event:
-        case Text(said) | Thinking(said) | Markup(said) | Arguments(text=said):
+        case TextEvent(said) | ThinkingEvent(said) | Markup(said) | Arguments(text=said):
             return said
         case _:
             return ""
 
 
-def _close(out: list[Event], parts: list[str]) -> None:
+def _flush(out: list[OutputEvent], parts: list[str]) -> None:
     if len(parts) < 2:
         return
     said = "".join(parts)
     match out[-1]:
-        case Text():
-            out[-1] = Text(said)
-        case Thinking():
-            out[-1] = Thinking(said)
+        case TextEvent():
+            out[-1] = TextEvent(said)
+        case ThinkingEvent():
+            out[-1] = ThinkingEvent(said)
         case Markup():
             out[-1] = Markup(said)
         case Arguments(index):

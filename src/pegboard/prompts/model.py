@@ -8,11 +8,11 @@ from typing import Final
 from pegboard.core.prompting import KnownModel
 from pegboard.core.tool import Json
 
-from .families import Family, family_of
-from .sizes import parameters, size_in_name
+from .families import Family, find_family
+from .sizes import billions_in_metadata, size_in_name
 
-MEDIUM: Final = 7.0
-LARGE: Final = 30.0
+MEDIUM_BILLIONS: Final = 7.0
+LARGE_BILLIONS: Final = 30.0
 FEW, SOME, MANY = 2, 5, 10
 
 
@@ -32,40 +32,44 @@ class Model:
     """Whether its prompt opens its thinking, so that what it writes begins inside."""
     is_large: bool = False
     """Known to be a large one whose size its maker does not tell."""
-    whence: tuple[str, ...] = ()
+    fact_sources: tuple[str, ...] = ()
     """Where each fact is from, a sentence each."""
 
     @property
-    def most_found(self) -> int:
+    def max_found_tools(self) -> int:
         """How many tools that a search found it is shown: a small model loses its way among many."""
         if self.billions is None:
             return MANY if self.is_large else FEW
-        if self.billions < MEDIUM:
+        if self.billions < MEDIUM_BILLIONS:
             return FEW
-        return SOME if self.billions <= LARGE else MANY
+        return SOME if self.billions <= LARGE_BILLIONS else MANY
 
     @property
-    def size(self) -> str:
+    def size_description(self) -> str:
         """In a clause, for whoever asks why it is shown that many."""
         if self.billions is None and self.is_large:
             return "the model is a large one, though its maker tells no number of parameters"
         if self.billions is None:
             return "the size of the model is unknown, so it is taken for a small one"
         told = f"the model has {self.billions:g} billion parameters"
-        if self.billions < MEDIUM:
-            return f"{told}, fewer than {MEDIUM:g}"
-        return f"{told}, {MEDIUM:g} to {LARGE:g}" if self.billions <= LARGE else f"{told}, more than {LARGE:g}"
+        if self.billions < MEDIUM_BILLIONS:
+            return f"{told}, fewer than {MEDIUM_BILLIONS:g}"
+        return (
+            f"{told}, {MEDIUM_BILLIONS:g} to {LARGE_BILLIONS:g}"
+            if self.billions <= LARGE_BILLIONS
+            else f"{told}, more than {LARGE_BILLIONS:g}"
+        )
 
 
 def model_facts(name: str, metadata: Mapping[str, Json] | None = None, known: Sequence[KnownModel] = ()) -> Model:
     """What can be known of a model by its name. The operator's word goes first, then what its server tells of it
     (`metadata`, as model servers write it), then its name, then its family."""
-    told, family = metadata or {}, family_of(name)
-    said = _said(name, known)
-    billions, sized = _billions(name, told, said, family)
-    tool_calling, calls = _tool_calling(told, said, family)
-    thinking, thinks = _thinking(told, said, family)
-    format, written = _format(said, family)
+    told, family = metadata or {}, find_family(name)
+    said = _operator_facts(name, known)
+    billions, sized = _billions_fact(name, told, said, family)
+    tool_calling, calls = _tool_calling_fact(told, said, family)
+    thinking, thinks = _thinking_fact(told, said, family)
+    format, written = _format_fact(said, family)
     return Model(
         billions=billions,
         name=name,
@@ -75,11 +79,11 @@ def model_facts(name: str, metadata: Mapping[str, Json] | None = None, known: Se
         thinking=thinking,
         opens_thinking=bool(said.opens_thinking),
         is_large=billions is None and family.is_large,
-        whence=(sized, calls, written, thinks),
+        fact_sources=(sized, calls, written, thinks),
     )
 
 
-def _said(name: str, known: Sequence[KnownModel]) -> KnownModel:
+def _operator_facts(name: str, known: Sequence[KnownModel]) -> KnownModel:
     """Fact by fact the first row that tells it, so that a narrow pattern above a wide one has its say."""
     fitting = [row for row in known if fnmatchcase(name.casefold(), row.pattern.casefold())]
 
@@ -91,10 +95,10 @@ def _said(name: str, known: Sequence[KnownModel]) -> KnownModel:
     return KnownModel(pattern, *(first(fact) for fact in facts))  # type: ignore[arg-type]  # each of its own field
 
 
-def _billions(name: str, told: Mapping[str, Json], said: KnownModel, family: Family) -> tuple[float | None, str]:
+def _billions_fact(name: str, told: Mapping[str, Json], said: KnownModel, family: Family) -> tuple[float | None, str]:
     if said.billions is not None:
         return said.billions, f"Size: {said.billions:g} billion, as models says for {said.pattern!r}."
-    if (served := parameters(told)) is not None:
+    if (served := billions_in_metadata(told)) is not None:
         return served, f"Size: {served:g} billion, as its server tells."
     if (written := size_in_name(name)) is not None:
         return written, f"Size: {written:g} billion, by its name."
@@ -105,28 +109,28 @@ def _billions(name: str, told: Mapping[str, Json], said: KnownModel, family: Fam
     return None, "Size: unknown, so it is taken for a small one. Say it under models in pegboard.yaml."
 
 
-def _tool_calling(told: Mapping[str, Json], said: KnownModel, family: Family) -> tuple[bool, str]:
+def _tool_calling_fact(told: Mapping[str, Json], said: KnownModel, family: Family) -> tuple[bool, str]:
     if said.tool_calling is not None:
         return (
             said.tool_calling,
-            f"Native tool calling: {_yes(said.tool_calling)}, as models says for {said.pattern!r}.",
+            f"Native tool calling: {_yes_or_no(said.tool_calling)}, as models says for {said.pattern!r}.",
         )
-    if (served := _served(told, "tools", "supportsToolCalling", "tool_calling")) is not None:
-        return served, f"Native tool calling: {_yes(served)}, as its server tells."
+    if (served := _server_flag(told, "tools", "supportsToolCalling", "tool_calling")) is not None:
+        return served, f"Native tool calling: {_yes_or_no(served)}, as its server tells."
     where = f"as {family.name} is known" if family.name else "because nothing is known of its family"
-    return family.tool_calling, f"Native tool calling: {_yes(family.tool_calling)}, {where}."
+    return family.tool_calling, f"Native tool calling: {_yes_or_no(family.tool_calling)}, {where}."
 
 
-def _thinking(told: Mapping[str, Json], said: KnownModel, family: Family) -> tuple[bool, str]:
+def _thinking_fact(told: Mapping[str, Json], said: KnownModel, family: Family) -> tuple[bool, str]:
     if said.thinking is not None:
-        return said.thinking, f"Thinks aloud: {_yes(said.thinking)}, as models says for {said.pattern!r}."
-    if (served := _served(told, "thinking", "reasoning", "supportsReasoning")) is not None:
-        return served, f"Thinks aloud: {_yes(served)}, as its server tells."
+        return said.thinking, f"Thinks aloud: {_yes_or_no(said.thinking)}, as models says for {said.pattern!r}."
+    if (served := _server_flag(told, "thinking", "reasoning", "supportsReasoning")) is not None:
+        return served, f"Thinks aloud: {_yes_or_no(served)}, as its server tells."
     where = f"as {family.name} is known" if family.name else "because nothing is known of its family"
-    return family.thinking, f"Thinks aloud: {_yes(family.thinking)}, {where}."
+    return family.thinking, f"Thinks aloud: {_yes_or_no(family.thinking)}, {where}."
 
 
-def _format(said: KnownModel, family: Family) -> tuple[str, str]:
+def _format_fact(said: KnownModel, family: Family) -> tuple[str, str]:
     if said.format is not None:
         return said.format, f"Format: {said.format}, as models says for {said.pattern!r}."
     if family.format:
@@ -134,7 +138,7 @@ def _format(said: KnownModel, family: Family) -> tuple[str, str]:
     return "", "Format: none is known to be its own."
 
 
-def _served(told: Mapping[str, Json], word: str, *flags: str) -> bool | None:
+def _server_flag(told: Mapping[str, Json], word: str, *flags: str) -> bool | None:
     """By a list of capabilities, or by a flag of its own; both occur among model servers."""
     for place in (told, told.get("details"), told.get("meta")):
         if not isinstance(place, Mapping):
@@ -147,5 +151,5 @@ def _served(told: Mapping[str, Json], word: str, *flags: str) -> bool | None:
     return None
 
 
-def _yes(is_so: bool) -> str:
+def _yes_or_no(is_so: bool) -> str:
     return "yes" if is_so else "no"

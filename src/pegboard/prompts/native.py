@@ -3,13 +3,13 @@
 import json
 from collections.abc import Sequence
 
-from pegboard.core.folded import plain
+from pegboard.core.folded import materialize
 from pegboard.core.tool import Json, JsonObject
 
 from .shapes import ToolShape
 
 
-def function(shape: ToolShape) -> JsonObject:
+def tool_function(shape: ToolShape) -> JsonObject:
     parameters: dict[str, Json] = dict(shape.parameters) or {"type": "object", "properties": {}}
     return {
         "type": "function",
@@ -17,9 +17,9 @@ def function(shape: ToolShape) -> JsonObject:
     }
 
 
-def functions(shapes: Sequence[ToolShape]) -> list[Json]:
-    return [function(shape) for shape in shapes]
+def tool_functions(shapes: Sequence[ToolShape]) -> list[Json]:
+    return [tool_function(shape) for shape in shapes]
 
 
 def functions_text(shapes: Sequence[ToolShape]) -> str:
-    return json.dumps(functions(shapes), ensure_ascii=False, separators=(",", ":"), default=plain)
+    return json.dumps(tool_functions(shapes), ensure_ascii=False, separators=(",", ":"), default=materialize)

@@ -9,13 +9,21 @@ from typing import Final
 
 from pegboard.core.folded import Json
 
-from .literal import CONTROLS, DEEPEST, MISSING_END, SURROGATES, Reader, UnreadableError, whole_characters
+from .literal import (
+    MAX_DEPTH,
+    MISSING_END,
+    RAW_CONTROLS_KEPT,
+    SURROGATES,
+    TolerantJsonReader,
+    UnreadableError,
+    whole_characters,
+)
 
-LONGEST: Final = 1 << 20
+MAX_REPAIR_LENGTH: Final = 1 << 20
 """Characters of what is repaired. A longer text that is no JSON is told as broken, not bent."""
-TOO_MANY: Final = "brackets too many at the end were left out"
+SURPLUS_BRACKETS: Final = "brackets too many at the end were left out"
 _ONLY_CLOSING: Final = re.compile(r"[\s\]}]*\Z").match
-_HALF: Final = re.compile(r"\\u[dD][89a-fA-F]").search
+_search_surrogate: Final = re.compile(r"\\u[dD][89a-fA-F]").search
 
 
 def _finite(said: str) -> float:
@@ -45,46 +53,48 @@ decode: Final[Callable[[str], Json]] = _LOOSE.decode
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class RepairedJson:
     value: Json
     repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class UnrepairableJson:
     why: str
     """A clause: what is wrong with the text."""
 
 
-def read(text: str, *, whole: bool = False) -> Read | Refused:
+def read_json(text: str, *, whole: bool = False) -> RepairedJson | UnrepairableJson:
     """The one value that a text is, and nothing but white space around it. `whole`: the text ends where the model
     meant it to, so that brackets missing there are added, and those too many are left out."""
     try:
-        return _sound(text, _STRICT.decode(text), ())
+        return _check_value(text, _STRICT.decode(text), ())
     except (ValueError, RecursionError):
         pass
-    if len(text) > LONGEST:
-        return Refused(f"it is no JSON, and longer than the {LONGEST:,} characters that are repaired")
+    if len(text) > MAX_REPAIR_LENGTH:
+        return UnrepairableJson(
+            f"it is no JSON, and longer than the {MAX_REPAIR_LENGTH:,} characters that are repaired"
+        )
     try:
-        return _sound(text, _LOOSE.decode(text), (CONTROLS,))
+        return _check_value(text, _LOOSE.decode(text), (RAW_CONTROLS_KEPT,))
     except (ValueError, RecursionError):
         pass
-    reader = Reader(text, closes=whole)
+    reader = TolerantJsonReader(text, closes_brackets=whole)
     try:
-        value = reader.value()
-        rest = reader.next()
+        value = reader.read_value()
+        rest = reader.next_character()
     except UnreadableError as error:
-        return Refused(str(error))
-    if rest and not (whole and _ONLY_CLOSING(text, reader.place)):
-        return Refused(f"{rest!r} at character {reader.place} is too much")
-    if reader.missing:
-        reader.repairs[MISSING_END.format(missing=reader.missing)] = None
+        return UnrepairableJson(str(error))
+    if rest and not (whole and _ONLY_CLOSING(text, reader.position)):
+        return UnrepairableJson(f"{rest!r} at character {reader.position} is too much")
+    if reader.missing_brackets:
+        reader.repairs[MISSING_END.format(missing=reader.missing_brackets)] = None
     if rest:
-        reader.repairs[TOO_MANY] = None
-    return Read(value, tuple(reader.repairs))
+        reader.repairs[SURPLUS_BRACKETS] = None
+    return RepairedJson(value, tuple(reader.repairs))
 
 
-def read_at(text: str, place: int) -> tuple[Json, int] | None:
+def read_json_at(text: str, place: int) -> tuple[Json, int] | None:
     """The sound JSON value that begins there and where it ends; None if there is none or the text ends within.
 
     A failure costs the distance to it and to the beginning of the text, so ask once for one text."""
@@ -92,16 +102,16 @@ def read_at(text: str, place: int) -> tuple[Json, int] | None:
         value, end = _STRICT.raw_decode(text, place)
     except (ValueError, RecursionError):
         return None
-    if _HALF(text, place, end) or (
-        text.count("{", place, end) + text.count("[", place, end) > DEEPEST and too_deep(value)
+    if _search_surrogate(text, place, end) or (
+        text.count("{", place, end) + text.count("[", place, end) > MAX_DEPTH and is_too_deep(value)
     ):
         return None
     return value, end
 
 
-def too_deep(value: Json) -> bool:
+def is_too_deep(value: Json) -> bool:
     level: list[Json] = [value]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         level = [
             inner
             for outer in level
@@ -113,23 +123,23 @@ def too_deep(value: Json) -> bool:
     return True
 
 
-def _sound(text: str, value: Json, repairs: tuple[str, ...]) -> Read | Refused:
-    if text.count("{") + text.count("[") > DEEPEST and too_deep(value):
-        return Refused(f"it is nested deeper than {DEEPEST} levels")
-    if _HALF(text):
-        whole = _whole(value)
+def _check_value(text: str, value: Json, repairs: tuple[str, ...]) -> RepairedJson | UnrepairableJson:
+    if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep(value):
+        return UnrepairableJson(f"it is nested deeper than {MAX_DEPTH} levels")
+    if _search_surrogate(text):
+        whole = _with_whole_characters(value)
         if whole != value:
-            return Read(whole, (*repairs, SURROGATES))
-    return Read(value, repairs)
+            return RepairedJson(whole, (*repairs, SURROGATES))
+    return RepairedJson(value, repairs)
 
 
-def _whole(value: Json) -> Json:
+def _with_whole_characters(value: Json) -> Json:
     match value:
         case str():
             return whole_characters(value)
         case dict():
-            return {whole_characters(key): _whole(inner) for key, inner in value.items()}
+            return {whole_characters(key): _with_whole_characters(inner) for key, inner in value.items()}
         case list():
-            return [_whole(inner) for inner in value]
+            return [_with_whole_characters(inner) for inner in value]
         case _:
             return value

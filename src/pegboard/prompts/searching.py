@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from pegboard.core.presentations.deferred import FEW, MOST
+from pegboard.core.presentations.deferred import DEFAULT_RESULTS, MAX_RESULTS
 from pegboard.core.prompting import SEARCH
-from pegboard.core.retrieval import LONGEST_QUERY
+from pegboard.core.retrieval import MAX_QUERY_CHARS
 
 from .shapes import ToolShape
 
@@ -18,14 +18,14 @@ SEARCH_SHAPE: Final = ToolShape(
             "query": {
                 "type": "string",
                 "minLength": 1,
-                "maxLength": LONGEST_QUERY,
+                "maxLength": MAX_QUERY_CHARS,
                 "description": "What you want to do, in a few words; or a part of a tool's name.",
             },
             "limit": {
                 "type": "integer",
                 "minimum": 1,
-                "maximum": MOST,
-                "default": FEW,
+                "maximum": MAX_RESULTS,
+                "default": DEFAULT_RESULTS,
                 "description": "How many tools to find at most.",
             },
         },

@@ -24,7 +24,7 @@ class ToolShape:
         return found if isinstance(found, dict) else {}
 
 
-def by_name(tools: Sequence[ToolShape]) -> dict[str, ToolShape]:
+def tools_by_name(tools: Sequence[ToolShape]) -> dict[str, ToolShape]:
     """Of two with one name the first counts."""
     found: dict[str, ToolShape] = {}
     for tool in tools:

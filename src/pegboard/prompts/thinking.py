@@ -5,43 +5,43 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from .marks import Marks, marks
+from .marks import MarkerSet, marker_set
 
-THINK: Final = (("<think>", "</think>"),)
+THINK_MARKERS: Final = (("<think>", "</think>"),)
 
 
 @dataclass(frozen=True)
-class Fences:
+class ThinkingFences:
     """What opens and closes thinking in a format, and what opens a call, which may be left inside by mistake."""
 
-    pairs: tuple[tuple[str, str], ...] = THINK
+    pairs: tuple[tuple[str, str], ...] = THINK_MARKERS
     openers: tuple[str, ...] = ()
 
     @cached_property
-    def opening(self) -> Mapping[str, str]:
+    def ends_by_opener(self) -> Mapping[str, str]:
         return dict(self.pairs)
 
     @cached_property
-    def ends(self) -> Marks:
-        return marks(tuple(end for _, end in self.pairs))
+    def end_markers(self) -> MarkerSet:
+        return marker_set(tuple(end for _, end in self.pairs))
 
     @cached_property
-    def calls(self) -> Marks:
-        return marks(self.openers)
+    def call_openers(self) -> MarkerSet:
+        return marker_set(self.openers)
 
     @cached_property
-    def held(self) -> Marks:
+    def held_markers(self) -> MarkerSet:
         """What may be cut by the end of a chunk: an end of thinking, or an opener of a call."""
-        return marks(self.ends.words + self.openers)
+        return marker_set(self.end_markers.words + self.openers)
 
 
 @dataclass(slots=True)
-class Draft:
+class ThinkingDraft:
     """Thinking since the first opener of a call in it. If thinking is never closed, a call at its end may be meant."""
 
     parts: list[str] = field(default_factory=list)
 
-    def add(self, said: str, calls: Marks) -> None:
+    def add(self, said: str, calls: MarkerSet) -> None:
         if self.parts:
             self.parts.append(said)
         elif found := calls.search(said):

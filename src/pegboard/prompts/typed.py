@@ -6,41 +6,49 @@ from typing import Final
 
 from pegboard.core.folded import Json
 
-from .coercion import KINDS, Value, followed, read_scalar, read_structure, read_text, types_of
-from .literal import DEEPEST
+from .coercion import (
+    CONTAINER_TYPES,
+    CoercedValue,
+    read_scalar,
+    read_structure,
+    read_text,
+    resolve_references,
+    schema_types,
+)
+from .literal import MAX_DEPTH
 from .repair import decode
 
-EXACTLY: Final = re.compile(r"-?(?:0|[1-9]\d*+)(?:\.\d{1,32})?\Z|true\Z|false\Z", re.ASCII).match
+match_exact_scalar: Final = re.compile(r"-?(?:0|[1-9]\d*+)(?:\.\d{1,32})?\Z|true\Z|false\Z", re.ASCII).match
 """A number or a boolean as a chat template writes it: `02134`, `1e5` and `True` may be texts that merely look so."""
 
 
-class Bare(str):
+class BareWord(str):
     """A word without quotes in a format that quotes its strings: what it means is for the schema to say."""
 
     __slots__ = ()
 
 
-def typed(raw: str, schema: Json, *, guess: bool = True, no_text: bool = False) -> Value:
+def read_typed(raw: str, schema: Json, *, guess: bool = True, no_text: bool = False) -> CoercedValue:
     """Without a schema the text is read as JSON where it is JSON and `guess` says so. Text that does not fit its
     schema stays as it is, so that validation can tell of it. `no_text`: the format marks strings, and this is none."""
-    kinds = types_of(schema)
+    kinds = schema_types(schema)
     if no_text and len(kinds) > 1:
         kinds -= {"string"}
     if kinds == {"string"} or (not kinds and not guess):
         return raw, ()
     said = raw.strip()
     if not kinds:
-        return _guessed(raw, said)
+        return _guess_value(raw, said)
     if "string" not in kinds:
         return read_text(said, kinds) or (raw, ())
     # A template writes the text 5 and the number 5 alike. A schema that has a number beside a string means it.
     if _is_option(said, schema):
         return raw, ()
-    if EXACTLY(said) or "null" in kinds:
-        scalar = read_scalar(said, kinds if EXACTLY(said) else frozenset(("null", "string")))
+    if match_exact_scalar(said) or "null" in kinds:
+        scalar = read_scalar(said, kinds if match_exact_scalar(said) else frozenset(("null", "string")))
         if scalar is not None:
             return scalar
-    wanted = tuple(kind for word in kinds for kind in KINDS.get(word, ()))
+    wanted = tuple(kind for word in kinds for kind in CONTAINER_TYPES.get(word, ()))
     return read_structure(said, wanted, strictly=True) or (raw, ())
 
 
@@ -50,27 +58,29 @@ def _is_option(said: str, schema: Json) -> bool:
     return isinstance(options, list) and said in options
 
 
-def settled(value: Json, schema: Json, root: Mapping[str, Json], *, no_text: bool = False, depth: int = 0) -> Json:
+def resolve_bare_words(
+    value: Json, schema: Json, root: Mapping[str, Json], *, no_text: bool = False, depth: int = 0
+) -> Json:
     """The same value with every bare word in it read by what the schema says of its place."""
-    schema = followed(schema, root)
-    if isinstance(value, Bare):
-        return None if no_text and value == "null" else typed(str(value), schema, no_text=no_text)[0]
-    if depth > DEEPEST:
+    schema = resolve_references(schema, root)
+    if isinstance(value, BareWord):
+        return None if no_text and value == "null" else read_typed(str(value), schema, no_text=no_text)[0]
+    if depth > MAX_DEPTH:
         return value
     known = schema if isinstance(schema, dict) else {}
     members, items = known.get("properties"), known.get("items")
     properties = members if isinstance(members, dict) else {}
     if isinstance(value, dict):
         return {
-            str(key): settled(one, properties.get(key), root, no_text=no_text, depth=depth + 1)
+            str(key): resolve_bare_words(one, properties.get(key), root, no_text=no_text, depth=depth + 1)
             for key, one in value.items()
         }
     if isinstance(value, list):
-        return [settled(one, items, root, no_text=no_text, depth=depth + 1) for one in value]
+        return [resolve_bare_words(one, items, root, no_text=no_text, depth=depth + 1) for one in value]
     return value
 
 
-def _guessed(raw: str, said: str) -> Value:
+def _guess_value(raw: str, said: str) -> CoercedValue:
     if not said or said[0] not in '{["-0123456789tfn':
         return raw, ()
     try:

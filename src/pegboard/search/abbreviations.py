@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-_USUAL: Final = """
+_ABBREVIATION_TEXT: Final = """
     acc account | act activity actual | adj adjustment | adm admission administration | adv advance
     agg aggregate summary | agr agreement | alloc allocation | amt amount | ann annual | app application
     appl application | appt appointment | arr arrival | assoc association | attr attribute | auth authorization
@@ -45,41 +45,41 @@ _USUAL: Final = """
 """Each with the words that it may be short for."""
 
 _VOWELS: Final = frozenset("aeiou")
-_SHORTEST: Final = 3
-_MOST: Final = 4
+_MIN_LENGTH: Final = 3
+_MAX_SHORT_FORMS: Final = 4
 """That are looked for beside one word."""
 
 
-def _listed(text: str) -> dict[str, tuple[str, ...]]:
+def _parse_abbreviations(text: str) -> dict[str, tuple[str, ...]]:
     entries = (entry.split() for line in text.strip().splitlines() for entry in line.split("|"))
     return {short: tuple(words) for short, *words in entries}
 
 
-USUAL: Final = _listed(_USUAL)
+ABBREVIATIONS: Final = _parse_abbreviations(_ABBREVIATION_TEXT)
 
 
-def meant(words: Iterable[str]) -> Iterator[str]:
+def expansions(words: Iterable[str]) -> Iterator[str]:
     """What the parts of a name may be short for."""
     for word in words:
-        yield from USUAL.get(word.casefold(), ())
+        yield from ABBREVIATIONS.get(word.casefold(), ())
 
 
-def is_bare(word: str) -> bool:
+def is_consonant_only(word: str) -> bool:
     """Whether a part of a name has consonants only, after its first letter: nobody asks in such words."""
-    return len(word) >= _SHORTEST and word.isascii() and word.isalpha() and _VOWELS.isdisjoint(word[1:].casefold())
+    return len(word) >= _MIN_LENGTH and word.isascii() and word.isalpha() and _VOWELS.isdisjoint(word[1:].casefold())
 
 
-def short_for(word: str, bare: Sequence[str]) -> list[str]:
+def matching_short_forms(word: str, bare: Sequence[str]) -> list[str]:
     """Those of the bare parts of names that may be short for a word."""
-    bones = _bones(word.casefold())
-    return [short for short in bare if short[0] == bones[:1] and _shortens(short, bones)][:_MOST]
+    bones = _consonants(word.casefold())
+    return [short for short in bare if short[0] == bones[:1] and _is_short_for(short, bones)][:_MAX_SHORT_FORMS]
 
 
-def _shortens(short: str, bones: str) -> bool:
+def _is_short_for(short: str, bones: str) -> bool:
     """Its beginning, if that is long enough to tell, or some of its letters in order with the last among them."""
-    if not _SHORTEST <= len(short) <= len(bones):
+    if not _MIN_LENGTH <= len(short) <= len(bones):
         return False
-    if len(short) > _SHORTEST and bones.startswith(short):
+    if len(short) > _MIN_LENGTH and bones.startswith(short):
         return True
     if short[-1] != bones[-1]:
         return False
@@ -88,7 +88,7 @@ def _shortens(short: str, bones: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _bones(word: str) -> str:
+def _consonants(word: str) -> str:
     """A word without the vowels after its first letter; of a plural, of its singular."""
     single = word[:-1] if word.endswith("s") and not word.endswith("ss") else word
     return single[:1] + "".join(letter for letter in single[1:] if letter not in _VOWELS)

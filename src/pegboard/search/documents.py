@@ -6,19 +6,19 @@ from itertools import islice
 from typing import Final
 
 from pegboard.core.database.source import DatabaseTool
-from pegboard.core.folded import Folded
-from pegboard.core.ids import ServerKey, Source, ToolId
+from pegboard.core.folded import LazyJson
+from pegboard.core.ids import ServerKey, SourceKey, ToolId
 from pegboard.core.policy import Policy
-from pegboard.core.rules import shape_of
-from pegboard.core.told import told
+from pegboard.core.rules import overridden_tool_of
+from pegboard.core.told import agent_visible_spec
 from pegboard.core.tool import Json, JsonSchema, Tool, ToolSpec
 
-MOST_PARAMETERS: Final = 100
-MOST_VALUES: Final = 20
+MAX_PARAMETERS: Final = 100
+MAX_VALUES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class SearchDocument:
     """What may be known of one tool, as text."""
 
     key: ToolId
@@ -29,7 +29,7 @@ class Document:
     values: tuple[str, ...] = ()
     """What is said of the parameters, and what they may be."""
     server: str = ""
-    spoken: str = ""
+    embedding_text: str = ""
     """What is read of it for its meaning, where that is not made of the rest."""
 
     @property
@@ -42,7 +42,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class ToolDocumentSource:
     """All that the document of a tool is made of. Cheap to make and to compare, where a document is neither."""
 
     key: ToolId
@@ -50,71 +50,72 @@ class Telling:
     """Nothing: only the name may be told."""
     name_override: str | None = None
     description_override: str | None = None
-    gone: frozenset[str] = frozenset()
+    hidden_parameters: frozenset[str] = frozenset()
     """The parameters that nobody is told of."""
 
     @classmethod
-    def of(cls, tool: Tool, policy: Policy) -> "Telling":
+    def of(cls, tool: Tool, policy: Policy) -> "ToolDocumentSource":
         """Of what is withheld the name alone: that a search finds it by a word would tell that the word is in it."""
-        if isinstance(tool, DatabaseTool) and policy.asked_by_all is not None:
+        if isinstance(tool, DatabaseTool) and policy.databases_for_all is not None:
             # One index is for all callers: none of them finds it by the words of a database that another may ask.
-            tool = tool.within(policy.asked_by_all)
-        spec = told(tool, policy)
+            tool = tool.narrow_to(policy.databases_for_all)
+        spec = agent_visible_spec(tool, policy)
         if spec is None:
             return cls(tool.id, None)
-        look, shape = policy.overrides.for_tool(tool.id), shape_of(tool, policy)
+        look, shape = policy.overrides.for_tool(tool.id), overridden_tool_of(tool, policy)
         if shape is None:
             return cls(tool.id, spec, look.name_override, look.description_override)
         shown = shape.tool.spec if spec is tool.spec else spec
-        return cls(tool.id, shown, look.name_override, look.description_override, shape.gone)
+        return cls(tool.id, shown, look.name_override, look.description_override, shape.removed_names)
 
-    def is_same(self, other: "Telling") -> bool:
+    def is_same(self, other: "ToolDocumentSource") -> bool:
         return (
             self.key == other.key
             and (self.name_override, self.description_override) == (other.name_override, other.description_override)
-            and self.gone == other.gone
+            and self.hidden_parameters == other.hidden_parameters
             and (self.spec is other.spec or _reads_alike(self.spec, other.spec))
         )
 
     @property
-    def document(self) -> Document:
-        server, spec = named(self.key.source), self.spec
+    def document(self) -> SearchDocument:
+        server, spec = source_name(self.key.source), self.spec
         if spec is None:
-            return Document(self.key, self.key.name, server=server)
+            return SearchDocument(self.key, self.key.name, server=server)
         title, description = self.name_override, self.description_override
         properties = spec.input_schema.get("properties")
         kept = properties if isinstance(properties, dict) else {}
         parameters = {
-            name: kept[name] for name in islice((name for name in kept if name not in self.gone), MOST_PARAMETERS)
+            name: kept[name]
+            for name in islice((name for name in kept if name not in self.hidden_parameters), MAX_PARAMETERS)
         }
-        return Document(
+        return SearchDocument(
             self.key,
             self.key.name,
             (spec.title if title is None else title) or "",
             spec.description if description is None else description,
             tuple(parameters),
-            tuple(text for schema in parameters.values() for text in _said(schema)),
+            tuple(text for schema in parameters.values() for text in _schema_texts(schema)),
             server,
         )
 
 
-def documents(tools: Iterator[Tool] | tuple[Tool, ...], policy: Policy) -> tuple[Document, ...]:
-    return tuple(Telling.of(tool, policy).document for tool in tools)
+def build_documents(tools: Iterator[Tool] | tuple[Tool, ...], policy: Policy) -> tuple[SearchDocument, ...]:
+    return tuple(ToolDocumentSource.of(tool, policy).document for tool in tools)
 
 
-def named(source: Source) -> str:
+def source_name(source: SourceKey) -> str:
     """What a source is called. A server that was added by itself has a toolset of the same name, which is not said
     twice."""
     return source.server if isinstance(source, ServerKey) and str(source.server) == source.toolset else str(source)
 
 
-def _said(schema: Json) -> Iterator[str]:
+def _schema_texts(schema: Json) -> Iterator[str]:
     if not isinstance(schema, dict):
         return
     if isinstance(description := schema.get("description"), str):
         yield description
     if isinstance(values := schema.get("enum"), list):
-        yield from (value for value in values[:MOST_VALUES] if isinstance(value, str))
+        yield from (value for value in values[:MAX_VALUES] if isinstance(value, str))
 
 
 def _reads_alike(one: ToolSpec | None, other: ToolSpec | None) -> bool:
@@ -128,4 +129,4 @@ def _reads_alike(one: ToolSpec | None, other: ToolSpec | None) -> bool:
 
 def _same_schema(one: JsonSchema, other: JsonSchema) -> bool:
     """By their texts. One that could not be folded is not compared: it may be too deep for it."""
-    return one is other or (isinstance(one, Folded) and isinstance(other, Folded) and one.text == other.text)
+    return one is other or (isinstance(one, LazyJson) and isinstance(other, LazyJson) and one.text == other.text)

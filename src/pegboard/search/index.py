@@ -14,37 +14,37 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pegboard.core.ids import Source, ToolId
+from pegboard.core.ids import SourceKey, ToolId
 
-from .documents import Document
-from .fields import LENGTH, WORTH, Field
-from .part import Floats, Marks, Part, Singles, Whole, joined
+from .documents import SearchDocument
+from .fields import FIELD_WEIGHTS, LENGTH_NORMALIZATION, DocumentField
+from .part import FieldCounts, FloatArray, IndexedDocuments, IntArray, SingleArray, join_parts
 
-LARGE: Final = 8_192
+SEGMENT_DOCUMENTS: Final = 8_192
 """Documents of a segment. Larger ones are asked more quickly, smaller ones are made anew more quickly."""
 
-_FEWEST_KEPT: Final = 10_000
-_MOST_KEPT: Final = 64
+_MIN_CACHED_ENTRIES: Final = 10_000
+_MAX_CACHED_PER_DOCUMENT: Final = 64
 """Entries of terms that were looked for before, for each document."""
 
-_LAST: Final = "\U0010ffff"
+_LAST_CHARACTER: Final = "\U0010ffff"
 
 
 @dataclass(frozen=True)
-class Segment:
+class IndexSegment:
     """Some parts together, by term: what one query term asks for lies in one piece."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[IndexedDocuments, ...]
     vocabulary: tuple[str, ...]
-    starts: Whole
+    starts: IntArray
     """Where each term begins, and at last where all of them end."""
-    places: Whole
+    places: IntArray
     """Of documents, within the segment."""
-    marks: Marks
+    field_counts: FieldCounts
 
     @classmethod
-    def of(cls, parts: Sequence[Part]) -> "Segment":
-        whole = joined(parts)
+    def of(cls, parts: Sequence[IndexedDocuments]) -> "IndexSegment":
+        whole = join_parts(parts)
         order = np.argsort(whole.terms, kind="stable")
         counts = np.bincount(whole.terms, minlength=len(whole.vocabulary))
         places = np.repeat(np.arange(len(whole), dtype=np.int32), np.diff(whole.starts))
@@ -53,7 +53,7 @@ class Segment:
             whole.vocabulary,
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
             places[order],
-            whole.marks[order],
+            whole.field_counts[order],
         )
 
     def __len__(self) -> int:
@@ -64,24 +64,24 @@ class Segment:
         first = bisect_left(self.vocabulary, term)
         if first == len(self.vocabulary) or not self.vocabulary[first].startswith(term):
             return range(0)
-        return range(first, bisect_left(self.vocabulary, term + _LAST, first))
+        return range(first, bisect_left(self.vocabulary, term + _LAST_CHARACTER, first))
 
 
 @dataclass(frozen=True)
-class Index:
-    segments: tuple[Segment, ...] = ()
+class SearchIndex:
+    segments: tuple[IndexSegment, ...] = ()
 
     @classmethod
-    def of(cls, documents: Collection[Document]) -> "Index":
-        return cls.made_of((Part.of(documents),))
+    def of(cls, documents: Collection[SearchDocument]) -> "SearchIndex":
+        return cls.from_parts((IndexedDocuments.of(documents),))
 
     @classmethod
-    def made_of(cls, parts: Sequence[Part], former: "Index | None" = None) -> "Index":
+    def from_parts(cls, parts: Sequence[IndexedDocuments], former: "SearchIndex | None" = None) -> "SearchIndex":
         """The parts in their order. A segment of the former index of which no part has changed is taken over."""
         known = {segment.parts[0].keys[0].source: segment for segment in former.segments} if former else {}
         filled = [part for part in parts if len(part)]
-        groups = _grouped(filled, frozenset(known))
-        return cls(tuple(_segment(group, known.get(group[0].keys[0].source)) for group in groups))
+        groups = _group_parts(filled, frozenset(known))
+        return cls(tuple(_build_segment(group, known.get(group[0].keys[0].source)) for group in groups))
 
     def __len__(self) -> int:
         return self._bases[-1]
@@ -92,7 +92,7 @@ class Index:
         return (0, *accumulate(map(len, self.segments)))
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[IndexedDocuments, ...]:
         return tuple([part for segment in self.segments for part in segment.parts])
 
     @cached_property
@@ -105,25 +105,25 @@ class Index:
         return {key: place for place, key in enumerate(self.keys)}
 
     @cached_property
-    def lengths(self) -> Whole:
-        return np.concatenate([np.empty((0, len(Field)), np.int32), *(part.lengths for part in self.parts)])
+    def lengths(self) -> IntArray:
+        return np.concatenate([np.empty((0, len(DocumentField)), np.int32), *(part.lengths for part in self.parts)])
 
     @cached_property
-    def name_sizes(self) -> Whole:
+    def name_sizes(self) -> IntArray:
         return np.concatenate([np.empty(0, np.int32), *(part.name_sizes for part in self.parts)])
 
     @cached_property
-    def servers(self) -> Whole:
+    def servers(self) -> IntArray:
         """The number of the part that each document is in: one part holds what one server lists."""
-        numbers: dict[Source, int] = {}
+        numbers: dict[SourceKey, int] = {}
         own = [numbers.setdefault(key.source, len(numbers)) for key in self.keys]
         return np.array(own, np.int32)
 
-    def asked(self) -> Iterator[tuple[int, Segment]]:
+    def segments_with_base(self) -> Iterator[tuple[int, IndexSegment]]:
         """Each segment with the place of its first document."""
         return zip(self._bases, self.segments, strict=False)
 
-    def document(self, place: int) -> tuple[Part, int]:
+    def document(self, place: int) -> tuple[IndexedDocuments, int]:
         """The part that a document is in, and its place there."""
         for part in self.parts:
             if place < len(part):
@@ -131,28 +131,28 @@ class Index:
             place -= len(part)
         raise IndexError(place)
 
-    def chosen(self, among: Collection[ToolId] | None = None) -> "Chosen":
+    def choose(self, among: Collection[ToolId] | None = None) -> "ChosenDocuments":
         if among is None:
-            return Chosen(self, np.arange(len(self)))
+            return ChosenDocuments(self, np.arange(len(self)))
         known = self.places
         places = np.array([known[key] for key in among if key in known], np.int64)
-        return Chosen(self, np.unique(places))
+        return ChosenDocuments(self, np.unique(places))
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class TermMatch:
     """Where one term is among the chosen, and what it adds there."""
 
     count: int
     """How many have it."""
-    positions: Whole | None
+    positions: IntArray | None
     """Ascending. Nothing, where so many have it that it takes less room to tell of each whether it does."""
-    gains: Singles
+    gains: SingleArray
     """At each of the positions, or of all."""
-    named: Whole
+    name_positions: IntArray
     """The positions where it is in the name."""
 
-    def add_to(self, scores: Floats, weight: float) -> None:
+    def add_to(self, scores: FloatArray, weight: float) -> None:
         if self.positions is None:
             scores += self.gains * weight
         else:
@@ -166,37 +166,37 @@ class Met:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenDocuments:
     """The documents that a query is answered from, and all that follows from the choice alone. Kept while it holds."""
 
-    index: Index
+    index: SearchIndex
     places: NDArray[np.int64]
     """In the index, ascending. Whatever is told of one of the chosen is told at its position among these."""
-    _met: dict[str, Met] = field(default_factory=dict[str, Met], repr=False, compare=False)
+    _matches_by_term: dict[str, TermMatch] = field(default_factory=dict[str, TermMatch], repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.places)
 
     @cached_property
-    def positions(self) -> Whole:
+    def positions(self) -> IntArray:
         """By place in the index; less than nothing where a document is not chosen."""
         positions = np.full(len(self.index), -1, np.int32)
         positions[self.places] = np.arange(len(self.places), dtype=np.int32)
         return positions
 
     @cached_property
-    def worths(self) -> Singles:
+    def field_weights(self) -> SingleArray:
         """What a word is worth, by position and field: less in a field that is longer than it mostly is."""
         # Whole numbers are added without rounding, so the averages tell nothing of what else there is.
         lengths = self.index.lengths[self.places]
         having = np.maximum(np.count_nonzero(lengths, axis=0), 1)
         average = np.maximum(lengths.sum(axis=0, dtype=np.int64) / having, 1.0)
-        share = np.array(LENGTH)
-        worths: NDArray[np.float64] = np.array(WORTH) / (1 - share + share * lengths / average)
+        share = np.array(LENGTH_NORMALIZATION)
+        worths: NDArray[np.float64] = np.array(FIELD_WEIGHTS) / (1 - share + share * lengths / average)
         return worths.astype(np.float32)
 
     @cached_property
-    def name_sizes(self) -> Floats:
+    def name_sizes(self) -> FloatArray:
         return np.maximum(self.index.name_sizes[self.places], 1).astype(np.float64)
 
     @cached_property
@@ -209,37 +209,42 @@ class Chosen:
     def server_sizes(self) -> NDArray[np.int64]:
         return np.bincount(self.servers)
 
-    def met(self, term: str, meet: Callable[[str, "Chosen"], Met]) -> Met:
+    def match_term(self, term: str, meet: Callable[[str, "ChosenDocuments"], TermMatch]) -> TermMatch:
         """Where a term is: worked out once, because requests share their most frequent words, which cost most."""
-        known = self._met.get(term)
+        known = self._matches_by_term.get(term)
         if known is None:
             known = meet(term, self)
-            self._met[term] = known
-            self._forget()
+            self._matches_by_term[term] = known
+            self._evict()
         return known
 
-    def _forget(self) -> None:
+    def _evict(self) -> None:
         """What was asked for first, once it is too much."""
-        kept = {term: len(met.gains) for term, met in tuple(self._met.items())}
-        surplus = sum(kept.values()) - (_FEWEST_KEPT + _MOST_KEPT * len(self))
+        kept = {term: len(met.gains) for term, met in tuple(self._matches_by_term.items())}
+        surplus = sum(kept.values()) - (_MIN_CACHED_ENTRIES + _MAX_CACHED_PER_DOCUMENT * len(self))
         for term, size in kept.items():
             if surplus <= 0:
                 return
-            self._met.pop(term, None)
+            self._matches_by_term.pop(term, None)
             surplus -= size
 
     def key(self, position: int) -> ToolId:
         return self.index.keys[int(self.places[position])]
 
 
-def _grouped(parts: Sequence[Part], firsts: frozenset[Source]) -> list[list[Part]]:
+def _group_parts(parts: Sequence[IndexedDocuments], firsts: frozenset[SourceKey]) -> list[list[IndexedDocuments]]:
     """Neighbours together, up to what a segment holds. A group begins where one began before, so that a server which
     comes, grows or goes moves no other from group to group."""
-    groups: list[list[Part]] = []
+    groups: list[list[IndexedDocuments]] = []
     size = 0
     for part in parts:
-        begins = part.keys[0].source in firsts and size + len(part) > LARGE // 2
-        if not groups or begins or size + len(part) > LARGE * 2 or (not firsts and size + len(part) > LARGE):
+        begins = part.keys[0].source in firsts and size + len(part) > SEGMENT_DOCUMENTS // 2
+        if (
+            not groups
+            or begins
+            or size + len(part) > SEGMENT_DOCUMENTS * 2
+            or (not firsts and size + len(part) > SEGMENT_DOCUMENTS)
+        ):
             groups.append([])
             size = 0
         groups[-1].append(part)
@@ -247,11 +252,11 @@ def _grouped(parts: Sequence[Part], firsts: frozenset[Source]) -> list[list[Part
     return groups
 
 
-def _segment(parts: Sequence[Part], former: Segment | None) -> Segment:
-    if former is not None and len(former.parts) == len(parts) and all(map(_is, former.parts, parts)):
+def _build_segment(parts: Sequence[IndexedDocuments], former: IndexSegment | None) -> IndexSegment:
+    if former is not None and len(former.parts) == len(parts) and all(map(_is_identical, former.parts, parts)):
         return former
-    return Segment.of(parts)
+    return IndexSegment.of(parts)
 
 
-def _is(one: Part, other: Part) -> bool:
+def _is_identical(one: IndexedDocuments, other: IndexedDocuments) -> bool:
     return one is other

@@ -11,28 +11,28 @@ from numpy.typing import NDArray
 from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.tool import JsonObject
 
-from .explain import heard, stack, why
-from .fusion import fused, raised, spread, standard
-from .index import Chosen
-from .lexical import Matches
-from .part import Floats
-from .text import Query, words
+from .explain import explain_query, explain_rank, score_stack
+from .fusion import fuse_scores, raise_to_top, spread, standardize
+from .index import ChosenDocuments
+from .lexical import LexicalMatches
+from .part import FloatArray
+from .text import ParsedQuery, split_words
 
 Ranker: TypeAlias = Literal["lexical", "hybrid"]
 
-COVERAGE: Final = 0.6
+COVERAGE_WEIGHT: Final = 0.6
 """What it is worth that the query says a tool's whole name."""
 
-SERVER: Final = 0.1
+SERVER_WEIGHT: Final = 0.1
 """How much the tools of one server lift each other."""
 
-EXACT: Final = 10_000.0
+EXACT_NAME_BONUS: Final = 10_000.0
 """What is called by its very name stands above all."""
 
-_FIRST: Final = 128
+_FIRST_BATCH: Final = 128
 
 
-class Dense(Protocol):
+class SemanticScores(Protocol):
     """A query's meaning, beside the meanings of documents."""
 
     @property
@@ -40,164 +40,164 @@ class Dense(Protocol):
         """The cosine from which a tool is found by its meaning alone."""
         ...
 
-    def cosines(self, chosen: Chosen) -> Floats | None:
+    def cosines(self, chosen: ChosenDocuments) -> FloatArray | None:
         """One for each position; no number for the few of which none is known. Nothing, where these are many: then
         words alone decide."""
         ...
 
-    def clause_cosines(self, chosen: Chosen) -> Sequence[Floats]:
+    def clause_cosines(self, chosen: ChosenDocuments) -> Sequence[FloatArray]:
         """The same of each clause of the query, where it has several that were read."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class RankedDocument:
     key: ToolId
     score: float
 
 
 @dataclass(frozen=True)
-class Ranked:
+class SearchResults:
     """What a query finds among the chosen. The best come at little cost, all the others at some."""
 
-    matches: Matches
-    scores: Floats
+    matches: LexicalMatches
+    scores: FloatArray
     """By position."""
-    coverage: Floats
-    found: NDArray[np.int64]
+    coverage: FloatArray
+    found_positions: NDArray[np.int64]
     """The positions that fit the query at all, ascending."""
     ranker: Ranker
-    exact: frozenset[int] = frozenset()
+    exact_positions: frozenset[int] = frozenset()
     """The positions of what was called by its very name."""
-    cosines: Floats | None = None
-    share: float = 0.0
+    cosines: FloatArray | None = None
+    semantic_share: float = 0.0
     """How much the meaning counts for this query; words count for the rest."""
-    raised: Mapping[int, float] = field(default_factory=dict[int, float])
+    raised_positions: Mapping[int, float] = field(default_factory=dict[int, float])
     """By position: what was added so that it stands among the first ten."""
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.found_positions)
 
     def __iter__(self) -> Iterator[ToolId]:
         """Best first, equals in their own order."""
-        return (self.matches.chosen.key(position) for position in self._positions())
+        return (self.matches.documents.key(position) for position in self._positions())
 
     @cached_property
-    def hits(self) -> tuple[Hit, ...]:
-        key = self.matches.chosen.key
-        return tuple([Hit(key(position), float(self.scores[position])) for position in self._positions()])
+    def hits(self) -> tuple[RankedDocument, ...]:
+        key = self.matches.documents.key
+        return tuple([RankedDocument(key(position), float(self.scores[position])) for position in self._positions()])
 
     def __contains__(self, key: object, /) -> bool:
-        place = self.matches.chosen.index.places.get(key) if isinstance(key, ToolId) else None
+        place = self.matches.documents.index.places.get(key) if isinstance(key, ToolId) else None
         if place is None:
             return False
-        position = int(self.matches.chosen.positions[place])
-        return position >= 0 and position in self.found
+        position = int(self.matches.documents.positions[place])
+        return position >= 0 and position in self.found_positions
 
-    def parts(self, position: int) -> dict[str, float]:
+    def score_components(self, position: int) -> dict[str, float]:
         """What its score is the sum of."""
         score = float(self.scores[position])
         parts = {
-            "words": (1 - self.share) * float(self._standard[position]),
-            "name": COVERAGE * float(self.coverage[position]),
-            "server": float(self._lifts[self.matches.chosen.servers[position]]),
+            "words": (1 - self.semantic_share) * float(self._standardized_scores[position]),
+            "name": COVERAGE_WEIGHT * float(self.coverage[position]),
+            "server": float(self._server_lifts[self.matches.documents.servers[position]]),
         }
-        if position in self.exact:
-            parts["exact_name"] = EXACT
+        if position in self.exact_positions:
+            parts["exact_name"] = EXACT_NAME_BONUS
         if self.cosines is not None:
             parts["meaning"] = score - sum(parts.values())
         return parts
 
-    def words(self, position: int) -> float:
+    def words_score(self, position: int) -> float:
         """What the words of the query add to it, over a tool that has none of them."""
         lexical = self.matches.scores()
-        return (1 - self.share) * float(lexical[position]) / spread(lexical)
+        return (1 - self.semantic_share) * float(lexical[position]) / spread(lexical)
 
     @cached_property
-    def _standard(self) -> Floats:
-        return standard(self.matches.scores())
+    def _standardized_scores(self) -> FloatArray:
+        return standardize(self.matches.scores())
 
     @cached_property
-    def _lifts(self) -> Floats:
+    def _server_lifts(self) -> FloatArray:
         """By server. A lift is a share of the mean before it, and so is in the mean of what was lifted."""
-        chosen, lifted = self.matches.chosen, self.scores.copy()
-        lifted[[*self.exact]] -= EXACT
-        for position, amount in self.raised.items():
+        chosen, lifted = self.matches.documents, self.scores.copy()
+        lifted[[*self.exact_positions]] -= EXACT_NAME_BONUS
+        for position, amount in self.raised_positions.items():
             lifted[position] -= amount
-        means: Floats = np.bincount(chosen.servers, lifted) / chosen.server_sizes
-        return SERVER / (1 + SERVER) * means
+        means: FloatArray = np.bincount(chosen.servers, lifted) / chosen.server_sizes
+        return SERVER_WEIGHT / (1 + SERVER_WEIGHT) * means
 
-    def why(self, key: ToolId) -> JsonObject:
-        return why(self, key)
+    def explain_rank(self, key: ToolId) -> JsonObject:
+        return explain_rank(self, key)
 
-    def stack(self, key: ToolId) -> dict[str, float]:
-        return stack(self, key)
+    def score_parts(self, key: ToolId) -> dict[str, float]:
+        return score_stack(self, key)
 
-    def heard(self) -> JsonObject:
-        return heard(self.matches)
+    def query_words(self) -> JsonObject:
+        return explain_query(self.matches)
 
     def _positions(self) -> Iterator[int]:
-        scores = self.scores[self.found]
-        if len(scores) > 2 * _FIRST:
-            least = np.partition(scores, -_FIRST)[-_FIRST]
+        scores = self.scores[self.found_positions]
+        if len(scores) > 2 * _FIRST_BATCH:
+            least = np.partition(scores, -_FIRST_BATCH)[-_FIRST_BATCH]
             best = np.flatnonzero(scores >= least)
-            yield from self.found[_descending(best, scores)].tolist()
+            yield from self.found_positions[_sort_descending(best, scores)].tolist()
             rest = np.flatnonzero(scores < least)
         else:
             rest = np.arange(len(scores))
-        yield from self.found[_descending(rest, scores)].tolist()
+        yield from self.found_positions[_sort_descending(rest, scores)].tolist()
 
 
-def ranked(text: str, chosen: Chosen, dense: Dense | None = None) -> Ranked:
+def rank_documents(text: str, chosen: ChosenDocuments, dense: SemanticScores | None = None) -> SearchResults:
     """The documents that fit the query, as if there were no others than the chosen."""
-    matches = Matches.of(Query.of(text), chosen)
+    matches = LexicalMatches.of(ParsedQuery.of(text), chosen)
     lexical = matches.scores()
     cosines = None if dense is None else dense.cosines(chosen)
     clauses = () if dense is None or cosines is None else dense.clause_cosines(chosen)
-    both = None if cosines is None else fused(lexical, cosines, clauses)
-    scores = standard(lexical) if both is None else both.scores
+    both = None if cosines is None else fuse_scores(lexical, cosines, clauses)
+    scores = standardize(lexical) if both is None else both.scores
     coverage = matches.coverage()
-    scores += COVERAGE * coverage
-    scores += (SERVER / chosen.server_sizes * np.bincount(chosen.servers, scores))[chosen.servers]
+    scores += COVERAGE_WEIGHT * coverage
+    scores += (SERVER_WEIGHT / chosen.server_sizes * np.bincount(chosen.servers, scores))[chosen.servers]
     fits = lexical > 0
     if dense is not None and cosines is not None:
         fits |= cosines >= dense.floor
     found = np.flatnonzero(fits)
-    lifts = {} if both is None else _raised(scores, found, both.firsts)
+    lifts = {} if both is None else _raise_found(scores, found, both.leaders)
     for position, amount in lifts.items():
         scores[position] += amount
-    exact = _called(matches, coverage)
-    scores[exact] += EXACT
+    exact = _exactly_named(matches, coverage)
+    scores[exact] += EXACT_NAME_BONUS
     ranker: Ranker = "lexical" if both is None else "hybrid"
-    share = 0.0 if both is None else both.share
-    return Ranked(matches, scores, coverage, found, ranker, frozenset(exact), cosines, share, lifts)
+    share = 0.0 if both is None else both.semantic_share
+    return SearchResults(matches, scores, coverage, found, ranker, frozenset(exact), cosines, share, lifts)
 
 
-def _raised(scores: Floats, found: NDArray[np.int64], firsts: Sequence[int]) -> dict[int, float]:
+def _raise_found(scores: FloatArray, found: NDArray[np.int64], firsts: Sequence[int]) -> dict[int, float]:
     """Among what is found at all."""
     places = np.searchsorted(found, firsts)
     there = [int(at) for at, first in zip(places, firsts, strict=True) if at < len(found) and found[at] == first]
-    return {int(found[at]): amount for at, amount in raised(scores[found], there).items()}
+    return {int(found[at]): amount for at, amount in raise_to_top(scores[found], there).items()}
 
 
-def _called(matches: Matches, coverage: Floats) -> list[int]:
+def _exactly_named(matches: LexicalMatches, coverage: FloatArray) -> list[int]:
     """The positions of tools whose own name the query is, or has in it as only names are written; alone, or after the
     name of their server."""
     names = {*matches.query.names}
     if not names:
         return []
-    chosen = matches.chosen
+    chosen = matches.documents
     covered = np.flatnonzero(coverage == 1.0).tolist()
     return [position for position in covered if not names.isdisjoint(_own_names(chosen.key(position)))]
 
 
 def _own_names(key: ToolId) -> Iterator[tuple[str, ...]]:
-    yield tuple(words(key.name))
-    yield tuple(words(str(key)))
-    yield tuple(words(f"{key.source} {key.name}"))
+    yield tuple(split_words(key.name))
+    yield tuple(split_words(str(key)))
+    yield tuple(split_words(f"{key.source} {key.name}"))
     if isinstance(key.source, ServerKey):
-        yield tuple(words(f"{key.source.server} {key.name}"))
+        yield tuple(split_words(f"{key.source.server} {key.name}"))
 
 
-def _descending(places: NDArray[np.int64], scores: Floats) -> NDArray[np.int64]:
+def _sort_descending(places: NDArray[np.int64], scores: FloatArray) -> NDArray[np.int64]:
     return places[np.argsort(-scores[places], kind="stable")]

@@ -12,60 +12,60 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .documents import Document
-from .index import Chosen
-from .part import Floats, Part, Whole
+from .documents import SearchDocument
+from .index import ChosenDocuments
+from .part import FloatArray, IndexedDocuments, IntArray
 
-Rows: TypeAlias = NDArray[np.float32]
+VectorRows: TypeAlias = NDArray[np.float32]
 
-_BLOCK: Final = 4_096
+_BLOCK_ROWS: Final = 4_096
 """Vectors that lie together: what grows in blocks is never copied."""
 _ALL: Final = -1
-_FEW: Final = 0.25
+_SPARSE_SHARE: Final = 0.25
 """The share of all below which only the chosen are read."""
 
-_MOST_LETTERS: Final = 2_000
-_JOINTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-/.~:]+")
+_MAX_LETTERS: Final = 2_000
+_WORD_BREAK: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-/.~:]+")
 
 
-def text_of(document: Document) -> str:
+def document_text(document: SearchDocument) -> str:
     """What is read of a tool: its server, its name, what it does, what it takes. Nothing that its document lacks."""
-    if document.spoken:
-        return document.spoken
-    name = document.title or _spoken(document.name)
-    said = f"{_spoken(document.server)} {name}: {document.description[:_MOST_LETTERS]}".rstrip()
-    parameters = ", ".join(map(_spoken, document.parameters))
+    if document.embedding_text:
+        return document.embedding_text
+    name = document.title or _readable_name(document.name)
+    said = f"{_readable_name(document.server)} {name}: {document.description[:_MAX_LETTERS]}".rstrip()
+    parameters = ", ".join(map(_readable_name, document.parameters))
     return f"{said} Parameters: {parameters}" if parameters else said
 
 
-def digest_of(model: str, text: str) -> bytes:
+def text_digest(model: str, text: str) -> bytes:
     return hashlib.sha256(f"{model}\0{text}".encode("utf-8", "surrogatepass")).digest()
 
 
-def packed(vector: Rows) -> bytes:
+def pack_vector(vector: VectorRows) -> bytes:
     """Half of what it takes in memory; the rest would be noise."""
     return vector.astype("<f2").tobytes()
 
 
-def unpacked(content: bytes) -> Rows:
+def unpack_vector(content: bytes) -> VectorRows:
     """At length one again."""
     vector = np.frombuffer(content, "<f2").astype(np.float32)
     length = np.sqrt(np.dot(vector, vector))
     return vector / length if length > 0 else vector
 
 
-def _spoken(name: str) -> str:
-    return " ".join(_JOINTS.sub(" ", name).split())
+def _readable_name(name: str) -> str:
+    return " ".join(_WORD_BREAK.sub(" ", name).split())
 
 
-class Vectors:
+class VectorMatrix:
     """By digest; all of one length. Only grows, so one may read while another adds."""
 
     def __init__(self) -> None:
         self._rows: dict[bytes | None, int] = {}
-        self._blocks: list[Rows] = []
+        self._blocks: list[VectorRows] = []
         self._count = 0
-        self._found: dict[int, tuple[Read, int, Whole]] = {}
+        self._row_cache: dict[int, tuple[PartDigests, int, IntArray]] = {}
 
     def __len__(self) -> int:
         return self._count
@@ -78,115 +78,115 @@ class Vectors:
         """How many numbers a vector has; nobody knows before the first."""
         return self._blocks[0].shape[1] if self._blocks else None
 
-    def add(self, vectors: Mapping[bytes, Rows]) -> None:
+    def add(self, vectors: Mapping[bytes, VectorRows]) -> None:
         """Those of another length than the first are left out: they are of another model."""
         for digest, vector in vectors.items():
             if digest in self._rows or (self._blocks and vector.shape != self._blocks[0].shape[1:]):
                 continue
-            if self._count == len(self._blocks) * _BLOCK:
-                self._blocks.append(np.zeros((_BLOCK, len(vector)), np.float32))
-            self._blocks[-1][self._count % _BLOCK] = vector
+            if self._count == len(self._blocks) * _BLOCK_ROWS:
+                self._blocks.append(np.zeros((_BLOCK_ROWS, len(vector)), np.float32))
+            self._blocks[-1][self._count % _BLOCK_ROWS] = vector
             self._rows[digest] = self._count
             self._count += 1
 
-    def rows(self, read: "Read") -> Whole:
+    def rows(self, read: "PartDigests") -> IntArray:
         """Where each of them lies; less than nothing for one that is not there."""
-        known, count = self._found.get(id(read)), self._count
+        known, count = self._row_cache.get(id(read)), self._count
         if known is not None and known[0] is read and known[1] in (count, _ALL):
             return known[2]
         places = self._rows
         rows = np.array([places.get(digest, -1) for digest in read.digests], np.int32)
-        self._found[id(read)] = read, count if (rows < 0).any() else _ALL, rows
+        self._row_cache[id(read)] = read, count if (rows < 0).any() else _ALL, rows
         return rows
 
-    def forget_all_but(self, reads: Iterable["Read"]) -> None:
+    def forget_all_but(self, reads: Iterable["PartDigests"]) -> None:
         """Where the others lie."""
         kept = {id(read) for read in reads}
-        self._found = {number: found for number, found in self._found.items() if number in kept}
+        self._row_cache = {number: found for number, found in self._row_cache.items() if number in kept}
 
-    def only(self, digests: Iterable[bytes]) -> "Vectors":
+    def subset(self, digests: Iterable[bytes]) -> "VectorMatrix":
         """Those of them that are there, and room for few others."""
-        kept, places = Vectors(), self._rows
+        kept, places = VectorMatrix(), self._rows
         there = ((digest, places[digest]) for digest in digests if digest in places)
-        kept.add({digest: self._blocks[row // _BLOCK][row % _BLOCK] for digest, row in there})
+        kept.add({digest: self._blocks[row // _BLOCK_ROWS][row % _BLOCK_ROWS] for digest, row in there})
         return kept
 
-    def cosines(self, query: Rows, rows: Whole) -> Floats:
+    def cosines(self, query: VectorRows, rows: IntArray) -> FloatArray:
         """Of the vectors in these rows."""
-        if len(rows) < _FEW * self._count:
+        if len(rows) < _SPARSE_SHARE * self._count:
             found = np.empty(len(rows), np.float32)
             for number, block in enumerate(self._blocks):
-                here = np.flatnonzero(rows // _BLOCK == number)
-                found[here] = _products(block[rows[here] % _BLOCK], query)
+                here = np.flatnonzero(rows // _BLOCK_ROWS == number)
+                found[here] = _products(block[rows[here] % _BLOCK_ROWS], query)
             return found.astype(np.float64)
         whole = [_products(block, query) for block in self._blocks]
         return np.concatenate(whole)[rows].astype(np.float64)
 
 
-def _products(vectors: Rows, query: Rows) -> Rows:
+def _products(vectors: VectorRows, query: VectorRows) -> VectorRows:
     # A matrix product would add up in an order that depends on how many rows there are.
-    products: Rows = np.einsum("ij,j->i", vectors, query)
+    products: VectorRows = np.einsum("ij,j->i", vectors, query)
     return products
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class PartDigests:
     """The digests of what is read of one part, in its order; nothing of a tool that is not to be read."""
 
-    part: Part
+    part: IndexedDocuments
     digests: tuple[bytes | None, ...]
 
 
-class Shelf:
+class BoardEmbeddings:
     """What was read of a board: the digests of its parts, and the vectors that are there."""
 
     def __init__(self) -> None:
-        self.vectors = Vectors()
-        self.reads: Mapping[int, Read] = {}
+        self.vectors = VectorMatrix()
+        self.part_digests: Mapping[int, PartDigests] = {}
         """By the identity of the part, which is kept with it."""
 
-    def take(self, reads: Iterable[Read]) -> None:
-        self.reads = {id(read.part): read for read in reads}
-        self.vectors.forget_all_but(self.reads.values())
+    def update(self, reads: Iterable[PartDigests]) -> None:
+        self.part_digests = {id(read.part): read for read in reads}
+        self.vectors.forget_all_but(self.part_digests.values())
 
-    def wanted(self) -> set[bytes]:
-        return {digest for read in self.reads.values() for digest in read.digests if digest is not None}
+    def wanted_digests(self) -> set[bytes]:
+        return {digest for read in self.part_digests.values() for digest in read.digests if digest is not None}
 
-    def tidy(self) -> None:
+    def drop_unused_vectors(self) -> None:
         """Forgets the vectors of tools that are gone, once they are the most."""
-        wanted = self.wanted()
-        if len(self.vectors) > _BLOCK and len(self.vectors) > 2 * len(wanted):
-            self.vectors = self.vectors.only(wanted)
+        wanted = self.wanted_digests()
+        if len(self.vectors) > _BLOCK_ROWS and len(self.vectors) > 2 * len(wanted):
+            self.vectors = self.vectors.subset(wanted)
 
 
 @dataclass(frozen=True)
-class Meaning:
+class QueryVectors:
     """A query's own vector, beside those of a board: how near it is to each."""
 
-    vector: Rows
-    shelf: Shelf
+    vector: VectorRows
+    board: BoardEmbeddings
     floor: float
     """The cosine from which a tool is found by its meaning alone."""
-    most_missing: float
+    max_missing_share: float
     """The share of the chosen that may lack a vector. They are ranked by their words; beyond it, all are."""
-    clauses: tuple[Rows, ...] = ()
+    clauses: tuple[VectorRows, ...] = ()
     """The vectors of the query's clauses, where it has several."""
 
-    def cosines(self, chosen: Chosen) -> Floats | None:
+    def cosines(self, chosen: ChosenDocuments) -> FloatArray | None:
         """One for each position, and no number for the few that lack a vector. Nothing, where too many do."""
-        return self._near(self.vector, chosen)
+        return self._cosines_of(self.vector, chosen)
 
-    def clause_cosines(self, chosen: Chosen) -> tuple[Floats, ...]:
-        near = (self._near(clause, chosen) for clause in self.clauses)
+    def clause_cosines(self, chosen: ChosenDocuments) -> tuple[FloatArray, ...]:
+        near = (self._cosines_of(clause, chosen) for clause in self.clauses)
         return tuple([cosines for cosines in near if cosines is not None])
 
-    def _near(self, vector: Rows, chosen: Chosen) -> Floats | None:
-        vectors, reads = self.shelf.vectors, self.shelf.reads
+    def _cosines_of(self, vector: VectorRows, chosen: ChosenDocuments) -> FloatArray | None:
+        vectors, reads = self.board.vectors, self.board.part_digests
         of_parts = [_rows(part, reads.get(id(part)), vectors) for part in chosen.index.parts]
         rows = np.concatenate([np.empty(0, np.int32), *of_parts])[chosen.places]
         there = rows >= 0
         count = int(np.count_nonzero(there))
-        if not count or len(rows) - count > self.most_missing * len(rows) or vector.shape != (vectors.width,):
+        if not count or len(rows) - count > self.max_missing_share * len(rows) or vector.shape != (vectors.width,):
             return None
         if count == len(rows):
             return vectors.cosines(vector, rows)
@@ -195,7 +195,7 @@ class Meaning:
         return cosines
 
 
-def _rows(part: Part, read: Read | None, vectors: Vectors) -> Whole:
+def _rows(part: IndexedDocuments, read: PartDigests | None, vectors: VectorMatrix) -> IntArray:
     if read is None or read.part is not part:
         return np.full(len(part), -1, np.int32)
     return vectors.rows(read)

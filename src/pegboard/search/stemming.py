@@ -10,7 +10,7 @@ _VOWELS: Final = frozenset("aeiouy")
 _SYLLABLE: Final = re.compile("[aeiouy][^aeiouy]")
 _PLURALS: Final = ("ches", "shes", "sses", "xes", "zes")
 
-_DERIVED: Final = {
+_DERIVED_ENDINGS: Final = {
     "ational": "ate",
     "ization": "ize",
     "isation": "ize",
@@ -47,7 +47,7 @@ def stem(word: str) -> str:
     """Of a word in small letters. Digits, short words and other scripts are left as they are."""
     if len(word) <= 3 or not (word.isascii() and word.isalpha()):
         return word
-    word = _bare(_underived(_unbent(_singular(word))))
+    word = _strip_ending(_strip_derivation(_strip_inflection(_singular(word))))
     if len(word) > 2 and word.endswith("y") and word[-2] not in _VOWELS:
         return word[:-1] + "i"
     return word[:-1] if word.endswith("e") and len(word) > 4 and _syllables(word[:-1]) else word
@@ -65,7 +65,7 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-def _unbent(word: str) -> str:
+def _strip_inflection(word: str) -> str:
     """Without -ing and -ed: stopping, stopped, filing and filed are stop and file."""
     if word.endswith("eed"):
         return word
@@ -85,15 +85,15 @@ def _is_short(word: str) -> bool:
     return before not in _VOWELS and vowel in _VOWELS and last not in _VOWELS and last not in "wx"
 
 
-def _underived(word: str) -> str:
-    for ending, origin in _DERIVED.items():
+def _strip_derivation(word: str) -> str:
+    for ending, origin in _DERIVED_ENDINGS.items():
         if word.endswith(ending):
             bare = word[: -len(ending)]
             return bare + origin if _syllables(bare) else word
     return word
 
 
-def _bare(word: str) -> str:
+def _strip_ending(word: str) -> str:
     for ending in _ENDINGS:
         if word.endswith(ending):
             bare = word[: -len(ending)]

@@ -9,38 +9,38 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pegboard.core.database import Relation, SourceId, Table, TableName
+from pegboard.core.database import DatabaseId, DatabaseTable, ForeignKey, TableName
 from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
 
-from .abbreviations import USUAL, meant
-from .documents import Document
-from .text import pieces, telling_terms, terms
+from .abbreviations import ABBREVIATIONS, expansions
+from .documents import SearchDocument
+from .text import content_terms, split_name, terms
 
-MOST_COLUMNS: Final = 1_000
-_MOST_SPOKEN: Final = 30
-_LONGEST_SPOKEN: Final = 500
-_MARKS: Final = frozenset({"tbl", "tb", "t", "v", "vw", "dim", "fct", "fact", "stg", "tab", "mst", "mstr"})
+MAX_COLUMNS: Final = 1_000
+_MAX_EMBEDDED_COLUMNS: Final = 30
+_MAX_COMMENT_LENGTH: Final = 500
+_NAME_AFFIXES: Final = frozenset({"tbl", "tb", "t", "v", "vw", "dim", "fct", "fact", "stg", "tab", "mst", "mstr"})
 """What is written before or after the names of tables, and says nothing of what is in them."""
 
 
-def source_key(source: SourceId) -> ToolsetKey:
+def source_key(source: DatabaseId) -> ToolsetKey:
     return ToolsetKey(ToolsetId(source))
 
 
-def table_key(source: SourceId, name: TableName) -> ToolId:
+def table_key(source: DatabaseId, name: TableName) -> ToolId:
     return ToolId(source_key(source), str(name))
 
 
 @dataclass(frozen=True, slots=True)
-class TableTelling:
+class TableDocumentSource:
     """All that the document of a table is made of."""
 
     key: ToolId
-    table: Table
-    refers_to: tuple[Relation, ...] = ()
+    table: DatabaseTable
+    refers_to: tuple[ForeignKey, ...] = ()
     samples: Mapping[str, Sequence[str]] | None = None
 
-    def is_same(self, other: "TableTelling") -> bool:
+    def is_same(self, other: "TableDocumentSource") -> bool:
         return self.key == other.key and (
             self is other
             or (
@@ -51,54 +51,56 @@ class TableTelling:
         )
 
     @property
-    def document(self) -> Document:
+    def document(self) -> SearchDocument:
         table = self.table
-        columns = table.columns[:MOST_COLUMNS]
-        own = [*pieces(table.name.table)]
-        return Document(
+        columns = table.columns[:MAX_COLUMNS]
+        own = [*split_name(table.name.table)]
+        return SearchDocument(
             self.key,
-            " ".join(_telling(own)),
-            " ".join(meant(own)),
+            " ".join(_meaningful_parts(own)),
+            " ".join(expansions(own)),
             table.comment,
             tuple(column.name for column in columns),
-            tuple(self._said()),
+            tuple(self._value_texts()),
             f"{self.key.source} {table.name.schema}",
-            self._spoken(own),
+            self._embedding_text(own),
         )
 
-    def _spoken(self, own: Sequence[str]) -> str:
+    def _embedding_text(self, own: Sequence[str]) -> str:
         """In whole words as far as may be, and without samples: a model that reads may be elsewhere."""
-        columns = ", ".join(_in_words(pieces(column.name)) for column in self.table.columns[:_MOST_SPOKEN])
-        comment = f" ({self.table.comment[:_LONGEST_SPOKEN]})" if self.table.comment else ""
-        return f"{self.key.source}: table {_in_words(_telling(own))}{comment} with columns {columns}"
+        columns = ", ".join(
+            _expand_words(split_name(column.name)) for column in self.table.columns[:_MAX_EMBEDDED_COLUMNS]
+        )
+        comment = f" ({self.table.comment[:_MAX_COMMENT_LENGTH]})" if self.table.comment else ""
+        return f"{self.key.source}: table {_expand_words(_meaningful_parts(own))}{comment} with columns {columns}"
 
-    def _said(self) -> Iterator[str]:
+    def _value_texts(self) -> Iterator[str]:
         """Of columns: what they are short for, what is said of them, where they lead, and what is in them."""
-        for column in self.table.columns[:MOST_COLUMNS]:
-            yield from meant(pieces(column.name))
+        for column in self.table.columns[:MAX_COLUMNS]:
+            yield from expansions(split_name(column.name))
             if column.comment:
                 yield column.comment
         for relation in self.refers_to:
-            yield relation.to.table
+            yield relation.to_table.table
         for values in (self.samples or {}).values():
             yield from values
 
 
-def columns_meant(query: str, table: Table) -> list[str]:
+def matching_columns(query: str, table: DatabaseTable) -> list[str]:
     """The columns that have words of the query in their names or in what these are short for; the most first."""
-    asked = {*telling_terms(query)}
+    asked = {*content_terms(query)}
     scored = []
-    for place, column in enumerate(table.columns[:MOST_COLUMNS]):
-        said = {*terms(column.name), *terms(" ".join(meant(pieces(column.name))))}
+    for place, column in enumerate(table.columns[:MAX_COLUMNS]):
+        said = {*terms(column.name), *terms(" ".join(expansions(split_name(column.name))))}
         if shared := len(asked & said):
             scored.append((-shared, place, column.name))
     return [name for _, _, name in sorted(scored)]
 
 
-def _in_words(parts: Iterable[str]) -> str:
-    return " ".join([next(iter(USUAL.get(part.casefold(), ())), part.casefold()) for part in parts])
+def _expand_words(parts: Iterable[str]) -> str:
+    return " ".join([next(iter(ABBREVIATIONS.get(part.casefold(), ())), part.casefold()) for part in parts])
 
 
-def _telling(parts: Sequence[str]) -> Sequence[str]:
-    kept = [part for part in parts if part.casefold() not in _MARKS]
+def _meaningful_parts(parts: Sequence[str]) -> Sequence[str]:
+    kept = [part for part in parts if part.casefold() not in _NAME_AFFIXES]
     return kept or parts

@@ -20,23 +20,23 @@ _CLAUSES: Final = re.compile(
     r"(?<=[.!?;])\s+|[\u3002\uff01\uff1f\uff1b]|\b(?:and )?then\b|\balso\b|\bfinally\b|\bafter that\b|\bnext,",
     re.IGNORECASE,
 )
-_FEWEST_WORDS: Final = 4
-_MOST_CLAUSES: Final = 6
+_MIN_CLAUSE_WORDS: Final = 4
+_MAX_CLAUSES: Final = 6
 
-_JOINED: Final = re.compile(r"\w[_:.~/-]\w|[a-z][A-Z]")
+_IDENTIFIER: Final = re.compile(r"\w[_:.~/-]\w|[a-z][A-Z]")
 """What nobody writes within a word, unless it is the name of a thing."""
 
-_LONGEST_NAME: Final = 16
+_MAX_NAME_WORDS: Final = 16
 """Words of a tool's name and its server's. A longer query is no name."""
 
-_LONGEST: Final = 64
+_MAX_TERM_LENGTH: Final = 64
 """Letters of one term: what is longer is no word that anybody would search for."""
 
-MOST_TERMS: Final = 64
+MAX_TERMS: Final = 64
 """Of a query: whoever sends a whole page is answered by its beginning."""
 
-_REMEMBERED: Final = 16_384
-_SHORT: Final = 32
+_CACHED_PIECES: Final = 16_384
+_MAX_CACHED_LENGTH: Final = 32
 """Letters up to which the terms of a piece are remembered: most are met again, and none takes much room."""
 
 _COMMON: Final = (
@@ -50,7 +50,7 @@ STOP_TERMS: Final = frozenset(stem(word) for word in _COMMON.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ParsedQuery:
     """What somebody looks for."""
 
     terms: Mapping[str, str]
@@ -65,12 +65,12 @@ class Query:
     """The words that were left out because every sentence has them."""
 
     @classmethod
-    def of(cls, text: str) -> "Query":
-        counted, ignored = _counted(text)
-        chosen = dict([*counted.items()][:MOST_TERMS])
-        clauses = (_counted(clause)[0] for clause in clauses_of(text))
-        written = (tuple(words(name)) for name in (text, *filter(_JOINED.search, text.split())))
-        names = dict.fromkeys(name for name in written if 0 < len(name) <= _LONGEST_NAME)
+    def of(cls, text: str) -> "ParsedQuery":
+        counted, ignored = _count_terms(text)
+        chosen = dict([*counted.items()][:MAX_TERMS])
+        clauses = (_count_terms(clause)[0] for clause in split_clauses(text))
+        written = (tuple(split_words(name)) for name in (text, *filter(_IDENTIFIER.search, text.split())))
+        names = dict.fromkeys(name for name in written if 0 < len(name) <= _MAX_NAME_WORDS)
         return cls(
             {term: word for term, (word, _) in chosen.items()},
             tuple(1 + log(count) for _, count in chosen.values()),
@@ -85,24 +85,24 @@ def terms(text: str) -> list[str]:
     return [term for piece in _PIECES.findall(text) for term in _terms(piece)]
 
 
-def telling_terms(text: str) -> list[str]:
+def content_terms(text: str) -> list[str]:
     """Without the words of every sentence."""
     return [term for piece in _PIECES.findall(text) for term in _terms(piece) if term not in STOP_TERMS]
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Each once: `createIssue` is two words, and not also a third that is both."""
     pieces = ((piece, _terms(piece)) for piece in _PIECES.findall(text))
     return [*dict.fromkeys(t for piece, own in pieces for t in (own[1:] if len(own) > 1 and piece.isascii() else own))]
 
 
-def pieces(name: str) -> Iterator[str]:
+def split_name(name: str) -> Iterator[str]:
     """The parts of a name as it is written: `createIssue` and `create_issue` both have two."""
     for piece in _PIECES.findall(name):
         yield from _PARTS.findall(piece) if piece.isascii() else [piece]
 
 
-def _counted(text: str) -> tuple[dict[str, tuple[str, int]], dict[str, None]]:
+def _count_terms(text: str) -> tuple[dict[str, tuple[str, int]], dict[str, None]]:
     """How often each term is said, with the word that says it first; and the words that are passed over."""
     said: dict[str, tuple[str, int]] = {}
     ignored: dict[str, None] = {}
@@ -116,45 +116,45 @@ def _counted(text: str) -> tuple[dict[str, tuple[str, int]], dict[str, None]]:
     return said, ignored
 
 
-def clauses_of(text: str) -> list[str]:
+def split_clauses(text: str) -> list[str]:
     """The parts of a query that may each ask for a tool of its own; none where it has one part, or too many."""
-    clauses = [clause for clause in _CLAUSES.split(text) if len(terms(clause)) >= _FEWEST_WORDS]
-    return clauses if 1 < len(clauses) <= _MOST_CLAUSES else []
+    clauses = [clause for clause in _CLAUSES.split(text) if len(terms(clause)) >= _MIN_CLAUSE_WORDS]
+    return clauses if 1 < len(clauses) <= _MAX_CLAUSES else []
 
 
 def _terms(piece: str) -> tuple[str, ...]:
     """Of one run of letters and digits."""
-    return _remembered(piece) if len(piece) <= _SHORT else _terms_of(piece)
+    return _cached_terms(piece) if len(piece) <= _MAX_CACHED_LENGTH else _terms_of(piece)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _remembered(piece: str) -> tuple[str, ...]:
+@lru_cache(maxsize=_CACHED_PIECES)
+def _cached_terms(piece: str) -> tuple[str, ...]:
     return _terms_of(piece)
 
 
 def _terms_of(piece: str) -> tuple[str, ...]:
     # One text for one term: every list of tools has the same words, and keeps them.
-    return tuple(map(intern, _identifier(piece) if piece.isascii() else _folded(piece)))
+    return tuple(map(intern, _identifier_terms(piece) if piece.isascii() else _fold_terms(piece)))
 
 
-def _folded(piece: str) -> Iterator[str]:
+def _fold_terms(piece: str) -> Iterator[str]:
     bare = "".join(letter for letter in normalize("NFKD", piece) if not combining(letter)).replace("ß", "ss")
     folded = normalize("NFKC", bare)
     for word in _UNSPACED.sub(" ", folded).split():
-        yield from _identifier(word) if word.isascii() else [_short(word)]
+        yield from _identifier_terms(word) if word.isascii() else [_normalize_word(word)]
     for run in _UNSPACED.findall(folded):
         yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
 
 
-def _identifier(piece: str) -> Iterator[str]:
+def _identifier_terms(piece: str) -> Iterator[str]:
     """The parts by capitals and digits, and before them the whole where it has several."""
     parts = _PARTS.findall(piece)
     if len(parts) > 1:
-        yield stem(_short(piece))
+        yield stem(_normalize_word(piece))
     for part in parts:
         if len(part) > 1 or len(parts) == 1:
-            yield stem(_short(part))
+            yield stem(_normalize_word(part))
 
 
-def _short(word: str) -> str:
-    return word.casefold()[:_LONGEST]
+def _normalize_word(word: str) -> str:
+    return word.casefold()[:_MAX_TERM_LENGTH]

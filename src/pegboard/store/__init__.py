@@ -5,31 +5,31 @@
 """
 
 from .audit import AuditLimits, AuditLog
-from .begun import BegunPrograms, left_begun
-from .calls import Keeping
-from .errors import StoreError, masked
+from .begun import ActiveProgramLog, abandoned_programs
+from .calls import ContentRetention
+from .errors import StoreError, mask_passwords
 from .opening import Store, open_store
-from .policy import Change, StoredPolicy
-from .runs import StoredRuns
+from .policy import PolicyChange, SqlPolicyStore
+from .runs import SqlRunStore
 from .secret_key import key_of
-from .secrets import NoKeyError, StoredSecrets
-from .tickets import StoredTickets
+from .secrets import NoKeyError, SqlSecretStore
+from .tickets import SqlTicketStore
 
 __all__ = [
+    "ActiveProgramLog",
     "AuditLimits",
     "AuditLog",
-    "BegunPrograms",
-    "Change",
-    "Keeping",
+    "ContentRetention",
     "NoKeyError",
+    "PolicyChange",
+    "SqlPolicyStore",
+    "SqlRunStore",
+    "SqlSecretStore",
+    "SqlTicketStore",
     "Store",
     "StoreError",
-    "StoredPolicy",
-    "StoredRuns",
-    "StoredSecrets",
-    "StoredTickets",
+    "abandoned_programs",
     "key_of",
-    "left_begun",
-    "masked",
+    "mask_passwords",
     "open_store",
 ]

@@ -87,7 +87,7 @@ class AsyncEngine:
         return AsyncConnection(await greenlet_spawn(self.sync_engine.connect))
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[AsyncConnection]:
+    async def open_connection(self) -> AsyncIterator[AsyncConnection]:
         connection = await self.connect()
         try:
             yield connection

@@ -13,25 +13,35 @@ from typing import Final
 import anyio
 from anyio import to_thread
 
-from pegboard.core.activity import Decision
+from pegboard.core.activity import DecisionRecord
 from pegboard.core.call import CallRecord
 from pegboard.core.redact import Redaction
-from pegboard.ports import AuditQuery, AuditRow, Back, Clock, Onward
-from pegboard.ports.summing import Shares, Stretches, Summary, Whose
+from pegboard.ports import AuditQuery, AuditRow, Clock, NewerPage, OlderPage
+from pegboard.ports.summing import ActivityBreakdown, ActivityGroup, ActivitySummary, TimeBuckets
 
 from . import questions, summing
-from .calls import Keeping, Recorded, Taken, completed, inserted, insertion, is_kept, noted, taken
-from .database import Database
+from .calls import (
+    ContentRetention,
+    FinishedAuditRow,
+    PendingAuditRow,
+    call_row,
+    decision_row,
+    finish_rows,
+    insert_rows,
+    insert_statement,
+    is_written,
+)
+from .database import StoreDatabase
 from .errors import StoreError
 from .retention import prune
-from .tasks import in_background
+from .tasks import run_in_background
 
 log = logging.getLogger(__name__)
 
-_SHORTEST: Final = 0.1
-_LONGEST: Final = 5.0
+_MIN_RETRY_S: Final = 0.1
+_MAX_RETRY_S: Final = 5.0
 """Seconds between two tries while the database does not take records."""
-_THOROUGH: Final = 60
+_THOROUGH_PRUNE_EVERY: Final = 60
 """Every so many times, every record is looked at to find those that are too old."""
 
 
@@ -39,18 +49,18 @@ _THOROUGH: Final = 60
 class AuditLimits:
     """How much waits in memory, and how long it may; times in seconds."""
 
-    queue: int = 10_000
-    spare: int = 1_000
+    max_queued: int = 10_000
+    spare_for_decisions: int = 1_000
     """Beyond a full queue, for decisions: calls by the thousand must not crowd out the one switch."""
-    whole: int = 1_000
+    max_with_content: int = 1_000
     """So many records wait with their arguments and results, where those are kept; the others without."""
-    batch: int = 1_000
-    delay: float = 0.25
-    closing: float = 5.0
-    prune_every: float = 60.0
-    look_every: float = 0.5
+    batch_size: int = 1_000
+    batch_delay_s: float = 0.25
+    close_timeout_s: float = 5.0
+    prune_interval_s: float = 60.0
+    poll_interval_s: float = 0.5
     """How often somebody who follows looks for what other processes wrote."""
-    span: int = 200_000
+    max_rows_walked: int = 200_000
     """Rows that a question walks over before it answers with what it has: a tenth of a second, or less."""
 
 
@@ -59,70 +69,70 @@ class AuditLog:
 
     def __init__(
         self,
-        database: Database,
+        database: StoreDatabase,
         *,
         clock: Clock,
         limits: AuditLimits,
         keep_days: float | None,
         keep_rows: int | None,
-        keeping: Keeping | None = None,
+        keeping: ContentRetention | None = None,
     ) -> None:
         self._database = database
-        self._keeping = keeping or Keeping()
-        self.redaction: Callable[[], Redaction] = lambda: self._keeping.redaction
+        self._content_retention = keeping or ContentRetention()
+        self.redaction: Callable[[], Redaction] = lambda: self._content_retention.redaction
         """Asked for with every batch, because the rule may change while the gateway runs."""
         self._clock = clock
         self._keep_days = keep_days
         self._keep_rows = keep_rows
         self._limits = limits
-        self._insertion = insertion(database.engine.dialect)
-        self._queue: deque[Taken] = deque()
-        self._some = asyncio.Event()
-        self._enough = asyncio.Event()
-        self._none = asyncio.Event()
-        self._none.set()
-        self._last_call = asyncio.Event()
-        self._news = asyncio.Event()
+        self._insert_statement = insert_statement(database.engine.dialect)
+        self._queue: deque[PendingAuditRow] = deque()
+        self._has_rows = asyncio.Event()
+        self._has_batch = asyncio.Event()
+        self._is_empty = asyncio.Event()
+        self._is_empty.set()
+        self._is_closing = asyncio.Event()
+        self._written_event = asyncio.Event()
         """Set when something was written, and replaced by the next one."""
-        self._hurried = False
-        self._closed = False
-        self._dropped = 0
-        self._overflowing = False
+        self._is_flush_requested = False
+        self._is_closed = False
+        self._dropped_count = 0
+        self._is_overflowing = False
 
     @property
-    def dropped(self) -> int:
-        return self._dropped
+    def dropped_count(self) -> int:
+        return self._dropped_count
 
     def record(self, record: CallRecord) -> None:
         waiting = len(self._queue)
-        if waiting >= self._limits.queue or self._closed:
+        if waiting >= self._limits.max_queued or self._is_closed:
             self._drop()
             return
-        self._append(taken(record, self._keeping, whole=waiting < self._limits.whole), waiting)
+        self._append(call_row(record, self._content_retention, whole=waiting < self._limits.max_with_content), waiting)
 
-    def note(self, decision: Decision) -> None:
+    def record_decision(self, decision: DecisionRecord) -> None:
         waiting = len(self._queue)
-        if waiting >= self._limits.queue + self._limits.spare or self._closed:
+        if waiting >= self._limits.max_queued + self._limits.spare_for_decisions or self._is_closed:
             self._drop()
             return
-        self._append(noted(decision), waiting)
+        self._append(decision_row(decision), waiting)
 
-    def _append(self, row: Taken, waiting: int) -> None:
+    def _append(self, row: PendingAuditRow, waiting: int) -> None:
         self._queue.append(row)
         if waiting == 0:
-            self._none.clear()
-            self._some.set()
-        if waiting + 1 >= self._limits.batch:
-            self._enough.set()
+            self._is_empty.clear()
+            self._has_rows.set()
+        if waiting + 1 >= self._limits.batch_size:
+            self._has_batch.set()
 
     def _drop(self) -> None:
-        self._dropped += 1
-        if not self._overflowing:
-            self._overflowing = True
+        self._dropped_count += 1
+        if not self._is_overflowing:
+            self._is_overflowing = True
             log.warning(
                 "Calls are dropped from the audit: %s records wait for %s, and no more may.",
                 len(self._queue),
-                self._database.where,
+                self._database.display_url,
             )
 
     async def rows(self, query: AuditQuery) -> Sequence[AuditRow]:
@@ -130,153 +140,155 @@ class AuditLog:
         found: list[AuditRow] = []
         before = query.before
         while len(found) < query.limit:
-            told = await self.back(replace(query, before=before, limit=query.limit - len(found)))
+            told = await self.page_before(replace(query, before=before, limit=query.limit - len(found)))
             found += told.rows
             if (before := told.before) is None:
                 break
         return found
 
-    async def back(self, query: AuditQuery) -> Back:
+    async def page_before(self, query: AuditQuery) -> OlderPage:
         if query.before is None:
-            await self._up_to_now()
-        async with self._database.reading() as connection:
-            return await questions.back(connection, query, self._limits.span)
+            await self._flush_briefly()
+        async with self._database.read_transaction() as connection:
+            return await questions.page_before(connection, query, self._limits.max_rows_walked)
 
     async def row(self, number: int) -> AuditRow | None:
-        async with self._database.reading() as connection:
-            return await questions.one(connection, number)
+        async with self._database.read_transaction() as connection:
+            return await questions.find_record(connection, number)
 
-    async def summed(self, query: AuditQuery, stretches: Stretches, finding: Sequence[str]) -> Summary:
-        await self._up_to_now()
-        async with self._database.reading() as connection:
-            return await summing.summed(connection, query, stretches, finding, self._limits.span)
+    async def totals(self, query: AuditQuery, stretches: TimeBuckets, finding: Sequence[str]) -> ActivitySummary:
+        await self._flush_briefly()
+        async with self._database.read_transaction() as connection:
+            return await summing.totals(connection, query, stretches, finding, self._limits.max_rows_walked)
 
-    async def shared(self, query: AuditQuery, whose: Whose, start: int = 0) -> Shares:
-        await self._up_to_now()
-        async with self._database.reading() as connection:
-            return await summing.shared(connection, query, whose, start, self._limits.span)
+    async def breakdown(self, query: AuditQuery, whose: ActivityGroup, start: int = 0) -> ActivityBreakdown:
+        await self._flush_briefly()
+        async with self._database.read_transaction() as connection:
+            return await summing.breakdown(connection, query, whose, start, self._limits.max_rows_walked)
 
-    async def latest(self) -> int:
-        await self._up_to_now()
-        async with self._database.reading() as connection:
-            return await questions.newest(connection)
+    async def latest_number(self) -> int:
+        await self._flush_briefly()
+        async with self._database.read_transaction() as connection:
+            return await questions.newest_number(connection)
 
-    async def onward(self, query: AuditQuery, after: int, wait: float = 0) -> Onward:
+    async def page_after(self, query: AuditQuery, after: int, wait: float = 0) -> NewerPage:
         """Numbers become visible in their order, so whoever asks on from one misses none and meets none twice.
 
         Nothing is hurried here: while calls come one after the other, to follow them must not make their batches small.
         """
-        told = Onward((), after)
+        told = NewerPage((), after)
         with anyio.move_on_after(wait) if wait > 0 else nullcontext():
             while True:
-                news, start = self._news, told.after
-                async with self._database.reading() as connection:
-                    told = await questions.onward(connection, query, start, self._limits.span)
+                news, start = self._written_event, told.after
+                async with self._database.read_transaction() as connection:
+                    told = await questions.page_after(connection, query, start, self._limits.max_rows_walked)
                 if told.rows or wait <= 0:
                     break
-                if told.after - start >= self._limits.span:
+                if told.after - start >= self._limits.max_rows_walked:
                     continue  # it went no further, so there may be something to tell already
-                with anyio.move_on_after(self._limits.look_every):
+                with anyio.move_on_after(self._limits.poll_interval_s):
                     await news.wait()
         return told
 
-    async def _up_to_now(self) -> None:
+    async def _flush_briefly(self) -> None:
         with anyio.move_on_after(1.0):
-            await self.written()
+            await self.flush()
 
-    async def written(self) -> None:
+    async def flush(self) -> None:
         """Waits until no record waits, and hurries them along."""
         if self._queue:
-            self._hurried = True
-            self._enough.set()
-        await self._none.wait()
+            self._is_flush_requested = True
+            self._has_batch.set()
+        await self._is_empty.wait()
 
     async def prune(self, *, thorough: bool = True) -> int:
         """Removes what is too old or too much, and tells how many rows that were."""
         return await prune(self._database, self._clock(), self._keep_days, self._keep_rows, thorough=thorough)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["AuditLog"]:
+    async def run_writer(self) -> AsyncIterator["AuditLog"]:
         """Writes and prunes meanwhile; at the end writes what is left, as far as the time allows."""
-        async with in_background("audit retention", self._keep_pruning):
-            async with in_background("audit writer", self._keep_writing):
+        async with run_in_background("audit retention", self._keep_pruning):
+            async with run_in_background("audit writer", self._keep_writing):
                 try:
                     yield self
                 finally:
-                    with anyio.move_on_after(self._limits.closing, shield=True):
-                        self._last_call.set()
-                        await self.written()
-                    self._closed = True
+                    with anyio.move_on_after(self._limits.close_timeout_s, shield=True):
+                        self._is_closing.set()
+                        await self.flush()
+                    self._is_closed = True
             if left := len(self._queue):
-                self._dropped += left
-                log.warning("%s calls were not recorded: %s did not take them in time.", left, self._database.where)
+                self._dropped_count += left
+                log.warning(
+                    "%s calls were not recorded: %s did not take them in time.", left, self._database.display_url
+                )
 
     async def _keep_writing(self) -> None:
         doubtful = 0
         pause = 0.0
         while True:
-            await self._some.wait()
+            await self._has_rows.wait()
             if not doubtful:
-                with anyio.move_on_after(self._limits.delay):
-                    await self._enough.wait()
-            batch = list(islice(self._queue, doubtful or self._limits.batch))
+                with anyio.move_on_after(self._limits.batch_delay_s):
+                    await self._has_batch.wait()
+            batch = list(islice(self._queue, doubtful or self._limits.batch_size))
             try:
-                keeping = replace(self._keeping, redaction=self.redaction())
-                rows = await to_thread.run_sync(completed, batch, keeping)
+                keeping = replace(self._content_retention, redaction=self.redaction())
+                rows = await to_thread.run_sync(finish_rows, batch, keeping)
                 await self._write(rows, again=doubtful > 0)
             except StoreError as error:
                 if not doubtful:
                     log.warning("Calls cannot be recorded now, and wait in memory: %s", error)
                 doubtful = len(batch)
-                pause = min(max(pause * 2, _SHORTEST), _LONGEST)
-                await self._rest(pause)
+                pause = min(max(pause * 2, _MIN_RETRY_S), _MAX_RETRY_S)
+                await self._wait_to_retry(pause)
             except Exception:
                 # What the database will never take must not stand in the way of all that comes after it.
                 log.exception("%s calls were not recorded, because of a fault in Pegboard.", len(batch))
-                self._dropped += len(batch)
-                self._forget(len(batch))
+                self._dropped_count += len(batch)
+                self._remove_written(len(batch))
                 doubtful, pause = 0, 0.0
             else:
                 if doubtful:
-                    log.warning("Calls are recorded again. Dropped since the start: %s.", self._dropped)
-                self._forget(len(batch))
+                    log.warning("Calls are recorded again. Dropped since the start: %s.", self._dropped_count)
+                self._remove_written(len(batch))
                 doubtful, pause = 0, 0.0
 
-    async def _write(self, batch: Sequence[Recorded], *, again: bool) -> None:
-        async with self._database.writing() as connection:
+    async def _write(self, batch: Sequence[FinishedAuditRow], *, again: bool) -> None:
+        async with self._database.write_transaction() as connection:
             # A connection lost during a commit leaves open whether it took place. A batch is written whole or not at
             # all, so its last row tells; and a batch in doubt is tried again as it was.
-            if again and await is_kept(connection, batch[-1]):
+            if again and await is_written(connection, batch[-1]):
                 return
-            await self._database.in_order(connection)
-            await inserted(connection, batch, self._insertion)
+            await self._database.lock_row_order(connection)
+            await insert_rows(connection, batch, self._insert_statement)
 
-    def _forget(self, count: int) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
+    def _remove_written(self, count: int) -> None:
+        self._written_event.set()
+        self._written_event = asyncio.Event()
         for _ in range(count):
             self._queue.popleft()
         if not self._queue:
-            self._hurried = False
-            self._some.clear()
-            self._none.set()
-        if len(self._queue) < self._limits.batch and not self._hurried:
-            self._enough.clear()
-        if len(self._queue) < self._limits.queue // 2:
-            self._overflowing = False
+            self._is_flush_requested = False
+            self._has_rows.clear()
+            self._is_empty.set()
+        if len(self._queue) < self._limits.batch_size and not self._is_flush_requested:
+            self._has_batch.clear()
+        if len(self._queue) < self._limits.max_queued // 2:
+            self._is_overflowing = False
 
-    async def _rest(self, pause: float) -> None:
-        if self._last_call.is_set():
-            await anyio.sleep(_SHORTEST)
+    async def _wait_to_retry(self, pause: float) -> None:
+        if self._is_closing.is_set():
+            await anyio.sleep(_MIN_RETRY_S)
             return
         with anyio.move_on_after(pause * random.uniform(0.5, 1.0)):  # noqa: S311 - spreads replicas, guards nothing
-            await self._last_call.wait()
+            await self._is_closing.wait()
 
     async def _keep_pruning(self) -> None:
         for turn in count():
-            await anyio.sleep(self._limits.prune_every)
+            await anyio.sleep(self._limits.prune_interval_s)
             try:
-                await self.prune(thorough=turn % _THOROUGH == 0)
+                await self.prune(thorough=turn % _THOROUGH_PRUNE_EVERY == 0)
             except StoreError as error:
                 log.warning("Old calls could not be removed: %s", error)
             except Exception:

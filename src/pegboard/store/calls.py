@@ -11,58 +11,58 @@ from typing import Final, TypeAlias, assert_never
 
 from sqlalchemy import Dialect, func, insert, select
 
-from pegboard.core.activity import CALL, REFUSAL, Decision
+from pegboard.core.activity import CALL, REFUSAL, DecisionRecord
 from pegboard.core.call import (
+    AnnotatedSuccess,
     BadArguments,
-    Call,
+    CallCancellation,
     CallRecord,
-    Cancelled,
-    Demanded,
+    ConfirmationRefusal,
+    LockedToolRefusal,
     NeedsInput,
-    NotConfirmed,
-    Noted,
-    ProviderFailed,
-    Returned,
-    ToolFailed,
-    ToolIsLocked,
+    ProtocolErrorReply,
+    ProviderFailure,
+    ToolCall,
+    ToolFailure,
+    ToolSuccess,
     UnknownTool,
     refusal_text,
 )
 from pegboard.core.ids import ToolId
-from pegboard.core.redact import Redaction, safe_text
-from pegboard.core.status import sentence, status
-from pegboard.core.tokens import roughly
-from pegboard.core.tool import canonical
+from pegboard.core.redact import Redaction, redact_line
+from pegboard.core.status import explain_reason, status_of
+from pegboard.core.tokens import estimate_tokens_roughly
+from pegboard.core.tool import canonical_json
 
 from .async_engine import AsyncConnection
-from .keeping import kept
+from .keeping import redact_content
 from .schema import calls
-from .text import holdable, key
+from .text import index_key, storable_text
 
-Taken: TypeAlias = tuple[
+PendingAuditRow: TypeAlias = tuple[
     int, str, str | None, str, str, str, str | None, str, str, int, int, int, str, int, bytes | None, bytes | None,
     str | None, int | None, bytes | None,
 ]  # fmt: skip
 """The columns of `calls` but the number, in order, up to `policy_version`; then how arguments and result begin, the
 presentation, how long the gate took, and what is kept of the arguments in any case."""
 
-Recorded: TypeAlias = tuple[
+FinishedAuditRow: TypeAlias = tuple[
     int, str, str | None, str, str, str, str | None, str, str, int, int, int, str, int, int | None, int | None,
     str | None, str | None, str | None, int | None,
 ]  # fmt: skip
 """The columns of `calls` but the number, in order, ready for the driver."""
 
-COLUMNS: Final = tuple(column.name for column in calls.columns if column.name != "number")
-SAID_AT_MOST: Final = 2000
-BLOCKS: Final = (500, 50)
+AUDIT_COLUMNS: Final = tuple(column.name for column in calls.columns if column.name != "number")
+MAX_MESSAGE_LENGTH: Final = 2000
+INSERT_BLOCK_SIZES: Final = (500, 50)
 
-SAMPLE: Final = 1024
+SAMPLE_BYTES: Final = 1024
 """Bytes of arguments and of a result that are looked at to estimate what they cost a model, when they are not kept."""
-HEAD: Final = 16_384
+HEAD_BYTES: Final = 16_384
 """The same when they are."""
-_LATEST: Final = 100_000
-_SHORT_ID: Final = 100
-_TURN: Final = 100
+_RECENT_ROWS: Final = 100_000
+_MAX_ID_LENGTH: Final = 100
+_ROWS_PER_TURN: Final = 100
 """Rows that are worked out at a stretch: meanwhile nobody else runs."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,7 +70,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
-class Keeping:
+class ContentRetention:
     """What of calls is kept beside the fact, and by which rule it is redacted. Nothing, unless the operator says so or
     the record itself tells it."""
 
@@ -79,22 +79,24 @@ class Keeping:
     redaction: Redaction = field(default_factory=Redaction)
 
 
-def taken(record: CallRecord, keeping: Keeping, *, whole: bool = True) -> Taken:
+def call_row(record: CallRecord, keeping: ContentRetention, *, whole: bool = True) -> PendingAuditRow:
     """At once and cheap, because a call waits for it. Of arguments and results a bounded part is held until the row is
     written, so that a queue of records takes little memory; `whole` is false when many wait already."""
     call = record.call
-    kind, ended, said, result = _ended(record)
-    raw = call.raw if call.raw is not None else _written(call)
-    first = HEAD if keeping.arguments and whole else SAMPLE
-    second = HEAD if keeping.results and whole else SAMPLE
+    kind, ended, said, result = _describe_outcome(record)
+    raw = call.raw if call.raw is not None else _encode_arguments(call)
+    first = HEAD_BYTES if keeping.arguments and whole else SAMPLE_BYTES
+    second = HEAD_BYTES if keeping.results and whole else SAMPLE_BYTES
     return (
-        microseconds(call.at),
-        call.id if call.id.isalnum() and len(call.id) <= _SHORT_ID else indexed(call.id),
-        None if call.parent is None else indexed(call.parent),
-        *_known(call.principal, call.client, call.name, record.tool),
+        to_microseconds(call.at),
+        call.id if call.id.isalnum() and len(call.id) <= _MAX_ID_LENGTH else index_text(call.id),
+        None if call.parent is None else index_text(call.parent),
+        *_index_texts(call.principal, call.client, call.name, record.tool),
         ended,
-        "" if not said else holdable(said if len(said) <= SAID_AT_MOST else said[: SAID_AT_MOST - 1] + "…"),
-        record.took // _MICROSECOND,
+        ""
+        if not said
+        else storable_text(said if len(said) <= MAX_MESSAGE_LENGTH else said[: MAX_MESSAGE_LENGTH - 1] + "…"),
+        record.duration // _MICROSECOND,
         len(raw),
         len(result),
         kind,
@@ -103,25 +105,25 @@ def taken(record: CallRecord, keeping: Keeping, *, whole: bool = True) -> Taken:
         result if len(result) <= second else result[:second],
         call.presentation or None,
         record.gate_us,
-        record.told,
+        record.recorded_arguments,
     )
 
 
-def noted(decision: Decision) -> Taken:
+def decision_row(decision: DecisionRecord) -> PendingAuditRow:
     return (
-        microseconds(decision.at),
+        to_microseconds(decision.at),
         f"d-{token_hex(12)}",
         None,
-        indexed(decision.by),
+        index_text(decision.by),
         "",
         "",
-        None if decision.about is None else indexed(decision.about),
-        indexed(decision.ended),
-        holdable(safe_text(decision.said, SAID_AT_MOST)),
+        None if decision.about is None else index_text(decision.about),
+        index_text(decision.outcome),
+        storable_text(redact_line(decision.text, MAX_MESSAGE_LENGTH)),
         0,
         0,
         0,
-        indexed(decision.kind),
+        index_text(decision.kind),
         decision.policy_version,
         None,
         None,
@@ -131,110 +133,117 @@ def noted(decision: Decision) -> Taken:
     )
 
 
-def completed(rows: Sequence[Taken], keeping: Keeping) -> list[Recorded]:
+def finish_rows(rows: Sequence[PendingAuditRow], keeping: ContentRetention) -> list[FinishedAuditRow]:
     """Runs in a thread beside the event loop, and gives way to it every so often."""
-    done: list[Recorded] = []
+    done: list[FinishedAuditRow] = []
     keeps = keeping.arguments or keeping.results
-    for start in range(0, len(rows), _TURN):
+    for start in range(0, len(rows), _ROWS_PER_TURN):
         if start:
             time.sleep(0)
-        turn = rows[start : start + _TURN]
-        done += (_completed(row, keeping) if keeps or row[18] is not None else _counted(row) for row in turn)
+        turn = rows[start : start + _ROWS_PER_TURN]
+        done += (
+            _finish_with_content(row, keeping) if keeps or row[18] is not None else _finish_counts(row) for row in turn
+        )
     return done
 
 
-def _counted(row: Taken) -> Recorded:
+def _finish_counts(row: PendingAuditRow) -> FinishedAuditRow:
     """Of which nothing is kept but what it cost."""
     arguments, result = row[14], row[15]
     if arguments is None or result is None:
         return (*row[:14], None, None, None, None, row[16], row[17])
-    return row[:14] + (_tokens(arguments, row[10]), _tokens(result, row[11]), None, None, row[16], row[17])  # noqa: RUF005 - twice as fast
+    costs = _estimate_tokens(arguments, row[10]), _estimate_tokens(result, row[11])
+    return (*row[:14], *costs, None, None, row[16], row[17])
 
 
-def _completed(row: Taken, keeping: Keeping) -> Recorded:
+def _finish_with_content(row: PendingAuditRow, keeping: ContentRetention) -> FinishedAuditRow:
     argument_bytes, result_bytes, arguments, result, told = row[10], row[11], row[14], row[15], row[18]
     shown, size = (arguments, argument_bytes) if keeping.arguments else (told, len(told or b""))
     return (
         *row[:14],
-        None if arguments is None else _tokens(arguments, argument_bytes),
-        None if result is None else _tokens(result, result_bytes),
-        kept(shown, size, keeping.redaction),
-        kept(result, result_bytes, keeping.redaction) if keeping.results else None,
+        None if arguments is None else _estimate_tokens(arguments, argument_bytes),
+        None if result is None else _estimate_tokens(result, result_bytes),
+        redact_content(shown, size, keeping.redaction),
+        redact_content(result, result_bytes, keeping.redaction) if keeping.results else None,
         row[16],
         row[17],
     )
 
 
-def _tokens(head: bytes, size: int) -> int:
-    return roughly(head) if len(head) == size else roughly(head[:SAMPLE]) * size // min(len(head), SAMPLE)
+def _estimate_tokens(head: bytes, size: int) -> int:
+    return (
+        estimate_tokens_roughly(head)
+        if len(head) == size
+        else estimate_tokens_roughly(head[:SAMPLE_BYTES]) * size // min(len(head), SAMPLE_BYTES)
+    )
 
 
 @lru_cache(4096)
-def _known(principal: str, client: str, name: str, tool: ToolId | None) -> tuple[str, str, str, str | None]:
+def _index_texts(principal: str, client: str, name: str, tool: ToolId | None) -> tuple[str, str, str, str | None]:
     """Of texts that come again and again."""
-    return indexed(principal), indexed(client), indexed(name), None if tool is None else indexed(str(tool))
+    return index_text(principal), index_text(client), index_text(name), None if tool is None else index_text(str(tool))
 
 
-def _ended(record: CallRecord) -> tuple[str, str, str, bytes]:
+def _describe_outcome(record: CallRecord) -> tuple[str, str, str, bytes]:
     """Its kind, how it ended, what is said of it, and its result."""
-    match record.ended:
-        case Returned(body) as ended:
-            return CALL, "returned", ended.said if isinstance(ended, Noted) else "", body
-        case ToolFailed(body):
+    match record.outcome:
+        case ToolSuccess(body) as ended:
+            return CALL, "returned", ended.note if isinstance(ended, AnnotatedSuccess) else "", body
+        case ToolFailure(body):
             return CALL, "tool_failed", "", body
         case NeedsInput(body):
             return CALL, "needs_input", "", body
-        case Demanded(error):
+        case ProtocolErrorReply(error):
             return CALL, "demanded", "", error
-        case ProviderFailed(why, may_have_run):
+        case ProviderFailure(why, may_have_run):
             return CALL, "provider_failed", f"{why.rstrip('.')}. The tool may have run." if may_have_run else why, b""
-        case Cancelled():
+        case CallCancellation():
             return CALL, "cancelled", "", b""
-        case ToolIsLocked(_, reason):
-            return REFUSAL, status(reason).value, sentence(reason), b""
+        case LockedToolRefusal(_, reason):
+            return REFUSAL, status_of(reason).value, explain_reason(reason), b""
         case UnknownTool() as refusal:
             return REFUSAL, "unknown_tool", refusal_text(refusal), b""
         case BadArguments(_, problems):
             # A problem may quote the argument, and arguments are not kept but by the rule.
             return REFUSAL, "bad_arguments", f"The arguments did not fit the tool. Problems: {len(problems)}.", b""
-        case NotConfirmed(_, how, _, ticket):
+        case ConfirmationRefusal(_, how, _, ticket):
             return REFUSAL, how.value, "" if ticket is None else f"Ticket {ticket}.", b""
         case _:
-            assert_never(record.ended)
+            assert_never(record.outcome)
 
 
-def _written(call: Call) -> bytes:
+def _encode_arguments(call: ToolCall) -> bytes:
     try:
-        return canonical(call.arguments)
+        return canonical_json(call.arguments)
     except (TypeError, ValueError, RecursionError):
         return b""  # not JSON: then nothing that could have been sent to a tool has a size
 
 
-def microseconds(at: datetime) -> int:
+def to_microseconds(at: datetime) -> int:
     """A time without a zone is this machine's: whoever asks for `since` may well leave it out."""
     return ((at.astimezone() if at.tzinfo is None else at) - _EPOCH) // _MICROSECOND
 
 
-def moment(microseconds: int) -> datetime:
+def from_microseconds(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
-def indexed(text: str) -> str:
+def index_text(text: str) -> str:
     """Clients choose some of these texts, and may choose megabytes."""
-    return holdable(key(text))
+    return storable_text(index_key(text))
 
 
-def insertion(dialect: Dialect) -> str:
+def insert_statement(dialect: Dialect) -> str:
     """As text for the driver: binding each value by its type would cost more than the insertion itself."""
-    return str(insert(calls).compile(dialect=dialect, column_keys=list(COLUMNS)))
+    return str(insert(calls).compile(dialect=dialect, column_keys=list(AUDIT_COLUMNS)))
 
 
-async def inserted(connection: AsyncConnection, rows: Sequence[Recorded], one: str) -> None:
+async def insert_rows(connection: AsyncConnection, rows: Sequence[FinishedAuditRow], one: str) -> None:
     """`one` is the statement for one row. SQLite gets many at a time: between two of its statements it gives way to the
     event loop, which has to be interrupted again for each next one."""
     done = 0
-    for block in BLOCKS if connection.dialect.name == "sqlite" else ():
-        statement = _insertion_of(block)
+    for block in INSERT_BLOCK_SIZES if connection.dialect.name == "sqlite" else ():
+        statement = _block_statement(block)
         while done + block <= len(rows):
             values = tuple(chain.from_iterable(rows[done : done + block]))
             await connection.exec_driver_sql(statement, values)
@@ -244,14 +253,14 @@ async def inserted(connection: AsyncConnection, rows: Sequence[Recorded], one: s
 
 
 @cache
-def _insertion_of(rows: int) -> str:
-    row = f"({', '.join('?' * len(COLUMNS))})"
-    return f"INSERT INTO {calls.name} ({', '.join(COLUMNS)}) VALUES {', '.join([row] * rows)}"  # noqa: S608 - our own names
+def _block_statement(rows: int) -> str:
+    row = f"({', '.join('?' * len(AUDIT_COLUMNS))})"
+    return f"INSERT INTO {calls.name} ({', '.join(AUDIT_COLUMNS)}) VALUES {', '.join([row] * rows)}"  # noqa: S608 - our own names
 
 
-async def is_kept(connection: AsyncConnection, row: Recorded) -> bool:
+async def is_written(connection: AsyncConnection, row: FinishedAuditRow) -> bool:
     """Whether it is among the latest: a batch in doubt is tried again soon."""
     at, call_id, *_ = row
-    among = select(func.max(calls.c.number) - _LATEST).scalar_subquery()
+    among = select(func.max(calls.c.number) - _RECENT_ROWS).scalar_subquery()
     found = select(calls.c.number).where(calls.c.number > among, calls.c.at == at, calls.c.call_id == call_id).limit(1)
     return (await connection.execute(found)).scalar() is not None

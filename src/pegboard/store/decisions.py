@@ -13,26 +13,36 @@ from pegboard.core.tool import ToolSpec
 
 from .arguments import arguments_of, arguments_row, origins_of, origins_row
 from .targets import kind_and_text, target_of, tool_of, valid_toolset
-from .text import Row, checked, checked_members, checked_texts, document, instant, key, read_json, whole
+from .text import (
+    Row,
+    check_members,
+    check_texts,
+    check_type,
+    index_key,
+    overflow_text,
+    parse_instant,
+    read_json,
+    to_json_text,
+)
 
-_BLOCKED: Final = "blocked_"
+_BLOCK_PREFIX: Final = "blocked_"
 """Before the kind of a tool whose switch is a block. A Pegboard that knows no blocks does not read such a row for
 another switch: it says that it must be upgraded."""
 
-_MANIFEST: Final = "manifest_"
+_MANIFEST_PREFIX: Final = "manifest_"
 """Before the kind of what a toolset's manifest says, beside which a person may say something of the same tool."""
 
-Place: TypeAlias = tuple[ToolsetId, ToolId | Pattern, bool]
+OverrideKey: TypeAlias = tuple[ToolsetId, ToolId | Pattern, bool]
 """The last: whether it is the manifest's."""
 
 
 def switch_row(what: Switchable, switch: Switch) -> Row:
     kind, text = kind_and_text(what)
     return {
-        "target": key(text),
-        "kind": f"{_BLOCKED}{kind}" if switch.blocks else kind,
-        "whole": whole(text),
-        "is_on": switch.on,
+        "target": index_key(text),
+        "kind": f"{_BLOCK_PREFIX}{kind}" if switch.blocks else kind,
+        "whole": overflow_text(text),
+        "is_on": switch.is_on,
         "by": switch.by,
         "at": switch.at.isoformat(),
         "note": switch.note,
@@ -41,22 +51,21 @@ def switch_row(what: Switchable, switch: Switch) -> Row:
 
 def switch_of(row: Row) -> tuple[Switchable, Switch]:
     kind = str(row["kind"])
-    what = target_of(kind.removeprefix(_BLOCKED), key_text(row, "target"))
+    what = target_of(kind.removeprefix(_BLOCK_PREFIX), key_text(row, "target"))
     if isinstance(what, Pattern):
         raise ValueError("a switch is about a pattern")
-    if kind.startswith(_BLOCKED) and row["is_on"]:
+    on, is_block = row["is_on"], kind.startswith(_BLOCK_PREFIX)
+    if is_block and on:
         raise ValueError("a tool is blocked and switched on at once")
-    return what, Switch(
-        row["is_on"], PrincipalId(row["by"]), instant(row["at"]), row["note"], kind.startswith(_BLOCKED)
-    )
+    return what, Switch(on, PrincipalId(row["by"]), parse_instant(row["at"]), row["note"], is_block)
 
 
 def approval_row(tool: ToolId, approval: Approval) -> Row:
     kind, text = kind_and_text(tool)
     return {
-        "tool_id": key(text),
+        "tool_id": index_key(text),
         "kind": kind,
-        "whole": whole(text),
+        "whole": overflow_text(text),
         "spec": spec_row(approval.spec),
         "by": approval.by,
         "at": approval.at.isoformat(),
@@ -64,38 +73,38 @@ def approval_row(tool: ToolId, approval: Approval) -> Row:
     }
 
 
-def approval_of(row: Row, specs: "Specs | None" = None) -> tuple[ToolId, Approval]:
+def approval_of(row: Row, specs: "SpecCache | None" = None) -> tuple[ToolId, Approval]:
     tool = approval_tool(row)
-    spec = spec_of(row["spec"]) if specs is None else specs.read(row["spec"])
-    return tool, Approval(spec, PrincipalId(row["by"]), instant(row["at"]), row["first_sight"])
+    spec = spec_of(row["spec"]) if specs is None else specs.parse(row["spec"])
+    return tool, Approval(spec, PrincipalId(row["by"]), parse_instant(row["at"]), row["first_sight"])
 
 
 def approval_tool(row: Row) -> ToolId:
     return tool_of(row["kind"], key_text(row, "tool_id"))
 
 
-class Specs:
+class SpecCache:
     """The specs of one reading of the policy. The next reading takes those whose text is the same from here, with the
     fingerprints that were worked out meanwhile: of thousands, few change."""
 
-    def __init__(self, before: "Specs | None" = None) -> None:
-        self._before = {} if before is None else before._read
-        self._read: dict[bytes, ToolSpec] = {}
+    def __init__(self, before: "SpecCache | None" = None) -> None:
+        self._previous = {} if before is None else before._current
+        self._current: dict[bytes, ToolSpec] = {}
 
-    def read(self, text: str) -> ToolSpec:
+    def parse(self, text: str) -> ToolSpec:
         # By digest, because the texts are as large as the specs and nobody else needs them.
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()
-        spec = self._read[digest] = self._before.get(digest) or spec_of(text)
+        spec = self._current[digest] = self._previous.get(digest) or spec_of(text)
         return spec
 
-    def complete(self) -> "Specs":
+    def drop_previous(self) -> "SpecCache":
         """Forget the reading before."""
-        self._before = {}
+        self._previous = {}
         return self
 
 
 def spec_of(text: str) -> ToolSpec:
-    said = checked_members(
+    said = check_members(
         read_json(text),
         name=(str,),
         title=(str, None),
@@ -108,7 +117,7 @@ def spec_of(text: str) -> ToolSpec:
 
 
 def spec_row(spec: ToolSpec) -> str:
-    return document(
+    return to_json_text(
         {
             "name": spec.name,
             "title": spec.title,
@@ -120,37 +129,37 @@ def spec_row(spec: ToolSpec) -> str:
     )
 
 
-def override_row(place: Place, placed: tuple[int, Override]) -> Row:
+def override_row(place: OverrideKey, placed: tuple[int, Override]) -> Row:
     (toolset, target, manifest), (order, override) = place, placed
     kind, text = kind_and_text(target)
     config = override.renderer_config
     return {
         "toolset_id": toolset,
-        "tool_id": key(text),
-        "kind": f"{_MANIFEST}{kind}" if manifest else kind,
-        "whole": whole(text),
+        "tool_id": index_key(text),
+        "kind": f"{_MANIFEST_PREFIX}{kind}" if manifest else kind,
+        "whole": overflow_text(text),
         "place": order,
         "renderer": override.renderer,
-        "renderer_config": None if config is None else document(dict(config)),
+        "renderer_config": None if config is None else to_json_text(dict(config)),
         "name_override": override.name_override,
         "description_override": override.description_override,
         "requires_confirmation": override.requires_confirmation,
         "enabled": override.enabled,
-        "declared": override.declared,
+        "declared": override.is_declared,
         "arguments": arguments_row(override.arguments),
         "origins": origins_row(override.origins),
         "confirmation": None if override.confirmation is None else override.confirmation.value,
     }
 
 
-def override_of(row: Row) -> tuple[Place, tuple[int, Override]]:
+def override_of(row: Row) -> tuple[OverrideKey, tuple[int, Override]]:
     toolset, target, manifest = override_place(row)
     config = row["renderer_config"]
     override = Override(
         toolset,
         target,
         row["renderer"],
-        None if config is None else checked(read_json(config), dict),
+        None if config is None else check_type(read_json(config), dict),
         row["name_override"],
         row["description_override"],
         row["requires_confirmation"],
@@ -164,31 +173,31 @@ def override_of(row: Row) -> tuple[Place, tuple[int, Override]]:
     return (toolset, target, manifest), (row["place"], override)
 
 
-def override_place(row: Row) -> Place:
+def override_place(row: Row) -> OverrideKey:
     kind = str(row["kind"])
-    target = target_of(kind.removeprefix(_MANIFEST), key_text(row, "tool_id"))
+    target = target_of(kind.removeprefix(_MANIFEST_PREFIX), key_text(row, "tool_id"))
     if not isinstance(target, ToolId | Pattern):
         raise ValueError("an override is about neither a tool nor a pattern")
-    return valid_toolset(row["toolset_id"]), target, kind.startswith(_MANIFEST)
+    return valid_toolset(row["toolset_id"]), target, kind.startswith(_MANIFEST_PREFIX)
 
 
 def grant_row(principal: PrincipalId, toolsets: frozenset[ToolsetId]) -> Row:
     return {
-        "principal": key(principal),
-        "whole": whole(principal),
-        "toolsets": document(sorted(toolsets)),
+        "principal": index_key(principal),
+        "whole": overflow_text(principal),
+        "toolsets": to_json_text(sorted(toolsets)),
     }
 
 
 def grant_of(row: Row) -> tuple[PrincipalId, frozenset[ToolsetId]]:
-    toolsets = checked_texts(read_json(row["toolsets"]))
+    toolsets = check_texts(read_json(row["toolsets"]))
     return PrincipalId(key_text(row, "principal")), frozenset(map(valid_toolset, toolsets))
 
 
 def confirmation_row(principal: PrincipalId, said: PrincipalConfirmation) -> Row:
     return {
-        "principal": key(principal),
-        "whole": whole(principal),
+        "principal": index_key(principal),
+        "whole": overflow_text(principal),
         "interactive": said.interactive,
         "confirmation": None if said.mode is None else said.mode.value,
         "origins": origins_row(_confirmation_origins(said)),
@@ -213,7 +222,7 @@ def confirmation_of(row: Row) -> tuple[PrincipalId, PrincipalConfirmation]:
 
 def key_text(row: Row, column: str) -> str:
     """The key, or beside it the whole text that was too long for one. The two must fit, or another thing is meant."""
-    text = checked(row[column] if row["whole"] is None else row["whole"], str)
-    if key(text) != row[column]:
+    text = check_type(row[column] if row["whole"] is None else row["whole"], str)
+    if index_key(text) != row[column]:
         raise ValueError(f"the columns {column!r} and 'whole' do not fit each other")
     return str(text)

@@ -10,28 +10,28 @@ from urllib.parse import unquote
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from pegboard.ports import StoreAway
+from pegboard.ports import StoreUnavailable
 
-Explain: TypeAlias = Callable[[BaseException], str]
+DescribeError: TypeAlias = Callable[[BaseException], str]
 """One engine's reading of an error: a sentence of what is wrong, and one of what to do."""
 
 
-class StoreError(StoreAway):
+class StoreError(StoreUnavailable):
     """The database cannot be used as asked. The message is for people."""
 
 
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
-_OPTION: Final = re.compile(r"(?P<before>[?&]|(?<![^\s?&]))(?P<name>[^\s=?&]+)(?P<is>\s*=\s*)", re.DOTALL)
+_SCHEME_PATTERN: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+_OPTION_PATTERN: Final = re.compile(r"(?P<before>[?&]|(?<![^\s?&]))(?P<name>[^\s=?&]+)(?P<is>\s*=\s*)", re.DOTALL)
 
 
-def masked(url: str) -> str:
+def mask_passwords(url: str) -> str:
     """The URL as it may be shown. An unescaped `/`, `@` or `&` in a password must not let half of it through, nor must
     another form than a URL, such as libpq's `host=h password=p`."""
     scheme, slashes, rest = url.partition("://")
-    if not slashes or _SCHEME.fullmatch(scheme) is None:
+    if not slashes or _SCHEME_PATTERN.fullmatch(scheme) is None:
         scheme, slashes, rest = "", "", url
     # In libpq's own form, what stands before an `@` is no user.
-    known, at, place = rest.rpartition("@") if slashes or _OPTION.match(rest) is None else ("", "", rest)
+    known, at, place = rest.rpartition("@") if slashes or _OPTION_PATTERN.match(rest) is None else ("", "", rest)
     if at:
         user, colon, _ = known.partition(":")
         # Without a scheme, nobody knows where the user ends.
@@ -41,7 +41,7 @@ def masked(url: str) -> str:
 
 def _without_passwords(text: str) -> str:
     shown, place = "", 0
-    found = [*_OPTION.finditer(text)]
+    found = [*_OPTION_PATTERN.finditer(text)]
     starts = [*(option.start() for option in found[1:]), len(text)]
     for option, following in zip(found, starts, strict=False):
         if "password" in unquote(option["name"]).lower():
@@ -51,7 +51,7 @@ def _without_passwords(text: str) -> str:
 
 
 @contextmanager
-def told(explain: Explain) -> Iterator[None]:
+def translate_errors(explain: DescribeError) -> Iterator[None]:
     """Turns what the driver raises into a `StoreError`. What only a bug of ours can cause stays what it is."""
     try:
         yield
@@ -61,7 +61,7 @@ def told(explain: Explain) -> Iterator[None]:
         raise StoreError(explain(error)) from error
 
 
-def cause(error: BaseException) -> BaseException:
+def driver_error(error: BaseException) -> BaseException:
     """What the driver itself said, without the statement and its parameters: those may hold secrets."""
     found: BaseException = error
     if isinstance(error, DBAPIError) and error.orig is not None:
@@ -69,13 +69,13 @@ def cause(error: BaseException) -> BaseException:
     return found
 
 
-def sqlite_trouble(where: str, error: BaseException) -> str:
-    told = cause(error)
+def describe_sqlite_error(where: str, error: BaseException) -> str:
+    told = driver_error(error)
     said = str(told).rstrip(".")
     code = getattr(told, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
     if isinstance(told, OSError):
         said = told.strerror or said
-        return f"{where} cannot be opened: {said}. {_PLACE}"
+        return f"{where} cannot be opened: {said}. {_PLACE_HINT}"
     match code:
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_FORMAT:
             return (
@@ -83,7 +83,7 @@ def sqlite_trouble(where: str, error: BaseException) -> str:
                 f"Pegboard then starts a new one."
             )
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
-            return f"{where} cannot be opened for writing: {said}. {_PLACE}"
+            return f"{where} cannot be opened for writing: {said}. {_PLACE_HINT}"
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_TOOBIG:
             return (
                 f"{where} could not be written: {said}. Nothing of the change was kept. Free some space on its disk "
@@ -95,13 +95,13 @@ def sqlite_trouble(where: str, error: BaseException) -> str:
             return f"{where} failed: {said}. Restore it from a backup, or use another data directory."
 
 
-_PLACE: Final = (
+_PLACE_HINT: Final = (
     "Check that this user may write to the directory and the file, or choose another place with --data-dir or `store:`."
 )
 
 
-def postgres_trouble(where: str, error: BaseException) -> str:
-    told = cause(error)
+def describe_postgres_error(where: str, error: BaseException) -> str:
+    told = driver_error(error)
     state = str(getattr(told, "sqlstate", None) or "")
     said = _first_line(told)
     match state:

@@ -3,11 +3,11 @@
 from dataclasses import fields
 from typing import Any, Final
 
-from pegboard.core.own import Image
+from pegboard.core.own import ContainerImage
 
-from .text import checked, checked_pairs, checked_texts
+from .text import check_pairs, check_texts, check_type
 
-_KINDS: Final[dict[str, tuple[type[Any] | None, ...]]] = {
+_MEMBER_TYPES: Final[dict[str, tuple[type[Any] | None, ...]]] = {
     "image": (str,),
     "network": (bool,),
     "workspace": (bool,),
@@ -15,13 +15,13 @@ _KINDS: Final[dict[str, tuple[type[Any] | None, ...]]] = {
     "pids": (int,),
     "cpus": (int, float, None),
 }
-_NAMES: Final = tuple(field.name for field in fields(Image))
+_MEMBER_NAMES: Final = tuple(field.name for field in fields(ContainerImage))
 
 
-def image_document(image: Image) -> dict[str, object]:
-    return {**{name: getattr(image, name) for name in _NAMES}, "args": list(image.args), "env": dict(image.env)}
+def image_document(image: ContainerImage) -> dict[str, object]:
+    return {**{name: getattr(image, name) for name in _MEMBER_NAMES}, "args": list(image.args), "env": dict(image.env)}
 
 
-def image_of(said: dict[str, Any]) -> Image:
-    plain = {name: checked(said[name], *_KINDS[name]) for name in said if name not in ("args", "env")}
-    return Image(**plain, args=checked_texts(said["args"]), env=checked_pairs(said["env"]))
+def image_of(said: dict[str, Any]) -> ContainerImage:
+    plain = {name: check_type(said[name], *_MEMBER_TYPES[name]) for name in said if name not in ("args", "env")}
+    return ContainerImage(**plain, args=check_texts(said["args"]), env=check_pairs(said["env"]))

@@ -4,10 +4,9 @@ from typing import Any, Final, assert_never
 
 from pegboard.core.docspace.connection import DocSpace
 from pegboard.core.ids import PrincipalId, ProviderKey, ServerKey, ToolsetId
-from pegboard.core.own import Own
+from pegboard.core.own import OwnTools
 from pegboard.core.server import (
     AllButTools,
-    Always,
     Connection,
     Container,
     DeclaredAt,
@@ -16,26 +15,27 @@ from pegboard.core.server import (
     InstalledBy,
     NoOAuth,
     OAuth,
-    OnDemand,
     OnlyTools,
     Origin,
-    Protocol,
+    ProtocolMode,
     Server,
-    Starts,
+    StartOnDemand,
+    StartPolicy,
+    StartWithGateway,
     Stdio,
     Timeouts,
-    ToolLimit,
+    ToolFilter,
     Transport,
     Trust,
 )
-from pegboard.core.toolset import Brought, SourceKind, Toolset
+from pegboard.core.toolset import Toolset, ToolsetImport, ToolsetOrigin
 
 from .images import image_document, image_of
 from .targets import valid_server, valid_toolset
-from .text import Row, checked, checked_members, checked_pairs, checked_texts, document, instant, read_json
+from .text import Row, check_members, check_pairs, check_texts, check_type, parse_instant, read_json, to_json_text
 
-_IDLE: Final = "idle"
-_PROTOCOL: Final = "protocol"
+_IDLE_KEY: Final = "idle"
+_PROTOCOL_KEY: Final = "protocol"
 
 
 def server_row(key: ServerKey, server: Server) -> Row:
@@ -43,27 +43,27 @@ def server_row(key: ServerKey, server: Server) -> Row:
         "toolset_id": key.toolset,
         "server_id": key.server,
         "connection": _connection_row(server.connection),
-        **terms_row(server),
+        **limits_row(server),
     }
 
 
 def server_of(row: Row) -> tuple[ServerKey, Server]:
     key = valid_server(row["toolset_id"], row["server_id"])
-    return key, server_from(row, key, _connection(row["connection"]))
+    return key, server_from(row, key, _parse_connection(row["connection"]))
 
 
-def terms_row(server: Server) -> Row:
+def limits_row(server: Server) -> Row:
     """What is allowed of it and how long it is waited for, however it is reached."""
     timeouts = server.timeouts
     return {
         "enabled": server.enabled,
         "trust": server.trust.value,
         "tool_limit": _limit_row(server.limit),
-        "timeouts": document(
+        "timeouts": to_json_text(
             {
                 **{"start": timeouts.start, "call": timeouts.call, "stop": timeouts.stop},
                 **_starts_row(server.starts),
-                **({} if server.protocol is Protocol.LATEST else {_PROTOCOL: server.protocol.value}),
+                **({} if server.protocol is ProtocolMode.LATEST else {_PROTOCOL_KEY: server.protocol.value}),
             }
         ),
         "quarantined": server.quarantined,
@@ -72,31 +72,31 @@ def terms_row(server: Server) -> Row:
 
 
 def server_from(row: Row, key: ProviderKey, connection: Connection) -> Server:
-    times: dict[str, Any] = checked(read_json(row["timeouts"]), dict)
-    idle, protocol = times.pop(_IDLE, None), Protocol(times.pop(_PROTOCOL, Protocol.LATEST))
-    checked(idle, int, float, None)
-    times = checked_members(times, start=(int, float), call=(int, float), stop=(int, float))
+    times: dict[str, Any] = check_type(read_json(row["timeouts"]), dict)
+    idle, protocol = times.pop(_IDLE_KEY, None), ProtocolMode(times.pop(_PROTOCOL_KEY, ProtocolMode.LATEST))
+    check_type(idle, int, float, None)
+    times = check_members(times, start=(int, float), call=(int, float), stop=(int, float))
     return Server(
         key,
         connection,
-        _origin(row["origin"]),
+        _parse_origin(row["origin"]),
         row["enabled"],
         Trust(row["trust"]),
-        _limit(row["tool_limit"]),
+        _parse_limit(row["tool_limit"]),
         Timeouts(**times),
         row["quarantined"],
-        Always() if idle is None else OnDemand(idle),
+        StartWithGateway() if idle is None else StartOnDemand(idle),
         protocol,
     )
 
 
-def _starts_row(starts: Starts) -> dict[str, float]:
+def _starts_row(starts: StartPolicy) -> dict[str, float]:
     """Beside the other times: a server that is always up has no time after which it is stopped."""
     match starts:
-        case Always():
+        case StartWithGateway():
             return {}
-        case OnDemand(idle):
-            return {_IDLE: idle}
+        case StartOnDemand(idle):
+            return {_IDLE_KEY: idle}
         case _:
             assert_never(starts)
 
@@ -110,43 +110,45 @@ def toolset_row(id: ToolsetId, toolset: Toolset) -> Row:
         "enabled": toolset.enabled,
         "user_mcp": toolset.user_mcp,
         "origin": _origin_row(toolset.origin),
-        "brought": None if toolset.brought is None else _brought_row(toolset.brought),
+        "brought": None if toolset.imported_from is None else _import_row(toolset.imported_from),
     }
 
 
 def toolset_of(row: Row) -> tuple[ToolsetId, Toolset]:
     id = valid_toolset(row["id"])
     described = {name: row[name] for name in ("name", "version", "description", "enabled", "user_mcp")}
-    brought = None if row["brought"] is None else _brought(read_json(row["brought"]))
-    return id, Toolset(id, _origin(row["origin"]), brought=brought, **described)
+    brought = None if row["brought"] is None else _parse_import(read_json(row["brought"]))
+    return id, Toolset(id, _parse_origin(row["origin"]), imported_from=brought, **described)
 
 
-def _brought_row(brought: Brought) -> str:
+def _import_row(brought: ToolsetImport) -> str:
     said = {"kind": brought.kind.value, "at": brought.at.isoformat(), "path": brought.path}
-    return document({**said, "commit": brought.commit, "dirty": brought.dirty})
+    return to_json_text({**said, "commit": brought.commit, "dirty": brought.is_dirty})
 
 
-def _brought(said: dict[str, Any]) -> Brought:
-    said = checked_members(said, kind=(str,), at=(str,), path=(str,), commit=(str,), dirty=(bool,))
-    return Brought(SourceKind(said["kind"]), instant(said["at"]), said["path"], said["commit"], said["dirty"])
+def _parse_import(said: dict[str, Any]) -> ToolsetImport:
+    said = check_members(said, kind=(str,), at=(str,), path=(str,), commit=(str,), dirty=(bool,))
+    return ToolsetImport(
+        ToolsetOrigin(said["kind"]), parse_instant(said["at"]), said["path"], said["commit"], said["dirty"]
+    )
 
 
 def _origin_row(origin: Origin) -> str:
     match origin:
         case DeclaredAt(file, line):
-            return document({"file": file, "line": line})
+            return to_json_text({"file": file, "line": line})
         case InstalledBy(by, at):
-            return document({"by": by, "at": at.isoformat()})
+            return to_json_text({"by": by, "at": at.isoformat()})
         case _:
             assert_never(origin)
 
 
-def _origin(text: str) -> Origin:
+def _parse_origin(text: str) -> Origin:
     match read_json(text):
         case {"file": str() as file, "line": int() as line}:
             return DeclaredAt(file, line)
         case {"by": str() as by, "at": at}:
-            return InstalledBy(PrincipalId(by), instant(at))
+            return InstalledBy(PrincipalId(by), parse_instant(at))
         case _:
             raise ValueError(f"A row has the origin {text!r}, which this Pegboard does not know.")
 
@@ -154,14 +156,14 @@ def _origin(text: str) -> Origin:
 def _connection_row(connection: Connection) -> str:
     match connection:
         case Stdio(command, args, env, cwd):
-            return document({"command": command, "args": list(args), "env": dict(env), "cwd": cwd})
+            return to_json_text({"command": command, "args": list(args), "env": dict(env), "cwd": cwd})
         case Http(url, transport, headers, oauth):
-            return document(
+            return to_json_text(
                 {"url": url, "transport": transport.value, "headers": dict(headers), "oauth": _oauth_row(oauth)}
             )
         case Container(image):
-            return document({"image": image_document(image)})
-        case Own():
+            return to_json_text({"image": image_document(image)})
+        case OwnTools():
             # Its parts have tables of their own, and never come here.
             raise ValueError("The tools of a toolset's own are no server.")
         case DocSpace():
@@ -170,12 +172,12 @@ def _connection_row(connection: Connection) -> str:
             assert_never(connection)
 
 
-def _connection(text: str) -> Connection:
+def _parse_connection(text: str) -> Connection:
     match read_json(text):
         case {"command": str() as command, "args": args, "env": env, "cwd": cwd}:
-            return Stdio(command, checked_texts(args), checked_pairs(env), checked(cwd, str, None))
+            return Stdio(command, check_texts(args), check_pairs(env), check_type(cwd, str, None))
         case {"url": str() as url, "transport": transport, "headers": headers, **rest}:
-            return Http(url, Transport(transport), checked_pairs(headers), _oauth(rest.get("oauth", {})))
+            return Http(url, Transport(transport), check_pairs(headers), _parse_oauth(rest.get("oauth", {})))
         case {"image": dict(image)}:
             return Container(image_of(image))
         case _:
@@ -199,49 +201,49 @@ def _oauth_row(oauth: OAuth | NoOAuth) -> object:
             assert_never(oauth)
 
 
-def _oauth(said: object) -> OAuth | NoOAuth:
+def _parse_oauth(said: object) -> OAuth | NoOAuth:
     match said:
         case False:
             return NoOAuth()
         case dict():
             keys: dict[str, Any] = said
             return OAuth(
-                checked(keys.get("client_id"), str, None),
-                checked(keys.get("client_secret"), str, None),
-                checked(keys.get("client_metadata_url"), str, None),
-                checked_texts(keys.get("scopes", [])),
+                check_type(keys.get("client_id"), str, None),
+                check_type(keys.get("client_secret"), str, None),
+                check_type(keys.get("client_metadata_url"), str, None),
+                check_texts(keys.get("scopes", [])),
             )
         case _:
             raise ValueError("A row says of a sign-in what this Pegboard does not know.")
 
 
-def _limit_row(limit: ToolLimit) -> str:
+def _limit_row(limit: ToolFilter) -> str:
     match limit:
         case EveryTool():
-            return document({"every": True})
+            return to_json_text({"every": True})
         case OnlyTools(names, _, optional):
-            return document({"only": list(names), **_optional(optional)})
+            return to_json_text({"only": list(names), **_optional_member(optional)})
         case AllButTools(names, _, optional):
-            return document({"all_but": list(names), **_optional(optional)})
+            return to_json_text({"all_but": list(names), **_optional_member(optional)})
         case _:
             assert_never(limit)
 
 
-def _optional(names: tuple[str, ...]) -> dict[str, list[str]]:
+def _optional_member(names: tuple[str, ...]) -> dict[str, list[str]]:
     return {"optional": list(names)} if names else {}
 
 
-def _limit(text: str) -> ToolLimit:
+def _parse_limit(text: str) -> ToolFilter:
     match read_json(text):
         case {"every": True}:
             return EveryTool()
         case {"only": names, "optional": optional}:
-            return OnlyTools(checked_texts(names), optional=checked_texts(optional))
+            return OnlyTools(check_texts(names), optional=check_texts(optional))
         case {"only": names}:
-            return OnlyTools(checked_texts(names))
+            return OnlyTools(check_texts(names))
         case {"all_but": names, "optional": optional}:
-            return AllButTools(checked_texts(names), optional=checked_texts(optional))
+            return AllButTools(check_texts(names), optional=check_texts(optional))
         case {"all_but": names}:
-            return AllButTools(checked_texts(names))
+            return AllButTools(check_texts(names))
         case _:
             raise ValueError(f"A row has the tool limit {text!r}, which this Pegboard does not know.")

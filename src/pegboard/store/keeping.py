@@ -4,19 +4,19 @@ import json
 import re
 from typing import Final
 
-from pegboard.core.redact import Bounds, Redaction, hidden, safe_text
+from pegboard.core.redact import DisplayLimits, Redaction, hidden_placeholder, redact_line
 from pegboard.core.tool import Json
 
-from .text import holdable
+from .text import storable_text
 
-MOST: Final = 2_000
+MAX_KEPT_CHARS: Final = 2_000
 """Characters of arguments and of a result that are kept."""
-BOUNDS: Final = Bounds(text=1_000, whole=MOST, members=40, levels=8)
+REDACTION_BOUNDS: Final = DisplayLimits(text=1_000, total=MAX_KEPT_CHARS, members=40, levels=8)
 
-_NESTED: Final = 3
+_MAX_NESTED_TEXTS: Final = 3
 """A text within a result is often JSON again, seldom JSON of JSON of JSON."""
 
-_MEMBERS: Final = (
+_MEMBER_PATTERNS: Final = (
     re.compile(r'("([^"\\]{1,100})"\s{0,8}:\s{0,8})(?:"(?:[^"\\]|\\.)*"?|[^,}\]\s"]+)', re.DOTALL),
     re.compile(
         r'(\\"([^"\\]{1,100})\\"\s{0,8}:\s{0,8})(?:\\"(?:[^"\\]|\\\\\\"|\\[^"])*(?:\\")?|[^,}\]\s"\\]+)', re.DOTALL
@@ -25,7 +25,7 @@ _MEMBERS: Final = (
 """A member of JSON text, and of JSON within a text of JSON; it may break off."""
 
 
-def kept(head: bytes | None, size: int, redaction: Redaction) -> str | None:
+def redact_content(head: bytes | None, size: int, redaction: Redaction) -> str | None:
     """`head` is the beginning of JSON text of `size` bytes, or all of it. What is not read as JSON is kept as a text,
     without the values of members that have the name of a secret."""
     if head is None or not size:
@@ -33,40 +33,44 @@ def kept(head: bytes | None, size: int, redaction: Redaction) -> str | None:
     text = head.decode("utf-8", "replace")
     if len(head) == size:
         try:
-            return _cut(redaction.text(_opened(json.loads(text), redaction, 0), BOUNDS), size)
+            return _shorten(
+                redaction.redact_to_text(_parse_nested(json.loads(text), redaction, 0), REDACTION_BOUNDS), size
+            )
         except (ValueError, RecursionError):
             pass
-    shown = safe_text(_masked(text, redaction), MOST)
-    return _cut(shown if len(head) == size else f"{shown}… ({size} bytes)", size)
+    shown = redact_line(_redact_members(text, redaction), MAX_KEPT_CHARS)
+    return _shorten(shown if len(head) == size else f"{shown}… ({size} bytes)", size)
 
 
-def _masked(text: str, redaction: Redaction) -> str:
-    for member in _MEMBERS:
+def _redact_members(text: str, redaction: Redaction) -> str:
+    for member in _MEMBER_PATTERNS:
         text = member.sub(
             lambda found: (
-                f"{found[1]}{hidden(found[0][len(found[1]) :])}" if redaction.hides(found[2], found[2]) else found[0]
+                f"{found[1]}{hidden_placeholder(found[0][len(found[1]) :])}"
+                if redaction.hides(found[2], found[2])
+                else found[0]
             ),
             text,
         )
     return text
 
 
-def _opened(value: Json, redaction: Redaction, level: int) -> Json:
+def _parse_nested(value: Json, redaction: Redaction, level: int) -> Json:
     """Servers send JSON as the text of their results: read as what it is, its members have names."""
     match value:
-        case str() if level < _NESTED and value.lstrip()[:1] in ("{", "["):
+        case str() if level < _MAX_NESTED_TEXTS and value.lstrip()[:1] in ("{", "["):
             try:
-                return _opened(json.loads(value), redaction, level + 1)
+                return _parse_nested(json.loads(value), redaction, level + 1)
             except (ValueError, RecursionError):
-                return _masked(value, redaction)
+                return _redact_members(value, redaction)
         case list():
-            return [_opened(item, redaction, level) for item in value]
+            return [_parse_nested(item, redaction, level) for item in value]
         case dict():
-            return {name: _opened(item, redaction, level) for name, item in value.items()}
+            return {name: _parse_nested(item, redaction, level) for name, item in value.items()}
         case _:
             return value
 
 
-def _cut(text: str, size: int) -> str:
-    most = 2 * MOST
-    return holdable(text if len(text) <= most else f"{text[:most]}… ({size} bytes)")
+def _shorten(text: str, size: int) -> str:
+    most = 2 * MAX_KEPT_CHARS
+    return storable_text(text if len(text) <= most else f"{text[:most]}… ({size} bytes)")

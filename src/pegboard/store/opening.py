@@ -10,46 +10,46 @@ from typing import Final
 import anyio
 
 from pegboard.ports import Clock
-from pegboard.ports.storage import StorageNow
+from pegboard.ports.storage import StorageProbe
 
 from .audit import AuditLimits, AuditLog
-from .calls import Keeping
-from .consents import StoredConsents
-from .errors import StoreError, masked
-from .health import storage
+from .calls import ContentRetention
+from .consents import SqlConsentStore
+from .errors import StoreError, mask_passwords
+from .health import storage_status
 from .migrate import migrate
-from .policy import StoredPolicy
+from .policy import SqlPolicyStore
 from .postgres import PostgresDatabase
-from .queries import StoredQueries
-from .runs import StoredRuns
-from .secrets import KeyFor, StoredSecrets, key_missing
+from .queries import SqlQueryStore
+from .runs import SqlRunStore
+from .secrets import KeyFor, SqlSecretStore, key_missing
 from .sqlite import SqliteDatabase
-from .tickets import StoredTickets
-from .tokens import StoredRequirement, StoredUses
-from .vectors import StoredVectors
-from .visits import StoredVisits
-from .waits import StoredWaits
+from .tickets import SqlTicketStore
+from .tokens import SqlTokenRequirement, SqlTokenUsageStore
+from .vectors import SqlVectorStore
+from .visits import SqlSessionStore
+from .waits import SqlPendingSinceStore
 
-_CLOSING: Final = 5.0
+_CLOSE_TIMEOUT_S: Final = 5.0
 
 
 @dataclass(frozen=True)
 class Store:
-    policy: StoredPolicy
+    policy: SqlPolicyStore
     audit: AuditLog
-    secrets: StoredSecrets
-    tickets: StoredTickets
-    vectors: StoredVectors
-    runs: StoredRuns
-    queries: StoredQueries
-    uses: StoredUses
-    waits: StoredWaits
-    visits: StoredVisits
-    consents: StoredConsents
-    requirement: StoredRequirement
-    where: str
+    secrets: SqlSecretStore
+    tickets: SqlTicketStore
+    vectors: SqlVectorStore
+    runs: SqlRunStore
+    queries: SqlQueryStore
+    token_uses: SqlTokenUsageStore
+    pending_since: SqlPendingSinceStore
+    sessions: SqlSessionStore
+    consents: SqlConsentStore
+    token_requirement: SqlTokenRequirement
+    display_url: str
     """The URL as it may be shown: without a password."""
-    storage: StorageNow
+    storage: StorageProbe
     """How it is now."""
 
 
@@ -63,12 +63,12 @@ async def open_store(
     limits: AuditLimits | None = None,
     patience: float = 10.0,
     key: KeyFor = key_missing,
-    keeping: Keeping | None = None,
+    keeping: ContentRetention | None = None,
 ) -> AsyncIterator[Store]:
     """`sqlite:///path` or `postgresql://…`. Calls are kept for so many days and up to so many rows, `None` without
     limit. `patience` is how many seconds to wait for a database that others hold, `key` what secrets are encrypted
     with, `keeping` what of calls is recorded beside the fact."""
-    database = _database(url, patience)
+    database = _open_database(url, patience)
     try:
         await database.prepare()
         await migrate(database)
@@ -80,43 +80,43 @@ async def open_store(
             keep_rows=keep_rows,
             keeping=keeping,
         )
-        async with audit.running():
+        async with audit.run_writer():
             yield Store(
-                StoredPolicy(database),
+                SqlPolicyStore(database),
                 audit,
-                StoredSecrets(database, key),
-                StoredTickets(database, key),
-                StoredVectors(database),
-                StoredRuns(database, key),
-                StoredQueries(database),
-                StoredUses(database),
-                StoredWaits(database),
-                StoredVisits(database),
-                StoredConsents(database),
-                StoredRequirement(database, clock),
-                database.where,
-                partial(storage, database, keep_days, keep_rows, keeping or Keeping()),
+                SqlSecretStore(database, key),
+                SqlTicketStore(database, key),
+                SqlVectorStore(database),
+                SqlRunStore(database, key),
+                SqlQueryStore(database),
+                SqlTokenUsageStore(database),
+                SqlPendingSinceStore(database),
+                SqlSessionStore(database),
+                SqlConsentStore(database),
+                SqlTokenRequirement(database, clock),
+                database.display_url,
+                partial(storage_status, database, keep_days, keep_rows, keeping or ContentRetention()),
             )
     finally:
-        with anyio.move_on_after(_CLOSING, shield=True):
+        with anyio.move_on_after(_CLOSE_TIMEOUT_S, shield=True):
             await database.engine.dispose()
 
 
-def _database(url: str, patience: float) -> SqliteDatabase | PostgresDatabase:
+def _open_database(url: str, patience: float) -> SqliteDatabase | PostgresDatabase:
     scheme, _, rest = url.partition("://")
     match scheme:
         case "sqlite" | "sqlite+aiosqlite":
-            return SqliteDatabase(_path(url, rest), patience=patience)
+            return SqliteDatabase(_file_path(url, rest), patience=patience)
         case "postgresql" | "postgres" | "postgresql+asyncpg":
             return PostgresDatabase(url, patience=patience)
         case _:
             raise StoreError(
-                f"{masked(url)!r} is not a store that Pegboard knows. Write sqlite:///path/to/pegboard.db or "
+                f"{mask_passwords(url)!r} is not a store that Pegboard knows. Write sqlite:///path/to/pegboard.db or "
                 f"postgresql://USER:PASSWORD@HOST/DATABASE."
             )
 
 
-def _path(url: str, rest: str) -> Path:
+def _file_path(url: str, rest: str) -> Path:
     """All that follows the third slash, as it stands: a path may hold `?`, `%` and `#`."""
     path = rest.removeprefix("/")
     if not rest.startswith("/") or path in ("", ":memory:") or "\0" in path:

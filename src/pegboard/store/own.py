@@ -5,54 +5,58 @@ from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from pegboard.core.ids import ToolsetId, ToolsetKey
-from pegboard.core.own import Bounds, ContainerTool, Image, Own, PythonTool
-from pegboard.core.policy import Decided
+from pegboard.core.own import ContainerImage, ContainerTool, OwnTools, PythonTool, ToolsetLimits
+from pegboard.core.policy import PolicyDecisions
 from pegboard.core.server import Server
 from pegboard.core.tool import ToolSpec
 from pegboard.core.toolset import FileKind, ToolsetFile
 
-from .decisions import Specs, key_text, spec_of, spec_row
+from .decisions import SpecCache, key_text, spec_of, spec_row
 from .images import image_document, image_of
-from .installed import server_from, terms_row
+from .installed import limits_row, server_from
 from .targets import valid_toolset
-from .text import Row, checked, checked_texts, document, key, read_json, whole
+from .text import Row, check_texts, check_type, index_key, overflow_text, read_json, to_json_text
 
 OwnTool: TypeAlias = PythonTool | ContainerTool
-ToolPlace: TypeAlias = tuple[ToolsetId, int, str]
+OwnToolKey: TypeAlias = tuple[ToolsetId, int, str]
 """The toolset, the tool's place among those of its kind, and its name."""
-FilePlace: TypeAlias = tuple[ToolsetId, str]
-ImagePlace: TypeAlias = tuple[ToolsetId, str]
+OwnFileKey: TypeAlias = tuple[ToolsetId, str]
+OwnImageKey: TypeAlias = tuple[ToolsetId, str]
 
 
-def own_servers(decided: Decided) -> Mapping[ToolsetKey, Server]:
+def own_servers(decided: PolicyDecisions) -> Mapping[ToolsetKey, Server]:
     return {key: server for key, server in decided.servers.items() if isinstance(key, ToolsetKey)}
 
 
-def own_tools(decided: Decided) -> Mapping[ToolPlace, OwnTool]:
-    found: dict[ToolPlace, OwnTool] = {}
-    for toolset, own in _owns(decided).items():
+def own_tools(decided: PolicyDecisions) -> Mapping[OwnToolKey, OwnTool]:
+    found: dict[OwnToolKey, OwnTool] = {}
+    for toolset, own in _own_connections(decided).items():
         found |= {(toolset, place, tool.spec.name): tool for place, tool in enumerate(own.python)}
         found |= {(toolset, place, tool.spec.name): tool for place, tool in enumerate(own.commands)}
     return found
 
 
-def own_images(decided: Decided) -> Mapping[ImagePlace, Image]:
-    return {(toolset, id): image for toolset, own in _owns(decided).items() for id, image in own.containers.items()}
+def own_images(decided: PolicyDecisions) -> Mapping[OwnImageKey, ContainerImage]:
+    return {
+        (toolset, id): image
+        for toolset, own in _own_connections(decided).items()
+        for id, image in own.containers.items()
+    }
 
 
-def own_files(decided: Decided) -> Mapping[FilePlace, ToolsetFile]:
+def own_files(decided: PolicyDecisions) -> Mapping[OwnFileKey, ToolsetFile]:
     return {(toolset, file.path): file for toolset, files in decided.files.items() for file in files}
 
 
-def _owns(decided: Decided) -> Mapping[ToolsetId, Own]:
+def _own_connections(decided: PolicyDecisions) -> Mapping[ToolsetId, OwnTools]:
     found = ((key.toolset, server.connection) for key, server in decided.servers.items())
-    return {toolset: own for toolset, own in found if isinstance(own, Own)}
+    return {toolset: own for toolset, own in found if isinstance(own, OwnTools)}
 
 
 def own_row(source: ToolsetKey, server: Server) -> Row:
     """Without its tools and containers, which have rows of their own."""
     own = server.connection
-    assert isinstance(own, Own)
+    assert isinstance(own, OwnTools)
     said = {
         "digest": own.digest,
         "requirements": list(own.requirements),
@@ -61,85 +65,87 @@ def own_row(source: ToolsetKey, server: Server) -> Row:
         "bounds": asdict(own.bounds),
         "linked": own.linked,
     }
-    return {"toolset_id": source.toolset, "own": document(said), **terms_row(server)}
+    return {"toolset_id": source.toolset, "own": to_json_text(said), **limits_row(server)}
 
 
 def own_of(row: Row) -> tuple[ToolsetKey, Server]:
     source = ToolsetKey(valid_toolset(row["toolset_id"]))
-    said: dict[str, Any] = checked(read_json(row["own"]), dict)
-    own = Own(
-        checked(said["digest"], str),
-        requirements=checked_texts(said["requirements"]),
-        secrets=checked_texts(said["secrets"]),
-        workspace=checked(said["workspace"], bool),
-        bounds=Bounds(**{name: checked(bound, int, float) for name, bound in said["bounds"].items()}),
-        linked=checked(said["linked"], str, None),
+    said: dict[str, Any] = check_type(read_json(row["own"]), dict)
+    own = OwnTools(
+        check_type(said["digest"], str),
+        requirements=check_texts(said["requirements"]),
+        secrets=check_texts(said["secrets"]),
+        workspace=check_type(said["workspace"], bool),
+        bounds=ToolsetLimits(**{name: check_type(bound, int, float) for name, bound in said["bounds"].items()}),
+        linked=check_type(said["linked"], str, None),
     )
     return source, server_from(row, source, own)
 
 
-def tool_row(place: ToolPlace, tool: OwnTool) -> Row:
+def tool_row(place: OwnToolKey, tool: OwnTool) -> Row:
     toolset, order, name = place
-    row = {"toolset_id": toolset, "tool_id": key(name), "whole": whole(name), "place": order}
+    row = {"toolset_id": toolset, "tool_id": index_key(name), "whole": overflow_text(name), "place": order}
     match tool:
         case PythonTool(entrypoint, spec):
             how = {"entrypoint": entrypoint, "container": None, "command": None, "seconds": None}
         case ContainerTool(container, command, spec, seconds):
-            bound = None if seconds is None else document(seconds)
-            how = {"entrypoint": None, "container": container, "command": document(list(command)), "seconds": bound}
+            bound = None if seconds is None else to_json_text(seconds)
+            how = {"entrypoint": None, "container": container, "command": to_json_text(list(command)), "seconds": bound}
     return {**row, **how, "spec": spec_row(spec)}
 
 
-def tool_of(row: Row, specs: Specs | None = None) -> tuple[ToolPlace, OwnTool]:
+def tool_of(row: Row, specs: SpecCache | None = None) -> tuple[OwnToolKey, OwnTool]:
     name = key_text(row, "tool_id")
-    spec = spec_of(row["spec"]) if specs is None else specs.read(row["spec"])
+    spec = spec_of(row["spec"]) if specs is None else specs.parse(row["spec"])
     if spec.name != name:
         raise ValueError("the row's key and its spec name different tools")
-    return (valid_toolset(row["toolset_id"]), row["place"], name), _executed(row, spec)
+    return (valid_toolset(row["toolset_id"]), row["place"], name), _tool_from(row, spec)
 
 
-def locked_tool_of(row: Row) -> tuple[ToolPlace, OwnTool]:
+def locked_tool_of(row: Row) -> tuple[OwnToolKey, OwnTool]:
     """The tool of a row whose spec alone cannot be read, so that it can be shown as locked. Nothing may call it."""
     name = key_text(row, "tool_id")
-    return (valid_toolset(row["toolset_id"]), checked(row["place"], int), name), _executed(row, ToolSpec(name))
+    return (valid_toolset(row["toolset_id"]), check_type(row["place"], int), name), _tool_from(row, ToolSpec(name))
 
 
-def _executed(row: Row, spec: ToolSpec) -> OwnTool:
+def _tool_from(row: Row, spec: ToolSpec) -> OwnTool:
     if row["entrypoint"] is not None:
-        return PythonTool(checked(row["entrypoint"], str), spec)
-    seconds = None if row["seconds"] is None else checked(read_json(row["seconds"]), int, float)
-    return ContainerTool(checked(row["container"], str), checked_texts(read_json(row["command"])), spec, seconds)
+        return PythonTool(check_type(row["entrypoint"], str), spec)
+    seconds = None if row["seconds"] is None else check_type(read_json(row["seconds"]), int, float)
+    return ContainerTool(check_type(row["container"], str), check_texts(read_json(row["command"])), spec, seconds)
 
 
-def image_row(place: ImagePlace, image: Image) -> Row:
-    return {"toolset_id": place[0], "container_id": place[1], "image": document(image_document(image))}
+def image_row(place: OwnImageKey, image: ContainerImage) -> Row:
+    return {"toolset_id": place[0], "container_id": place[1], "image": to_json_text(image_document(image))}
 
 
-def image_in(row: Row) -> tuple[ImagePlace, Image]:
-    return (valid_toolset(row["toolset_id"]), row["container_id"]), image_of(checked(read_json(row["image"]), dict))
+def image_entry_of(row: Row) -> tuple[OwnImageKey, ContainerImage]:
+    return (valid_toolset(row["toolset_id"]), row["container_id"]), image_of(check_type(read_json(row["image"]), dict))
 
 
-def file_row(place: FilePlace, file: ToolsetFile) -> Row:
+def file_row(place: OwnFileKey, file: ToolsetFile) -> Row:
     toolset, path = place
-    named = {"toolset_id": toolset, "path": key(path), "whole": whole(path)}
+    named = {"toolset_id": toolset, "path": index_key(path), "whole": overflow_text(path)}
     facts = {"kind": file.kind.value, "sha256": file.sha256, "size": file.size}
     return {**named, **facts, "executable": file.executable or None}
 
 
-def file_of(row: Row) -> tuple[FilePlace, ToolsetFile]:
+def file_of(row: Row) -> tuple[OwnFileKey, ToolsetFile]:
     path = key_text(row, "path")
     facts = FileKind(row["kind"]), row["sha256"], row["size"], bool(row["executable"])
     return (valid_toolset(row["toolset_id"]), path), ToolsetFile(path, *facts)
 
 
-def filled(
-    servers: Mapping[ToolsetKey, Server], tools: Mapping[ToolPlace, OwnTool], images: Mapping[ImagePlace, Image]
+def add_parts(
+    servers: Mapping[ToolsetKey, Server],
+    tools: Mapping[OwnToolKey, OwnTool],
+    images: Mapping[OwnImageKey, ContainerImage],
 ) -> dict[ToolsetKey, Server]:
     """The servers of `own_of` with their tools and containers, in one order whatever the engine gave."""
     ordered = [(place[0], tool) for place, tool in sorted(tools.items(), key=lambda item: item[0])]
     pictured = sorted(images.items())
 
-    def whole_of(toolset: ToolsetId, own: Own) -> Own:
+    def whole_of(toolset: ToolsetId, own: OwnTools) -> OwnTools:
         mine = [tool for owner, tool in ordered if owner == toolset]
         return replace(
             own,
@@ -151,11 +157,11 @@ def filled(
     return {
         source: replace(server, connection=whole_of(source.toolset, server.connection))
         for source, server in servers.items()
-        if isinstance(server.connection, Own)
+        if isinstance(server.connection, OwnTools)
     }
 
 
-def by_toolset(files: Mapping[FilePlace, ToolsetFile]) -> dict[ToolsetId, tuple[ToolsetFile, ...]]:
+def files_by_toolset(files: Mapping[OwnFileKey, ToolsetFile]) -> dict[ToolsetId, tuple[ToolsetFile, ...]]:
     found: dict[ToolsetId, list[ToolsetFile]] = {}
     for (toolset, _), file in sorted(files.items()):
         found.setdefault(toolset, []).append(file)

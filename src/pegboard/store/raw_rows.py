@@ -23,13 +23,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
-from pegboard.core.unreadable import Cell, StoredRow
+from pegboard.core.unreadable import CellValue, StoredRow
 
 from .async_engine import AsyncConnection
 from .schema import DEFERRED, metadata
-from .text import Row, Words, holdable, restored
+from .text import Row, SafeText, restore_text, storable_text
 
-UNREADABLE: Final = (
+UNREADABLE_ERRORS: Final = (
     ValueError,
     TypeError,
     LookupError,
@@ -96,7 +96,7 @@ async def _rows(connection: AsyncConnection, table: Table, *, has_odd_types: boo
     if not has_odd_types:
         try:
             return await _typed_rows(connection, table)
-        except (DBAPIError, *UNREADABLE) as error:
+        except (DBAPIError, *UNREADABLE_ERRORS) as error:
             if not _is_about_a_value(error):
                 raise
     return await _raw_rows(connection, table)
@@ -112,7 +112,7 @@ async def selected_rows(connection: AsyncConnection, table: Table, chosen: Selec
     """The chosen rows of a table. Where the engine cannot hand one over, it is left out."""
     try:
         return [dict(row) for row in (await connection.execute(chosen)).mappings()]
-    except (DBAPIError, *UNREADABLE) as error:
+    except (DBAPIError, *UNREADABLE_ERRORS) as error:
         if not _is_about_a_value(error):
             raise
     rowid: ColumnElement[int] = literal_column("rowid", Integer)
@@ -122,7 +122,7 @@ async def selected_rows(connection: AsyncConnection, table: Table, chosen: Selec
     ):
         try:
             row = (await connection.execute(select(table).where(rowid == number))).mappings().one()
-        except (DBAPIError, *UNREADABLE) as error:
+        except (DBAPIError, *UNREADABLE_ERRORS) as error:
             if not _is_about_a_value(error):
                 raise
         else:
@@ -173,7 +173,7 @@ async def _raw_rows(connection: AsyncConnection, table: Table) -> Sequence[Row]:
     ]
 
 
-def _cell(kind: str, content: bytes | None, column: object) -> Cell | bool:
+def _cell(kind: str, content: bytes | None, column: object) -> CellValue | bool:
     if content is None or kind == "null":
         return None
     if kind in ("integer", "real"):
@@ -185,7 +185,7 @@ def _cell(kind: str, content: bytes | None, column: object) -> Cell | bool:
         text = content.decode()
     except UnicodeDecodeError:
         return content
-    return restored(text) if isinstance(column, Words) else text
+    return restore_text(text) if isinstance(column, SafeText) else text
 
 
 async def delete_row(connection: AsyncConnection, row: StoredRow) -> None:
@@ -209,5 +209,5 @@ def _content(cell: Any, kind: object) -> bytes:
     if isinstance(cell, bytes):
         return cell
     if isinstance(cell, str):
-        return (holdable(cell) if isinstance(kind, Words) else cell).encode()
+        return (storable_text(cell) if isinstance(kind, SafeText) else cell).encode()
     return str(cell).encode()

@@ -11,18 +11,18 @@ from typing import Any, Final
 
 from sqlalchemy import Table
 
-from pegboard.core.unreadable import GivesNothing, UnreadableRow
+from pegboard.core.unreadable import RevokesPermission, UnreadableRow
 
 from . import schema
 from .async_engine import AsyncConnection
-from .calls import moment
-from .raw_rows import UNREADABLE, check_types, describe_error, read_tables, stored_row
+from .calls import from_microseconds
+from .raw_rows import UNREADABLE_ERRORS, check_types, describe_error, read_tables, stored_row
 from .text import Row
 from .tickets import ticket_of
 
 
 def _use_of(row: Row) -> tuple[str, datetime]:
-    return row["id"], moment(row["used_at"])
+    return row["id"], from_microseconds(row["used_at"])
 
 
 _VALUES: Final[Mapping[Table, Callable[[Row], Any]]] = {
@@ -37,7 +37,7 @@ TABLES: Final = tuple(_VALUES)
 async def last_uses(connection: AsyncConnection, table: Table) -> Mapping[str, datetime]:
     found: dict[str, datetime] = {}
     for row in (await read_tables(connection, [table]))[table]:
-        with suppress(*UNREADABLE):
+        with suppress(*UNREADABLE_ERRORS):
             check_types(table, row)
             found.update([_use_of(row)])
     return found
@@ -49,5 +49,5 @@ def unreadable_records(rows: Mapping[Table, Sequence[Row]]) -> Iterator[Unreadab
             try:
                 check_types(each, row)
                 value(row)
-            except UNREADABLE as error:
-                yield UnreadableRow(stored_row(each, row), GivesNothing(), describe_error(error))
+            except UNREADABLE_ERRORS as error:
+                yield UnreadableRow(stored_row(each, row), RevokesPermission(), describe_error(error))

@@ -11,17 +11,17 @@ from sqlalchemy import Table
 from pegboard.core.ids import PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Decided
+from pegboard.core.policy import PolicyDecisions
 from pegboard.core.server import Server, Trust
 from pegboard.core.toolset import Toolset
 from pegboard.core.unreadable import (
-    Effect,
-    GivesNothing,
-    GrantsNothing,
     LocksBoard,
     LocksTools,
+    RevokesGrants,
+    RevokesPermission,
     StoredRow,
     Subject,
+    UnreadableEffect,
     UnreadableRow,
     subjects_of,
 )
@@ -29,8 +29,8 @@ from pegboard.core.unreadable import (
 from . import schema
 from .consents import consent_of, consent_row
 from .decisions import (
-    Place,
-    Specs,
+    OverrideKey,
+    SpecCache,
     approval_of,
     approval_row,
     approval_tool,
@@ -48,12 +48,12 @@ from .decisions import (
 from .installed import server_of, server_row, toolset_of, toolset_row
 from .own import (
     OwnTool,
-    ToolPlace,
-    by_toolset,
+    OwnToolKey,
+    add_parts,
     file_of,
     file_row,
-    filled,
-    image_in,
+    files_by_toolset,
+    image_entry_of,
     image_row,
     locked_tool_of,
     own_files,
@@ -65,29 +65,29 @@ from .own import (
     tool_of,
     tool_row,
 )
-from .raw_rows import UNREADABLE, check_types, describe_error, stored_row
+from .raw_rows import UNREADABLE_ERRORS, check_types, describe_error, stored_row
 from .records import unreadable_records
-from .targets import SWITCHED_KINDS, possible_targets, target_of, valid_server, valid_toolset
-from .text import Row, instant
+from .targets import SWITCHABLE_KINDS, possible_targets, target_of, valid_server, valid_toolset
+from .text import Row, parse_instant
 from .tokens import token_of, token_row
 
-_GIVES_NOTHING: Final = GivesNothing()
+_GIVES_NOTHING: Final = RevokesPermission()
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class Kept(Generic[K, V]):
+class PolicyTable(Generic[K, V]):
     """One table and the part of `Decided` that it keeps."""
 
     table: Table
-    part: Callable[[Decided], Mapping[K, V]]
-    row: Callable[[K, V], Row]
-    value: Callable[[Row], tuple[K, V]]
-    effect: Callable[[Row], Effect]
+    part_of: Callable[[PolicyDecisions], Mapping[K, V]]
+    to_row: Callable[[K, V], Row]
+    from_row: Callable[[Row], tuple[K, V]]
+    effect: Callable[[Row], UnreadableEffect]
     """What stays closed while a row cannot be read. It may raise for a row whose key cannot be read, too."""
-    fallback: Effect = _GIVES_NOTHING
+    fallback: UnreadableEffect = _GIVES_NOTHING
     """Then this."""
 
     def values(self, rows: Iterable[Row], lost: list[UnreadableRow]) -> dict[K, V]:
@@ -96,67 +96,67 @@ class Kept(Generic[K, V]):
         for row in rows:
             try:
                 check_types(self.table, row)
-                key, value = self.value(row)
+                key, value = self.from_row(row)
                 if key in found:
                     raise ValueError("another row is about the same")
                 found[key] = value
-            except UNREADABLE as error:
+            except UNREADABLE_ERRORS as error:
                 lost.append(self.unreadable(row, error))
         return found
 
     def unreadable(self, row: Row, error: Exception) -> UnreadableRow:
         return UnreadableRow(stored_row(self.table, row), self.effect_of(row), describe_error(error))
 
-    def effect_of(self, row: Row) -> Effect:
+    def effect_of(self, row: Row) -> UnreadableEffect:
         try:
             return self.effect(row)
-        except UNREADABLE:
+        except UNREADABLE_ERRORS:
             return self.fallback
 
 
 Rows: TypeAlias = Mapping[Table, Sequence[Row]]
 
 
-def decided(version: int, rows: Rows, specs: Specs) -> Decided:
+def decided_from_rows(version: int, rows: Rows, specs: SpecCache) -> PolicyDecisions:
     lost: list[UnreadableRow] = []
     toolsets = TOOLSETS.values(rows[schema.toolsets], lost)
     rows = _without_orphans(rows, toolsets, lost)
     shells = OWN.values(rows[schema.toolset_own], lost)
     images = IMAGES.values(rows[schema.toolset_docker_containers], lost)
     shells, rows = _without_broken_shells(shells, rows, lost)
-    own = filled(shells, _described(rows[schema.tools], specs, lost), images)
+    own = add_parts(shells, _tools_from_rows(rows[schema.tools], specs, lost), images)
     ordered = OVERRIDES.values(rows[schema.tool_overrides], lost)
     overrides = [override for _, override in sorted(ordered.values(), key=lambda placed: placed[0])]
     spoken = SERVERS.values(rows[schema.toolset_mcp_servers], lost)
     servers: dict[ProviderKey, Server] = {server.key: server for server in (*own.values(), *spoken.values())}
-    approvals = replace(APPROVALS, value=partial(approval_of, specs=specs))
+    approvals = replace(APPROVALS, from_row=partial(approval_of, specs=specs))
     lost += unreadable_records(rows)
-    return Decided(
+    return PolicyDecisions(
         version=version,
-        servers=_sorted(servers),
-        toolsets=_sorted(toolsets),
-        switches=_sorted(SWITCHES.values(rows[schema.switches], lost)),
-        approvals=_sorted(approvals.values(rows[schema.approvals], lost)),
-        baselined=_sorted(BASELINES.values(rows[schema.baselines], lost)),
-        overrides=tuple(row for row in overrides if not row.manifest),
-        trust=_sorted(TRUST.values(rows[schema.trust], lost)),
-        grants=_sorted(GRANTS.values(rows[schema.grants], lost)),
-        consents=_sorted(CONSENTS.values(rows[schema.consents], lost)),
-        files=by_toolset(FILES.values(rows[schema.toolset_files], lost)),
-        manifest_overrides=tuple(row for row in overrides if row.manifest),
-        tokens=_sorted(TOKENS.values(rows[schema.api_tokens], lost)),
-        confirmations=_sorted(CONFIRMATIONS.values(rows[schema.principal_confirmations], lost)),
+        servers=_in_order(servers),
+        toolsets=_in_order(toolsets),
+        switches=_in_order(SWITCHES.values(rows[schema.switches], lost)),
+        approvals=_in_order(approvals.values(rows[schema.approvals], lost)),
+        first_seen=_in_order(BASELINES.values(rows[schema.baselines], lost)),
+        overrides=tuple(row for row in overrides if not row.from_manifest),
+        trust=_in_order(TRUST.values(rows[schema.trust], lost)),
+        grants=_in_order(GRANTS.values(rows[schema.grants], lost)),
+        consents=_in_order(CONSENTS.values(rows[schema.consents], lost)),
+        files=files_by_toolset(FILES.values(rows[schema.toolset_files], lost)),
+        manifest_overrides=tuple(row for row in overrides if row.from_manifest),
+        tokens=_in_order(TOKENS.values(rows[schema.api_tokens], lost)),
+        confirmations=_in_order(CONFIRMATIONS.values(rows[schema.principal_confirmations], lost)),
         unreadable=tuple(sorted(lost, key=lambda row: str(row.row))),
     )
 
 
-def _described(rows: Sequence[Row], specs: Specs, lost: list[UnreadableRow]) -> dict[ToolPlace, OwnTool]:
+def _tools_from_rows(rows: Sequence[Row], specs: SpecCache, lost: list[UnreadableRow]) -> dict[OwnToolKey, OwnTool]:
     """The tools that toolsets bring; one whose spec alone cannot be read is kept, so that it shows as locked."""
     missed: list[UnreadableRow] = []
-    found = replace(TOOLS, value=partial(tool_of, specs=specs)).values(rows, missed)
+    found = replace(TOOLS, from_row=partial(tool_of, specs=specs)).values(rows, missed)
     for row in rows:
         if any(stored_row(schema.tools, row) == one.row for one in missed):
-            with suppress(*UNREADABLE):
+            with suppress(*UNREADABLE_ERRORS):
                 found.update([locked_tool_of(row)])
     lost += missed
     return found
@@ -165,8 +165,8 @@ def _described(rows: Sequence[Row], specs: Specs, lost: list[UnreadableRow]) -> 
 def _without_orphans(rows: Rows, toolsets: Mapping[ToolsetId, Toolset], lost: list[UnreadableRow]) -> Rows:
     """Rows of toolsets that are unreadable themselves, or not there, mean nothing: they are no part of the policy."""
     kept: dict[Table, Sequence[Row]] = dict(rows)
-    orphans: dict[object, list[tuple[Kept[Any, Any], Row]]] = {}
-    for part in _PARTS:
+    orphans: dict[object, list[tuple[PolicyTable[Any, Any], Row]]] = {}
+    for part in _TOOLSET_TABLES:
         kept[part.table] = [row for row in rows[part.table] if row["toolset_id"] in toolsets]
         for row in rows[part.table]:
             if row["toolset_id"] not in toolsets:
@@ -214,22 +214,22 @@ def _without_broken_shells(
     return {key: server for key, server in shells.items() if key not in broken}, kept
 
 
-def _sorted(values: Mapping[K, V]) -> dict[K, V]:
+def _in_order(values: Mapping[K, V]) -> dict[K, V]:
     """No engine promises an order of rows, and equal policies must come out in equal order."""
     return dict(sorted(values.items(), key=lambda item: str(item[0])))
 
 
-def _placed(decided: Decided) -> Mapping[Place, tuple[int, Override]]:
+def _overrides_in_order(decided: PolicyDecisions) -> Mapping[OverrideKey, tuple[int, Override]]:
     """Which of two overrides is the later decides, so each row knows its place."""
     return {
-        (row.toolset, row.target, row.manifest): (place, row)
+        (row.toolset, row.target, row.from_manifest): (place, row)
         for rows in (decided.manifest_overrides, decided.overrides)
         for place, row in enumerate(rows)
     }
 
 
 @dataclass(frozen=True)
-class Difference:
+class TableDifference:
     """What to do to one table, so that it holds the later of two policies."""
 
     table: Table
@@ -237,33 +237,33 @@ class Difference:
     insert: tuple[Row, ...]
 
 
-def deleted_rows(before: Decided, after: Decided) -> tuple[StoredRow, ...]:
+def deleted_rows(before: PolicyDecisions, after: PolicyDecisions) -> tuple[StoredRow, ...]:
     """The unreadable rows that the later policy does not have any more, with what meant nothing without them."""
     kept = {row.row for row in after.unreadable}
     gone = [row for row in before.unreadable if row.row not in kept]
     return tuple(dict.fromkeys(one for row in gone for one in (*row.orphans, row.row)))
 
 
-def differences(before: Decided, after: Decided) -> tuple[Difference, ...]:
-    found = (_difference(kept, before, after) for kept in EVERY)
+def differences(before: PolicyDecisions, after: PolicyDecisions) -> tuple[TableDifference, ...]:
+    found = (_difference(kept, before, after) for kept in ALL_TABLES)
     return tuple(difference for difference in found if difference.delete or difference.insert)
 
 
-def _difference(kept: Kept[K, V], before: Decided, after: Decided) -> Difference:
+def _difference(kept: PolicyTable[K, V], before: PolicyDecisions, after: PolicyDecisions) -> TableDifference:
     """Rows are compared, not values: to Python `1`, `1.0` and `True` are equal, and to a fingerprint they are not."""
-    old, new = kept.part(before), kept.part(after)
+    old, new = kept.part_of(before), kept.part_of(after)
     touched = () if old is new else [key for key in {**old, **new} if old.get(key) is not new.get(key)]
     delete, insert = [], []
     for key in touched:
-        was = kept.row(key, old[key]) if key in old else None
-        now = kept.row(key, new[key]) if key in new else None
+        was = kept.to_row(key, old[key]) if key in old else None
+        now = kept.to_row(key, new[key]) if key in new else None
         if was == now:
             continue
         if was is not None:
             delete.append({column.name: was[column.name] for column in kept.table.primary_key})
         if now is not None:
             insert.append(now)
-    return Difference(kept.table, tuple(delete), tuple(insert))
+    return TableDifference(kept.table, tuple(delete), tuple(insert))
 
 
 def _key_row(key: ProviderKey) -> dict[str, str]:
@@ -276,7 +276,7 @@ def _key_of(row: Row) -> ProviderKey:
     return valid_server(toolset, server) if server != "" else ToolsetKey(toolset)
 
 
-def _mcp_servers(decided: Decided) -> Mapping[ServerKey, Server]:
+def _mcp_servers(decided: PolicyDecisions) -> Mapping[ServerKey, Server]:
     return {key: server for key, server in decided.servers.items() if isinstance(key, ServerKey)}
 
 
@@ -284,11 +284,11 @@ def _lock(*subjects: Subject) -> LocksTools:
     return LocksTools(subjects)
 
 
-def _switch_effect(row: Row) -> Effect:
+def _switch_effect(row: Row) -> UnreadableEffect:
     kind = row["kind"].removeprefix("blocked_") if isinstance(row["kind"], str) else ""
-    if kind in SWITCHED_KINDS:
+    if kind in SWITCHABLE_KINDS:
         # A text that is nothing of this kind may have been anything of it.
-        with suppress(*UNREADABLE):
+        with suppress(*UNREADABLE_ERRORS):
             target = target_of(kind, key_text(row, "target"))
             return LocksBoard() if isinstance(target, Pattern) else _lock(target)
         return LocksBoard()
@@ -296,85 +296,89 @@ def _switch_effect(row: Row) -> Effect:
     return LocksTools(found) if found else LocksBoard()
 
 
-def _override_effect(row: Row) -> Effect:
+def _override_effect(row: Row) -> UnreadableEffect:
     try:
         toolset, target, manifest = override_place(row)
-        return _lock(Override(toolset, target, manifest=manifest))
-    except UNREADABLE:
+        return _lock(Override(toolset, target, from_manifest=manifest))
+    except UNREADABLE_ERRORS:
         # An override applies within its toolset alone.
         return _lock(valid_toolset(row["toolset_id"]))
 
 
-def _approval_effect(row: Row) -> Effect:
+def _approval_effect(row: Row) -> UnreadableEffect:
     try:
         return _lock(approval_tool(row))
-    except UNREADABLE:
+    except UNREADABLE_ERRORS:
         found = tuple(one for one in possible_targets(row["tool_id"]) if isinstance(one, ToolId))
-        return LocksTools(found) if found and row["whole"] is None else GivesNothing()
+        return LocksTools(found) if found and row["whole"] is None else RevokesPermission()
 
 
-def _grant_effect(row: Row) -> Effect:
-    return GrantsNothing(PrincipalId(key_text(row, "principal")))
+def _grant_effect(row: Row) -> UnreadableEffect:
+    return RevokesGrants(PrincipalId(key_text(row, "principal")))
 
 
-def _token_effect(row: Row) -> Effect:
+def _token_effect(row: Row) -> UnreadableEffect:
     principal = row["principal"]
-    return GivesNothing(PrincipalId(principal) if isinstance(principal, str) else None)
+    return RevokesPermission(PrincipalId(principal) if isinstance(principal, str) else None)
 
 
-def _nothing_given(row: Row) -> Effect:
-    return GivesNothing()
+def _gives_nothing(row: Row) -> UnreadableEffect:
+    return RevokesPermission()
 
 
-def _own_tool_effect(row: Row) -> Effect:
+def _own_tool_effect(row: Row) -> UnreadableEffect:
     own = ToolsetKey(valid_toolset(row["toolset_id"]))
     try:
         return _lock(ToolId(own, key_text(row, "tool_id")))
-    except UNREADABLE:
+    except UNREADABLE_ERRORS:
         return _lock(own)
 
 
-def _own_effect(row: Row) -> Effect:
+def _own_effect(row: Row) -> UnreadableEffect:
     return _lock(ToolsetKey(valid_toolset(row["toolset_id"])))
 
 
-def _toolset_effect(row: Row) -> Effect:
+def _toolset_effect(row: Row) -> UnreadableEffect:
     return _lock(valid_toolset(row["id"]))
 
 
-def _file_effect(row: Row) -> Effect:
+def _file_effect(row: Row) -> UnreadableEffect:
     return _lock(valid_toolset(row["toolset_id"]))
 
 
-def _server_effect(row: Row) -> Effect:
+def _server_effect(row: Row) -> UnreadableEffect:
     return _lock(valid_server(row["toolset_id"], row["server_id"]))
 
 
-def _provider_effect(row: Row) -> Effect:
+def _provider_effect(row: Row) -> UnreadableEffect:
     return _lock(_key_of(row))
 
 
-SERVERS: Final = Kept(schema.toolset_mcp_servers, _mcp_servers, server_row, server_of, _server_effect)
-OWN: Final = Kept(schema.toolset_own, own_servers, own_row, own_of, _own_effect)
-TOOLS: Final = Kept(schema.tools, own_tools, tool_row, tool_of, _own_tool_effect)
-IMAGES: Final = Kept(schema.toolset_docker_containers, own_images, image_row, image_in, _own_effect)
-FILES: Final = Kept(schema.toolset_files, own_files, file_row, file_of, _file_effect)
-TOOLSETS: Final = Kept(schema.toolsets, lambda decided: decided.toolsets, toolset_row, toolset_of, _toolset_effect)
-SWITCHES: Final = Kept(
+SERVERS: Final = PolicyTable(schema.toolset_mcp_servers, _mcp_servers, server_row, server_of, _server_effect)
+OWN: Final = PolicyTable(schema.toolset_own, own_servers, own_row, own_of, _own_effect)
+TOOLS: Final = PolicyTable(schema.tools, own_tools, tool_row, tool_of, _own_tool_effect)
+IMAGES: Final = PolicyTable(schema.toolset_docker_containers, own_images, image_row, image_entry_of, _own_effect)
+FILES: Final = PolicyTable(schema.toolset_files, own_files, file_row, file_of, _file_effect)
+TOOLSETS: Final = PolicyTable(
+    schema.toolsets, lambda decided: decided.toolsets, toolset_row, toolset_of, _toolset_effect
+)
+SWITCHES: Final = PolicyTable(
     schema.switches, lambda decided: decided.switches, switch_row, switch_of, _switch_effect, LocksBoard()
 )
-APPROVALS: Final = Kept(
+APPROVALS: Final = PolicyTable(
     schema.approvals, lambda decided: decided.approvals, approval_row, approval_of, _approval_effect
 )
-BASELINES: Final = Kept(
+BASELINES: Final = PolicyTable(
     schema.baselines,
-    lambda decided: decided.baselined,
+    lambda decided: decided.first_seen,
     lambda key, at: {**_key_row(key), "at": at.isoformat()},
-    lambda row: (_key_of(row), instant(row["at"])),
+    lambda row: (_key_of(row), parse_instant(row["at"])),
     _provider_effect,
 )
-OVERRIDES: Final = Kept(schema.tool_overrides, _placed, override_row, override_of, _override_effect, LocksBoard())
-TRUST: Final = Kept(
+OVERRIDES: Final = PolicyTable(
+    schema.tool_overrides, _overrides_in_order, override_row, override_of, _override_effect, LocksBoard()
+)
+TRUST: Final = PolicyTable(
     schema.trust,
     lambda decided: decided.trust,
     lambda key, trust: {**_key_row(key), "trust": trust.value},
@@ -382,23 +386,25 @@ TRUST: Final = Kept(
     _provider_effect,
     LocksBoard(),
 )
-GRANTS: Final = Kept(
-    schema.grants, lambda decided: decided.grants, grant_row, grant_of, _grant_effect, GrantsNothing(None)
+GRANTS: Final = PolicyTable(
+    schema.grants, lambda decided: decided.grants, grant_row, grant_of, _grant_effect, RevokesGrants(None)
 )
-CONSENTS: Final = Kept(schema.consents, lambda decided: decided.consents, consent_row, consent_of, _nothing_given)
-TOKENS: Final = Kept(schema.api_tokens, lambda decided: decided.tokens, token_row, token_of, _token_effect)
-CONFIRMATIONS: Final = Kept(
+CONSENTS: Final = PolicyTable(
+    schema.consents, lambda decided: decided.consents, consent_row, consent_of, _gives_nothing
+)
+TOKENS: Final = PolicyTable(schema.api_tokens, lambda decided: decided.tokens, token_row, token_of, _token_effect)
+CONFIRMATIONS: Final = PolicyTable(
     schema.principal_confirmations,
     lambda decided: decided.confirmations,
     confirmation_row,
     confirmation_of,
-    lambda row: GivesNothing(PrincipalId(key_text(row, "principal"))),
+    lambda row: RevokesPermission(PrincipalId(key_text(row, "principal"))),
 )
 
-_PARTS: Final[tuple[Kept[Any, Any], ...]] = (SERVERS, OWN, TOOLS, IMAGES, FILES)
+_TOOLSET_TABLES: Final[tuple[PolicyTable[Any, Any], ...]] = (SERVERS, OWN, TOOLS, IMAGES, FILES)
 """Those whose rows belong to a toolset's."""
 
-EVERY: Final[tuple[Kept[Any, Any], ...]] = (
+ALL_TABLES: Final[tuple[PolicyTable[Any, Any], ...]] = (
     TOOLSETS,
     SERVERS,
     OWN,

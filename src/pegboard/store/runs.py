@@ -12,66 +12,75 @@ import anyio.to_thread
 from sqlalchemy import ColumnElement, delete, func, insert, select, update
 
 from pegboard.core.ids import CallId, PrincipalId
-from pegboard.core.suspended import FoundRun, KeptRun
-from pegboard.ports import RunsAway
+from pegboard.core.suspended import StoredRun, SuspendedRun
+from pegboard.ports import RunsUnavailable
 
 from .async_engine import AsyncConnection
-from .calls import microseconds, moment
-from .database import Database
+from .calls import from_microseconds, to_microseconds
+from .database import StoreDatabase
 from .errors import StoreError
 from .schema import run_tickets, runs, tickets
 from .secrets import KeyFor, NoKeyError
-from .text import key as principal_key
+from .text import index_key as principal_key
 
-LARGEST: Final = 16 * 1024 * 1024
+MAX_STATE_BYTES: Final = 16 * 1024 * 1024
 """Bytes of the state of one program, before it is made smaller."""
-MOST: Final = 512 * 1024 * 1024
+MAX_TOTAL_BYTES: Final = 512 * 1024 * 1024
 """Bytes in the database of all programs that wait, and how many of them may be of one principal."""
-MOST_OF_ONE: Final = 64 * 1024 * 1024
-LATER: Final = timedelta(minutes=5)
+MAX_PRINCIPAL_BYTES: Final = 64 * 1024 * 1024
+KEPT_AFTER_DEADLINE: Final = timedelta(minutes=5)
 """How long a program is kept behind its last ticket, for whoever comes late to ask what became of it."""
-_SMALLER: Final = b"zlib\n"
+_COMPRESSED_PREFIX: Final = b"zlib\n"
 """What stands before a state that was made smaller. An earlier version kept it as it was, from its signature on."""
-_TOO_LARGE: Final = (
+_TOO_LARGE_MESSAGE: Final = (
     "what is kept of it meanwhile takes {:,} bytes, and of one program at most {:,} are kept. Hold less in variables "
     "by the time of that call"
 )
-_FULL_OF_ONE: Final = (
+_PRINCIPAL_FULL_MESSAGE: Final = (
     "other programs of yours wait already, and together with them it would take more than the {:,} bytes that are kept "
     "for one caller. Ask the user to decide about those first (pegboard tickets list), and go on with them"
 )
-_FULL: Final = (
+_STORE_FULL_MESSAGE: Final = (
     "so many programs wait already that together with them it would take more than the {:,} bytes that are kept in "
     "all. Ask the user to decide about those first: pegboard tickets list"
 )
-_ANOTHER_KEY: Final = "what was kept of it is damaged, or was kept with another key than this gateway's"
-_CLAIMED: Final = "somebody goes on with it already"
+_WRONG_KEY_MESSAGE: Final = "what was kept of it is damaged, or was kept with another key than this gateway's"
+_CLAIMED_MESSAGE: Final = "somebody goes on with it already"
 
 
-class StoredRuns:
-    def __init__(self, database: Database, key: KeyFor, *, most: int = MOST, most_of_one: int = MOST_OF_ONE) -> None:
+class SqlRunStore:
+    def __init__(
+        self,
+        database: StoreDatabase,
+        key: KeyFor,
+        *,
+        most: int = MAX_TOTAL_BYTES,
+        most_of_one: int = MAX_PRINCIPAL_BYTES,
+    ) -> None:
         self._database = database
         self._key = key
-        self._most = most
-        self._most_of_one = most_of_one
+        self._max_total_bytes = most
+        self._max_principal_bytes = most_of_one
 
-    async def keep(self, run: KeptRun, now: datetime) -> None:
-        if len(run.state) > LARGEST:
-            raise RunsAway(_TOO_LARGE.format(len(run.state), LARGEST))
+    async def save(self, run: SuspendedRun, now: datetime) -> None:
+        if len(run.state) > MAX_STATE_BYTES:
+            raise RunsUnavailable(_TOO_LARGE_MESSAGE.format(len(run.state), MAX_STATE_BYTES))
         mark = secrets.token_hex(16)
         try:
             # Megabytes of it would hold up everybody else.
-            text = await anyio.to_thread.run_sync(_sealed, run.state, _name(run.id, mark), self._key(True))
-            async with self._database.writing() as connection:
-                await self._database.alone(connection)
-                await _tidy(connection, now)
-                await _forget(connection, run.id)
-                await self._have_room(connection, run.principal, len(text))
+            text = await anyio.to_thread.run_sync(
+                _encrypt_state, run.state, _secret_name(run.id, mark), self._key(True)
+            )
+            async with self._database.write_transaction() as connection:
+                await self._database.lock_for_write(connection)
+                await _delete_expired(connection, now)
+                await _delete_run(connection, run.id)
+                await self._check_room(connection, run.principal, len(text))
                 row = {
                     "id": run.id,
                     "mark": mark,
-                    "kept_at": microseconds(now),
-                    "until": await _until(connection, run, now),
+                    "kept_at": to_microseconds(now),
+                    "until": await _expiry_of(connection, run, now),
                     "sealed": text,
                     "principal": principal_key(run.principal),
                     "size": len(text),
@@ -82,119 +91,121 @@ class StoredRuns:
                 if rows:
                     await connection.execute(insert(run_tickets), rows)
         except (NoKeyError, StoreError) as error:
-            raise RunsAway(str(error)) from error
+            raise RunsUnavailable(str(error)) from error
 
-    async def _have_room(self, connection: AsyncConnection, principal: PrincipalId, size: int) -> None:
+    async def _check_room(self, connection: AsyncConnection, principal: PrincipalId, size: int) -> None:
         taken = select(func.coalesce(func.sum(runs.c.size), 0))
         own = (await connection.execute(taken.where(runs.c.principal == principal_key(principal)))).scalar_one()
-        if own + size > self._most_of_one:
-            raise RunsAway(_FULL_OF_ONE.format(self._most_of_one))
-        if (await connection.execute(taken)).scalar_one() + size > self._most:
-            raise RunsAway(_FULL.format(self._most))
+        if own + size > self._max_principal_bytes:
+            raise RunsUnavailable(_PRINCIPAL_FULL_MESSAGE.format(self._max_principal_bytes))
+        if (await connection.execute(taken)).scalar_one() + size > self._max_total_bytes:
+            raise RunsUnavailable(_STORE_FULL_MESSAGE.format(self._max_total_bytes))
 
-    async def waiting_for(self, ticket: str, now: datetime) -> FoundRun | None:
+    async def find_waiting(self, ticket: str, now: datetime) -> StoredRun | None:
         found = (
             select(runs)
             .join(run_tickets, run_tickets.c.run_id == runs.c.id)
-            .where(run_tickets.c.ticket == ticket, runs.c.until >= microseconds(now))
+            .where(run_tickets.c.ticket == ticket, runs.c.until >= to_microseconds(now))
         )
         try:
-            async with self._database.reading() as connection:
+            async with self._database.read_transaction() as connection:
                 row = (await connection.execute(found)).one_or_none()
         except StoreError as error:
-            raise RunsAway(str(error)) from error
+            raise RunsUnavailable(str(error)) from error
         if row is None:
             return None
         id = CallId(row.id)
         if row.sealed is None:
-            claimed = None if row.claimed_at is None else moment(row.claimed_at)
-            return FoundRun(id, row.mark, None, _CLAIMED, claimed)
+            claimed = None if row.claimed_at is None else from_microseconds(row.claimed_at)
+            return StoredRun(id, row.mark, None, _CLAIMED_MESSAGE, claimed)
         try:
-            state = await anyio.to_thread.run_sync(_opened, row.sealed, _name(id, row.mark), self._key(False))
-            return FoundRun(id, row.mark, state)
+            state = await anyio.to_thread.run_sync(
+                _decrypt_state, row.sealed, _secret_name(id, row.mark), self._key(False)
+            )
+            return StoredRun(id, row.mark, state)
         except NoKeyError as error:
-            return FoundRun(id, row.mark, None, str(error))
+            return StoredRun(id, row.mark, None, str(error))
         except ValueError:
-            return FoundRun(id, row.mark, None, _ANOTHER_KEY)
+            return StoredRun(id, row.mark, None, _WRONG_KEY_MESSAGE)
 
-    async def claim(self, found: FoundRun, now: datetime) -> bool:
+    async def claim(self, found: StoredRun, now: datetime) -> bool:
         """By its mark, so that nobody goes on with a state which another has gone on with meanwhile."""
         free = update(runs).where(runs.c.id == found.id, runs.c.mark == found.mark, runs.c.sealed.is_not(None))
         try:
-            async with self._database.writing() as connection:
-                taken = await connection.execute(free.values(sealed=None, size=0, claimed_at=microseconds(now)))
+            async with self._database.write_transaction() as connection:
+                taken = await connection.execute(free.values(sealed=None, size=0, claimed_at=to_microseconds(now)))
                 return taken.rowcount == 1
         except StoreError as error:
-            raise RunsAway(str(error)) from error
+            raise RunsUnavailable(str(error)) from error
 
     async def end(self, id: CallId) -> None:
         try:
-            async with self._database.writing() as connection:
-                await _forget(connection, id)
+            async with self._database.write_transaction() as connection:
+                await _delete_run(connection, id)
         except StoreError as error:
-            raise RunsAway(str(error)) from error
+            raise RunsUnavailable(str(error)) from error
 
 
-async def _forget(connection: AsyncConnection, id: CallId) -> None:
+async def _delete_run(connection: AsyncConnection, id: CallId) -> None:
     await connection.execute(delete(run_tickets).where(run_tickets.c.run_id == id))
     await connection.execute(delete(runs).where(runs.c.id == id))
 
 
-async def forget_lapsed(database: Database, now: datetime) -> None:
+async def delete_expired_runs(database: StoreDatabase, now: datetime) -> None:
     """What nobody can go on with any more, though no other program is kept that would need its room."""
-    async with database.reading() as connection:
-        if (await connection.execute(select(runs.c.id).where(_lapsed(now)).limit(1))).first() is None:
+    async with database.read_transaction() as connection:
+        if (await connection.execute(select(runs.c.id).where(_is_expired(now)).limit(1))).first() is None:
             return
-    async with database.writing() as connection:
-        await database.alone(connection)
-        await _tidy(connection, now)
+    async with database.write_transaction() as connection:
+        await database.lock_for_write(connection)
+        await _delete_expired(connection, now)
 
 
-async def _tidy(connection: AsyncConnection, now: datetime) -> None:
-    old = select(runs.c.id).where(_lapsed(now))
+async def _delete_expired(connection: AsyncConnection, now: datetime) -> None:
+    old = select(runs.c.id).where(_is_expired(now))
     await connection.execute(delete(run_tickets).where(run_tickets.c.run_id.in_(old)))
-    await connection.execute(delete(runs).where(_lapsed(now)))
+    await connection.execute(delete(runs).where(_is_expired(now)))
 
 
-def _lapsed(now: datetime) -> ColumnElement[bool]:
-    return runs.c.until < microseconds(now)
+def _is_expired(now: datetime) -> ColumnElement[bool]:
+    return runs.c.until < to_microseconds(now)
 
 
-async def _until(connection: AsyncConnection, run: KeptRun, now: datetime) -> int:
+async def _expiry_of(connection: AsyncConnection, run: SuspendedRun, now: datetime) -> int:
     """Little longer than its tickets stand, as far as they are known here."""
     last = select(func.max(tickets.c.deadline)).where(tickets.c.id.in_(run.tickets))
     deadline = (await connection.execute(last)).scalar()
-    until = microseconds(run.until)
-    return until if deadline is None else min(until, later(max(deadline, microseconds(now))))
+    until = to_microseconds(run.until)
+    return until if deadline is None else min(until, run_expiry(max(deadline, to_microseconds(now))))
 
 
-def later(deadline: int) -> int:
+def run_expiry(deadline: int) -> int:
     """Until when a program is kept whose last ticket stands until then."""
-    return deadline + LATER // timedelta(microseconds=1)
+    return deadline + KEPT_AFTER_DEADLINE // timedelta(microseconds=1)
 
 
-def _sealed(state: bytes, name: str, key: bytes) -> str:
-    from .sealing import sealed
+def _encrypt_state(state: bytes, name: str, key: bytes) -> str:
+    from .sealing import encrypt
 
-    return sealed(_SMALLER + zlib.compress(state, 1), name, key)
+    return encrypt(_COMPRESSED_PREFIX + zlib.compress(state, 1), name, key)
 
 
-def _opened(text: str, name: str, key: bytes) -> bytes:
+def _decrypt_state(text: str, name: str, key: bytes) -> bytes:
     """Raises `ValueError`. Nothing is made larger again before it is known to be what was sealed here."""
-    from .sealing import opened
+    from .sealing import decrypt
 
-    state = opened(text, name, key)
-    if not state.startswith(_SMALLER):
+    state = decrypt(text, name, key)
+    if not state.startswith(_COMPRESSED_PREFIX):
         return state
     larger = zlib.decompressobj()
     try:
-        whole = larger.decompress(state[len(_SMALLER) :], LARGEST + 1)
+        whole = larger.decompress(state[len(_COMPRESSED_PREFIX) :], MAX_STATE_BYTES + 1)
     except zlib.error as error:
         raise ValueError("This is not what was made smaller.") from error
-    if not larger.eof or len(whole) > LARGEST:
+    if not larger.eof or len(whole) > MAX_STATE_BYTES:
         raise ValueError("This is more than was ever kept.")
     return whole
 
 
-def _name(id: CallId, mark: str) -> str:
+def _secret_name(id: CallId, mark: str) -> str:
     return f"run {id} {mark}"

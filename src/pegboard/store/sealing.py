@@ -11,19 +11,19 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _NONCE_BYTES: Final = 12
-_FORM: Final = b"\x01"
+_FORMAT_VERSION: Final = b"\x01"
 """What the bytes before the nonce say of how the rest was encrypted."""
 
 
-def sealed(value: bytes, name: str, key: bytes) -> str:
+def encrypt(value: bytes, name: str, key: bytes) -> str:
     nonce = secrets.token_bytes(_NONCE_BYTES)
-    return b64encode(_FORM + nonce + AESGCM(key).encrypt(nonce, value, name.encode())).decode()
+    return b64encode(_FORMAT_VERSION + nonce + AESGCM(key).encrypt(nonce, value, name.encode())).decode()
 
 
-def opened(text: str, name: str, key: bytes) -> bytes:
+def decrypt(text: str, name: str, key: bytes) -> bytes:
     """Raises `ValueError` for what was sealed under another name, by another key or by a newer Pegboard."""
     raw = b64decode(text, validate=True)
-    if raw[:1] != _FORM:
+    if raw[:1] != _FORMAT_VERSION:
         raise ValueError("A newer Pegboard wrote this.")
     nonce = raw[1 : 1 + _NONCE_BYTES]
     try:

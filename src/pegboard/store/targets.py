@@ -7,13 +7,13 @@ from pegboard.core.ids import (
     BuiltinKey,
     ServerId,
     ServerKey,
-    Source,
+    SourceKey,
     ToolId,
     ToolsetId,
     ToolsetKey,
     is_id,
-    server_key,
-    tool_id,
+    parse_server_key,
+    parse_tool_id,
 )
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Switchable
@@ -34,14 +34,14 @@ def kind_and_text(what: ToolId | Pattern | Switchable) -> tuple[str, str]:
             assert_never(what)
 
 
-_TOOL_KINDS: Final[Mapping[type[Source], str]] = {
+_TOOL_KINDS: Final[Mapping[type[SourceKey], str]] = {
     ServerKey: "mcp_tool",
     ToolsetKey: "toolset_tool",
     BuiltinKey: "builtin_tool",
 }
 
 
-SWITCHED_KINDS: Final = frozenset({*_TOOL_KINDS.values(), "server", "toolset"})
+SWITCHABLE_KINDS: Final = frozenset({*_TOOL_KINDS.values(), "server", "toolset"})
 
 
 def target_of(kind: str, text: str) -> ToolId | Pattern | Switchable:
@@ -99,6 +99,6 @@ def possible_targets(text: object) -> tuple[ToolId | ServerKey | ToolsetId, ...]
     """All that a text can be about whose kind cannot be read."""
     if not isinstance(text, str):
         return ()
-    found: list[ToolId | ServerKey | ToolsetId] = [each for each in (tool_id(text),) if isinstance(each, ToolId)]
-    found += [each for each in (server_key(text),) if isinstance(each, ServerKey)]
+    found: list[ToolId | ServerKey | ToolsetId] = [each for each in (parse_tool_id(text),) if isinstance(each, ToolId)]
+    found += [each for each in (parse_server_key(text),) if isinstance(each, ServerKey)]
     return (*found, *((ToolsetId(text),) if is_id(text) else ()))

@@ -7,26 +7,26 @@ from typing import Final
 
 import anyio
 
-GRACE: Final = 2.0
+CANCEL_GRACE_S: Final = 2.0
 
 
 @asynccontextmanager
-async def in_background(name: str, work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+async def run_in_background(name: str, work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """Not a task group, because that would wrap every exception of the body in a group. The end is asked for through
     a cancel scope, so that a statement in flight is finished; who does not end in time is cancelled outright."""
     scope = anyio.CancelScope()
 
-    async def scoped() -> None:
+    async def run_scoped() -> None:
         with scope:
             await work()
 
-    task = asyncio.create_task(scoped(), name=name)
+    task = asyncio.create_task(run_scoped(), name=name)
     try:
         yield
     finally:
         with anyio.CancelScope(shield=True):
             scope.cancel()
-            await asyncio.wait([task], timeout=GRACE)
+            await asyncio.wait([task], timeout=CANCEL_GRACE_S)
             task.cancel()
             await asyncio.wait([task])
     if not task.cancelled():

@@ -11,35 +11,35 @@ from pegboard.core.ids import ToolId
 from pegboard.core.tool import Fingerprint
 
 from .async_engine import AsyncConnection
-from .calls import indexed, microseconds, moment
-from .database import Database
+from .calls import from_microseconds, index_text, to_microseconds
+from .database import StoreDatabase
 from .schema import tool_waits as table
 from .text import Row
 
-MOST_KEPT: Final = 50_000
+MAX_ROWS: Final = 50_000
 """Rows. What waits beyond them waits since it was seen last."""
 
 
-class StoredWaits:
-    def __init__(self, database: Database) -> None:
+class SqlPendingSinceStore:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
-    async def noted(
+    async def record_pending(
         self, waiting: Mapping[ToolId, Fingerprint], settled: Collection[ToolId], at: datetime
     ) -> Mapping[ToolId, datetime]:
-        async with self._database.reading() as connection:
-            known = await _known(connection)
-        if not _new(waiting, known) and not _old(waiting, settled, known):
+        async with self._database.read_transaction() as connection:
+            known = await _load_known(connection)
+        if not _new_entries(waiting, known) and not _settled_names(waiting, settled, known):
             return _since(waiting, known, at)
-        async with self._database.writing() as connection:
+        async with self._database.write_transaction() as connection:
             # Of several gateways on one store the one that saw it first is believed.
-            await self._database.alone(connection)
-            known = await _known(connection)
-            fresh = _new(waiting, known)
-            if gone := {*_old(waiting, settled, known)} | {*fresh}:
+            await self._database.lock_for_write(connection)
+            known = await _load_known(connection)
+            fresh = _new_entries(waiting, known)
+            if gone := {*_settled_names(waiting, settled, known)} | {*fresh}:
                 one = delete(table).where(table.c.tool == bindparam("gone"))
                 await connection.execute(one, [{"gone": name} for name in sorted(gone)])
-            room = MOST_KEPT - len(known.keys() - gone)
+            room = MAX_ROWS - len(known.keys() - gone)
             rows = [*islice(_rows(fresh, at), max(0, room))]
             if rows:
                 await connection.execute(insert(table), rows)
@@ -48,25 +48,27 @@ class StoredWaits:
 
 def _rows(fresh: Mapping[str, Fingerprint], at: datetime) -> Iterator[Row]:
     for name, fingerprint in sorted(fresh.items()):
-        yield {"tool": name, "fingerprint": fingerprint, "since": microseconds(at)}
+        yield {"tool": name, "fingerprint": fingerprint, "since": to_microseconds(at)}
 
 
-async def _known(connection: AsyncConnection) -> Mapping[str, tuple[str, datetime]]:
+async def _load_known(connection: AsyncConnection) -> Mapping[str, tuple[str, datetime]]:
     rows = (await connection.execute(select(table))).all()
-    return {row.tool: (row.fingerprint, moment(row.since)) for row in rows}
+    return {row.tool: (row.fingerprint, from_microseconds(row.since)) for row in rows}
 
 
-def _new(waiting: Mapping[ToolId, Fingerprint], known: Mapping[str, tuple[str, datetime]]) -> Mapping[str, Fingerprint]:
-    named = {indexed(str(tool)): fingerprint for tool, fingerprint in waiting.items()}
+def _new_entries(
+    waiting: Mapping[ToolId, Fingerprint], known: Mapping[str, tuple[str, datetime]]
+) -> Mapping[str, Fingerprint]:
+    named = {index_text(str(tool)): fingerprint for tool, fingerprint in waiting.items()}
     return {name: each for name, each in named.items() if name not in known or known[name][0] != each}
 
 
-def _old(
+def _settled_names(
     waiting: Mapping[ToolId, Fingerprint], settled: Collection[ToolId], known: Mapping[str, tuple[str, datetime]]
 ) -> Collection[str]:
     if not known:
         return ()
-    return {indexed(str(tool)) for tool in settled if tool not in waiting} & known.keys()
+    return {index_text(str(tool)) for tool in settled if tool not in waiting} & known.keys()
 
 
 def _since(
@@ -74,6 +76,6 @@ def _since(
 ) -> Mapping[ToolId, datetime]:
     found: dict[ToolId, datetime] = {}
     for tool, fingerprint in waiting.items():
-        seen = known.get(indexed(str(tool)))
+        seen = known.get(index_text(str(tool)))
         found[tool] = seen[1] if seen is not None and seen[0] == fingerprint else at
     return found

@@ -10,7 +10,7 @@ import anyio.to_thread
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-Check: TypeAlias = Callable[[Iterable[tuple[bytes, bytes]]], tuple[int, str] | None]
+CheckAddress: TypeAlias = Callable[[Iterable[tuple[bytes, bytes]]], tuple[int, str] | None]
 """Who may address the gateway from where, by a request's headers: the status and the words of a refusal, or `None`."""
 
 PHRASES: Final = {
@@ -21,22 +21,22 @@ PHRASES: Final = {
     421: "Misdirected Request",
 }
 
-_EMPTY: Final = (b"content-length", b"0")
-CHAT: Final = "/v1/"
-NO_CHAT: Final = (
+_EMPTY_BODY: Final = (b"content-length", b"0")
+CHAT_PREFIX: Final = "/v1/"
+CHAT_NOT_CONFIGURED: Final = (
     "There is no chat here. Have the operator name a model server under chat in pegboard.yaml and start the gateway "
     "again. MCP clients connect to /mcp."
 )
 
 
-class Root:
+class HttpRouter:
     """`sign_in` are the pages for people. Where there is neither `mcp` nor `api`, they are all there is."""
 
     def __init__(
         self,
         *,
         sign_in: "ASGIApp",
-        check: Check,
+        check: CheckAddress,
         mcp: "ASGIApp | None" = None,
         api: "ASGIApp | None" = None,
         chat: "ASGIApp | None" = None,
@@ -58,27 +58,27 @@ class Root:
 
     async def _serve(self, path: str, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if (refused := self._check(scope["headers"])) is not None:
-            await (_error if path.startswith(CHAT) else _problem)(send, *refused)
+            await (_send_chat_error if path.startswith(CHAT_PREFIX) else _send_problem)(send, *refused)
         elif path.startswith("/sign-in/"):
             await self._sign_in(scope, receive, send)
         elif self._api is not None and path.startswith("/api/"):
             await self._api(scope, receive, send)
-        elif path.startswith(CHAT):
+        elif path.startswith(CHAT_PREFIX):
             if self._chat is not None:
                 await self._chat(scope, receive, send)
             else:
-                await _error(send, 404, NO_CHAT)
+                await _send_chat_error(send, 404, CHAT_NOT_CONFIGURED)
         elif self._pages is not None and (path == "/ui" or path.startswith("/ui/")):
             await self._pages(scope, receive, send)
         elif self._pages is not None and path == "/" and _is_browser(scope):
-            await send({"type": "http.response.start", "status": 307, "headers": [(b"location", b"/ui/"), _EMPTY]})
+            await send({"type": "http.response.start", "status": 307, "headers": [(b"location", b"/ui/"), _EMPTY_BODY]})
             await send({"type": "http.response.body", "body": b""})
         elif path != "/health":
-            await _problem(send, 404, f"Nothing is at {path[:200]!r}. MCP clients connect to /mcp.")
+            await _send_problem(send, 404, f"Nothing is at {path[:200]!r}. MCP clients connect to /mcp.")
         elif scope["method"] not in ("GET", "HEAD"):
-            await _problem(send, 405, "Ask for /health with GET.", (b"allow", b"GET, HEAD"))
+            await _send_problem(send, 405, "Ask for /health with GET.", (b"allow", b"GET, HEAD"))
         else:
-            await _answer(send, 200, {"status": "ok"}, (b"content-type", b"application/json"))
+            await _send_json(send, 200, {"status": "ok"}, (b"content-type", b"application/json"))
 
 
 def _is_browser(scope: "Scope") -> bool:
@@ -88,35 +88,35 @@ def _is_browser(scope: "Scope") -> bool:
     )
 
 
-class Later:
+class LazyApp:
     """An application that is made for its first request: most gateways are only called, and it takes its room."""
 
     def __init__(self, make: Callable[[], "ASGIApp"]) -> None:
         self._make = make
-        self._made: ASGIApp | None = None
-        self._making = anyio.Lock()
+        self._app: ASGIApp | None = None
+        self._lock = anyio.Lock()
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if self._made is None:
-            async with self._making:
-                if self._made is None:
-                    self._made = await anyio.to_thread.run_sync(self._make)
-        await self._made(scope, receive, send)
+        if self._app is None:
+            async with self._lock:
+                if self._app is None:
+                    self._app = await anyio.to_thread.run_sync(self._make)
+        await self._app(scope, receive, send)
 
 
-async def _problem(send: "Send", status: int, detail: str, *headers: tuple[bytes, bytes]) -> None:
+async def _send_problem(send: "Send", status: int, detail: str, *headers: tuple[bytes, bytes]) -> None:
     title = PHRASES.get(status, "Refused")
     body: dict[str, object] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    await _answer(send, status, body, (b"content-type", b"application/problem+json"), *headers)
+    await _send_json(send, status, body, (b"content-type", b"application/problem+json"), *headers)
 
 
-async def _error(send: "Send", status: int, message: str) -> None:
+async def _send_chat_error(send: "Send", status: int, message: str) -> None:
     """In the words of the API that is spoken at /v1."""
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-    await _answer(send, status, {"error": error}, (b"content-type", b"application/json"))
+    await _send_json(send, status, {"error": error}, (b"content-type", b"application/json"))
 
 
-async def _answer(send: "Send", status: int, body: dict[str, object], *headers: tuple[bytes, bytes]) -> None:
+async def _send_json(send: "Send", status: int, body: dict[str, object], *headers: tuple[bytes, bytes]) -> None:
     text = json.dumps(body).encode()
     length = (b"content-length", str(len(text)).encode())
     await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})

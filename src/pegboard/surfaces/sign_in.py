@@ -11,13 +11,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from pegboard.core.ids import PrincipalId, ServerKey
-from pegboard.ports import NoSignIn, SignIns
+from pegboard.ports import SignIns, SignInUnavailable
 
-PATH: Final = "/sign-in/"
+SIGN_IN_PATH: Final = "/sign-in/"
 CALLBACK: Final = "callback"
-COOKIE: Final = "pegboard_sign_in"
-_MOST_QUERY: Final = 16_384
-_MOST_FIELDS: Final = 50
+COOKIE_NAME: Final = "pegboard_sign_in"
+_MAX_QUERY_BYTES: Final = 16_384
+_MAX_FIELDS: Final = 50
 _HEADERS: Final = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
@@ -40,7 +40,7 @@ class SignInPages:
     def __init__(self, sign_ins: SignIns, signed_in: Callable[[ServerKey, PrincipalId], None]) -> None:
         """`signed_in` is told of every sign-in that succeeded, and of who asked for its link."""
         self._sign_ins = sign_ins
-        self._signed_in = signed_in
+        self._on_signed_in = signed_in
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = await self._answer(Request(scope, receive))
@@ -50,37 +50,42 @@ class SignInPages:
         if request.method != "GET":
             # A look at a link must not use it up.
             return _page(HTTPStatus.METHOD_NOT_ALLOWED, "Not this way", "Open the link in a browser.", {"allow": "GET"})
-        last = request.url.path.removeprefix(PATH)
+        last = request.url.path.removeprefix(SIGN_IN_PATH)
         return await self._finish(request) if last == CALLBACK else await self._begin(request, last)
 
     async def _begin(self, request: Request, link: str) -> Response:
         begun = await self._sign_ins.begin(link)
-        if isinstance(begun, NoSignIn):
+        if isinstance(begun, SignInUnavailable):
             return _page(HTTPStatus.GONE, "No sign-in here", begun.why)
         response = RedirectResponse(begun.url, HTTPStatus.SEE_OTHER, headers=_HEADERS)
         response.set_cookie(
-            COOKIE, begun.mark, path=PATH, httponly=True, samesite="lax", secure=request.url.scheme == "https"
+            COOKIE_NAME,
+            begun.mark,
+            path=SIGN_IN_PATH,
+            httponly=True,
+            samesite="lax",
+            secure=request.url.scheme == "https",
         )
         return response
 
     async def _finish(self, request: Request) -> Response:
-        answer = _said(request.url.query)
+        answer = _parse_query(request.url.query)
         if answer is None:
             return _page(HTTPStatus.BAD_REQUEST, "Not signed in", "This is not how an authorization server answers.")
-        finished = await self._sign_ins.finish(answer, request.cookies.get(COOKIE, ""))
-        if isinstance(finished, NoSignIn):
+        finished = await self._sign_ins.finish(answer, request.cookies.get(COOKIE_NAME, ""))
+        if isinstance(finished, SignInUnavailable):
             response = _page(HTTPStatus.BAD_REQUEST, "Not signed in", finished.why)
         else:
-            self._signed_in(finished.server, finished.by)
+            self._on_signed_in(finished.server, finished.by)
             told = f"Signed in to {finished.server}. You can close this window."
             response = _page(HTTPStatus.OK, "Signed in", told)
-        response.delete_cookie(COOKIE, path=PATH)
+        response.delete_cookie(COOKIE_NAME, path=SIGN_IN_PATH)
         return response
 
 
-def _said(query: str) -> dict[str, str] | None:
+def _parse_query(query: str) -> dict[str, str] | None:
     """Each name once: of two states, or codes, nobody could say which is meant."""
-    if len(query) > _MOST_QUERY or query.count("&") >= _MOST_FIELDS:
+    if len(query) > _MAX_QUERY_BYTES or query.count("&") >= _MAX_FIELDS:
         return None
     pairs = parse_qsl(query, keep_blank_values=True)
     said = dict(pairs)

@@ -1,19 +1,19 @@
 """Plain Python functions as tools: described by their annotations and docstring, called with what those ask for."""
 
 from .context import Secrets, ToolContext
-from .function import Function, described
-from .marks import Marks, marks, tool
+from .function import FunctionTool, describe_function
+from .marks import ToolMetadata, metadata_of, tool
 from .parameters import BadArgumentsError
 from .trouble import NotAToolError
 
 __all__ = [
     "BadArgumentsError",
-    "Function",
-    "Marks",
+    "FunctionTool",
     "NotAToolError",
     "Secrets",
     "ToolContext",
-    "described",
-    "marks",
+    "ToolMetadata",
+    "describe_function",
+    "metadata_of",
     "tool",
 ]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 
-class Heard(Protocol):
+class ToolListener(Protocol):
     """Whoever hears what a running tool says."""
 
     def progress(self, done: float, total: float | None, words: str | None) -> None: ...
@@ -14,15 +14,15 @@ class Heard(Protocol):
     def log(self, level: str, message: str) -> None: ...
 
     @property
-    def cancelled(self) -> bool: ...
+    def is_cancelled(self) -> bool: ...
 
 
-class Cancelled(Exception):  # noqa: N818 - it is how a tool stops, and nothing went wrong
+class ToolCancelledError(Exception):
     """Nobody waits for the result any more."""
 
 
-class _Nobody:
-    cancelled = False
+class _NoListener:
+    is_cancelled = False
 
     def progress(self, done: float, total: float | None, words: str | None) -> None:
         """Nobody listens."""
@@ -63,21 +63,21 @@ class ToolContext:
     workspace: Path | None = None
     """A folder for the tool's own files; none unless the manifest asks for one."""
     secrets: Secrets = field(default_factory=Secrets)
-    _heard: Heard = field(default_factory=_Nobody, repr=False)
+    _listener: ToolListener = field(default_factory=_NoListener, repr=False)
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell whoever waits how far the work has come."""
-        self._heard.progress(done, total, message)
+        self._listener.progress(done, total, message)
 
     def log(self, message: str, level: str = "info") -> None:
-        self._heard.log(level, message)
+        self._listener.log(level, message)
 
     @property
     def cancelled(self) -> bool:
         """Whether nobody waits for the result any more."""
-        return self._heard.cancelled
+        return self._listener.is_cancelled
 
     def stop_if_cancelled(self) -> None:
         """For long loops of functions that are not async, which nobody can interrupt from outside."""
         if self.cancelled:
-            raise Cancelled
+            raise ToolCancelledError

@@ -4,16 +4,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
-from .portable import portable
+from .portable import portable_annotation
 from .trouble import NotAToolError
 
 
-def hints(function: Callable[..., object]) -> Mapping[str, Any]:
+def type_hints(function: Callable[..., object]) -> Mapping[str, Any]:
     """By parameter, and by `return`. Raises `NotAToolError`."""
     callee = function if inspect.isroutine(function) else type(function).__call__
     try:
         found = get_type_hints(inspect.unwrap(callee), include_extras=True)
-        return {name: portable(annotation) for name, annotation in found.items()}
+        return {name: portable_annotation(annotation) for name, annotation in found.items()}
     except NameError as error:
         raise NotAToolError(
             function,

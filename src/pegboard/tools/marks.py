@@ -11,7 +11,7 @@ _ATTRIBUTE: Final = "__pegboard_tool__"
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class ToolMetadata:
     """None leaves a matter to the function's own words, or to the protocol's default."""
 
     name: str | None = None
@@ -48,17 +48,17 @@ def tool(
     """`@tool` or `@tool(name="…", read_only=True)`. The function stays what it was, and can be called as before."""
 
     def mark(function: Callable[P, R]) -> Callable[P, R]:
-        setattr(function, _ATTRIBUTE, Marks(**said))  # type: ignore[arg-type]  # named one by one in the overload
+        setattr(function, _ATTRIBUTE, ToolMetadata(**said))  # type: ignore[arg-type]  # named one by one in the overload
         return function
 
     return mark if function is None else mark(function)
 
 
-def marks(function: Callable[..., object]) -> Marks:
+def metadata_of(function: Callable[..., object]) -> ToolMetadata:
     """Those of a function that has none are empty."""
     found = getattr(function, _ATTRIBUTE, None)
-    return found if isinstance(found, Marks) else Marks()
+    return found if isinstance(found, ToolMetadata) else ToolMetadata()
 
 
-def is_marked(function: object) -> bool:
-    return isinstance(getattr(function, _ATTRIBUTE, None), Marks)
+def has_metadata(function: object) -> bool:
+    return isinstance(getattr(function, _ATTRIBUTE, None), ToolMetadata)

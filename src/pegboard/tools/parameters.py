@@ -14,14 +14,14 @@ from pydantic.fields import FieldInfo
 from pegboard.core.tool import JsonObject
 
 from .context import ToolContext
-from .hints import hints
-from .schemas import Plain, without_names
+from .hints import type_hints
+from .schemas import UntitledJsonSchema, without_names
 from .trouble import NotAToolError
-from .words import words
+from .words import docstring_texts
 
-MOST_PROBLEMS: Final = 10
+MAX_PROBLEMS: Final = 10
 _CONFIG: Final = ConfigDict(extra="forbid", validate_default=False)
-_UNFIT: Final = (PydanticUserError, PydanticSchemaGenerationError, PydanticInvalidForJsonSchema)
+_SCHEMA_ERRORS: Final = (PydanticUserError, PydanticSchemaGenerationError, PydanticInvalidForJsonSchema)
 
 
 class BadArgumentsError(ValueError):
@@ -33,14 +33,14 @@ class BadArgumentsError(ValueError):
 
 
 @dataclass(frozen=True)
-class Parameters:
+class FunctionParameters:
     """In the model, parameters stand under names of our own: one may well be called `copy` or `model_fields`."""
 
     schema: JsonObject
     _model: type[BaseModel]
-    _by_place: tuple[str, ...]
+    _positional: tuple[str, ...]
     """Of those that can be given by place only, the name in the model."""
-    _by_name: tuple[tuple[str, str], ...]
+    _named: tuple[tuple[str, str], ...]
     _context: str
     """The parameter that takes the context; empty for none."""
 
@@ -48,23 +48,23 @@ class Parameters:
     def wants_context(self) -> bool:
         return bool(self._context)
 
-    def read(self, arguments: bytes, context: ToolContext) -> tuple[list[object], dict[str, object]]:
+    def parse(self, arguments: bytes, context: ToolContext) -> tuple[list[object], dict[str, object]]:
         """What to call the function with. Raises `BadArgumentsError`."""
         try:
             held = self._model.model_validate_json(arguments)
         except ValidationError as error:
             raise BadArgumentsError(_problems(error)) from None
         given = held.__dict__
-        places: list[object] = [given[field] for field in self._by_place]
-        names: dict[str, object] = {name: given[field] for name, field in self._by_name}
+        places: list[object] = [given[field] for field in self._positional]
+        names: dict[str, object] = {name: given[field] for name, field in self._named}
         if self._context:
             names[self._context] = context
         return places, names
 
 
-def parameters(function: Callable[..., object]) -> Parameters:
+def parameters_of(function: Callable[..., object]) -> FunctionParameters:
     """Raises `NotAToolError`."""
-    types, described = hints(function), words(function).parameters
+    types, described = type_hints(function), docstring_texts(function).parameters
     fields: dict[str, tuple[Any, FieldInfo]] = {}
     by_place: list[str] = []
     by_name: list[tuple[str, str]] = []
@@ -91,8 +91,8 @@ def parameters(function: Callable[..., object]) -> Parameters:
             by_place.append(field)
         else:
             by_name.append((parameter.name, field))
-    model, schema = _modelled(function, fields)
-    return Parameters(schema, model, tuple(by_place), tuple(by_name), context)
+    model, schema = _model_or_error(function, fields)
+    return FunctionParameters(schema, model, tuple(by_place), tuple(by_name), context)
 
 
 def _is_context(annotation: Any) -> bool:
@@ -105,7 +105,7 @@ def _is_context(annotation: Any) -> bool:
 
 
 def _field(parameter: Parameter, annotation: Any, described: str | None) -> FieldInfo:
-    told = _said_in(annotation) or described
+    told = _description_in(annotation) or described
     if parameter.default is Parameter.empty:
         made: FieldInfo = Field(alias=parameter.name, description=told)
     elif isinstance(parameter.default, FieldInfo):
@@ -117,7 +117,7 @@ def _field(parameter: Parameter, annotation: Any, described: str | None) -> Fiel
     return made
 
 
-def _said_in(annotation: Any) -> str | None:
+def _description_in(annotation: Any) -> str | None:
     """`Annotated[str, "The city"]`, `Annotated[str, Field(description=…)]` or with a `Doc`."""
     if get_origin(annotation) is not Annotated:
         return None
@@ -130,16 +130,16 @@ def _said_in(annotation: Any) -> str | None:
     return None
 
 
-def _modelled(
+def _model_or_error(
     function: Callable[..., object], fields: Mapping[str, tuple[Any, FieldInfo]]
 ) -> tuple[type[BaseModel], JsonObject]:
     try:
         return _model(fields)
-    except _UNFIT:
+    except _SCHEMA_ERRORS:
         for field, told in fields.items():
             try:
                 _model({field: told})
-            except _UNFIT as unfit:
+            except _SCHEMA_ERRORS as unfit:
                 _, info = told
                 raise NotAToolError(function, f"{info.alias}: {_why(unfit)}") from None
         raise
@@ -147,7 +147,7 @@ def _modelled(
 
 def _model(fields: Mapping[str, tuple[Any, FieldInfo]]) -> tuple[type[BaseModel], JsonObject]:
     model: type[BaseModel] = create_model("Arguments", __config__=_CONFIG, **fields)  # type: ignore[call-overload]
-    schema = model.model_json_schema(by_alias=True, schema_generator=Plain)
+    schema = model.model_json_schema(by_alias=True, schema_generator=UntitledJsonSchema)
     shown = without_names(schema, frozenset({"Arguments"}))
     shown.setdefault("properties", {})
     return model, shown
@@ -163,8 +163,8 @@ def _why(unfit: Exception) -> str:
 
 def _problems(error: ValidationError) -> tuple[str, ...]:
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    told = [f"{_path(one['loc'])}: {one['msg']}" if one["loc"] else one["msg"] for one in found[:MOST_PROBLEMS]]
-    return (*told, *(["and more"] if len(found) > MOST_PROBLEMS else []))
+    told = [f"{_path(one['loc'])}: {one['msg']}" if one["loc"] else one["msg"] for one in found[:MAX_PROBLEMS]]
+    return (*told, *(["and more"] if len(found) > MAX_PROBLEMS else []))
 
 
 def _path(places: tuple[int | str, ...]) -> str:

@@ -7,29 +7,29 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
 
-OLD: typing.Final = sys.version_info < (3, 12)
-_EMPTY: typing.Final[Any] = typing_extensions.TypedDict
+IS_OLD_PYTHON: typing.Final = sys.version_info < (3, 12)
+_TYPED_DICT: typing.Final[Any] = typing_extensions.TypedDict
 """A checker takes only names that it reads in the source."""
 
 
-def portable(annotation: Any) -> Any:
+def portable_annotation(annotation: Any) -> Any:
     """The same type, with each such TypedDict made anew."""
-    return _made(annotation, {}) if OLD else annotation
+    return _rebuild(annotation, {}) if IS_OLD_PYTHON else annotation
 
 
-def _made(annotation: Any, known: dict[Any, Any]) -> Any:
+def _rebuild(annotation: Any, known: dict[Any, Any]) -> Any:
     if typing.is_typeddict(annotation) and type(annotation).__module__ == "typing":
         if annotation not in known:
-            made = _EMPTY(annotation.__name__, {})
+            made = _TYPED_DICT(annotation.__name__, {})
             # Known before its members are looked at, because one of them may be of the same type.
             known[annotation] = made
-            made.__annotations__ = {name: _made(kind, known) for name, kind in _members(annotation).items()}
+            made.__annotations__ = {name: _rebuild(kind, known) for name, kind in _members(annotation).items()}
             made.__doc__ = annotation.__doc__
         return known[annotation]
     origin, inner = get_origin(annotation), get_args(annotation)
     if not inner or origin is typing.Literal:
         return annotation
-    parts = tuple(_made(one, known) for one in inner[: 1 if origin is Annotated else None])
+    parts = tuple(_rebuild(one, known) for one in inner[: 1 if origin is Annotated else None])
     if parts == inner[: len(parts)]:
         return annotation
     if origin is Annotated:

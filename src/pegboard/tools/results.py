@@ -13,15 +13,15 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 
 from pegboard.core.tool import JsonObject
 
-from .hints import hints
-from .schemas import Plain, said, without_names
+from .hints import type_hints
+from .schemas import UntitledJsonSchema, texts_of_keyword, without_names
 from .trouble import NotAToolError
 
-WRAPPED: Final = "result"
+RESULT_KEY: Final = "result"
 """The protocol's data is an object: anything else stands in one, under this name."""
 
 
-_EXPECTED: Final = re.compile(
+_EXPECTED_MESSAGE: Final = re.compile(
     r"Expected `(?P<expected>[^`\n]{1,200})`"
     r"(?:[^[\n]*\[(?:field_name='(?P<field>[^'\n]{1,200})', )?input_value=.*input_type=(?P<found>\w{1,200})\]\))?"
 )
@@ -33,23 +33,23 @@ class BadResultError(ValueError):
 
 
 @dataclass(frozen=True)
-class Results:
+class FunctionResults:
     schema: JsonObject | None
     """None where nothing is known of the result, or where its text is all there is to it."""
     _adapter: TypeAdapter[Any] | None
-    _wrapped: bool
-    _numbered: bool = False
+    _is_wrapped: bool
+    _forbids_null: bool = False
     """Whether it has numbers and nothing may be null, which is how a number is written that JSON lacks."""
 
-    def told(self, value: object) -> bytes:
+    def encode(self, value: object) -> bytes:
         """The protocol's result object as JSON. Raises `BadResultError`."""
         if value is None and self._adapter is None:
             return b'{"content":[]}'
         if isinstance(value, str) and self.schema is None:
             return b'{"content":[{"type":"text","text":%b}]}' % pydantic_core.to_json(value)
-        data = self._written(value)
-        if self._wrapped:
-            structured, text = b'{"%b":%b}' % (WRAPPED.encode(), data), value if isinstance(value, str) else data
+        data = self._dump(value)
+        if self._is_wrapped:
+            structured, text = b'{"%b":%b}' % (RESULT_KEY.encode(), data), value if isinstance(value, str) else data
         else:
             structured, text = data, data
         shown = pydantic_core.to_json(text.decode() if isinstance(text, bytes) else text)
@@ -58,14 +58,14 @@ class Results:
             return b"{%b}" % content
         return b'{%b,"structuredContent":%b}' % (content, structured)
 
-    def _written(self, value: object) -> bytes:
+    def _dump(self, value: object) -> bytes:
         try:
             if self._adapter is None:
                 return pydantic_core.to_json(value, inf_nan_mode="null")
             written = self._adapter.dump_json(value, by_alias=True, warnings="error")
         except (pydantic_core.PydanticSerializationError, ValueError, RecursionError) as error:
             raise BadResultError(_why(value, str(error))) from None
-        if self._numbered and b"null" in written and _is_endless(self._adapter.dump_python(value, mode="json")):
+        if self._forbids_null and b"null" in written and _has_non_finite(self._adapter.dump_python(value, mode="json")):
             raise BadResultError(
                 "The tool ran, and gave back a number that JSON does not have (nan or an infinity). Its author can "
                 "annotate the result as float | None, and it is null then."
@@ -73,21 +73,21 @@ class Results:
         return written
 
 
-def _is_endless(value: object) -> bool:
+def _has_non_finite(value: object) -> bool:
     match value:
         case float():
             return not math.isfinite(value)
         case Mapping():
-            return any(map(_is_endless, value.values()))
+            return any(map(_has_non_finite, value.values()))
         case list() | tuple():
-            return any(map(_is_endless, value))
+            return any(map(_has_non_finite, value))
         case _:
             return False
 
 
 def _why(value: object, error: str) -> str:
     given = f"The tool ran, and gave back a value of type {type(value).__name__}"
-    told = _EXPECTED.search(error)
+    told = _EXPECTED_MESSAGE.search(error)
     if told is None:
         return f"{given} that cannot be written as JSON."
     if told["field"] is not None:
@@ -97,7 +97,7 @@ def _why(value: object, error: str) -> str:
     return f"{given} where its annotation says {told['expected']}."
 
 
-def _unfolded(schema: dict[str, Any]) -> dict[str, Any]:
+def _inline_reference(schema: dict[str, Any]) -> dict[str, Any]:
     """What holds itself is told by a reference to its definition: at the top stands what is meant."""
     ref, definitions = schema.get("$ref"), schema.get("$defs")
     if not isinstance(ref, str) or not isinstance(definitions, dict):
@@ -108,28 +108,28 @@ def _unfolded(schema: dict[str, Any]) -> dict[str, Any]:
     return {**meant, **{key: value for key, value in schema.items() if key != "$ref"}}
 
 
-def results(function: Callable[..., object]) -> Results:
+def results_of(function: Callable[..., object]) -> FunctionResults:
     """Raises `NotAToolError`."""
-    kind = hints(function).get("return", Any)
+    kind = type_hints(function).get("return", Any)
     if kind in (Any, str, None, NoneType, object):
-        return Results(None, None, False)
+        return FunctionResults(None, None, False)
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(kind)
-        made = adapter.json_schema(mode="serialization", by_alias=True, schema_generator=Plain)
+        made = adapter.json_schema(mode="serialization", by_alias=True, schema_generator=UntitledJsonSchema)
     except (PydanticUserError, PydanticSchemaGenerationError, PydanticInvalidForJsonSchema):
-        return Results(None, None, False)
+        return FunctionResults(None, None, False)
     schema = without_names(made, frozenset({getattr(kind, "__name__", "")}))
-    if "binary" in said(schema, "format"):
+    if "binary" in texts_of_keyword(schema, "format"):
         raise NotAToolError(
             function,
             "it gives back bytes, which JSON cannot hold. Return text, such as pydantic.Base64Bytes makes of them, or "
             "write a file into the workspace and return its name.",
         )
-    schema = _unfolded(schema)
-    kinds = {*said(schema, "type")}
+    schema = _inline_reference(schema)
+    kinds = {*texts_of_keyword(schema, "type")}
     numbered = "number" in kinds and "null" not in kinds
     if schema.get("type") == "object":
-        return Results(schema, adapter, False, numbered)
+        return FunctionResults(schema, adapter, False, numbered)
     definitions = {"$defs": schema.pop("$defs")} if "$defs" in schema else {}
-    inside = {"type": "object", "properties": {WRAPPED: schema}, "required": [WRAPPED], **definitions}
-    return Results(inside, adapter, True, numbered)
+    inside = {"type": "object", "properties": {RESULT_KEY: schema}, "required": [RESULT_KEY], **definitions}
+    return FunctionResults(inside, adapter, True, numbered)

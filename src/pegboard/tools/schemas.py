@@ -5,13 +5,13 @@ from typing import Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema
 
-MAPS: Final = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
+SCHEMA_MAP_KEYWORDS: Final = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
 """Keywords that hold schemas by names, among which `title` may be one."""
-VALUES: Final = frozenset({"default", "const", "enum", "examples"})
+VALUE_KEYWORDS: Final = frozenset({"default", "const", "enum", "examples"})
 """Keywords whose objects are no schemas."""
 
 
-class Plain(GenerateJsonSchema):
+class UntitledJsonSchema(GenerateJsonSchema):
     """A title that only repeats a name costs a model tokens and tells it nothing."""
 
     # A default that is no JSON is left out: the parameter is optional all the same.
@@ -28,10 +28,10 @@ def without_names(schema: Mapping[str, Any], names: frozenset[str] = frozenset()
     for key, value in schema.items():
         if key == "title" and value in known:
             continue
-        if key in MAPS and isinstance(value, Mapping):
+        if key in SCHEMA_MAP_KEYWORDS and isinstance(value, Mapping):
             found[key] = {name: _inside(inner, known) for name, inner in value.items()}
         else:
-            found[key] = value if key in VALUES else _inside(value, known)
+            found[key] = value if key in VALUE_KEYWORDS else _inside(value, known)
     return found
 
 
@@ -41,21 +41,21 @@ def _inside(value: Any, names: frozenset[str]) -> Any:
     return [_inside(item, names) for item in value] if isinstance(value, list) else value
 
 
-def said(schema: Mapping[str, Any], keyword: str) -> Iterator[str]:
+def texts_of_keyword(schema: Mapping[str, Any], keyword: str) -> Iterator[str]:
     """What a schema says under a keyword, here and in all that it holds."""
     for key, value in schema.items():
         if key == keyword and isinstance(value, str):
             yield value
-        elif key in MAPS and isinstance(value, Mapping):
+        elif key in SCHEMA_MAP_KEYWORDS and isinstance(value, Mapping):
             for inner in value.values():
-                yield from _said_in(inner, keyword)
-        elif key not in VALUES:
-            yield from _said_in(value, keyword)
+                yield from _texts_in(inner, keyword)
+        elif key not in VALUE_KEYWORDS:
+            yield from _texts_in(value, keyword)
 
 
-def _said_in(value: Any, keyword: str) -> Iterator[str]:
+def _texts_in(value: Any, keyword: str) -> Iterator[str]:
     if isinstance(value, Mapping):
-        yield from said(value, keyword)
+        yield from texts_of_keyword(value, keyword)
     elif isinstance(value, list):
         for item in value:
-            yield from _said_in(item, keyword)
+            yield from _texts_in(item, keyword)

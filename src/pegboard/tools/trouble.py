@@ -9,11 +9,11 @@ class NotAToolError(ValueError):
     """Begins with file, line and function."""
 
     def __init__(self, function: Callable[..., object], what: str) -> None:
-        super().__init__(f"{where(function)}: {what}")
+        super().__init__(f"{function_location(function)}: {what}")
         self.what = what
 
 
-def where(function: Callable[..., object]) -> str:
+def function_location(function: Callable[..., object]) -> str:
     """By the file's own name, not by its path: what is said of a tool may reach a model."""
     name = getattr(function, "__qualname__", type(function).__qualname__)
     code = getattr(inspect.unwrap(function), "__code__", None)

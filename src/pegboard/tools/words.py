@@ -8,25 +8,25 @@ import docstring_parser
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class DocstringTexts:
     description: str
     parameters: Mapping[str, str]
 
 
-def words(function: Callable[..., object]) -> Words:
-    return words_in(inspect.getdoc(function) or "")
+def docstring_texts(function: Callable[..., object]) -> DocstringTexts:
+    return parse_docstring(inspect.getdoc(function) or "")
 
 
-def words_in(text: str) -> Words:
+def parse_docstring(text: str) -> DocstringTexts:
     """Of a docstring without the indentation that it has in its file."""
     try:
         told = docstring_parser.parse(text)
     except docstring_parser.ParseError:
-        return Words(text.strip(), {})
+        return DocstringTexts(text.strip(), {})
     said = [part.strip() for part in (told.short_description, told.long_description) if part]
     described = {
         parameter.arg_name.lstrip("*"): " ".join(parameter.description.split())
         for parameter in told.params
         if parameter.description
     }
-    return Words("\n\n".join(said), described)
+    return DocstringTexts("\n\n".join(said), described)

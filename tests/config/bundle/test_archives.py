@@ -20,16 +20,16 @@ from tests.config.bundle.packing import (
 )
 from tests.support.fuzzing import case_count
 
-from pegboard.config.bundle import BadBundleError, Limits, staged_archive, staged_folder, sweep
+from pegboard.config.bundle import BadBundleError, BundleLimits, remove_leftovers, stage_archive, stage_folder
 from pegboard.config.bundle.archive import MIB
 from pegboard.config.private_files import make_private_folder
-from pegboard.config.problem import Problem
-from pegboard.providers.python.worker.surroundings import Surroundings
+from pegboard.config.problem import FileProblem
+from pegboard.providers.python.worker.surroundings import WorkerSurroundings
 
 
-def refused(file: Path, beside: Path, limits: Limits | None = None) -> list[str]:
+def refused(file: Path, beside: Path, limits: BundleLimits | None = None) -> list[str]:
     """What is said of it; nothing is left of it."""
-    with pytest.raises(BadBundleError) as error, staged_archive(file, beside, limits):
+    with pytest.raises(BadBundleError) as error, stage_archive(file, beside, limits):
         pass
     assert left_in(beside) == []
     return [str(problem) for problem in error.value.problems]
@@ -45,7 +45,7 @@ def test_a_sound_bundle_lies_whole_in_a_folder_that_goes_away(tmp_path: Path, to
     files = {"toolset.yaml": MANIFEST, "lib/deep/x.py": "x = 1\n", "tools/ä.txt": "ä", "empty": ""}
     file = packed(tmp_path / "mine.zip", {f"{top}{name}": content for name, content in files.items()})
     steps: list[tuple[int, int]] = []
-    with staged_archive(file, tmp_path / "in", progress=lambda done, total: steps.append((done, total))) as staged:
+    with stage_archive(file, tmp_path / "in", progress=lambda done, total: steps.append((done, total))) as staged:
         assert staged.files == tuple(sorted(files))
         assert {name: (staged.folder / name).read_text() for name in staged.files} == files
         assert staged.manifest == staged.folder / "toolset.yaml"
@@ -147,7 +147,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path, mode: int, what: str) -> Non
 
 @pytest.mark.behaviour("bundle.bounded")
 def test_a_bundle_has_bounds_in_number_size_and_growth(tmp_path: Path) -> None:
-    limits = Limits(files=3, total=6000, one=5000, ratio=50)
+    limits = BundleLimits(max_files=3, max_total_bytes=6000, max_file_bytes=5000, max_ratio=50)
     many = packed(tmp_path / "many.zip", {"toolset.yaml": MANIFEST, **{f"{n}.py": "x" for n in range(3)}})
     assert refused(many, tmp_path / "in", limits) == ["many.zip: it holds 4 files, and 3 are the most."]
     large = packed(tmp_path / "large.zip", {"toolset.yaml": MANIFEST, "a": os.urandom(5001)})
@@ -162,7 +162,7 @@ def test_a_bundle_has_bounds_in_number_size_and_growth(tmp_path: Path) -> None:
     assert refused(bomb, tmp_path / "in", limits) == [
         "bomb.zip: a: it would grow more than 50 times its size when unpacked."
     ]
-    assert refused(bomb, tmp_path / "in", Limits(archive=10)) == [
+    assert refused(bomb, tmp_path / "in", BundleLimits(max_archive_bytes=10)) == [
         f"bomb.zip: it is larger than 0 MiB ({bomb.stat().st_size:,} bytes)."
     ]
 
@@ -211,17 +211,17 @@ def test_what_an_archiver_adds_of_its_own_accord_is_left_out(tmp_path: Path) -> 
         tmp_path / "b.zip",
         {"toolset.yaml": MANIFEST, "__MACOSX/._toolset.yaml": "x", "lib/.DS_Store": "x", ".git/config": "x"},
     )
-    with staged_archive(file, tmp_path / "in") as staged:
+    with stage_archive(file, tmp_path / "in") as staged:
         assert staged.files == ("toolset.yaml",)
 
 
 def test_what_an_import_that_was_cut_off_left_behind_is_swept_away(tmp_path: Path) -> None:
     file = packed(tmp_path / "b.zip", {"toolset.yaml": MANIFEST})
-    cut_off = staged_archive(file, tmp_path / "in")
+    cut_off = stage_archive(file, tmp_path / "in")
     cut_off.__enter__()
     (tmp_path / "in" / "kept").mkdir()
     assert len(left_in(tmp_path / "in")) == 2
-    sweep(tmp_path / "in")
+    remove_leftovers(tmp_path / "in")
     assert left_in(tmp_path / "in") == ["kept"]
 
 
@@ -245,9 +245,9 @@ def test_archives_with_changed_bytes_are_refused_or_sound_and_write_nothing_else
     for place, value in edits:
         data[int(place * len(data))] = value
     file.write_bytes(bytes(data[: int(cut * len(data))]) + (bytes(data) if again else b""))
-    said: tuple[Problem, ...] | None = None
+    said: tuple[FileProblem, ...] | None = None
     try:
-        with staged_archive(file, room / "in", Limits(total=MIB, one=MIB)) as staged:
+        with stage_archive(file, room / "in", BundleLimits(max_total_bytes=MIB, max_file_bytes=MIB)) as staged:
             names = [path for path in staged.folder.rglob("*") if path.is_file()]
             assert all(path.resolve().is_relative_to(room / "in") for path in names)
             assert sum(path.stat().st_size for path in names) <= MIB
@@ -279,13 +279,13 @@ def modes(folder: Path) -> dict[str, int]:
 def test_what_is_staged_is_its_owners_alone_whatever_the_umask_is(tmp_path: Path) -> None:
     files = {"toolset.yaml": MANIFEST, "lib/deep/x.py": "x = 1\n"}
     owned = {".": 0o700, "toolset.yaml": 0o600, "lib": 0o700, "lib/deep": 0o700, "lib/deep/x.py": 0o600}
-    with staged_archive(packed(tmp_path / "mine.zip", files), tmp_path / "in" / "inner") as staged:
+    with stage_archive(packed(tmp_path / "mine.zip", files), tmp_path / "in" / "inner") as staged:
         assert modes(staged.folder) == owned
     checkout = tmp_path / "checkout"
     for name, text in files.items():
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).write_text(text)
-    with staged_folder(checkout, tmp_path / "in" / "inner") as staged:
+    with stage_folder(checkout, tmp_path / "in" / "inner") as staged:
         assert modes(staged.folder) == owned
     assert modes(tmp_path / "in") == {".": 0o700, "inner": 0o700}
 
@@ -296,7 +296,7 @@ def test_folders_above_a_private_one_are_private_and_what_was_there_keeps_its_mo
     there = tmp_path / "there"
     there.mkdir(mode=0o755)
     make_private_folder(there / "workspaces" / "mine")
-    Surroundings("mine", there / "others" / "mine").made_workspace()
+    WorkerSurroundings("mine", there / "others" / "mine").ensure_workspace()
     assert modes(there) == {
         ".": 0o755,
         "others": 0o700,

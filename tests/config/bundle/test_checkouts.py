@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.config.bundle import MANIFESTS, Checkout, Ignored, checkout_of, found_in_place, staged_folder
-from pegboard.config.bundle.checkout import ignored_in
+from pegboard.config.bundle import MANIFESTS, Checkout, IgnoredFiles, find_checkout, inspect_in_place, stage_folder
+from pegboard.config.bundle.checkout import find_ignored
 
 
 def git(folder: Path, *words: str) -> str:
@@ -37,8 +37,8 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def staged(folder: Path, beside: Path) -> set[str]:
-    with staged_folder(folder, beside) as found:
-        assert found.files == found_in_place(folder).files
+    with stage_folder(folder, beside) as found:
+        assert found.files == inspect_in_place(folder).files
         return {*found.files}
 
 
@@ -47,7 +47,7 @@ def test_what_git_ignores_is_not_imported_and_what_is_new_is(checkout: Path, tmp
     written(checkout, "a.log", "build/deep/b.bin", "kept.log", "tools/neu ü.py")
     files = {".gitignore", "toolset.yaml", "tools/a.py", "kept.log", "tools/neu ü.py"}
     assert staged(checkout, tmp_path / "beside") == files
-    assert ignored_in(checkout, MANIFESTS) == Ignored(frozenset({"a.log", "build/"}))
+    assert find_ignored(checkout, MANIFESTS) == IgnoredFiles(frozenset({"a.log", "build/"}))
 
 
 @pytest.mark.behaviour("toolsets.checkouts")
@@ -62,11 +62,11 @@ def test_a_file_that_is_tracked_is_imported_although_a_rule_names_it(checkout: P
 def test_a_toolset_in_a_folder_of_a_checkout_is_asked_about_by_itself(checkout: Path, tmp_path: Path) -> None:
     inner = written(checkout / "more", "toolset.yaml", "x.log", "a.py")
     assert staged(inner, tmp_path / "beside") == {"toolset.yaml", "a.py"}
-    assert checkout_of(inner, MANIFESTS) is None
+    assert find_checkout(inner, MANIFESTS) is None
     git(checkout, "add", ".")
     git(checkout, "commit", "-qm", "second")
     written(checkout, "tools/a.py", "elsewhere.py")
-    assert checkout_of(inner, MANIFESTS) == Checkout(git(checkout, "rev-parse", "HEAD"), is_dirty=False)
+    assert find_checkout(inner, MANIFESTS) == Checkout(git(checkout, "rev-parse", "HEAD"), is_dirty=False)
 
 
 @pytest.mark.behaviour("toolsets.checkouts")
@@ -75,25 +75,25 @@ def test_a_folder_that_only_lies_in_an_ignored_place_is_taken_as_it_is(checkout:
     assert staged(inner, tmp_path / "beside") == {"toolset.yaml", "x.log"}
     (checkout / ".gitignore").write_text("toolset.yaml\n*.log\n")
     git(checkout, "rm", "-q", "--cached", "toolset.yaml")
-    assert ignored_in(checkout, MANIFESTS) == Ignored()
-    assert checkout_of(checkout, MANIFESTS) is None
+    assert find_ignored(checkout, MANIFESTS) == IgnoredFiles()
+    assert find_checkout(checkout, MANIFESTS) is None
 
 
 @pytest.mark.behaviour("toolsets.checkouts")
 def test_the_commit_is_told_and_whether_anything_differs_from_it(checkout: Path) -> None:
     commit = git(checkout, "rev-parse", "HEAD")
-    assert checkout_of(checkout, MANIFESTS) == Checkout(commit, is_dirty=False)
+    assert find_checkout(checkout, MANIFESTS) == Checkout(commit, is_dirty=False)
     written(checkout, "ignored.log")
-    assert checkout_of(checkout, MANIFESTS) == Checkout(commit, is_dirty=False)
+    assert find_checkout(checkout, MANIFESTS) == Checkout(commit, is_dirty=False)
     written(checkout, "new.py")
-    assert checkout_of(checkout, MANIFESTS) == Checkout(commit, is_dirty=True)
+    assert find_checkout(checkout, MANIFESTS) == Checkout(commit, is_dirty=True)
     (checkout / "new.py").unlink()
     (checkout / "tools/a.py").write_text("other")
-    assert checkout_of(checkout, MANIFESTS) == Checkout(commit, is_dirty=True)
+    assert find_checkout(checkout, MANIFESTS) == Checkout(commit, is_dirty=True)
     written(checkout, "tools/a.py")
-    assert checkout_of(checkout, MANIFESTS) == Checkout(commit, is_dirty=False)
+    assert find_checkout(checkout, MANIFESTS) == Checkout(commit, is_dirty=False)
     (checkout / "tools/a.py").unlink()
-    assert checkout_of(checkout, MANIFESTS) == Checkout(commit, is_dirty=True)
+    assert find_checkout(checkout, MANIFESTS) == Checkout(commit, is_dirty=True)
 
 
 @pytest.mark.behaviour("toolsets.checkouts")
@@ -101,8 +101,8 @@ def test_a_checkout_without_a_commit_has_none(tmp_path: Path) -> None:
     folder = written(tmp_path / "mine", "toolset.yaml")
     git(folder, "init", "-q")
     git(folder, "add", ".")
-    assert checkout_of(folder, MANIFESTS) is None
-    assert checkout_of(written(tmp_path / "plain", "toolset.yaml"), MANIFESTS) is None
+    assert find_checkout(folder, MANIFESTS) is None
+    assert find_checkout(written(tmp_path / "plain", "toolset.yaml"), MANIFESTS) is None
 
 
 @pytest.mark.behaviour("toolsets.checkouts")
@@ -113,8 +113,8 @@ def test_settings_of_the_checkout_run_no_program(checkout: Path, tmp_path: Path)
     (checkout / ".git/info/attributes").write_text("* filter=evil\n")
     (checkout / "tools/a.py").write_text("changed")
     written(checkout, "a.log")
-    assert ignored_in(checkout, MANIFESTS).names == {"a.log"}
-    assert checkout_of(checkout, MANIFESTS) is not None
+    assert find_ignored(checkout, MANIFESTS).names == {"a.log"}
+    assert find_checkout(checkout, MANIFESTS) is not None
     assert not mark.exists()
 
 
@@ -125,13 +125,13 @@ def test_without_git_a_checkout_is_taken_as_it_is_and_that_is_told(
     written(checkout, "a.log")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert staged(checkout, tmp_path / "beside") == {".gitignore", "toolset.yaml", "tools/a.py", "a.log"}
-    assert ignored_in(checkout, MANIFESTS) == Ignored(trouble="there is no git on the PATH")
-    assert checkout_of(checkout, MANIFESTS) is None
+    assert find_ignored(checkout, MANIFESTS) == IgnoredFiles(failure="there is no git on the PATH")
+    assert find_checkout(checkout, MANIFESTS) is None
 
 
 @pytest.mark.behaviour("toolsets.checkouts")
 def test_a_broken_checkout_is_taken_as_it_is_and_that_is_told(tmp_path: Path) -> None:
     folder = written(tmp_path / "mine", "toolset.yaml", ".git")
     assert staged(folder, tmp_path / "beside") == {"toolset.yaml"}
-    assert ignored_in(folder, MANIFESTS).trouble.startswith("fatal: ")
-    assert checkout_of(folder, MANIFESTS) is None
+    assert find_ignored(folder, MANIFESTS).failure.startswith("fatal: ")
+    assert find_checkout(folder, MANIFESTS) is None

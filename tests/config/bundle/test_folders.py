@@ -8,7 +8,7 @@ import pytest
 from tests.config.bundle.packing import MANIFEST
 from tests.support.toolsets import zipped
 
-from pegboard.config.bundle import BadBundleError, Limits, found_in_place, staged_archive, staged_folder
+from pegboard.config.bundle import BadBundleError, BundleLimits, inspect_in_place, stage_archive, stage_folder
 
 
 def laid_out(folder: Path, **files: str) -> Path:
@@ -19,8 +19,8 @@ def laid_out(folder: Path, **files: str) -> Path:
     return folder
 
 
-def refused(folder: Path, beside: Path, limits: Limits | None = None) -> list[str]:
-    with pytest.raises(BadBundleError) as error, staged_folder(folder, beside, limits):
+def refused(folder: Path, beside: Path, limits: BundleLimits | None = None) -> list[str]:
+    with pytest.raises(BadBundleError) as error, stage_folder(folder, beside, limits):
         pass
     assert not beside.exists() or list(beside.iterdir()) == []
     return [str(problem) for problem in error.value.problems]
@@ -35,7 +35,7 @@ def test_a_checkout_comes_in_without_what_belongs_to_its_author(tmp_path: Path) 
         ".venv/bin/python": "x",
     }
     source = laid_out(tmp_path / "mine", **extra)
-    with staged_folder(source, tmp_path / "in") as staged:
+    with stage_folder(source, tmp_path / "in") as staged:
         assert staged.files == ("lib/x.py", "toolset.yaml")
         assert (staged.folder / "lib/x.py").read_text() == "x"
     assert (source / "lib/x.py").read_text() == "x"
@@ -58,8 +58,8 @@ def test_links_and_pipes_are_refused_by_their_names(tmp_path: Path) -> None:
 @pytest.mark.behaviour("bundle.bounded")
 def test_a_folder_has_the_bounds_of_an_archive(tmp_path: Path) -> None:
     source = laid_out(tmp_path / "mine", a="x" * 3000, b="y" * 3000)
-    assert refused(source, tmp_path / "in", Limits(files=2)) == ["mine: it holds more than 2 files."]
-    assert refused(source, tmp_path / "in", Limits(one=100, total=4000)) == [
+    assert refused(source, tmp_path / "in", BundleLimits(max_files=2)) == ["mine: it holds more than 2 files."]
+    assert refused(source, tmp_path / "in", BundleLimits(max_file_bytes=100, max_total_bytes=4000)) == [
         "mine: a: it takes 3,000 bytes, and 0 MiB are the most.",
         "mine: b: it takes 3,000 bytes, and 0 MiB are the most.",
         f"mine: it takes {6000 + len(MANIFEST):,} bytes, and 0 MiB are the most.",
@@ -96,12 +96,12 @@ def test_files_that_usually_hold_secrets_are_left_out_and_told(tmp_path: Path, h
     with ExitStack() as stack:
         match how:
             case "folder":
-                staged = stack.enter_context(staged_folder(source, tmp_path / "in"))
+                staged = stack.enter_context(stage_folder(source, tmp_path / "in"))
             case "archive":
-                staged = stack.enter_context(staged_archive(zipped(source), tmp_path / "in"))
+                staged = stack.enter_context(stage_archive(zipped(source), tmp_path / "in"))
             case _:
-                staged = found_in_place(source)
-        assert staged.left_out == tuple(sorted(PRIVATE))
+                staged = inspect_in_place(source)
+        assert staged.withheld_files == tuple(sorted(PRIVATE))
         assert staged.files == tuple(sorted([*PUBLIC, "toolset.yaml"]))
         if how != "in place":
             there = [path.relative_to(staged.folder).as_posix() for path in staged.folder.rglob("*") if path.is_file()]

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pegboard.config.manifest import ContainerEntry, Manifest, SecretEntry
-from pegboard.config.references import Literal, Part, Variable, literal, parts
-from pegboard.core.argument import Argument, held
+from pegboard.config.references import Literal, TextPart, VariableReference, escape_literal, parse_references
+from pegboard.core.argument import ArgumentOverride, freeze_json
 from pegboard.core.server import Connection, Http, OAuth, Stdio
 
 
@@ -14,7 +14,7 @@ def filled(again: Manifest, values: Mapping[str, str], secrets: tuple[SecretEntr
     """The manifest as it would be if its placeholders had never been there."""
 
     def text(said: str) -> str:
-        split = parts(said)
+        split = parse_references(said)
         assert isinstance(split, tuple)
         return "".join(_said(part, values) for part in split)
 
@@ -37,9 +37,9 @@ def filled(again: Manifest, values: Mapping[str, str], secrets: tuple[SecretEntr
         args = tuple(map(text, said.image.args))
         return replace(said, image=replace(said.image, args=args, env=each(said.image.env)))
 
-    def argument(said: Argument) -> Argument:
+    def argument(said: ArgumentOverride) -> ArgumentOverride:
         name = str(said.pin.value)[2:-1] if said.pin is not None else ""
-        return replace(said, pin=held(json.loads(values[name]))) if name in values else said
+        return replace(said, pin=freeze_json(json.loads(values[name]))) if name in values else said
 
     rows = [
         row if row.arguments is None else replace(row, arguments={k: argument(v) for k, v in row.arguments.items()})
@@ -54,7 +54,7 @@ def filled(again: Manifest, values: Mapping[str, str], secrets: tuple[SecretEntr
     )
 
 
-def _said(part: Part, values: Mapping[str, str]) -> str:
+def _said(part: TextPart, values: Mapping[str, str]) -> str:
     if isinstance(part, Literal):
-        return literal(part.text)
-    return values.get(part.name, part.written) if isinstance(part, Variable) else part.written
+        return escape_literal(part.text)
+    return values.get(part.name, part.source) if isinstance(part, VariableReference) else part.source

@@ -4,7 +4,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from pegboard.config.manifest import Manifest, read_manifest
-from pegboard.config.settings import Broken
+from pegboard.config.settings import InvalidFile
 
 FOLDER = Path("/data/toolsets/weather/abc")
 
@@ -17,7 +17,7 @@ def manifest(text: str, file: str = "toolset.yaml") -> Manifest:
 
 def problems(text: str | bytes, file: str = "toolset.yaml") -> list[str]:
     read = read_manifest(dedent(text) if isinstance(text, str) else text, file, FOLDER, {})
-    assert isinstance(read, Broken), "this was expected to be broken"
+    assert isinstance(read, InvalidFile), "this was expected to be broken"
     return [str(problem) for problem in read.problems]
 
 

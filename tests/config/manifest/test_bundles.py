@@ -4,15 +4,15 @@ import pytest
 from tests.config.manifest.bundles import BUNDLES, EXPORTED, QUIZ, WORKBENCH
 from tests.config.manifest.reading import FOLDER, manifest
 
-from pegboard.config.manifest import ToolEntry, check_files, written
+from pegboard.config.manifest import ToolEntry, check_files, format_manifest
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
-from pegboard.core.override import Appearance, appearance
+from pegboard.core.override import EffectiveOverride, merge_overrides
 from pegboard.core.server import Http, Stdio, Transport
 
 
-def shown(text: str, tool: ToolId) -> Appearance:
-    found = appearance(tool, manifest(text).overrides)
-    return Appearance(
+def shown(text: str, tool: ToolId) -> EffectiveOverride:
+    found = merge_overrides(tool, manifest(text).overrides)
+    return EffectiveOverride(
         found.renderer,
         found.renderer_config,
         found.name_override,
@@ -30,7 +30,7 @@ def test_a_bundle_made_for_the_system_of_the_seed_is_read_as_it_is(name: str) ->
     (file,) = (each for each in bundle if each.startswith("toolset."))
     read = manifest(bundle[file], file)
     assert check_files(read, bundle) == ()
-    assert manifest(written(read)) == read
+    assert manifest(format_manifest(read)) == read
 
 
 @pytest.mark.behaviour("toolsets.manifest_of_seed")
@@ -48,13 +48,13 @@ def test_its_tools_keep_their_renderers_and_what_it_ignored_is_passed_over() -> 
         "it.",
     ]
     own = ToolsetKey(ToolsetId("quiz"))
-    assert shown(text, ToolId(own, "create_quiz")) == Appearance(
+    assert shown(text, ToolId(own, "create_quiz")) == EffectiveOverride(
         "html", {"artifact": "artifacts/quiz.html", "data": "$return"}, requires_confirmation=False
     )
-    assert shown(text, ToolId(own, "grade")) == Appearance(
+    assert shown(text, ToolId(own, "grade")) == EffectiveOverride(
         "document", {"content": "$return.text", "editable": True}, requires_confirmation=True
     )
-    assert shown(text, ToolId(own, "list_quizzes")) == Appearance()
+    assert shown(text, ToolId(own, "list_quizzes")) == EffectiveOverride()
 
 
 @pytest.mark.behaviour("toolsets.manifest_of_seed")
@@ -77,16 +77,16 @@ def test_its_servers_keep_their_headers_and_its_overrides_fit_in_every_form() ->
     def tool(server: str, name: str) -> ToolId:
         return ToolId(ServerKey(ToolsetId("workbench"), ServerId(server)), name)
 
-    assert shown(text, tool("filesystem", "read_file")) == Appearance(
+    assert shown(text, tool("filesystem", "read_file")) == EffectiveOverride(
         "code", {"file": "$args.path", "content": "$return"}
     )
-    assert shown(text, tool("filesystem", "write_file")) == Appearance("file-diff", requires_confirmation=True)
-    assert shown(text, tool("issues", "create_issue")) == Appearance(
+    assert shown(text, tool("filesystem", "write_file")) == EffectiveOverride("file-diff", requires_confirmation=True)
+    assert shown(text, tool("issues", "create_issue")) == EffectiveOverride(
         name_override="New issue", description_override="Opens an issue.", requires_confirmation=True
     )
-    assert shown(text, tool("issues", "close_issue")) == Appearance(requires_confirmation=True, enabled=False)
-    assert shown(text, tool("legacy", "search")) == Appearance("web-search", requires_confirmation=False)
-    assert shown(text, tool("local", "search")) == Appearance()
+    assert shown(text, tool("issues", "close_issue")) == EffectiveOverride(requires_confirmation=True, enabled=False)
+    assert shown(text, tool("legacy", "search")) == EffectiveOverride("web-search", requires_confirmation=False)
+    assert shown(text, tool("local", "search")) == EffectiveOverride()
 
 
 @pytest.mark.behaviour("toolsets.manifest_of_seed")
@@ -95,11 +95,11 @@ def test_what_its_export_wrote_keys_without_values_included_is_read() -> None:
     read = manifest(text)
     own = ToolsetKey(ToolsetId("notes"))
     assert (read.name, read.version, read.description) == ("Notes", "0.3.0", "")
-    assert shown(text, ToolId(own, "add")) == Appearance(
+    assert shown(text, ToolId(own, "add")) == EffectiveOverride(
         "document", {"content": "$return"}, requires_confirmation=False
     )
-    assert shown(text, ToolId(own, "show")) == Appearance(
+    assert shown(text, ToolId(own, "show")) == EffectiveOverride(
         "key-value", name_override="Show a note", requires_confirmation=True, enabled=True
     )
     sync = ServerKey(ToolsetId("notes"), ServerId("sync"))
-    assert shown(text, ToolId(sync, "push")) == Appearance(requires_confirmation=True)
+    assert shown(text, ToolId(sync, "push")) == EffectiveOverride(requires_confirmation=True)

@@ -12,9 +12,9 @@ from tests.config.manifest.reading import FOLDER
 from tests.config.manifest.test_schema import BAD, GOOD
 from tests.support.fuzzing import case_count
 
-from pegboard.config.manifest import Manifest, check_files, read_label, read_manifest, written
-from pegboard.config.settings import Broken, parse
-from pegboard.config.tree import Table, plain
+from pegboard.config.manifest import Manifest, check_files, format_manifest, read_label, read_manifest
+from pegboard.config.settings import InvalidFile, parse_settings_text
+from pegboard.config.tree import MapNode, to_json
 
 SOUND = [*GOOD, *(text for bundle in BUNDLES.values() for name, text in bundle.items() if "toolset" in name)]
 SEEDS = [*SOUND, *BAD]
@@ -51,7 +51,7 @@ def _cut(chance: random.Random) -> str:
 
 def _edited(chance: random.Random) -> str:
     """What it says, changed in one place or two, and written as JSON: sound as a text, so that it is looked at."""
-    told = plain(parse(chance.choice(SOUND), "toolset.yaml").root or Table((), 1))
+    told = to_json(parse_settings_text(chance.choice(SOUND), "toolset.yaml").root or MapNode((), 1))
     for _ in range(chance.randint(1, 2)):
         holders = [*_holders(told)]
         holder = chance.choice(holders)
@@ -74,9 +74,10 @@ def _holders(value: Any) -> Iterator[Any]:
             yield from _holders(inner)
 
 
-def is_told(broken: Broken) -> bool:
+def is_told(broken: InvalidFile) -> bool:
     return bool(broken.problems) and all(
-        (problem.file == broken.file and problem.line >= 0 and problem.what[-1:] in ".?)") or "pegboard" in problem.what
+        (problem.file == broken.file and problem.line >= 0 and problem.message[-1:] in ".?)")
+        or "pegboard" in problem.message
         for problem in broken.problems
     )
 
@@ -84,18 +85,18 @@ def is_told(broken: Broken) -> bool:
 @pytest.mark.behaviour("toolsets.manifest_fuzzed")
 @pytest.mark.parametrize("seed", range(4))
 def test_a_manifest_that_was_changed_anywhere_is_read_or_refused_in_words(seed: int) -> None:
-    outcomes = {Manifest: 0, Broken: 0}
+    outcomes = {Manifest: 0, InvalidFile: 0}
     for raw in mutated(random.Random(seed)):
         read = read_manifest(raw, "toolset.yaml", FOLDER, {})
         outcomes[type(read)] += 1
-        if isinstance(read, Broken):
+        if isinstance(read, InvalidFile):
             assert is_told(read), (raw, read)
             continue
         check_files(read, ["tools/a.py"])
-        text = written(read)
+        text = format_manifest(read)
         again = read_manifest(text, "toolset.yaml", FOLDER, {})
         assert isinstance(again, Manifest), (raw, text, again)
-        assert written(again) == text, raw
+        assert format_manifest(again) == text, raw
     # Of mutants that are all refused for the same slip nothing would be learnt.
     assert min(outcomes.values()) > ROUNDS // 20, outcomes
 

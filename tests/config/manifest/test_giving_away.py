@@ -12,15 +12,15 @@ from tests.config.manifest.filling import filled
 from tests.config.manifest.reading import FOLDER, manifest
 from tests.support.fuzzing import case_count
 
-from pegboard.config.manifest import Manifest, read_manifest, written, written_without_secrets
+from pegboard.config.manifest import Manifest, format_manifest, format_without_secrets, read_manifest
 from pegboard.config.manifest.harmless import is_harmless
-from pegboard.config.manifest.placeholders import Placeholders, referred
-from pegboard.config.masking import MASK, masked_connection
-from pegboard.core.own import Image
-from pegboard.core.redact import safe_text
+from pegboard.config.manifest.placeholders import Placeholders, referenced_names
+from pegboard.config.masking import MASK, mask_connection
+from pegboard.core.own import ContainerImage
+from pegboard.core.redact import redact_line
 from pegboard.core.server import Connection, Container, Http, Stdio
 from pegboard.core.tool import Json
-from pegboard.gateway.toolsets.reaching import reached_with
+from pegboard.gateway.toolsets.reaching import reach_describer
 
 LEAKS = Path(__file__).parent / "leaks.yaml"
 
@@ -28,7 +28,7 @@ LEAKS = Path(__file__).parent / "leaks.yaml"
 @pytest.mark.behaviour("toolsets.export_without_secrets")
 def test_a_value_with_a_name_is_replaced_whatever_it_looks_like_and_an_argument_by_its_form() -> None:
     meant = manifest(LEAKS.read_text())
-    found = written_without_secrets(meant)
+    found = format_without_secrets(meant)
     assert [line.strip() for line in found.text.splitlines() if "leak" in line or "L3ak" in line] == []
     plain = [line.strip().removeprefix("- ") for line in found.text.splitlines()]
     kept = [
@@ -41,8 +41,8 @@ def test_a_value_with_a_name_is_replaced_whatever_it_looks_like_and_an_argument_
         *("HOST_URL: https://${REF}/api/v1", "X-Half: ${X_HALF}${REF}", "COOKIE: sid=${REF}; ${COOKIE}"),
     ]
     assert [line for line in kept if line not in plain] == []
-    assert filled(manifest(found.text), found.placeholders.values_of, meant.secrets) == meant
-    assert {str(place) for name in ("KEY", "CONT") for place in found.placeholders.places[name]} == {
+    assert filled(manifest(found.text), found.placeholders.secret_values, meant.secrets) == meant
+    assert {str(place) for name in ("KEY", "CONT") for place in found.placeholders.locations[name]} == {
         "a: args[3]",
         "box: env.CONT",
     }
@@ -84,15 +84,15 @@ def test_references_stay_wherever_they_stand_among_secrets(args: list[str], env:
     )
     assume(isinstance(meant, Manifest))
     assert isinstance(meant, Manifest)
-    found = written_without_secrets(meant)
+    found = format_without_secrets(meant)
     again = manifest(found.text)
-    whole = filled(again, found.placeholders.values_of, ())
+    whole = filled(again, found.placeholders.secret_values, ())
     # A default may have looked like a secret.
     plainly = [[text.replace("${B:-x}", "${B}") for text in texts_of(each)] for each in (whole, meant)]
     assert plainly[0] == plainly[1], found.text
-    assert written(again) == found.text
+    assert format_manifest(again) == found.text
     refers = {name for name in "AB" if any(f"${{{name}" in text.replace("$${", "") for text in (*args, *env.values()))}
-    assert refers <= referred([*texts_of(again), *found.placeholders.values_of.values()])
+    assert refers <= referenced_names([*texts_of(again), *found.placeholders.secret_values.values()])
     assert "Zx9Q2mLp7Rt4Kd8WvB3nYs6H" not in found.text
 
 
@@ -110,7 +110,9 @@ def texts_of(read: Manifest) -> list[str]:
 @settings(max_examples=case_count(100))
 def test_what_is_not_known_to_be_harmless_is_taken_for_a_secret(name: str, value: str) -> None:
     assume("$" not in value and not is_harmless(name, value))
-    text = written(manifest(json.dumps({"id": "a", "containers": [{"id": "s", "image": "x", "env": {name: value}}]})))
+    text = format_manifest(
+        manifest(json.dumps({"id": "a", "containers": [{"id": "s", "image": "x", "env": {name: value}}]}))
+    )
     (box,) = manifest(text).containers
     assert [*box.image.env.values()] in ([f"${{{secret.name}}}"] for secret in manifest(text).secrets)
 
@@ -172,12 +174,16 @@ def test_no_value_is_told_by_one_that_another_hides(
     command: str, args: tuple[str, ...], env: dict[str, str], url: str
 ) -> None:
     """Whoever shows how a server is reached, whoever gives it away, and whoever shows a call of it."""
-    for connection in (Stdio(command, args, env), Http(url, headers=env), Container(Image("x", args=args, env=env))):
+    for connection in (
+        Stdio(command, args, env),
+        Http(url, headers=env),
+        Container(ContainerImage("x", args=args, env=env)),
+    ):
         given_away, held = exported(connection)
-        assert masked_connection(connection) == without(given_away, held)
-        plan = "\n".join(reached_with(())(connection))
+        assert mask_connection(connection) == without(given_away, held)
+        plan = "\n".join(reach_describer(())(connection))
         assert [word for word in PLANTED.findall(plan) if word not in json.dumps(given_away)] == []
-    told = masked_connection(Stdio(command, args, env))["args"]
+    told = mask_connection(Stdio(command, args, env))["args"]
     assert isinstance(told, list)
     for arg, shown in zip(args, told, strict=True):
         assert isinstance(shown, str)
@@ -185,39 +191,39 @@ def test_no_value_is_told_by_one_that_another_hides(
             continue  # a number and no secret; a record of a call, which cannot be sure, hides it
         # What a record of a call would hide of it; the word before a token is no value, and a record may hide it too.
         left = shown.replace(f"Bearer {MASK}", MASK).replace(MASK, "[hidden]")
-        assert safe_text(left) == left, arg
+        assert redact_line(left) == left, arg
 
 
 def exported(connection: Connection) -> tuple[Mapping[str, Json], Placeholders]:
     """How it is written for others, in the shape in which it is shown."""
     match connection:
         case Container(image):
-            held = Placeholders(taken=referred((*image.args, *image.env.values())))
-            env = held.values("s", "env", image.env)
+            held = Placeholders(reserved_names=referenced_names((*image.args, *image.env.values())))
+            env = held.replace_values("s", "env", image.env)
             return {
                 "transport": "container",
                 "image": image.image,
-                "args": [*held.args("s", "", image.args)],
+                "args": [*held.replace_args("s", "", image.args)],
                 "env": {**env},
                 "network": False,
                 "workspace": False,
             }, held
         case Stdio(command, args_of, env_of, cwd):
-            held = Placeholders(taken=referred((*args_of, *env_of.values())))
-            env = held.values("s", "env", env_of)
+            held = Placeholders(reserved_names=referenced_names((*args_of, *env_of.values())))
+            env = held.replace_values("s", "env", env_of)
             return {
                 "transport": "stdio",
-                "command": held.text("s", "command", command),
-                "args": [*held.args("s", command, args_of)],
+                "command": held.replace_text("s", "command", command),
+                "args": [*held.replace_args("s", command, args_of)],
                 "env": {**env},
                 "cwd": cwd,
             }, held
         case Http(url, transport, headers):
-            held = Placeholders(taken=referred((url, *headers.values())))
+            held = Placeholders(reserved_names=referenced_names((url, *headers.values())))
             return {
                 "transport": transport.value,
-                "url": held.text("s", "url", url),
-                "headers": {**held.values("s", "headers", headers)},
+                "url": held.replace_text("s", "url", url),
+                "headers": {**held.replace_values("s", "headers", headers)},
             }, held
         case _:
             raise AssertionError(connection)

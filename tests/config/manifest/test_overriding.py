@@ -3,10 +3,10 @@
 import pytest
 from tests.config.manifest.reading import manifest, problems
 
-from pegboard.core.argument import Argument, held
+from pegboard.core.argument import ArgumentOverride, freeze_json
 from pegboard.core.confirmation import ConfirmationMode
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
-from pegboard.core.override import Override, appearance
+from pegboard.core.override import Override, merge_overrides
 from pegboard.core.pattern import Pattern
 from pegboard.core.server import DeclaredAt
 
@@ -54,7 +54,7 @@ secrets: [KEY]
             requires_confirmation=True,
             confirmation=ConfirmationMode.TICKET,
             enabled=False,
-            arguments={"key": Argument(pin=held("${KEY}"))},
+            arguments={"key": ArgumentOverride(pin=freeze_json("${KEY}"))},
             origins={
                 "renderer": at(10),
                 "renderer_config": at(11),
@@ -177,7 +177,7 @@ def test_a_server_whose_tools_ask_for_confirmation_asks_unless_an_override_says_
 
     def asks(server: str, name: str) -> bool | None:
         tool = ToolId(ServerKey(DEV, ServerId(server)), name)
-        return appearance(tool, read.overrides).requires_confirmation
+        return merge_overrides(tool, read.overrides).requires_confirmation
 
     assert [asks("filesystem", "write"), asks("filesystem", "read_file")] == [True, False]
     assert [asks("other", "write"), asks("third", "write")] == [False, None]

@@ -3,9 +3,9 @@
 import pytest
 from tests.config.manifest.reading import FOLDER, manifest, problems
 
-from pegboard.config.manifest import Manifest, read_manifest, written
-from pegboard.config.manifest.reading import MAX_BYTES
-from pegboard.config.settings import Broken
+from pegboard.config.manifest import Manifest, format_manifest, read_manifest
+from pegboard.config.manifest.reading import MAX_MANIFEST_BYTES
+from pegboard.config.settings import InvalidFile
 
 ID_RULE = "1 to 64 characters of a-z, 0-9, '_' and '-', the first a letter or digit"
 
@@ -147,7 +147,7 @@ def test_a_manifest_that_is_none_is_refused_in_words(text: str, told: str) -> No
 def test_a_manifest_in_another_code_or_too_large_is_refused_in_words() -> None:
     assert problems(b"id: a\nname: \xff") == ["toolset.yaml:2: the byte 0xFF is not UTF-8. Save the file as UTF-8."]
     assert problems("id: a".encode("utf-16")) == ["toolset.yaml:1: this file is saved as UTF-16. Save it as UTF-8."]
-    assert problems(b" " * (MAX_BYTES + 1)) == [
+    assert problems(b" " * (MAX_MANIFEST_BYTES + 1)) == [
         "toolset.yaml: larger than 2 MB, which is the limit. Is it the right file?"
     ]
 
@@ -163,7 +163,7 @@ def test_a_few_aliases_do_not_stand_for_a_billion_values() -> None:
 @pytest.mark.behaviour("toolsets.manifest_hostile")
 def test_of_very_many_problems_the_first_are_told_and_the_rest_counted() -> None:
     read = read_manifest("id: a\n" + "\n".join(f"nonsense{n}: 1" for n in range(5_000)), "toolset.yaml", FOLDER, {})
-    assert isinstance(read, Broken)
+    assert isinstance(read, InvalidFile)
     assert len(read.problems) == 201
     assert str(read.problems[-1]) == "toolset.yaml: and 4800 more problems. Mend these first."
 
@@ -173,7 +173,7 @@ def test_a_large_manifest_is_read_whole() -> None:
     rows = "\n".join(f"  - {{tool_id: t{n}, enabled: false}}" for n in range(1_000))
     read = manifest(f"id: a\ntools:\n{tools}\ntool_overrides:\n{rows}\n")
     assert (len(read.tools), len(read.overrides)) == (1_000, 1_000)
-    assert manifest(written(read)) == read
+    assert manifest(format_manifest(read)) == read
 
 
 @pytest.mark.behaviour("toolsets.manifest_hostile")
@@ -204,4 +204,4 @@ def test_half_a_character_in_a_name_is_told_wherever_it_stands() -> None:
 def test_texts_made_to_be_looked_at_for_long_are_written_soon(word: str) -> None:
     text = word * (65_000 // len(word))
     read = manifest(f"id: a\nmcp_servers: [{{id: s, command: x, args: ['{text}'], env: {{A: '{text}'}}}}]")
-    assert isinstance(manifest(written(read)), Manifest)
+    assert isinstance(manifest(format_manifest(read)), Manifest)

@@ -7,24 +7,24 @@ from tests.config.manifest.reading import FOLDER, manifest, warnings
 
 from pegboard.config.manifest import (
     CommandEntry,
-    Commands,
     ContainerEntry,
-    Labelled,
+    DeclaredCommands,
     Manifest,
+    McpOnStdio,
     SecretEntry,
-    SpeaksMcp,
     ToolEntry,
+    ToolsFromLabel,
     read_label,
 )
-from pegboard.config.settings import Broken
+from pegboard.config.settings import InvalidFile
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.own import MIB, Bounds, Image
+from pegboard.core.own import MIB, ContainerImage, ToolsetLimits
 from pegboard.core.server import (
     AllButTools,
     DeclaredAt,
     Http,
-    OnDemand,
     Server,
+    StartOnDemand,
     Stdio,
     Timeouts,
     Transport,
@@ -102,7 +102,7 @@ def test_a_manifest_declares_python_tools_by_their_entrypoints() -> None:
     assert read.tools[0].module_files == ("tools/weather.py", "tools/weather/__init__.py")
     assert read.requirements == ("httpx>=0.27", "rich[jupyter] ~= 13.0 ; python_version > '3.10'", "pinned==1.0")
     assert read.secrets == (SecretEntry("API_KEY"), SecretEntry("OTHER", "From the settings of your account."))
-    assert (read.workspace, read.bounds) == (True, Bounds(1024 * MIB, 90.0, 2))
+    assert (read.workspace, read.bounds) == (True, ToolsetLimits(1024 * MIB, 90.0, 2))
     assert read.warnings == ()
 
 
@@ -135,7 +135,7 @@ def test_a_manifest_declares_servers_as_the_settings_do() -> None:
             Stdio(str(FOLDER / "bin" / "serve"), ("--root", "${HOME}"), {"LEVEL": "debug"}, str(FOLDER / "data")),
             DeclaredAt("toolset.yaml", 4),
             timeouts=Timeouts(call=120.0),
-            starts=OnDemand(30.0),
+            starts=StartOnDemand(30.0),
             limit=AllButTools(("delete_*",), DeclaredAt("toolset.yaml", 13)),
         ),
         Server(
@@ -184,15 +184,15 @@ def test_a_manifest_declares_containers_that_speak_mcp_that_have_commands_or_tha
         seconds=5.0,
         requires_confirmation=False,
     )
-    image = Image("localhost/text@sha256:abc", workspace=True, memory=64 * MIB, pids=16, cpus=0.5)
+    image = ContainerImage("localhost/text@sha256:abc", workspace=True, memory=64 * MIB, pids=16, cpus=0.5)
     assert read.containers == (
         ContainerEntry(
             "time",
-            Image("docker.io/mcp/time", ("--utc",), {"TZ": "${ZONE:-UTC}"}, network=True),
-            SpeaksMcp(),
+            ContainerImage("docker.io/mcp/time", ("--utc",), {"TZ": "${ZONE:-UTC}"}, network=True),
+            McpOnStdio(),
         ),
-        ContainerEntry("text", image, Commands((count, CommandEntry("list", ("ls",)))), 600.0),
-        ContainerEntry("labelled", Image("alpine"), Labelled()),
+        ContainerEntry("text", image, DeclaredCommands((count, CommandEntry("list", ("ls",)))), 600.0),
+        ContainerEntry("labelled", ContainerImage("alpine"), ToolsFromLabel()),
     )
     assert read.server_keys == (ServerKey(WEATHER, ServerId("time")),)
     assert [str(tool) for tool in read.own_tools] == ["weather:count", "weather:list"]
@@ -233,7 +233,7 @@ def test_an_images_label_is_read_as_the_tools_of_a_container() -> None:
 )
 def test_what_is_wrong_with_a_label_is_told_with_its_image(label: str, told: list[str]) -> None:
     read = read_label(label, "alpine")
-    assert isinstance(read, Broken)
+    assert isinstance(read, InvalidFile)
     assert [str(problem) for problem in read.problems] == told
 
 
@@ -249,7 +249,7 @@ def test_what_is_wrong_with_a_label_is_told_with_its_image(label: str, told: lis
     ],
 )
 def test_a_manifest_is_yaml_or_json_and_keys_without_a_value_are_not_said(text: str) -> None:
-    assert replace(manifest(text), about={}) == Manifest(ToolsetId("a"), "b", "2")
+    assert replace(manifest(text), metadata={}) == Manifest(ToolsetId("a"), "b", "2")
 
 
 def test_what_may_not_be_meant_is_told_as_a_warning() -> None:

@@ -9,8 +9,8 @@ from tests.config.manifest.reading import manifest
 from tests.config.manifest.test_schema import fits
 
 from pegboard.config.manifest import Manifest, check_files, keys, read_manifest
-from pegboard.config.section import Section
-from pegboard.config.shape import ListOf
+from pegboard.config.section import ConfigSection
+from pegboard.config.shape import ListField
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "toolset-yaml.md"
 
@@ -20,7 +20,7 @@ def chapters() -> dict[str, str]:
     return dict(re.findall(r"^##+ ([^\n]+)\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE))
 
 
-def sections() -> Iterator[tuple[str, Section]]:
+def sections() -> Iterator[tuple[str, ConfigSection]]:
     yield "Top level", keys.TOOLSET
     yield "tools", keys.TOOL
     yield "mcp_servers", keys.SERVER
@@ -28,8 +28,8 @@ def sections() -> Iterator[tuple[str, Section]]:
     yield "containers.tools", keys.COMMAND_SECTION
     yield "tool_overrides", keys.OVERRIDE
     yield "secrets", keys.SECRET
-    assert isinstance(keys.LIMITS.shape, Section)
-    yield "limits", keys.LIMITS.shape
+    assert isinstance(keys.LIMITS.field_type, ConfigSection)
+    yield "limits", keys.LIMITS.field_type
 
 
 def test_every_key_is_described_in_the_reference_under_its_heading() -> None:
@@ -43,7 +43,7 @@ def test_every_key_is_described_in_the_reference_under_its_heading() -> None:
 
 
 def test_every_list_of_entries_has_its_heading() -> None:
-    lists = {key.name for key in keys.TOOLSET.keys if isinstance(key.shape, ListOf)}
+    lists = {key.name for key in keys.TOOLSET.keys if isinstance(key.field_type, ListField)}
     assert lists - {*chapters()} == {"requirements"}
 
 

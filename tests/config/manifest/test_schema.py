@@ -11,18 +11,18 @@ from tests.config.manifest.generating import MANIFESTS
 from tests.config.manifest.reading import FOLDER
 from tests.support.collect_failures import each_case
 
-from pegboard.config.manifest import Manifest, read_manifest, written
+from pegboard.config.manifest import Manifest, format_manifest, read_manifest
 from pegboard.config.manifest.schema import TOOLSET_SCHEMA_FILE, toolset_schema, toolset_schema_text
-from pegboard.config.settings import parse
-from pegboard.config.tree import plain
+from pegboard.config.settings import parse_settings_text
+from pegboard.config.tree import to_json
 
 VALIDATOR = jsonschema_rs.Draft202012Validator(toolset_schema(), validate_formats=True)
 
 
 def fits(text: str) -> bool:
-    parsed = parse(text, "toolset.yaml")
+    parsed = parse_settings_text(text, "toolset.yaml")
     assert parsed.problems == ()
-    return VALIDATOR.is_valid(None if parsed.root is None else plain(parsed.root))
+    return VALIDATOR.is_valid(None if parsed.root is None else to_json(parsed.root))
 
 
 def reads(text: str) -> bool:
@@ -175,7 +175,7 @@ def test_every_manifest_fits_the_schema_and_so_does_what_is_written_of_it(manife
     assert VALIDATOR.is_valid(manifest), manifest
     read = read_manifest(json.dumps(manifest), "toolset.json", FOLDER, {})
     assert isinstance(read, Manifest)
-    assert fits(written(read))
+    assert fits(format_manifest(read))
 
 
 def test_every_key_of_the_schema_has_a_description() -> None:

@@ -10,11 +10,11 @@ import pytest
 from tests.config.manifest.reading import manifest
 from tests.config.manifest.test_schema import fits
 
-from pegboard.config.bundle import staged_folder
+from pegboard.config.bundle import stage_folder
 from pegboard.config.manifest import check_files
 from pegboard.config.manifest.template import new_toolset
 from pegboard.core.ids import BadId
-from pegboard.tools import described
+from pegboard.tools import describe_function
 
 IDS = ["weather", "my-tools", "json", "123", "null", "a", "x" * 64, "true_-", "1e3"]
 
@@ -37,7 +37,7 @@ def laid_out(id: str, folder: Path) -> Path:
 @pytest.mark.parametrize("id", IDS)
 def test_a_new_toolset_passes_every_check(id: str, tmp_path: Path) -> None:
     source = laid_out(id, tmp_path / "source")
-    with staged_folder(source, tmp_path / "staged") as staged:
+    with stage_folder(source, tmp_path / "staged") as staged:
         text = staged.manifest.read_text("utf-8")
         read = manifest(text)
         assert (read.id, read.warnings, check_files(read, staged.files)) == (id, (), ())
@@ -52,7 +52,7 @@ def test_the_tools_of_a_new_toolset_are_described_and_typed(tmp_path: Path, monk
     for entry in manifest(files("template-described")["toolset.yaml"]).tools:
         module, _, function = entry.entrypoint.partition(":")
         namespace = __import__(module, fromlist=[function])
-        found[entry.id] = described(getattr(namespace, function), name=entry.id).spec
+        found[entry.id] = describe_function(getattr(namespace, function), name=entry.id).spec
     assert found["count_words"].description == "Count the words of a text, and find the longest."
     assert [*found["count_words"].input_schema["properties"]] == ["text", "shortest"]  # type: ignore[misc]
     assert found["count_words"].output_schema is not None

@@ -12,7 +12,7 @@ from tests.config.manifest.filling import filled
 from tests.config.manifest.generating import MANIFESTS
 from tests.config.manifest.reading import FOLDER, manifest
 
-from pegboard.config.manifest import Manifest, read_manifest, written, written_without_secrets
+from pegboard.config.manifest import Manifest, format_manifest, format_without_secrets, read_manifest
 
 
 def read(plain: dict[str, Any]) -> Manifest:
@@ -27,10 +27,10 @@ def read(plain: dict[str, Any]) -> Manifest:
 def test_a_manifest_that_is_written_reads_as_the_same(plain: dict[str, Any]) -> None:
     """Once the secrets that it asks for are set to what stood in their places."""
     meant = read(plain)
-    found = written_without_secrets(meant)
+    found = format_without_secrets(meant)
     again = manifest(found.text)
-    assert filled(again, found.placeholders.values_of, meant.secrets) == meant, found.text
-    assert written(again) == found.text
+    assert filled(again, found.placeholders.secret_values, meant.secrets) == meant, found.text
+    assert format_manifest(again) == found.text
 
 
 @pytest.mark.behaviour("toolsets.manifest_written")
@@ -40,12 +40,12 @@ def test_a_manifest_is_the_same_wherever_its_files_lie() -> None:
     assert isinstance(here, Manifest)
     assert isinstance(there, Manifest)
     assert here == there
-    assert written(here) == written(there)
+    assert format_manifest(here) == format_manifest(there)
 
 
 @pytest.mark.behaviour("toolsets.manifest_written")
 def test_a_written_manifest_is_a_file_that_people_like_to_read() -> None:
-    text = written(
+    text = format_manifest(
         manifest("""
         id: weather
         version: "1.0"
@@ -112,7 +112,7 @@ def test_secrets_are_asked_for_by_name_in_place_of_being_written() -> None:
         requirements: ["x @ https://me:s3cr3t-req@example.org/x"]
         secrets: [KNOWN]
     """)
-    text = written(meant)
+    text = format_manifest(meant)
     assert "s3cr3t" not in text
     assert "aB3dE5" not in text
     assert text == snapshot("""\
@@ -194,12 +194,12 @@ secrets:
   - X_PASSWORD
 """)
     again = manifest(text)
-    assert written(again) == text
+    assert format_manifest(again) == text
 
 
 @pytest.mark.behaviour("toolsets.manifest_without_secrets")
 def test_a_sign_before_a_secret_does_not_turn_its_placeholder_into_text() -> None:
-    text = written(manifest("id: a\nmcp_servers: [{id: s, command: x, args: ['$ghp_0123456789abcdef0123']}]"))
+    text = format_manifest(manifest("id: a\nmcp_servers: [{id: s, command: x, args: ['$ghp_0123456789abcdef0123']}]"))
     assert "- ${SECRET}\n" in text
 
 
@@ -213,7 +213,7 @@ def test_a_default_that_is_a_secret_is_left_out_and_the_reference_stays() -> Non
             args: ["--token=${TOKEN:-s3cr3t}", "${MODE:-fast}"]
             env: {API_KEY: "${API_KEY:-s3cr3t}", LEVEL: "${LEVEL:-debug}", URL: "https://${WHO:-me:s3cr3t}@example.org"}
     """)
-    assert [line.strip() for line in written(read).splitlines() if "${" in line] == [
+    assert [line.strip() for line in format_manifest(read).splitlines() if "${" in line] == [
         "- --token=${TOKEN}",
         "- ${MODE:-fast}",
         "API_KEY: ${API_KEY}",
@@ -242,7 +242,7 @@ def test_no_secret_is_written_whatever_it_looks_like(
         ],
         "containers": [{"id": "c", "image": "alpine", "env": {variable: box}, "args": [option, arg]}],
     }
-    text = written(read(plain))
+    text = format_manifest(read(plain))
     assert [secret for secret in (env, sent, arg, equal, client, box) if secret in text] == []
     assert manifest(text).secrets != ()
 
@@ -259,7 +259,7 @@ def test_what_a_manifest_says_of_itself_is_written_again_unless_it_looks_like_a_
         x-plain: [1, true, null]
         repository: https://ada:hunter2@example.org/kitchen
     """)
-    found = written_without_secrets(meant)
+    found = format_without_secrets(meant)
     assert found.text == snapshot("""\
 manifest_version: 1
 id: a
@@ -276,5 +276,5 @@ x-plain:
   - true
   - null
 """)
-    assert [str(place) for place in found.placeholders.dropped] == ["a: x-mine", "a: repository"]
-    assert not meant.passed_over
+    assert [str(place) for place in found.placeholders.dropped_locations] == ["a: x-mine", "a: repository"]
+    assert not meant.has_unread_keys

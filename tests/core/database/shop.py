@@ -1,6 +1,6 @@
 """A small shop as a schema, for whoever tells of tables."""
 
-from pegboard.core.database import Column, Dialect, Relation, Schema, Table, TableName
+from pegboard.core.database import DatabaseSchema, DatabaseTable, Dialect, ForeignKey, TableColumn, TableName
 
 
 def name(table: str, schema: str = "public") -> TableName:
@@ -9,15 +9,15 @@ def name(table: str, schema: str = "public") -> TableName:
 
 def table(
     called: str, *columns: str, key: tuple[str, ...] = ("id",), comment: str = "", schema: str = "public"
-) -> Table:
+) -> DatabaseTable:
     """Columns as `name type`; without a type they are texts."""
     split = (column.partition(" ") for column in columns)
-    own = tuple(Column(first, type or "text") for first, _, type in split)
-    return Table(name(called, schema), own, key, comment)
+    own = tuple(TableColumn(first, type or "text") for first, _, type in split)
+    return DatabaseTable(name(called, schema), own, key, comment)
 
 
-def refers(called: str, column: str, to: str, *, schema: str = "public", to_schema: str = "public") -> Relation:
-    return Relation(name(called, schema), (column,), name(to, to_schema), ("id",))
+def refers(called: str, column: str, to: str, *, schema: str = "public", to_schema: str = "public") -> ForeignKey:
+    return ForeignKey(name(called, schema), (column,), name(to, to_schema), ("id",))
 
 
 CUSTOMERS = table("customers", "id bigint", "full_name", "email", "vip boolean", comment="Who buys")
@@ -25,7 +25,7 @@ ORDERS = table("orders", "id bigint", "customer_id bigint", "placed_at timestamp
 LINES = table("order", "id bigint", "order_id bigint", "Stück integer", "from", schema="Übersicht")
 SECRETS = table("secrets", "id bigint", "customer_id bigint", "pin")
 
-SHOP = Schema(
+SHOP = DatabaseSchema(
     Dialect.POSTGRESQL,
     (CUSTOMERS, ORDERS, LINES),
     (refers("orders", "customer_id", "customers"), refers("order", "order_id", "orders", schema="Übersicht")),

@@ -5,27 +5,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.core.database import (
-    EVERYTHING,
-    Access,
+    FULL_ACCESS,
     BadPattern,
-    Column,
+    DatabaseAccess,
+    DatabaseSchema,
+    DatabaseTable,
     Dialect,
+    ForeignKey,
     NamePattern,
-    Relation,
-    Schema,
-    Table,
+    TableColumn,
     TableName,
-    name_pattern,
     narrow_schema,
+    parse_name_pattern,
 )
 
 
-def access(allow: str = "", deny: str = "") -> Access:
-    return Access(_patterns(allow), _patterns(deny))
+def access(allow: str = "", deny: str = "") -> DatabaseAccess:
+    return DatabaseAccess(_patterns(allow), _patterns(deny))
 
 
 def _patterns(text: str) -> tuple[NamePattern, ...]:
-    found = tuple(name_pattern(each) for each in text.split())
+    found = tuple(parse_name_pattern(each) for each in text.split())
     assert all(isinstance(each, NamePattern) for each in found)
     return tuple(each for each in found if isinstance(each, NamePattern))
 
@@ -54,7 +54,7 @@ def _patterns(text: str) -> tuple[NamePattern, ...]:
 )
 def test_a_table_is_open_when_no_deny_fits_and_an_allow_does(allow: str, deny: str, table: str, opens: bool) -> None:
     schema, name = table.split(".")
-    assert access(allow, deny).opens(schema, name) is opens
+    assert access(allow, deny).allows_table(schema, name) is opens
 
 
 @pytest.mark.behaviour("databases.patterns")
@@ -76,19 +76,19 @@ def test_a_table_is_open_when_no_deny_fits_and_an_allow_does(allow: str, deny: s
     ],
 )
 def test_a_column_is_open_when_its_table_is_and_nothing_denies_it(allow: str, deny: str, opens: bool) -> None:
-    assert access(allow, deny).opens_column("main", "users", "password") is opens
+    assert access(allow, deny).allows_column("main", "users", "password") is opens
 
 
 @pytest.mark.parametrize("text", ["", ".", "a.b.c.d", "a..b", " users", "users. name", ".users", "x" * 600])
 def test_what_is_no_pattern_is_told(text: str) -> None:
-    found = name_pattern(text)
+    found = parse_name_pattern(text)
     assert isinstance(found, BadPattern)
     assert "pattern" in found.why
 
 
 def test_access_to_everything_is_known_without_a_look_at_the_source() -> None:
     assert [
-        each.is_whole for each in (EVERYTHING, access("*"), access("*.*.*"), access("main.*"), access("", "x"))
+        each.is_unrestricted for each in (FULL_ACCESS, access("*"), access("*.*.*"), access("main.*"), access("", "x"))
     ] == [
         True,
         True,
@@ -109,27 +109,29 @@ def test_patterns_that_fit_nothing_are_found() -> None:
 
 
 USERS, ORDERS, SECRETS = (TableName("main", name) for name in ("users", "orders", "secrets"))
-SHOP = Schema(
+SHOP = DatabaseSchema(
     Dialect.SQLITE,
     (
-        Table(USERS, (Column("id", "integer"), Column("name", "text"), Column("password", "text")), ("id",)),
-        Table(ORDERS, (Column("id", "integer"), Column("user", "integer")), ("id",)),
-        Table(SECRETS, (Column("user", "integer"), Column("value", "text")), ("user",)),
+        DatabaseTable(
+            USERS, (TableColumn("id", "integer"), TableColumn("name", "text"), TableColumn("password", "text")), ("id",)
+        ),
+        DatabaseTable(ORDERS, (TableColumn("id", "integer"), TableColumn("user", "integer")), ("id",)),
+        DatabaseTable(SECRETS, (TableColumn("user", "integer"), TableColumn("value", "text")), ("user",)),
     ),
-    (Relation(ORDERS, ("user",), USERS, ("id",)), Relation(SECRETS, ("user",), USERS, ("id",))),
+    (ForeignKey(ORDERS, ("user",), USERS, ("id",)), ForeignKey(SECRETS, ("user",), USERS, ("id",))),
     "main",
 )
 
 
 @pytest.mark.behaviour("databases.withheld")
 def test_a_narrowed_schema_has_no_word_of_what_is_closed() -> None:
-    assert narrow_schema(SHOP, access("", "secrets users.password")) == Schema(
+    assert narrow_schema(SHOP, access("", "secrets users.password")) == DatabaseSchema(
         Dialect.SQLITE,
         (
-            Table(USERS, (Column("id", "integer"), Column("name", "text")), ("id",)),
-            Table(ORDERS, (Column("id", "integer"), Column("user", "integer")), ("id",)),
+            DatabaseTable(USERS, (TableColumn("id", "integer"), TableColumn("name", "text")), ("id",)),
+            DatabaseTable(ORDERS, (TableColumn("id", "integer"), TableColumn("user", "integer")), ("id",)),
         ),
-        (Relation(ORDERS, ("user",), USERS, ("id",)),),
+        (ForeignKey(ORDERS, ("user",), USERS, ("id",)),),
         "main",
     )
 
@@ -147,23 +149,27 @@ def test_a_table_without_an_open_column_is_not_there() -> None:
 
 names = st.text(alphabet="abAB_", min_size=1, max_size=3)
 patterns = st.builds(
-    lambda parts: name_pattern(".".join(parts)),
+    lambda parts: parse_name_pattern(".".join(parts)),
     st.lists(st.one_of(names, st.just("*"), names.map(lambda name: name + "*")), min_size=1, max_size=3),
 ).map(lambda found: found if isinstance(found, NamePattern) else NamePattern("*", "*", "*"))
-accesses = st.builds(Access, st.lists(patterns, max_size=3).map(tuple), st.lists(patterns, max_size=3).map(tuple))
+accesses = st.builds(
+    DatabaseAccess, st.lists(patterns, max_size=3).map(tuple), st.lists(patterns, max_size=3).map(tuple)
+)
 
 
 @given(accesses, patterns, names, names, names)
-def test_to_deny_more_never_opens_anything(given: Access, more: NamePattern, schema: str, table: str, col: str) -> None:
-    denying = Access(given.allow, (*given.deny, more))
-    assert not denying.opens(schema, table) or given.opens(schema, table)
-    assert not denying.opens_column(schema, table, col) or given.opens_column(schema, table, col)
+def test_to_deny_more_never_opens_anything(
+    given: DatabaseAccess, more: NamePattern, schema: str, table: str, col: str
+) -> None:
+    denying = DatabaseAccess(given.allow, (*given.deny, more))
+    assert not denying.allows_table(schema, table) or given.allows_table(schema, table)
+    assert not denying.allows_column(schema, table, col) or given.allows_column(schema, table, col)
 
 
 @given(accesses, names, names, names)
 def test_an_open_column_is_in_an_open_table_and_capitals_do_not_count(
-    given: Access, schema: str, table: str, column: str
+    given: DatabaseAccess, schema: str, table: str, column: str
 ) -> None:
-    opens = given.opens_column(schema, table, column)
-    assert not opens or given.opens(schema, table)
-    assert given.opens_column(schema.upper(), table.lower(), column.swapcase()) is opens
+    opens = given.allows_column(schema, table, column)
+    assert not opens or given.allows_table(schema, table)
+    assert given.allows_column(schema.upper(), table.lower(), column.swapcase()) is opens

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.core.database import Cut, Field, Limits, RowCollector, Rows
+from pegboard.core.database import QueryLimits, QueryRows, ResultColumn, ResultTruncation, RowCollector
 from pegboard.core.database.row_collector import unique_names
 from pegboard.core.database.values import ValueFormat, json_value
 from pegboard.core.folded import Json
@@ -98,7 +98,7 @@ rows = st.integers(0, 4).flatmap(
 )
 
 
-def caught(given: Sequence[Sequence[object]], limits: Limits) -> RowCollector:
+def caught(given: Sequence[Sequence[object]], limits: QueryLimits) -> RowCollector:
     collector = RowCollector(limits)
     for row in given:
         if not collector.add((row,)):
@@ -119,8 +119,12 @@ def test_what_is_capped_is_a_prefix_of_the_whole(
     given: Sequence[Sequence[object]], most: int, room: int, width: int
 ) -> None:
     whole = [tuple(map(json_value, row)) for row in given]
-    collector = caught(given, Limits(most, room, width))
-    cells = {(row, column): size for row, column, size in collector.cut.cells} if collector.cut is not None else {}
+    collector = caught(given, QueryLimits(most, room, width))
+    cells = (
+        {(row, column): size for row, column, size in collector.truncation.cells}
+        if collector.truncation is not None
+        else {}
+    )
     for place, row in enumerate(collector.rows):
         for column, told in enumerate(row):
             full = whole[place][column]
@@ -133,19 +137,23 @@ def test_what_is_capped_is_a_prefix_of_the_whole(
             else:
                 assert told == full
     assert len(collector.rows) <= most
-    assert (len(collector.rows) < len(whole)) is (collector.cut is not None and collector.cut.rows)
+    assert (len(collector.rows) < len(whole)) is (collector.truncation is not None and collector.truncation.rows)
 
 
 def test_a_row_too_many_and_a_byte_too_many_end_the_rows_and_say_which_it_was() -> None:
-    assert caught([(1,), (2,)], Limits(rows=2)).cut is None
-    assert caught([(1,), (2,), (3,)], Limits(rows=2)).cut == Cut(rows=True, by="rows")
-    assert caught([("x" * 50,), ("y" * 50,)], Limits(bytes=60)).cut == Cut(rows=True, by="bytes")
-    assert caught([("é" * 50,)], Limits(cell=9)).rows == [("éééé…",)]
-    assert caught([("é" * 50,)], Limits(cell=9)).cut == Cut(rows=False, cells=((0, 0, 100),))
+    assert caught([(1,), (2,)], QueryLimits(rows=2)).truncation is None
+    assert caught([(1,), (2,), (3,)], QueryLimits(rows=2)).truncation == ResultTruncation(rows=True, limited_by="rows")
+    assert caught([("x" * 50,), ("y" * 50,)], QueryLimits(bytes=60)).truncation == ResultTruncation(
+        rows=True, limited_by="bytes"
+    )
+    assert caught([("é" * 50,)], QueryLimits(cell_chars=9)).rows == [("éééé…",)]
+    assert caught([("é" * 50,)], QueryLimits(cell_chars=9)).truncation == ResultTruncation(
+        rows=False, cells=((0, 0, 100),)
+    )
 
 
 def test_after_the_first_row_that_was_not_taken_none_is() -> None:
-    collector = RowCollector(Limits(bytes=60))
+    collector = RowCollector(QueryLimits(bytes=60))
     assert [collector.add([("x" * 50,)]), collector.add([("y" * 50,)]), collector.add([(1,)])] == [True, False, False]
 
 
@@ -154,18 +162,18 @@ def test_after_the_first_row_that_was_not_taken_none_is() -> None:
 def test_rows_are_caught_alike_one_by_one_and_many_at_once(
     given: Sequence[Sequence[object]], most: int, room: int, width: int, at_once: int
 ) -> None:
-    limits = Limits(most, room, width)
+    limits = QueryLimits(most, room, width)
     one, many = caught(given, limits), RowCollector(limits)
     for start in range(0, len(given), at_once):
         if not many.add(given[start : start + at_once]):
             break
-    assert (many.rows, many.cut) == (one.rows, one.cut)
+    assert (many.rows, many.truncation) == (one.rows, one.truncation)
 
 
 @pytest.mark.behaviour("databases.capped")
 @given(st.integers(0, 3000), st.integers(1, 2000), st.integers(1, 100_000))
 def test_as_many_rows_are_asked_for_as_there_is_room_for_and_one_more(count: int, most: int, room: int) -> None:
-    collector, rest = RowCollector(Limits(most, room)), [(number, "x" * 20) for number in range(count)]
+    collector, rest = RowCollector(QueryLimits(most, room)), [(number, "x" * 20) for number in range(count)]
     fetched = 0
     while wanted := collector.next_fetch:
         some, rest = rest[:wanted], rest[wanted:]
@@ -175,19 +183,19 @@ def test_as_many_rows_are_asked_for_as_there_is_room_for_and_one_more(count: int
     assert fetched <= most + 1
     assert rest == [] or fetched <= len(collector.rows) + 1_000
     assert len(collector.rows) == min(count, most, room // 31)
-    assert (collector.cut is None) is (len(collector.rows) == count)
+    assert (collector.truncation is None) is (len(collector.rows) == count)
 
 
 @pytest.mark.behaviour("databases.columns_apart")
 def test_columns_of_one_name_are_told_apart_and_say_how_their_values_are_written() -> None:
-    collector = RowCollector(Limits())
+    collector = RowCollector(QueryLimits())
     assert collector.add([(1, 2**60, b"x", decimal.Decimal("1.5")), (None, 2, None, decimal.Decimal("NaN"))])
-    assert collector.to_rows(["id", "id", "", "id_2"], ["a", "b", "c", "d"], 0.5) == Rows(
+    assert collector.to_rows(["id", "id", "", "id_2"], ["a", "b", "c", "d"], 0.5) == QueryRows(
         (
-            Field("id", "a"),
-            Field("id_3", "b", (ValueFormat.NUMBER_AS_TEXT,)),
-            Field("column_3", "c", (ValueFormat.BINARY_AS_HEX,)),
-            Field("id_2", "d", (ValueFormat.NUMBER_AS_TEXT,)),
+            ResultColumn("id", "a"),
+            ResultColumn("id_3", "b", (ValueFormat.NUMBER_AS_TEXT,)),
+            ResultColumn("column_3", "c", (ValueFormat.BINARY_AS_HEX,)),
+            ResultColumn("id_2", "d", (ValueFormat.NUMBER_AS_TEXT,)),
         ),
         ((1, "1152921504606846976", "0x78", 1.5), (None, 2, None, "NaN")),
         None,
@@ -204,12 +212,12 @@ def test_however_columns_are_called_each_is_told_by_a_name_of_its_own(given: lis
 
 
 def test_few_rows_are_asked_for_while_their_values_are_large_though_these_are_cut() -> None:
-    collector, asked = RowCollector(Limits(rows=1000)), []
+    collector, asked = RowCollector(QueryLimits(rows=1000)), []
     for _ in range(4):
         asked.append(collector.next_fetch)
         collector.add([("x" * 3_000_000,)] * collector.next_fetch)
     assert asked == [1, 1, 1, 1]
-    small, grown = RowCollector(Limits(rows=5000)), []
+    small, grown = RowCollector(QueryLimits(rows=5000)), []
     while wanted := small.next_fetch:
         grown.append(wanted)
         small.add([(1,)] * wanted)

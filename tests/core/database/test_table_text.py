@@ -7,21 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from pegboard.core.database import Cut, Limits
-from pegboard.core.database.answer import Row
-from pegboard.core.database.table_text import found_text, plan_text, table_text
+from pegboard.core.database import QueryLimits, ResultTruncation
+from pegboard.core.database.answer import RowValues
+from pegboard.core.database.table_text import format_plan, format_search_answer, format_table
 from pegboard.core.folded import Json
 from pegboard.gateway.database.execute_sql import is_explain
 
 
 @pytest.mark.behaviour("databases.table_text")
 def test_rows_are_lines_with_cells_between_bars() -> None:
-    rows: list[Row] = [
+    rows: list[RowValues] = [
         (1, "Ada | Co", None, True, 1.5),
         (2, "two\nlines\t\\", "NULL", False, 2),
         (3, "", {"a": [1, "x|y"]}, None, "9007199254740993"),
     ]
-    assert table_text(["id", "na|me", "note", "ok", "n"], rows) == snapshot(
+    assert format_table(["id", "na|me", "note", "ok", "n"], rows) == snapshot(
         """\
 | id | na\\|me | note | ok | n |
 |---|---|---|---|---|
@@ -34,9 +34,9 @@ def test_rows_are_lines_with_cells_between_bars() -> None:
 
 @pytest.mark.behaviour("databases.table_text")
 def test_what_is_left_out_is_told() -> None:
-    rows: list[Row] = [(number, "x" * 200) for number in range(100)]
-    cut = Cut(True, "rows", ((0, 1, 4000), (3, 1, 5000)))
-    told = table_text(["id", "text"], rows, cut, letters=90, of_cell=8)
+    rows: list[RowValues] = [(number, "x" * 200) for number in range(100)]
+    cut = ResultTruncation(True, "rows", ((0, 1, 4000), (3, 1, 5000)))
+    told = format_table(["id", "text"], rows, cut, letters=90, of_cell=8)
     assert told.splitlines()[2:] == snapshot(
         [
             "| 0 | xxxxxxxx… (+192) |",
@@ -46,13 +46,13 @@ def test_what_is_left_out_is_told() -> None:
             "2 values were cut; the longest has 5000 bytes.",
         ]
     )
-    assert table_text(["id"], []) == snapshot("""\
+    assert format_table(["id"], []) == snapshot("""\
 | id |
 |---|
 No rows.\
 """)
-    assert table_text([], []) == "No columns."
-    wide = table_text([f"column_{number}" for number in range(1000)], [tuple(range(1000))], letters=400)
+    assert format_table([], []) == "No columns."
+    wide = format_table([f"column_{number}" for number in range(1000)], [tuple(range(1000))], letters=400)
     assert wide.splitlines()[-1] == snapshot("983 more columns are not shown here. Name those that you need.")
     assert len(wide) < 700
 
@@ -64,8 +64,8 @@ cells: st.SearchStrategy[Json] = st.one_of(st.none(), st.booleans(), st.integers
 
 @pytest.mark.behaviour("databases.table_text")
 @given(st.lists(st.tuples(cells, texts), max_size=8), st.lists(texts, min_size=2, max_size=2))
-def test_no_value_makes_up_a_line_or_a_cell(rows: list[Row], columns: list[str]) -> None:
-    told = table_text(columns, rows, letters=100_000)
+def test_no_value_makes_up_a_line_or_a_cell(rows: list[RowValues], columns: list[str]) -> None:
+    told = format_table(columns, rows, letters=100_000)
     lines = LINES.split(told)
     count = 2 + max(1, len(rows))
     assert len(lines) == count
@@ -95,7 +95,7 @@ def test_what_a_search_found_is_told_in_lines_that_no_comment_can_make_up() -> N
         "ranker": "lexical",
         "notices": ["Database 'x' cannot be read:\nno"],
     }
-    assert found_text(answer) == snapshot("""\
+    assert format_search_answer(answer) == snapshot("""\
 table orders in shop (SQLite, about 3 rows): Orders\\ntable customers in bank
 - id bigint, key
 - state text (such as new, paid\\n- x) -- what | it\\u{2028}is
@@ -105,13 +105,13 @@ example: SELECT 1
 
 Database 'x' cannot be read:\\nno\
 """)
-    assert found_text({"tables": []}) == "Nothing was found."
+    assert format_search_answer({"tables": []}) == "Nothing was found."
 
 
 @pytest.mark.behaviour("databases.plans")
 def test_a_plan_is_told_whole_and_in_its_own_lines() -> None:
     box = "╭─ Scan ─╮\n│ orders | x │\n╰────────╯\n"
-    assert plan_text(["key", "plan"], [("physical", box), ("n", 1)]) == snapshot("""\
+    assert format_plan(["key", "plan"], [("physical", box), ("n", 1)]) == snapshot("""\
 | key | plan |
 |---|---|
 | physical | ╭─ Scan ─╮ |
@@ -120,8 +120,8 @@ def test_a_plan_is_told_whole_and_in_its_own_lines() -> None:
 | n | 1 |\
 """)
     wide = "Seq Scan on orders " + "x" * 3000
-    assert wide in plan_text(["QUERY PLAN"], [(wide,)])
-    long = plan_text(["p"], [("\n".join(f"line {number}" for number in range(5000)),)], letters=300).splitlines()
+    assert wide in format_plan(["QUERY PLAN"], [(wide,)])
+    long = format_plan(["p"], [("\n".join(f"line {number}" for number in range(5000)),)], letters=300).splitlines()
     assert long[-1] == snapshot("4975 of 5000 lines of the plan are not shown here. Explain a simpler query.")
     assert all(line.startswith("|") for line in long[:-1])
 
@@ -131,13 +131,13 @@ def test_a_plan_is_known_by_its_first_word_and_may_be_longer_than_another_value(
     plans = ("EXPLAIN SELECT 1", " -- why\n explain query plan select 1", "/* a */ Explain (format json) select 1")
     others = ("SELECT 'EXPLAIN'", "WITH explain AS (SELECT 1) SELECT 1", "explained", "")
     assert [is_explain(text) for text in (*plans, *others)] == [True] * 3 + [False] * 4
-    assert Limits(cell=2_000, bytes=1_000_000).for_plan() == Limits(cell=64_000, bytes=1_000_000)
-    assert Limits(cell=2_000, bytes=5_000).for_plan().cell == 5_000
-    assert Limits(cell=100_000).for_plan().cell == 100_000
+    assert QueryLimits(cell_chars=2_000, bytes=1_000_000).for_plan() == QueryLimits(cell_chars=64_000, bytes=1_000_000)
+    assert QueryLimits(cell_chars=2_000, bytes=5_000).for_plan().cell_chars == 5_000
+    assert QueryLimits(cell_chars=100_000).for_plan().cell_chars == 100_000
 
 
 @pytest.mark.behaviour("databases.plans", "databases.table_text")
 @given(st.lists(st.tuples(cells, texts), max_size=6), st.lists(texts, min_size=2, max_size=2))
-def test_no_part_of_a_plan_makes_up_a_remark(rows: list[Row], columns: list[str]) -> None:
-    lines = LINES.split(plan_text(columns, rows, letters=100_000))
+def test_no_part_of_a_plan_makes_up_a_remark(rows: list[RowValues], columns: list[str]) -> None:
+    lines = LINES.split(format_plan(columns, rows, letters=100_000))
     assert all(line.startswith("|") for line in lines) or (not rows and lines[-1] == "No rows.")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
 from pegboard.core.database import Dialect
-from pegboard.core.database.valueless import MOST_LETTERS, valueless
+from pegboard.core.database.valueless import MAX_STATEMENT_CHARS, remove_values
 
 SERVERS = (Dialect.POSTGRESQL, Dialect.DUCKDB)
 
@@ -36,7 +36,7 @@ SERVERS = (Dialect.POSTGRESQL, Dialect.DUCKDB)
     ],
 )
 def test_values_and_comments_are_left_out_and_names_stay(dialect: Dialect, statement: str, told: str) -> None:
-    assert valueless(statement, dialect) == told
+    assert remove_values(statement, dialect) == told
 
 
 @pytest.mark.behaviour("databases.recorded_without_values")
@@ -46,15 +46,15 @@ def test_no_value_that_is_written_as_its_dialect_wants_it_is_told(dialect: Diale
     if dialect is Dialect.MYSQL:
         escaped = value.replace("\\", "\\\\").replace("'", "\\'")
     statement = f"SELECT a FROM t WHERE b = '{escaped}' AND c = {number} /* {number} */ AND d"
-    assert valueless(statement, dialect) == "SELECT a FROM t WHERE b = ? AND c = ? AND d"
+    assert remove_values(statement, dialect) == "SELECT a FROM t WHERE b = ? AND c = ? AND d"
 
 
 @pytest.mark.behaviour("databases.recorded_without_values")
 @pytest.mark.parametrize("dialect", Dialect)
 def test_of_a_long_statement_the_beginning_is_told(dialect: Dialect) -> None:
-    long = "SELECT " + "x" * MOST_LETTERS
-    assert valueless(long, dialect) == f"{long[:MOST_LETTERS]}… (and 7 characters)"
-    assert valueless("SELECT '" + "x" * MOST_LETTERS + "', a", dialect) == "SELECT ?, a"
+    long = "SELECT " + "x" * MAX_STATEMENT_CHARS
+    assert remove_values(long, dialect) == f"{long[:MAX_STATEMENT_CHARS]}… (and 7 characters)"
+    assert remove_values("SELECT '" + "x" * MAX_STATEMENT_CHARS + "', a", dialect) == "SELECT ?, a"
 
 
 @pytest.mark.behaviour("databases.recorded_without_values")
@@ -69,19 +69,19 @@ def test_of_a_long_statement_the_beginning_is_told(dialect: Dialect) -> None:
     ],
 )
 def test_comments_and_blanks_push_nothing_out_of_the_record(dialect: Dialect, statement: str) -> None:
-    assert valueless(statement, dialect) == "SELECT name FROM t"
+    assert remove_values(statement, dialect) == "SELECT name FROM t"
 
 
 @pytest.mark.behaviour("databases.recorded_without_values")
 def test_a_string_that_goes_on_in_another_line_goes_on_as_it_began() -> None:
     for dialect in SERVERS:
-        told = valueless("SELECT E'a'\n'\\'', name FROM t WHERE ''=''", dialect)
+        told = remove_values("SELECT E'a'\n'\\'', name FROM t WHERE ''=''", dialect)
         assert told == "SELECT ?, name FROM t WHERE ?=?"
-        assert valueless("SELECT E'a' -- b'\n'c\\'hunter' AS x", dialect) == "SELECT ? AS x"
+        assert remove_values("SELECT E'a' -- b'\n'c\\'hunter' AS x", dialect) == "SELECT ? AS x"
 
 
 def test_what_a_server_runs_of_a_comment_is_told() -> None:
-    assert valueless("/*!50000 SELECT name */", Dialect.MYSQL) == "/*!? SELECT name */"
+    assert remove_values("/*!50000 SELECT name */", Dialect.MYSQL) == "/*!? SELECT name */"
 
 
 MARKER = "hunter2"
@@ -107,9 +107,9 @@ PLACES = (
 @each_case(("dialect", "form"), [(each, form) for each, forms in BY_DIALECT.items() for form in (*ALL, *forms)])
 @each_case("place", PLACES)
 def test_no_value_is_told_in_whatever_quotes_it_stands(dialect: Dialect, form: str, place: str) -> None:
-    assert MARKER not in valueless(place.format(form.format(MARKER)), dialect)
+    assert MARKER not in remove_values(place.format(form.format(MARKER)), dialect)
 
 
 @given(st.sampled_from(Dialect), st.text(alphabet="'\"`$\\/*-#[]e1. \nx", max_size=200))
 def test_any_text_is_read_to_its_end(dialect: Dialect, text: str) -> None:
-    assert len(valueless(text, dialect)) <= 2 * len(text) + 50
+    assert len(remove_values(text, dialect)) <= 2 * len(text) + 50

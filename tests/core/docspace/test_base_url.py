@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.core.docspace import base_url, url_faults
+from pegboard.core.docspace import base_url_problems, normalize_base_url
 
 
 @pytest.mark.behaviour("docspace.base_url")
@@ -17,8 +17,8 @@ from pegboard.core.docspace import base_url, url_faults
     ],
 )
 def test_a_place_has_one_spelling_and_ends_with_a_slash(written: str, place: str) -> None:
-    assert url_faults(written) == ()
-    assert base_url(written) == place
+    assert base_url_problems(written) == ()
+    assert normalize_base_url(written) == place
 
 
 @pytest.mark.behaviour("docspace.base_url")
@@ -48,4 +48,4 @@ def test_a_place_has_one_spelling_and_ends_with_a_slash(written: str, place: str
     ],
 )
 def test_what_is_no_base_url_is_told_as_its_users_know_it_and_without_a_password(written: str, told: list[str]) -> None:
-    assert list(url_faults(written)) == told
+    assert list(base_url_problems(written)) == told

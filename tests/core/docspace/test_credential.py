@@ -2,8 +2,8 @@
 
 import pytest
 
-from pegboard.core.docspace import Access, AccessToken, ApiKey, Credential, Password, Raw
-from pegboard.core.docspace.credential import origin
+from pegboard.core.docspace import AccessToken, ApiKey, Credential, DocSpaceAccess, Password, RawAuthorization
+from pegboard.core.docspace.credential import url_origin
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from pegboard.core.docspace.credential import origin
         (ApiKey("sk-1"), {"authorization": "Bearer sk-1"}),
         (AccessToken("pat-1"), {"authorization": "pat-1", "cookie": "asc_auth_key=pat-1"}),
         (Password("ada@example.com", "p:ä"), {"authorization": "Basic YWRhQGV4YW1wbGUuY29tOnA6w6Q="}),
-        (Raw("Custom abc"), {"authorization": "Custom abc"}),
+        (RawAuthorization("Custom abc"), {"authorization": "Custom abc"}),
     ],
 )
 def test_each_kind_of_credential_is_sent_in_its_own_way(credential: Credential, headers: dict[str, str]) -> None:
@@ -20,6 +20,6 @@ def test_each_kind_of_credential_is_sent_in_its_own_way(credential: Credential, 
 
 
 def test_origins_differ_by_scheme_host_or_port_and_by_nothing_else() -> None:
-    assert origin("https://docs.example.com/a") == origin("HTTPS://DOCS.example.com:443/b?c")
-    assert len({origin(url) for url in ("http://a/", "https://a/", "http://a:81/", "http://b/")}) == 4
-    assert Access("http://a/portal/", ApiKey("k")).origin == "http://a:80"
+    assert url_origin("https://docs.example.com/a") == url_origin("HTTPS://DOCS.example.com:443/b?c")
+    assert len({url_origin(url) for url in ("http://a/", "https://a/", "http://a:81/", "http://b/")}) == 4
+    assert DocSpaceAccess("http://a/portal/", ApiKey("k")).origin == "http://a:80"

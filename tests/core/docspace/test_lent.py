@@ -2,7 +2,16 @@
 
 import pytest
 
-from pegboard.core.docspace import Access, AccessToken, ApiKey, BadCredential, Lends, Password, Raw, lent
+from pegboard.core.docspace import (
+    AccessToken,
+    ApiKey,
+    BadCredential,
+    CallerCredentialRules,
+    DocSpaceAccess,
+    Password,
+    RawAuthorization,
+    read_caller_credentials,
+)
 
 BASE = "http://127.0.0.1:18931/"
 KEY, TOKEN, USER = {"X-Mcp-Api-Key": "k"}, {"X-Mcp-Auth-Token": "p1"}, {"X-Mcp-Username": "u"}
@@ -11,9 +20,11 @@ BEARER = {"Authorization": "Bearer z"}
 ONLY_ONE = "Parsing credential\n\tExpected only one of API key, PAT, or (username and password) to be set"
 
 
-def brought(headers: dict[str, str], lends: Lends | None = None, query: str = "") -> Access | BadCredential | None:
+def brought(
+    headers: dict[str, str], lends: CallerCredentialRules | None = None, query: str = ""
+) -> DocSpaceAccess | BadCredential | None:
     given = {name.lower().encode(): value.encode() for name, value in headers.items()}
-    return lent(given, lends or Lends(), query)
+    return read_caller_credentials(given, lends or CallerCredentialRules(), query)
 
 
 @pytest.mark.behaviour("docspace.request_credentials")
@@ -22,16 +33,18 @@ def brought(headers: dict[str, str], lends: Lends | None = None, query: str = ""
     [
         ({}, "", None),
         ({"X-Mcp-Base-Url": " ", "X-Mcp-Api-Key": ""}, "", None),
-        (AT | KEY, "", Access(BASE, ApiKey("k"), is_brought=True)),
-        (AT | TOKEN, "", Access(BASE, AccessToken("p1"), is_brought=True)),
-        (AT | USER | PASSWORD, "", Access(BASE, Password("u", "p"), is_brought=True)),
-        (AT | KEY | USER, "", Access(BASE, ApiKey("k"), is_brought=True)),
-        (AT | BEARER, "", Access(BASE, Raw("Bearer z"), is_brought=True)),
-        (KEY, "http://127.0.0.1:18931", Access(BASE, ApiKey("k"), is_brought=True)),
-        (BEARER, BASE, Access(BASE, Raw("Bearer z"), is_brought=True)),
+        (AT | KEY, "", DocSpaceAccess(BASE, ApiKey("k"), is_from_caller=True)),
+        (AT | TOKEN, "", DocSpaceAccess(BASE, AccessToken("p1"), is_from_caller=True)),
+        (AT | USER | PASSWORD, "", DocSpaceAccess(BASE, Password("u", "p"), is_from_caller=True)),
+        (AT | KEY | USER, "", DocSpaceAccess(BASE, ApiKey("k"), is_from_caller=True)),
+        (AT | BEARER, "", DocSpaceAccess(BASE, RawAuthorization("Bearer z"), is_from_caller=True)),
+        (KEY, "http://127.0.0.1:18931", DocSpaceAccess(BASE, ApiKey("k"), is_from_caller=True)),
+        (BEARER, BASE, DocSpaceAccess(BASE, RawAuthorization("Bearer z"), is_from_caller=True)),
     ],
 )
-def test_a_caller_lends_a_place_and_one_credential(headers: dict[str, str], query: str, access: Access | None) -> None:
+def test_a_caller_lends_a_place_and_one_credential(
+    headers: dict[str, str], query: str, access: DocSpaceAccess | None
+) -> None:
     assert brought(headers, query=query) == access
 
 
@@ -85,27 +98,33 @@ def test_a_user_name_alone_is_no_credential_though_it_once_was() -> None:
 
 @pytest.mark.behaviour("docspace.request_credentials")
 def test_what_the_operator_does_not_take_is_as_good_as_not_sent() -> None:
-    assert brought(BEARER, Lends(authorization=False)) is None
-    assert brought(AT | KEY | BEARER, Lends(authorization=False)) == Access(BASE, ApiKey("k"), is_brought=True)
-    assert brought(AT | KEY, Lends(headers=False)) is None
-    assert brought(BEARER, Lends(headers=False), BASE) == Access(BASE, Raw("Bearer z"), is_brought=True)
-    assert brought({}, Lends(query=False), BASE) is None
+    assert brought(BEARER, CallerCredentialRules(authorization=False)) is None
+    assert brought(AT | KEY | BEARER, CallerCredentialRules(authorization=False)) == DocSpaceAccess(
+        BASE, ApiKey("k"), is_from_caller=True
+    )
+    assert brought(AT | KEY, CallerCredentialRules(headers=False)) is None
+    assert brought(BEARER, CallerCredentialRules(headers=False), BASE) == DocSpaceAccess(
+        BASE, RawAuthorization("Bearer z"), is_from_caller=True
+    )
+    assert brought({}, CallerCredentialRules(query=False), BASE) is None
 
 
 def test_what_no_header_can_hold_is_told_and_never_shown() -> None:
-    bad = lent({b"x-mcp-base-url": BASE.encode(), b"x-mcp-api-key": "sécret€".encode()}, Lends())
+    bad = read_caller_credentials(
+        {b"x-mcp-base-url": BASE.encode(), b"x-mcp-api-key": "sécret€".encode()}, CallerCredentialRules()
+    )
     told = "Parsing credential\n\tThe API key has a line break or a character that no HTTP header can hold. Correct it"
     assert bad == BadCredential(told)
-    assert lent({b"x-mcp-api-key": b"\xff"}, Lends()) == BadCredential(
+    assert read_caller_credentials({b"x-mcp-api-key": b"\xff"}, CallerCredentialRules()) == BadCredential(
         "Parsing credential\n\tParsing header\n\t\t\tx-mcp-api-key: custom Expected text in UTF-8"
     )
 
 
 @pytest.mark.behaviour("docspace.request_credentials")
 def test_a_caller_names_no_other_place_than_those_that_the_operator_lists() -> None:
-    within = Lends(places=(BASE, "https://docs.example.com/"))
-    assert brought({"X-Mcp-Base-Url": "http://127.0.0.1:18931"} | KEY, within) == Access(
-        BASE, ApiKey("k"), is_brought=True
+    within = CallerCredentialRules(base_urls=(BASE, "https://docs.example.com/"))
+    assert brought({"X-Mcp-Base-Url": "http://127.0.0.1:18931"} | KEY, within) == DocSpaceAccess(
+        BASE, ApiKey("k"), is_from_caller=True
     )
     told = f"Parsing credential\n\tThis gateway asks no other DocSpace than {BASE} or https://docs.example.com/"
     assert brought({"X-Mcp-Base-Url": "http://169.254.0.1/"} | KEY, within) == BadCredential(told)

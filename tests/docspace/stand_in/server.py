@@ -208,4 +208,4 @@ async def listening(app: ASGIApp, port: int = 0, host: str = "127.0.0.1") -> Asy
             try:
                 yield f"http://{host}:{listener.getsockname()[1]}/"
             finally:
-                web.end(at_once=True)
+                web.stop(at_once=True)

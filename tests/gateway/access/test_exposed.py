@@ -6,12 +6,12 @@ from typing import cast
 
 import pytest
 
-from pegboard.compose.house import House
+from pegboard.compose.house import Application
 from pegboard.compose.serving import mark_exposed
-from pegboard.config.settings import Settings, load_text
-from pegboard.core.ids import LOCAL
+from pegboard.config.settings import Settings, load_settings_text
+from pegboard.core.ids import LOCAL_PRINCIPAL
 from pegboard.core.policy import Policy
-from pegboard.gateway.board import Board
+from pegboard.gateway.board import BoardState
 
 
 @pytest.mark.behaviour("confirmation.interactive")
@@ -31,11 +31,11 @@ from pegboard.gateway.board import Board
 def test_only_a_gateway_that_nobody_else_reaches_has_an_interactive_local(
     host: str, file: str, interactive: bool
 ) -> None:
-    board = Board(Policy())
-    settings = load_text(file, "pegboard.yaml")
+    board = BoardState(Policy())
+    settings = load_settings_text(file, "pegboard.yaml")
     assert isinstance(settings, Settings)
-    house = cast(House, SimpleNamespace(gateway=SimpleNamespace(board=board), settings=settings))
+    house = cast(Application, SimpleNamespace(gateway=SimpleNamespace(board=board), settings=settings))
     with socket.socket() as listener:
         listener.bind((host, 0))
         mark_exposed(house, listener)
-    assert board.policy.interactive(LOCAL).is_marked is interactive
+    assert board.policy.interactive_mark(LOCAL_PRINCIPAL).is_marked is interactive

@@ -5,9 +5,9 @@ from ipaddress import ip_network
 import pytest
 
 from pegboard.gateway.access.origin import own_origin
-from pegboard.gateway.access.proxies import Proxies
+from pegboard.gateway.access.proxies import TrustedProxies
 
-PROXIES = Proxies((ip_network("10.0.0.0/8"), ip_network("127.0.0.1/32"), ip_network("::1/128")))
+PROXIES = TrustedProxies((ip_network("10.0.0.0/8"), ip_network("127.0.0.1/32"), ip_network("::1/128")))
 
 
 def forwarded(*lines: str) -> list[tuple[bytes, bytes]]:
@@ -34,18 +34,18 @@ def forwarded(*lines: str) -> list[tuple[bytes, bytes]]:
     ],
 )
 def test_the_last_address_that_is_no_proxys_own_is_the_clients(peer: str, lines: list[str], client: str) -> None:
-    assert PROXIES.client(peer, forwarded(*lines)) == client
-    assert Proxies().client(peer, forwarded(*lines)) == peer
+    assert PROXIES.client_address(peer, forwarded(*lines)) == client
+    assert TrustedProxies().client_address(peer, forwarded(*lines)) == peer
 
 
 @pytest.mark.behaviour("access.proxies")
 def test_only_a_declared_proxy_says_that_a_browser_speaks_tls() -> None:
     said = [(b"x-forwarded-proto", b"https")]
-    assert PROXIES.https("127.0.0.1", said)
-    assert not PROXIES.https("203.0.113.5", said)
-    assert not Proxies().https("127.0.0.1", said)
-    assert not PROXIES.https("127.0.0.1", [(b"x-forwarded-proto", b"https, http")])
-    assert not PROXIES.https("127.0.0.1", [])
+    assert PROXIES.is_https("127.0.0.1", said)
+    assert not PROXIES.is_https("203.0.113.5", said)
+    assert not TrustedProxies().is_https("127.0.0.1", said)
+    assert not PROXIES.is_https("127.0.0.1", [(b"x-forwarded-proto", b"https, http")])
+    assert not PROXIES.is_https("127.0.0.1", [])
 
 
 @pytest.mark.parametrize(

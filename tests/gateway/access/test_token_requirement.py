@@ -12,56 +12,59 @@ from tests.store.engines import now
 from tests.support.doubles import MemoryStore, Providers
 from tests.support.house import opened
 
-from pegboard.compose.house import open_house
-from pegboard.config.settings import Settings, load
+from pegboard.compose.house import open_application
+from pegboard.config.settings import Settings, load_settings_file
 from pegboard.core.api_token import ApiToken
-from pegboard.core.carrying import Carried, ReplaceDecisions
-from pegboard.core.commands import apply
+from pegboard.core.carrying import PolicyExport, ReplaceDecisions
+from pegboard.core.commands import apply_command
 from pegboard.core.entitling import RemovePrincipal, RevokeToken
-from pegboard.core.ids import LOCAL, PrincipalId
-from pegboard.core.policy import Decided, Declared, Policy
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
+from pegboard.core.policy import DeclaredSettings, Policy, PolicyDecisions
 from pegboard.core.principal import Principal
-from pegboard.core.rejected import Rejected
-from pegboard.core.scope import Scope
-from pegboard.gateway.access.callers import callers
+from pegboard.core.rejected import CommandRejection
+from pegboard.core.scope import TokenScope
+from pegboard.gateway.access.callers import caller_token_hashes
 from pegboard.gateway.access.token_requirement import TokenRequirement
-from pegboard.gateway.board import Board
+from pegboard.gateway.board import BoardState
 from pegboard.store import open_store
 from pegboard.surfaces.cli.link import Options
-from pegboard.surfaces.mcp.door import Refused
-from pegboard.surfaces.mcp.entrance import Entrance
+from pegboard.surfaces.mcp.door import HttpRejection
+from pegboard.surfaces.mcp.entrance import BearerAuthentication
 
 pytestmark = pytest.mark.anyio
 
 BOB = PrincipalId("bob")
-TOKEN = ApiToken("t1", BOB, "laptop", "pgb_", b"0" * 32, frozenset({Scope.CALL}), ME, NOW)
-WITH_TOKEN = Decided(version=3, tokens={"t1": TOKEN})
-NAMED = Declared(principals={BOB: Principal(BOB, FILE, (b"1" * 32,))})
+TOKEN = ApiToken("t1", BOB, "laptop", "pgb_", b"0" * 32, frozenset({TokenScope.CALL}), ME, NOW)
+WITH_TOKEN = PolicyDecisions(version=3, tokens={"t1": TOKEN})
+NAMED = DeclaredSettings(principals={BOB: Principal(BOB, FILE, (b"1" * 32,))})
 
 
 def lets_in_strangers(policy: Policy) -> bool:
-    return Entrance(Board(policy), lambda: NOW).principal_of(None) == LOCAL
+    return BearerAuthentication(BoardState(policy), lambda: NOW).principal_of(None) == LOCAL_PRINCIPAL
 
 
 @pytest.mark.behaviour("access.never_reopens")
 def test_a_board_that_never_had_tokens_is_open_and_one_that_is_closed_lets_nobody_in() -> None:
     assert lets_in_strangers(Policy())
-    assert not lets_in_strangers(Policy(closed=True))
-    assert isinstance(Entrance(Board(Policy(closed=True))).principal_of(b"Bearer whatever"), Refused)
-    assert callers(Policy(closed=True), NOW)
+    assert not lets_in_strangers(Policy(tokens_stay_required=True))
+    assert isinstance(
+        BearerAuthentication(BoardState(Policy(tokens_stay_required=True))).principal_of(b"Bearer whatever"),
+        HttpRejection,
+    )
+    assert caller_token_hashes(Policy(tokens_stay_required=True), NOW)
 
 
 @pytest.mark.behaviour("access.never_reopens")
 async def test_a_running_gateway_stays_closed_whatever_becomes_of_its_file_and_its_store() -> None:
     async with opened(NAMED, Providers({})) as house:
         assert not lets_in_strangers(house.board.policy)
-        await house.gateway.operator.redeclare(Declared())
+        await house.gateway.operator.apply_settings(DeclaredSettings())
         assert not lets_in_strangers(house.board.policy)
         assert "there is none any more" in house.board.notices["tokens"].text
     store = MemoryStore(WITH_TOKEN)
-    async with opened(Declared(), Providers({}), store=store) as house:
+    async with opened(DeclaredSettings(), Providers({}), store=store) as house:
         assert not lets_in_strangers(house.board.policy)
-        store.decided = Decided(version=9)
+        store.decided = PolicyDecisions(version=9)
         await house.gateway.operator.reload()
         assert house.board.policy.version == 9
         assert not lets_in_strangers(house.board.policy)
@@ -70,40 +73,40 @@ async def test_a_running_gateway_stays_closed_whatever_becomes_of_its_file_and_i
 @pytest.mark.behaviour("access.never_reopens")
 async def test_the_first_token_closes_a_running_gateway_for_good() -> None:
     store = MemoryStore()
-    async with opened(Declared(), Providers({}), store=store) as house:
+    async with opened(DeclaredSettings(), Providers({}), store=store) as house:
         assert lets_in_strangers(house.board.policy)
         store.decided = WITH_TOKEN
         await house.gateway.operator.reload()
-        store.decided = Decided(version=4)
+        store.decided = PolicyDecisions(version=4)
         await house.gateway.operator.reload()
         assert not lets_in_strangers(house.board.policy)
 
 
 @pytest.mark.behaviour("access.never_reopens")
 def test_the_end_of_the_last_token_opens_nothing_and_only_a_persons_word_does() -> None:
-    policy = Policy(decided=WITH_TOKEN, closed=True)
-    revoked = apply(policy, RevokeToken("t1"), ME, NOW)
+    policy = Policy(decisions=WITH_TOKEN, tokens_stay_required=True)
+    revoked = apply_command(policy, RevokeToken("t1"), ME, NOW)
     assert isinstance(revoked, Policy)
     assert not lets_in_strangers(revoked)
-    expired = replace(TOKEN, expires=NOW - timedelta(days=1))
-    assert not lets_in_strangers(Policy(decided=Decided(tokens={"t1": expired})))
-    assert isinstance(apply(policy, RemovePrincipal(BOB), ME, NOW), Rejected)
-    reopened = apply(policy, RemovePrincipal(BOB, reopen=True), ME, NOW)
+    expired = replace(TOKEN, expires_at=NOW - timedelta(days=1))
+    assert not lets_in_strangers(Policy(decisions=PolicyDecisions(tokens={"t1": expired})))
+    assert isinstance(apply_command(policy, RemovePrincipal(BOB), ME, NOW), CommandRejection)
+    reopened = apply_command(policy, RemovePrincipal(BOB, reopen=True), ME, NOW)
     assert isinstance(reopened, Policy)
     assert lets_in_strangers(reopened)
 
 
 @pytest.mark.behaviour("access.never_reopens", "policy.import_needs_tokens")
 def test_a_policy_from_a_board_with_tokens_is_imported_only_where_there_are_some_or_openly() -> None:
-    carried = Carried(tokens_required=True)
-    refused = apply(Policy(), ReplaceDecisions(carried), ME, NOW)
-    assert isinstance(refused, Rejected)
+    carried = PolicyExport(tokens_required=True)
+    refused = apply_command(Policy(), ReplaceDecisions(carried), ME, NOW)
+    assert isinstance(refused, CommandRejection)
     assert "pegboard tokens make NAME --scope call" in refused.why
-    assert isinstance(apply(Policy(), ReplaceDecisions(carried, is_open=True), ME, NOW), Policy)
-    kept = apply(Policy(decided=WITH_TOKEN), ReplaceDecisions(carried), ME, NOW)
+    assert isinstance(apply_command(Policy(), ReplaceDecisions(carried, allow_open=True), ME, NOW), Policy)
+    kept = apply_command(Policy(decisions=WITH_TOKEN), ReplaceDecisions(carried), ME, NOW)
     assert isinstance(kept, Policy)
     assert not lets_in_strangers(kept)
-    assert not lets_in_strangers(Policy(decided=kept.decided))
+    assert not lets_in_strangers(Policy(decisions=kept.decisions))
 
 
 @pytest.mark.behaviour("access.requirement_is_remembered")
@@ -115,18 +118,18 @@ async def test_that_tokens_were_required_is_remembered_beside_the_store_and_in_i
         open_store(f"sqlite:///{tmp_path}/a.db", clock=now) as store,
         open_store(f"sqlite:///{tmp_path}/b.db", clock=now) as fresh,
     ):
-        requirement = TokenRequirement(first, store.requirement, lambda: datetime.now(UTC))
-        await requirement.note(Policy())
+        requirement = TokenRequirement(first, store.token_requirement, lambda: datetime.now(UTC))
+        await requirement.update(Policy())
         assert not await requirement.is_remembered()
-        await requirement.note(Policy(NAMED))
+        await requirement.update(Policy(NAMED))
         assert await requirement.is_remembered()
-        moved = TokenRequirement(first, fresh.requirement, now)
-        elsewhere = TokenRequirement(second, store.requirement, now)
+        moved = TokenRequirement(first, fresh.token_requirement, now)
+        elsewhere = TokenRequirement(second, store.token_requirement, now)
         assert (await moved.is_remembered(), await elsewhere.is_remembered()) == (True, True)
         # A board without tokens that never required any says nothing of one that did.
-        await moved.note(Policy())
+        await moved.update(Policy())
         assert await moved.is_remembered()
-        await requirement.note(Policy())
+        await requirement.update(Policy())
         assert not await requirement.is_remembered()
 
 
@@ -151,9 +154,9 @@ async def is_local_interactive(
     """As a command or a client over stdio finds it, which reach the gateway without a token."""
     config = folder / "pegboard.yaml"
     config.write_text(yaml.safe_dump(dict(written)))
-    settings = load(config)
+    settings = load_settings_file(config)
     assert isinstance(settings, Settings), str(settings)
     options = Options(config, folder / data, is_open=open_again)
-    async with open_house(options, settings, lambda key, id: True, follow=False, listens=open_again) as house:
+    async with open_application(options, settings, lambda key, id: True, follow=False, listens=open_again) as house:
         await house.gateway.operator.reload()
-        return house.gateway.board.policy.interactive(LOCAL).is_marked
+        return house.gateway.board.policy.interactive_mark(LOCAL_PRINCIPAL).is_marked

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import anyio
 import pytest
 
-from pegboard.gateway.access.uses import Uses
-from pegboard.ports import StoreAway
+from pegboard.gateway.access.uses import UsageTracker
+from pegboard.ports import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -19,23 +19,23 @@ class Kept:
         self.writes: list[Mapping[str, datetime]] = []
         self.away = False
 
-    async def keep(self, uses: Mapping[str, datetime]) -> None:
+    async def save_uses(self, uses: Mapping[str, datetime]) -> None:
         if self.away:
-            raise StoreAway("The store is away.")
+            raise StoreUnavailable("The store is away.")
         self.writes.append(dict(uses))
 
-    async def latest(self) -> Mapping[str, datetime]:
+    async def last_uses(self) -> Mapping[str, datetime]:
         return {id: at for write in self.writes for id, at in write.items()}
 
 
 @pytest.mark.behaviour("tokens.used")
 async def test_a_busy_token_is_written_once_with_the_last_time() -> None:
     store, moments = Kept(), iter(NOW + timedelta(seconds=second) for second in range(1000))
-    uses = Uses(store, lambda: next(moments))
+    uses = UsageTracker(store, lambda: next(moments))
     for _ in range(500):
-        uses.seen("a")
-    uses.seen("b")
-    assert await uses.latest() == {"a": NOW + timedelta(seconds=499), "b": NOW + timedelta(seconds=500)}
+        uses.record_use("a")
+    uses.record_use("b")
+    assert await uses.last_uses() == {"a": NOW + timedelta(seconds=499), "b": NOW + timedelta(seconds=500)}
     assert store.writes == []
     await uses.write()
     await uses.write()
@@ -45,11 +45,11 @@ async def test_a_busy_token_is_written_once_with_the_last_time() -> None:
 @pytest.mark.behaviour("tokens.used")
 async def test_what_a_store_that_is_away_did_not_take_is_written_later_and_at_the_end() -> None:
     store = Kept()
-    uses = Uses(store, lambda: NOW)
+    uses = UsageTracker(store, lambda: NOW)
     store.away = True
-    uses.seen("a")
+    uses.record_use("a")
     await uses.write()
-    assert await uses.latest() == {"a": NOW}
+    assert await uses.last_uses() == {"a": NOW}
     store.away = False
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(uses.run)

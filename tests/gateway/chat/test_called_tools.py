@@ -4,9 +4,9 @@ import pytest
 
 from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.tool import Json, JsonObject
-from pegboard.gateway.chat.asked import Asked, ClientTool
+from pegboard.gateway.chat.asked import ChatInput, ClientTool
 from pegboard.gateway.chat.called_tools import MAX_ANSWERS, CalledTools, conversation_keys
-from pegboard.gateway.chat.report import Made, Report
+from pegboard.gateway.chat.report import ChatCallReport, ChatReport
 
 pytestmark = pytest.mark.anyio
 ANN, BOB = PrincipalId("ann"), PrincipalId("bob")
@@ -14,24 +14,26 @@ KEY = ServerKey(ToolsetId("desk"), ServerId("desk"))
 LEND, MAIL = (f"mcp:desk~desk:{name}" for name in ("lend", "mail"))
 
 
-def report(*names: str) -> Report:
-    return Report(calls=[Made(f"call_{name}", name, ToolId(KEY, name), "returned", 0.1) for name in names])
+def report(*names: str) -> ChatReport:
+    return ChatReport(
+        calls=[ChatCallReport(f"call_{name}", name, ToolId(KEY, name), "returned", 0.1) for name in names]
+    )
 
 
-def says(*texts: str, after: tuple[JsonObject, ...] = (), tools: tuple[ClientTool, ...] = ()) -> Asked:
+def says(*texts: str, after: tuple[JsonObject, ...] = (), tools: tuple[ClientTool, ...] = ()) -> ChatInput:
     """What a client sends whose user said these things: with the answers between them."""
     messages: list[JsonObject] = []
     for text in texts:
         messages += [{"role": "user", "content": text}, {"role": "assistant", "content": f"About {text}."}]
-    return Asked((*messages[:-1], *after), tools=tools)
+    return ChatInput((*messages[:-1], *after), tools=tools)
 
 
-async def answered(called: CalledTools, asked: Asked, *names: str, principal: PrincipalId = ANN) -> None:
+async def answered(called: CalledTools, asked: ChatInput, *names: str, principal: PrincipalId = ANN) -> None:
     called.remember(await conversation_keys(principal, asked), report(*names))
 
 
-async def before(called: CalledTools, asked: Asked, principal: PrincipalId = ANN) -> tuple[str, ...]:
-    return called.before(await conversation_keys(principal, asked), asked)
+async def before(called: CalledTools, asked: ChatInput, principal: PrincipalId = ANN) -> tuple[str, ...]:
+    return called.called_before(await conversation_keys(principal, asked), asked)
 
 
 @pytest.mark.behaviour("autosearch.earlier_messages")
@@ -76,5 +78,5 @@ async def test_the_oldest_answers_are_forgotten() -> None:
     for number in range(MAX_ANSWERS + 1):
         called.remember([b"%d" % number], report("lend"))
     asked = says("first", "second")
-    assert called.before([b"0", b"latest"], asked) == ()
-    assert called.before([b"1", b"latest"], asked) == (LEND,)
+    assert called.called_before([b"0", b"latest"], asked) == ()
+    assert called.called_before([b"1", b"latest"], asked) == (LEND,)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
 from pegboard.core.tool import JsonObject
 from pegboard.gateway.chat import remembered
-from pegboard.gateway.chat.remembered import Remembered
+from pegboard.gateway.chat.remembered import HiddenCallMemory
 
 pytestmark = pytest.mark.anyio
 
@@ -21,43 +21,45 @@ def handed(*ids: str) -> JsonObject:
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
-async def kept(now: float = 0.0) -> Remembered:
-    made = Remembered()
-    await made.keep(LOCAL, ASKED, ["c1"], HIDDEN, now)
+async def kept(now: float = 0.0) -> HiddenCallMemory:
+    made = HiddenCallMemory()
+    await made.keep(LOCAL_PRINCIPAL, ASKED, ["c1"], HIDDEN, now)
     return made
 
 
 async def test_a_client_that_comes_back_goes_on_with_all_that_was_said() -> None:
     made = await kept()
-    assert await made.whole(LOCAL, [*ASKED, handed("c1"), RESULT], 1.0) == [*ASKED, *HIDDEN, RESULT]
-    assert await made.whole(LOCAL, [*ASKED, handed("c1"), RESULT], 2.0) == [*ASKED, *HIDDEN, RESULT]
+    assert await made.restore(LOCAL_PRINCIPAL, [*ASKED, handed("c1"), RESULT], 1.0) == [*ASKED, *HIDDEN, RESULT]
+    assert await made.restore(LOCAL_PRINCIPAL, [*ASKED, handed("c1"), RESULT], 2.0) == [*ASKED, *HIDDEN, RESULT]
 
 
 @pytest.mark.parametrize(
     ("principal", "messages", "now"),
     [
         (PrincipalId("other"), [*ASKED, handed("c1"), RESULT], 1.0),
-        (LOCAL, [{"role": "user", "content": "another"}, handed("c1"), RESULT], 1.0),
-        (LOCAL, [*ASKED, handed("c2"), RESULT], 1.0),
-        (LOCAL, [*ASKED, handed("c1"), RESULT], remembered.SECONDS + 1.0),
-        (LOCAL, ASKED, 1.0),
+        (LOCAL_PRINCIPAL, [{"role": "user", "content": "another"}, handed("c1"), RESULT], 1.0),
+        (LOCAL_PRINCIPAL, [*ASKED, handed("c2"), RESULT], 1.0),
+        (LOCAL_PRINCIPAL, [*ASKED, handed("c1"), RESULT], remembered.LIFETIME_S + 1.0),
+        (LOCAL_PRINCIPAL, ASKED, 1.0),
     ],
     ids=["another caller", "another conversation", "other calls", "too late", "no calls"],
 )
 async def test_nobody_else_and_nothing_else_finds_it(
     principal: PrincipalId, messages: list[JsonObject], now: float
 ) -> None:
-    assert await (await kept()).whole(principal, messages, now) == messages
+    assert await (await kept()).restore(principal, messages, now) == messages
 
 
 async def test_the_oldest_leave_where_there_are_too_many() -> None:
     made = await kept()
-    for number in range(remembered.MOST):
-        await made.keep(LOCAL, [*ASKED, {"role": "user", "content": str(number)}], ["c1"], HIDDEN, 0.0)
-    assert await made.whole(LOCAL, [*ASKED, handed("c1"), RESULT], 1.0) == [*ASKED, handed("c1"), RESULT]
+    for number in range(remembered.MAX_CONVERSATIONS):
+        await made.keep(LOCAL_PRINCIPAL, [*ASKED, {"role": "user", "content": str(number)}], ["c1"], HIDDEN, 0.0)
+    assert await made.restore(LOCAL_PRINCIPAL, [*ASKED, handed("c1"), RESULT], 1.0) == [*ASKED, handed("c1"), RESULT]
 
 
 async def test_what_is_huge_is_not_kept() -> None:
-    made = Remembered()
-    await made.keep(LOCAL, ASKED, ["c1"], [{"role": "tool", "content": "x" * (remembered.MOST_BYTES // 2)}], 0.0)
-    assert await made.whole(LOCAL, [*ASKED, handed("c1")], 1.0) == [*ASKED, handed("c1")]
+    made = HiddenCallMemory()
+    await made.keep(
+        LOCAL_PRINCIPAL, ASKED, ["c1"], [{"role": "tool", "content": "x" * (remembered.MAX_BYTES // 2)}], 0.0
+    )
+    assert await made.restore(LOCAL_PRINCIPAL, [*ASKED, handed("c1")], 1.0) == [*ASKED, handed("c1")]

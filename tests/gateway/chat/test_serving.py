@@ -10,8 +10,8 @@ from tests.servers.model import ModelServer, echo
 
 from pegboard.config.chat_keys import ChatSettings, ModelServerSettings
 from pegboard.config.references import expander
-from pegboard.gateway.chat.serving import Models, NoModel, Served
-from pegboard.ports.models import Fault
+from pegboard.gateway.chat.serving import ModelDirectory, ModelRoute, NoModel
+from pegboard.ports.models import ModelFault
 from pegboard.providers.models.openai import OpenAiServer
 
 pytestmark = [pytest.mark.anyio]
@@ -21,7 +21,7 @@ PATIENCE = 30.0
 @asynccontextmanager
 async def serving(
     servers: Mapping[str, ModelServer], *, default: str | None = None, **named: tuple[str, ...]
-) -> AsyncIterator[Models]:
+) -> AsyncIterator[ModelDirectory]:
     told = {
         name: ModelServerSettings(name, server.url, models=named.get(name, ()), timeout=20.0)
         for name, server in servers.items()
@@ -29,22 +29,22 @@ async def serving(
     made = {name: OpenAiServer(each, expander({}, Path())) for name, each in told.items()}
     try:
         with anyio.fail_after(PATIENCE):
-            yield Models(ChatSettings(told, default), made)
+            yield ModelDirectory(ChatSettings(told, default), made)
     finally:
         for each in made.values():
             await each.aclose()
 
 
-async def chosen(models: Models, named: str | None) -> tuple[str, str] | str:
-    found = await models.of(named)
-    return (found.server.name, found.model) if isinstance(found, Served) else found.why
+async def chosen(models: ModelDirectory, named: str | None) -> tuple[str, str] | str:
+    found = await models.find_route(named)
+    return (found.server.name, found.model) if isinstance(found, ModelRoute) else found.why
 
 
 @pytest.mark.behaviour("chat.several_servers", "chat.models_listed")
 async def test_a_name_that_two_servers_have_is_the_first_ones_and_the_others_with_its_server() -> None:
     with ModelServer({"a": echo, "b/c": echo}) as one, ModelServer({"a": echo, "d": echo}) as two:
         async with serving({"one": one, "two": two}) as models:
-            listed = await models.listed()
+            listed = await models.list_models()
             assert listed.models == (("a", "one"), ("b/c", "one"), ("two/a", "two"), ("d", "two"))
             asked = {name: await chosen(models, name) for name in ("a", "two/a", "one/a", "b/c", "d", "two/new")}
     assert asked == {
@@ -78,7 +78,7 @@ async def test_a_single_server_is_asked_for_whatever_is_named_unless_its_models_
         async with serving({"one": one}, default="b", one=("a", "b")) as models:
             assert await chosen(models, None) == ("one", "b")
             assert await chosen(models, "c") == "There is no model 'c' here. See /v1/models."
-            assert isinstance(await models.of("c"), NoModel)
+            assert isinstance(await models.find_route("c"), NoModel)
 
 
 @pytest.mark.behaviour("chat.models_listed")
@@ -86,8 +86,8 @@ async def test_a_server_that_is_down_hides_no_other_and_is_told() -> None:
     with ModelServer({"a": echo}) as one, ModelServer({"b": echo}) as two:
         async with serving({"two": two, "one": one}) as models:
             two.end()
-            listed = await models.listed()
+            listed = await models.list_models()
             assert listed.models == (("a", "one"),)
-            assert [(name, trouble.fault) for name, trouble in listed.troubles] == [("two", Fault.AWAY)]
+            assert [(name, trouble.fault) for name, trouble in listed.problems] == [("two", ModelFault.UNREACHABLE)]
             assert await chosen(models, "a") == ("one", "a")
             assert await chosen(models, "b") == ("two", "b"), "who does not tell what it has is asked for it"

@@ -13,17 +13,17 @@ from tests.core.boards import key
 from tests.support.doubles import MemoryStore, Providers, ScriptedProvider
 from tests.support.house import PATIENCE, House, call_of, declared, opened
 
-from pegboard.core.call import Admitted, NotConfirmed, Outcome, Returned, ToolFailed, Unconfirmed
-from pegboard.core.code import CodeSettings, Python
+from pegboard.core.call import AdmittedCall, ConfirmationRefusal, MissingConfirmation, Outcome, ToolFailure, ToolSuccess
+from pegboard.core.code import CodeSettings, PythonSandbox
 from pegboard.core.commands import SetOverride
-from pegboard.core.ids import LOCAL, PrincipalId, ToolId
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId
 from pegboard.core.override import Override
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.core.view import View
-from pegboard.gateway.caller import Ended
-from pegboard.gateway.code.code import Means
-from pegboard.ports import Peer, Progress
+from pegboard.gateway.caller import CallOutcome
+from pegboard.gateway.code.code import ProgramBackend
+from pegboard.ports import ClientPeer, Progress
 from pegboard.ports.sandbox import Sandbox
 from pegboard.providers.builtin.sandbox.monty import MontySandbox
 from pegboard.store import Store, key_of, open_store
@@ -53,15 +53,15 @@ ASKS = SetOverride(Override(FILES.toolset, DELETE, requires_confirmation=True))
 KEY = b"the key of this gateway"
 
 
-def text(said: str) -> Returned:
-    return Returned(json.dumps({"content": [{"type": "text", "text": said}]}).encode())
+def text(said: str) -> ToolSuccess:
+    return ToolSuccess(json.dumps({"content": [{"type": "text", "text": said}]}).encode())
 
 
-def structured(value: Json) -> Returned:
-    return Returned(json.dumps({"content": [], "structuredContent": value}).encode())
+def structured(value: Json) -> ToolSuccess:
+    return ToolSuccess(json.dumps({"content": [], "structuredContent": value}).encode())
 
 
-async def _adds(admitted: Admitted, progress: Progress | None) -> Outcome:
+async def _adds(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
     given = admitted.call.arguments
     a, b = given["a"], given["b"]
     assert isinstance(a, int)
@@ -69,15 +69,15 @@ async def _adds(admitted: Admitted, progress: Progress | None) -> Outcome:
     return structured({"sum": a + b})
 
 
-async def _reads(admitted: Admitted, progress: Progress | None) -> Outcome:
+async def _reads(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
     return text(f"what is in {admitted.call.arguments['path']}")
 
 
-async def _deletes(admitted: Admitted, progress: Progress | None) -> Outcome:
+async def _deletes(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
     return text(f"{admitted.call.arguments['path']} is gone")
 
 
-async def _holds(admitted: Admitted, progress: Progress | None) -> Outcome:
+async def _holds(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
     await anyio.sleep_forever()
     raise AssertionError("unreachable")
 
@@ -85,7 +85,7 @@ async def _holds(admitted: Admitted, progress: Progress | None) -> Outcome:
 def prepared(provider: ScriptedProvider) -> None:
     failed = {"content": [{"type": "text", "text": "the disk is full"}], "isError": True}
     provider.answers.update(
-        add=_adds, read=_reads, delete=_deletes, hold=_holds, fail=ToolFailed(json.dumps(failed).encode())
+        add=_adds, read=_reads, delete=_deletes, hold=_holds, fail=ToolFailure(json.dumps(failed).encode())
     )
 
 
@@ -107,15 +107,15 @@ class Place:
         self,
         code: str,
         *,
-        peer: Peer | None = None,
+        peer: ClientPeer | None = None,
         progress: Progress | None = None,
         view: View | None = None,
-        by: PrincipalId = LOCAL,
+        by: PrincipalId = LOCAL_PRINCIPAL,
         id: str = "run-1",
         **arguments: Json,
-    ) -> Ended:
+    ) -> CallOutcome:
         call = call_of("python_execution", {"code": code, **arguments}, id=id, by=by, client="cli 1")
-        return await self.house.gateway.code.run(call, View(by) if view is None else view, progress, peer)
+        return await self.house.gateway.code_mode.run(call, View(by) if view is None else view, progress, peer)
 
     async def answers(self, code: str, **arguments: Any) -> dict[str, Any]:
         return said(await self.runs(code, **arguments))
@@ -123,20 +123,20 @@ class Place:
     async def decides(self, ticket: str, *, yes: bool = True) -> None:
         desk = self.house.gateway.tickets
         if yes:
-            from pegboard.core.ticket import Scope
+            from pegboard.core.ticket import ConsentScope
 
-            assert await desk.allow(ticket, Scope.ONCE, LOCAL) is not None
+            assert await desk.allow(ticket, ConsentScope.ONCE, LOCAL_PRINCIPAL) is not None
         else:
-            assert await desk.deny(ticket, LOCAL, "not this one") is not None
+            assert await desk.deny(ticket, LOCAL_PRINCIPAL, "not this one") is not None
 
-    async def waits(self, ticket: str, *, by: PrincipalId = LOCAL, client: str = "cli 1") -> Ended:
+    async def waits(self, ticket: str, *, by: PrincipalId = LOCAL_PRINCIPAL, client: str = "cli 1") -> CallOutcome:
         """As a caller who asks what became of its ticket."""
         call = call_of("pegboard_ticket", {"ticket": ticket, "wait": 0}, by=by, client=client, id=f"asks {ticket}")
         return await self.house.gateway.caller.call(call, View(by))
 
     def records(self) -> list[tuple[str, str | None, str]]:
         """Of every call: its name, by which call it was made, and how it ended."""
-        return [(record.call.name, record.call.parent, word(record.ended)) for record in self.house.audit.records]
+        return [(record.call.name, record.call.parent, word(record.outcome)) for record in self.house.audit.records]
 
 
 @asynccontextmanager
@@ -148,7 +148,7 @@ async def place(
     board: MemoryStore | None = None,
     key: bytes = KEY,
     keeps: bool = True,
-    sandboxes: Mapping[Python, Sandbox] | None = None,
+    sandboxes: Mapping[PythonSandbox, Sandbox] | None = None,
     tools: tuple[Tool, ...] = TOOLS,
     patience: float = PATIENCE,
 ) -> AsyncIterator[Place]:
@@ -156,13 +156,13 @@ async def place(
     providers = Providers({FILES: tools})
     providers.prepare = prepared
     chosen = settings or CodeSettings()
-    said_so: Declared = replace(declared(FILES), code=chosen)
-    monty = MontySandbox(workers=min(chosen.runs + chosen.waiting, 4))
-    kinds = {Python.MONTY: monty, **(sandboxes or {})}
+    said_so: DeclaredSettings = replace(declared(FILES), code=chosen)
+    monty = MontySandbox(workers=min(chosen.runs + chosen.max_waiting, 4))
+    kinds = {PythonSandbox.MONTY: monty, **(sandboxes or {})}
     address = f"sqlite:///{folder / 'store.db'}" if url is None else url
     try:
         async with open_store(address, clock=lambda: datetime.now(UTC), key=key_of({}, folder)) as store:
-            means = Means(kinds.__getitem__, store.runs if keeps else None, lambda: key)
+            means = ProgramBackend(kinds.__getitem__, store.runs if keeps else None, lambda: key)
             async with opened(said_so, providers, store=board, tickets=store.tickets, programs=means) as house:
                 if board is None:
                     await house.does(ASKS)
@@ -173,13 +173,13 @@ async def place(
             await monty.aclose()
 
 
-def said(ended: Ended) -> dict[str, Any]:
+def said(ended: CallOutcome) -> dict[str, Any]:
     """The answer of a program, without the times of its calls. Its text says the same."""
-    assert isinstance(ended, Returned | ToolFailed), ended
+    assert isinstance(ended, ToolSuccess | ToolFailure), ended
     body = json.loads(ended.body)
     answer: dict[str, Any] = body["structuredContent"]
     assert json.loads(body["content"][0]["text"]) == answer
-    assert body.get("isError", False) is isinstance(ended, ToolFailed) is (answer["error"] is not None)
+    assert body.get("isError", False) is isinstance(ended, ToolFailure) is (answer["error"] is not None)
     for call in answer["tool_calls"]:
         assert isinstance(call.pop("ms"), int)
     return answer
@@ -190,17 +190,17 @@ def ok(result: Json, *calls: str, stdout: str = "") -> dict[str, Any]:
     return {"result": result, "stdout": stdout, "truncated": False, "tool_calls": made, "error": None}
 
 
-def ticket_of(ended: Ended) -> str:
-    assert isinstance(ended, NotConfirmed), ended
-    assert ended.how is Unconfirmed.WAITING
+def ticket_of(ended: CallOutcome) -> str:
+    assert isinstance(ended, ConfirmationRefusal), ended
+    assert ended.reason is MissingConfirmation.WAITING
     assert ended.ticket is not None
     return ended.ticket
 
 
-def words_of(ended: Ended) -> str:
-    assert isinstance(ended, ToolFailed), ended
+def words_of(ended: CallOutcome) -> str:
+    assert isinstance(ended, ToolFailure), ended
     return str(json.loads(ended.body)["content"][0]["text"])
 
 
-def word(ended: Ended) -> str:
-    return ended.how.value if isinstance(ended, NotConfirmed) else type(ended).__name__
+def word(ended: CallOutcome) -> str:
+    return ended.reason.value if isinstance(ended, ConfirmationRefusal) else type(ended).__name__

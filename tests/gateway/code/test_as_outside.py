@@ -11,18 +11,18 @@ from tests.gateway.code.programs import FILES, TOOLS, prepared
 from tests.support.doubles import Providers
 from tests.support.house import House, call_of, declared, opened
 
-from pegboard.core.commands import SetOverride, ThrowSwitch
+from pegboard.core.commands import SetOverride, SetSwitch
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
-from pegboard.core.resolve import Open
+from pegboard.core.resolve import OpenTool
 from pegboard.core.selection import Selection
 from pegboard.core.tool import Json
 from pegboard.core.view import View
-from pegboard.gateway.code.crossing import crossed
-from pegboard.gateway.code.functions import Functions
-from pegboard.gateway.code.nested import Nested, Origin, Roads
-from pegboard.gateway.code.wall import Wall
-from pegboard.ports.sandbox import Function, Limits, Raised, Reply
+from pegboard.gateway.code.crossing import to_program_value
+from pegboard.gateway.code.functions import ProgramFunctions
+from pegboard.gateway.code.nested import CallOrigin, CallRoutes, NestedCalls
+from pegboard.gateway.code.wall import RunClock
+from pegboard.ports.sandbox import CallFailure, HostReply, SandboxFunction, SandboxLimits
 
 NAMES = ("add", "read", "delete", "fail")
 ARGUMENTS = st.sampled_from(
@@ -56,14 +56,14 @@ async def _same(board: Board) -> None:
     providers.prepare = prepared
     async with opened(declared(FILES), providers) as house:
         for name in board.off:
-            await house.does(ThrowSwitch(ToolId(FILES, name), on=False))
+            await house.does(SetSwitch(ToolId(FILES, name), enabled=False))
         for name in board.asks:
             await house.does(SetOverride(Override(FILES.toolset, ToolId(FILES, name), requires_confirmation=True)))
         view = View(narrowings=(Selection(disabled=tuple(str(ToolId(FILES, name)) for name in board.narrowed)),))
         resolution = house.board.resolution(view)
         code = " ".join(f"files.{name}" for name in NAMES)
-        mentioned = await Functions().given(code, resolution, house.board.policy)
-        seen = {id for id, verdict in resolution.verdicts.items() if isinstance(verdict, Open) and id.name in NAMES}
+        mentioned = await ProgramFunctions().bind(code, resolution, house.board.policy)
+        seen = {id for id, verdict in resolution.verdicts.items() if isinstance(verdict, OpenTool) and id.name in NAMES}
         assert set(mentioned.tools.values()) == seen
         assert [f"files.{each.name}" for each in mentioned.program.functions] == list(mentioned.tools)
         for name, arguments in board.calls:
@@ -72,8 +72,8 @@ async def _same(board: Board) -> None:
             if f"files.{name}" in mentioned.tools:
                 assert inside == outside
             else:
-                assert inside == Raised("LookupError", f"There is no function files.{name} here.")
-                assert isinstance(outside, Raised)
+                assert inside == CallFailure("LookupError", f"There is no function files.{name} here.")
+                assert isinstance(outside, CallFailure)
         reached = [call.call.arguments for call in house.provider(FILES).calls]
         assert len(reached) % 2 == 0, "each of the two reaches the server, or neither does"
         assert reached[::2] == reached[1::2]
@@ -81,14 +81,14 @@ async def _same(board: Board) -> None:
 
 async def _inside(
     house: House, view: View, tools: Mapping[str, ToolId], name: str, arguments: Mapping[str, Json]
-) -> Reply:
+) -> HostReply:
     gateway = house.gateway
-    roads = Roads(gateway.caller.call, gateway.board, gateway.caller.confirmation, gateway.clock)
+    roads = CallRoutes(gateway.caller.call, gateway.board, gateway.caller.confirmation, gateway.clock)
     run = call_of("python_execution", {}, id="run", client="cli 1")
-    host = Nested(roads, Origin(run.id, run, view), tools, Limits(), Wall(1.0))
-    return await host.call(1, Function("files", name), arguments)
+    host = NestedCalls(roads, CallOrigin(run.id, run, view), tools, SandboxLimits(), RunClock(1.0))
+    return await host.call(1, SandboxFunction("files", name), arguments)
 
 
-async def _outside(house: House, view: View, name: str, arguments: Mapping[str, Json]) -> Reply:
+async def _outside(house: House, view: View, name: str, arguments: Mapping[str, Json]) -> HostReply:
     ended = await house.gateway.caller.call(call_of(name, arguments, client="cli 1"), view)
-    return await crossed(ended, f"files.{name}", described=name == "add", beside=anyio.CapacityLimiter(1))
+    return await to_program_value(ended, f"files.{name}", described=name == "add", beside=anyio.CapacityLimiter(1))

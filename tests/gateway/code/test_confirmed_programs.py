@@ -7,16 +7,16 @@ from tests.gateway.code.programs import Place, ok, place, said, ticket_of, words
 from tests.support.asking import AskedClient
 from tests.support.house import call_of
 
-from pegboard.core.call import BadArguments, NotConfirmed, ToolIsLocked, Unconfirmed
+from pegboard.core.call import BadArguments, ConfirmationRefusal, LockedToolRefusal, MissingConfirmation
 from pegboard.core.code import PYTHON_ID
 from pegboard.core.commands import SetOverride
-from pegboard.core.ids import LOCAL
+from pegboard.core.ids import LOCAL_PRINCIPAL
 from pegboard.core.override import Override
-from pegboard.core.ticket import Scope
+from pegboard.core.ticket import ConsentScope
 from pegboard.core.tool import Json
 from pegboard.core.view import View
-from pegboard.gateway.caller import Ended
-from pegboard.gateway.programs import program
+from pegboard.gateway.caller import CallOutcome
+from pegboard.gateway.programs import execute_program
 
 pytestmark = pytest.mark.anyio
 EACH = SetOverride(Override(PYTHON_ID.toolset, PYTHON_ID, requires_confirmation=True))
@@ -26,9 +26,9 @@ NO: dict[str, Json] = {"action": "accept", "content": {"answer": "no"}}
 CODE = "(await files.add(a=1, b=2))['sum']"
 
 
-async def _asked(here: Place, peer: AskedClient | None = None, **arguments: Json) -> Ended:
+async def _asked(here: Place, peer: AskedClient | None = None, **arguments: Json) -> CallOutcome:
     call = call_of("python_execution", {"code": CODE, **arguments}, id="run-1", client="cli 1")
-    return await program(here.house.gateway, call, View(LOCAL), None, peer)
+    return await execute_program(here.house.gateway, call, View(LOCAL_PRINCIPAL), None, peer)
 
 
 @pytest.mark.behaviour("code.confirmed")
@@ -37,7 +37,7 @@ async def test_a_program_that_must_be_confirmed_waits_for_a_ticket_and_runs_afte
         await here.house.does(EACH)
         waits = await _asked(here)
         ticket = ticket_of(waits)
-        assert isinstance(waits, NotConfirmed)
+        assert isinstance(waits, ConfirmationRefusal)
         assert (waits.tool, here.called("add")) == (PYTHON_ID, [])
         assert "it has not run. It waits as" in words_of(await here.waits(ticket))
         await here.decides(ticket)
@@ -46,8 +46,8 @@ async def test_a_program_that_must_be_confirmed_waits_for_a_ticket_and_runs_afte
         assert len(here.called("add")) == 1
         assert [(name, ended) for name, _, ended in here.records() if name != "pegboard_ticket"] == [
             ("python_execution", "confirmation_required"),
-            ("add", "Returned"),
-            ("python_execution", "Returned"),
+            ("add", "ToolSuccess"),
+            ("python_execution", "ToolSuccess"),
         ]
 
 
@@ -62,8 +62,8 @@ async def test_whoever_can_be_asked_through_their_client_is(answer: dict[str, Js
         if answer is YES:
             assert said(ended) == ok(3, "add")
         else:
-            assert isinstance(ended, NotConfirmed)
-            assert (ended.how, here.called("add")) == (Unconfirmed.DENIED, [])
+            assert isinstance(ended, ConfirmationRefusal)
+            assert (ended.reason, here.called("add")) == (MissingConfirmation.DENIED, [])
 
 
 @pytest.mark.behaviour("code.confirmed")
@@ -71,7 +71,9 @@ async def test_a_yes_to_all_programs_of_a_caller_is_remembered(tmp_path: Path) -
     async with place(tmp_path) as here:
         await here.house.does(EACH)
         ticket = ticket_of(await _asked(here))
-        assert await here.house.gateway.tickets.allow(ticket, Scope.ALWAYS, LOCAL, confirms_destructive=True)
+        assert await here.house.gateway.tickets.allow(
+            ticket, ConsentScope.ALWAYS, LOCAL_PRINCIPAL, confirms_destructive=True
+        )
         assert said(await here.waits(ticket)) == ok(3, "add")
         assert said(await _asked(here)) == ok(3, "add")
 
@@ -83,7 +85,7 @@ async def test_a_yes_opens_nothing_that_was_closed_meanwhile(tmp_path: Path) -> 
         ticket = ticket_of(await _asked(here))
         await here.decides(ticket)
         await here.house.does(NEVER)
-        assert isinstance(await here.waits(ticket), ToolIsLocked)
+        assert isinstance(await here.waits(ticket), LockedToolRefusal)
         assert here.called("add") == []
 
 
@@ -93,4 +95,4 @@ async def test_nobody_is_asked_about_a_program_that_cannot_run(tmp_path: Path) -
         await here.house.does(EACH)
         ended = await _asked(here, timeout_s="soon")
         assert isinstance(ended, BadArguments)
-        assert await here.house.gateway.tickets.latest() == []
+        assert await here.house.gateway.tickets.latest_tickets() == []

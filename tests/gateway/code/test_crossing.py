@@ -6,15 +6,15 @@ import anyio
 import pytest
 
 from pegboard.core.tool import Json
-from pegboard.gateway.code.crossing import plain
-from pegboard.ports.sandbox import Raised
+from pegboard.gateway.code.crossing import to_plain_json
+from pegboard.ports.sandbox import CallFailure
 
 pytestmark = pytest.mark.anyio
 MANY: list[Json] = [{"n": number, "text": "ä\n", "half": 0.5, "none": None} for number in range(3_000)]
 
 
 async def _plain(value: object) -> object:
-    return await plain({"value": value}, anyio.CapacityLimiter(1))  # type: ignore[dict-item]  # whatever comes
+    return await to_plain_json({"value": value}, anyio.CapacityLimiter(1))  # type: ignore[dict-item]  # whatever comes
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,6 @@ async def test_tuples_and_numbers_as_keys_are_what_json_makes_of_them() -> None:
 )
 async def test_what_json_cannot_say_is_told_to_the_program(value: object) -> None:
     crossed = await _plain(value)
-    assert isinstance(crossed, Raised)
+    assert isinstance(crossed, CallFailure)
     assert crossed.type == "TypeError"
     assert crossed.message.startswith("Only plain JSON can be an argument of a tool: ")

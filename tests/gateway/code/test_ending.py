@@ -8,7 +8,7 @@ import pytest
 from tests.gateway.code.programs import Place, ok, place
 from tests.support.doubles import held_forever
 
-from pegboard.core.call import Admitted, Outcome, ToolFailed
+from pegboard.core.call import AdmittedCall, Outcome, ToolFailure
 from pegboard.core.code import CodeLimits, CodeSettings
 from pegboard.ports import Progress
 
@@ -22,7 +22,7 @@ def holding(here: Place, calls: int) -> anyio.Event:
     """Set when so many calls have reached the server, which answers none of them."""
     reached = anyio.Event()
 
-    async def hold(admitted: Admitted, progress: Progress | None) -> Outcome:
+    async def hold(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
         if len(here.files.calls) >= calls:
             reached.set()
         return await held_forever(admitted, progress)
@@ -41,9 +41,9 @@ async def test_who_gives_a_program_up_ends_its_calls_and_its_worker(tmp_path: Pa
             tasks.cancel_scope.cancel()
         assert here.files.given_up == 2
         assert here.records() == [
-            ("hold", "run-1", "Cancelled"),
-            ("hold", "run-1", "Cancelled"),
-            ("python_execution", None, "Cancelled"),
+            ("hold", "run-1", "CallCancellation"),
+            ("hold", "run-1", "CallCancellation"),
+            ("python_execution", None, "CallCancellation"),
         ]
         assert await here.answers("1 + 1") == ok(2)
 
@@ -66,11 +66,11 @@ async def test_a_call_that_was_given_up_is_told_with_how_long_it_ran(tmp_path: P
     async with place(tmp_path) as here:
         await here.answers("1")  # so that there is a worker
         ended = await here.runs("await files.hold()", timeout_s=2)
-        assert isinstance(ended, ToolFailed)
+        assert isinstance(ended, ToolFailure)
         (made,) = json.loads(ended.body)["structuredContent"]["tool_calls"]
         assert made.pop("ms") > 0
         assert made == {"name": "files.hold", "ok": False, "error": "it was given up"}
-        assert here.records()[-1] == ("python_execution", None, "ToolFailed")
+        assert here.records()[-1] == ("python_execution", None, "ToolFailure")
 
 
 @pytest.mark.behaviour("programs.limits")

@@ -9,8 +9,8 @@ import pytest
 from tests.gateway.code.programs import Place, place
 from tests.support.collect_failures import collect_failures
 
-from pegboard.core.code import CodeSettings, Python
-from pegboard.ports.sandbox import DEFAULT_LIMITS, Host, Limits, Program, Ran, SandboxAway
+from pegboard.core.code import CodeSettings, PythonSandbox
+from pegboard.ports.sandbox import DEFAULT_LIMITS, Program, ProgramHost, RunResult, SandboxLimits, SandboxUnavailable
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ LACKING = "import statistics\nstatistics.mean([1, 2, 3])"
 async def both(folder: Path, settings: CodeSettings) -> AsyncIterator[Place]:
     full = FullSandbox()
     try:
-        async with place(folder, settings=settings, sandboxes={Python.FULL: full}) as here:
+        async with place(folder, settings=settings, sandboxes={PythonSandbox.FULL: full}) as here:
             yield here
     finally:
         with anyio.CancelScope(shield=True):
@@ -88,11 +88,11 @@ async def test_after_the_first_call_nothing_is_run_again(tmp_path: Path) -> None
 
 @pytest.mark.behaviour("programs.falls_back")
 async def test_a_program_of_the_full_python_calls_tools_by_the_same_road(tmp_path: Path) -> None:
-    async with both(tmp_path, CodeSettings(python=Python.FULL)) as here:
+    async with both(tmp_path, CodeSettings(python=PythonSandbox.FULL)) as here:
         code = 'import statistics\nsummed = await files.add(a=1, b=2)\nstatistics.mean([summed["sum"], 5])'
         answer = await here.answers(code)
         assert (answer["result"], answer["error"]) == (4, None)
-        assert here.records() == [("add", "run-1", "Returned"), ("python_execution", None, "Returned")]
+        assert here.records() == [("add", "run-1", "ToolSuccess"), ("python_execution", None, "ToolSuccess")]
         told = await here.answers(
             'try:\n    await files.delete(path="a")\nexcept PermissionError as error:\n    told = str(error)\ntold'
         )
@@ -100,13 +100,13 @@ async def test_a_program_of_the_full_python_calls_tools_by_the_same_road(tmp_pat
 
 
 class Nowhere(FullSandbox):
-    async def run(self, program: Program, host: Host, limits: Limits = DEFAULT_LIMITS) -> Ran:
-        raise SandboxAway("this kernel has no Landlock.")
+    async def run(self, program: Program, host: ProgramHost, limits: SandboxLimits = DEFAULT_LIMITS) -> RunResult:
+        raise SandboxUnavailable("this kernel has no Landlock.")
 
 
 @pytest.mark.behaviour("programs.falls_back")
 async def test_where_there_is_no_full_python_the_first_error_is_told_with_why(tmp_path: Path) -> None:
-    async with place(tmp_path, settings=FALLS, sandboxes={Python.FULL: Nowhere()}) as here:
+    async with place(tmp_path, settings=FALLS, sandboxes={PythonSandbox.FULL: Nowhere()}) as here:
         answer = await here.answers(LACKING)
         assert answer["error"] is not None
         assert answer["note"] == "The full Python might run it, but it cannot be had now: this kernel has no Landlock."

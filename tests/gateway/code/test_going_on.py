@@ -9,15 +9,15 @@ import pytest
 from tests.gateway.code.programs import KEY, Place, ok, place, said, ticket_of, words_of
 from tests.support.house import call_of
 
-from pegboard.core.call import Call, Returned
-from pegboard.core.ids import LOCAL, CallId, ToolId
+from pegboard.core.call import ToolCall, ToolSuccess
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId
 from pegboard.core.selection import Selection
-from pegboard.core.suspended import KeptRun
+from pegboard.core.suspended import SuspendedRun
 from pegboard.core.view import View
-from pegboard.core.whose import Whose
-from pegboard.gateway.code.keeping import Kept, opened, signed
-from pegboard.gateway.code.runs import KEPT
-from pegboard.gateway.code.wall import Wall
+from pegboard.core.whose import CredentialIdentity
+from pegboard.gateway.code.keeping import SavedRun, deserialize_run, serialize_run
+from pegboard.gateway.code.runs import MAX_WAIT
+from pegboard.gateway.code.wall import RunClock
 
 pytestmark = pytest.mark.anyio
 
@@ -37,11 +37,11 @@ await asyncio.gather(files.delete(path="one"), files.delete(path="three"))
 """
 
 
-async def kept(here: Place, ticket: str) -> Kept:
-    found = await here.store.runs.waiting_for(ticket, here.house.clock())
+async def kept(here: Place, ticket: str) -> SavedRun:
+    found = await here.store.runs.find_waiting(ticket, here.house.clock())
     assert found is not None
     assert found.state is not None
-    whole = opened(found.state, KEY, found.id, LOCAL, "cli 1")
+    whole = deserialize_run(found.state, KEY, found.id, LOCAL_PRINCIPAL, "cli 1")
     assert whole is not None
     return whole
 
@@ -51,11 +51,11 @@ async def test_the_time_that_a_program_has_goes_on_where_it_was_at_each_decision
     async with place(tmp_path) as here:
         first = ticket_of(await here.runs(TWICE, timeout_s=60))
         before = await kept(here, first)
-        assert (before.wall, 0 < before.left < 60) == (60, True)
+        assert (before.timeout_s, 0 < before.remaining_s < 60) == (60, True)
         await here.decides(first)
         second = ticket_of(await here.waits(first))
         after = await kept(here, second)
-        assert (after.wall, 0 < after.left < before.left) == (60, True)
+        assert (after.timeout_s, 0 < after.remaining_s < before.remaining_s) == (60, True)
         await here.decides(second)
         assert said(await here.waits(second)) == ok(["a is gone", "b is gone"], "delete", "delete")
 
@@ -65,8 +65,10 @@ async def test_a_program_that_goes_on_is_ended_after_what_was_left_of_its_time(t
     async with place(tmp_path) as here:
         ticket = ticket_of(await here.runs(HANGS, timeout_s=100))
         whole, now = await kept(here, ticket), here.house.clock()
-        nearly_over = signed(replace(whole, left=2.0), KEY)
-        await here.store.runs.keep(KeptRun(CallId("run-1"), (ticket,), nearly_over, now + KEPT, LOCAL), now)
+        nearly_over = serialize_run(replace(whole, remaining_s=2.0), KEY)
+        await here.store.runs.save(
+            SuspendedRun(CallId("run-1"), (ticket,), nearly_over, now + MAX_WAIT, LOCAL_PRINCIPAL), now
+        )
         await here.decides(ticket)
         # Less than all of its time: with that it would hang for longer than this test may take.
         with anyio.fail_after(50):
@@ -76,18 +78,18 @@ async def test_a_program_that_goes_on_is_ended_after_what_was_left_of_its_time(t
 
 
 async def test_what_is_left_of_a_wall_is_less_by_what_ran_and_not_by_what_a_person_took() -> None:
-    wall = Wall(100.0, 10.0, 40.0)
-    assert wall.left == 40.0
-    with wall.running():
+    wall = RunClock(100.0, 10.0, 40.0)
+    assert wall.remaining_s == 40.0
+    with wall.start():
         await anyio.lowlevel.checkpoint()
-        ran = wall.left
+        ran = wall.remaining_s
         assert ran < 40.0
-        wall.stand_still()
-        asked = wall.left
+        wall.pause()
+        asked = wall.remaining_s
         await anyio.lowlevel.checkpoint()
-        assert wall.left == asked
-        wall.go_on()
-    assert wall.left < ran
+        assert wall.remaining_s == asked
+        wall.resume()
+    assert wall.remaining_s < ran
 
 
 @pytest.mark.behaviour("programs.narrower")
@@ -95,7 +97,7 @@ async def test_a_narrower_request_neither_goes_on_with_a_program_nor_uses_the_ye
     async with place(tmp_path) as here:
         ticket = ticket_of(await here.runs(TWICE))
         await here.decides(ticket)
-        narrow = View().narrowed(Selection(disabled=("delete",)))
+        narrow = View().narrow(Selection(disabled=("delete",)))
         call = call_of("pegboard_ticket", {"ticket": ticket, "wait": 0}, client="cli 1", id="narrow")
         words = words_of(await here.house.gateway.caller.call(call, narrow))
         assert words.startswith(f"confirmation_unavailable: The program that waits for ticket {ticket} does not go on")
@@ -104,7 +106,7 @@ async def test_a_narrower_request_neither_goes_on_with_a_program_nor_uses_the_ye
         second = ticket_of(await here.waits(ticket))
         assert here.called("delete") == [{"path": "a"}]
         await here.decides(second)
-        assert isinstance(await here.waits(second), Returned)
+        assert isinstance(await here.waits(second), ToolSuccess)
 
 
 @pytest.mark.behaviour("programs.decided_again")
@@ -113,14 +115,16 @@ async def test_a_call_that_would_run_in_anothers_name_waits_on_though_its_progra
 ) -> None:
     async with place(tmp_path) as here:
         confirmation = here.house.gateway.caller.confirmation
-        theirs = Whose("tag", "somebody else")
+        theirs = CredentialIdentity("tag", "somebody else")
 
-        def whose(_: ToolId, call: Call) -> Whose | None:
+        def whose(_: ToolId, call: ToolCall) -> CredentialIdentity | None:
             return theirs if call.arguments.get("path") == "three" else None
 
-        monkeypatch.setattr(confirmation, "whose", whose)
+        monkeypatch.setattr(confirmation, "credential_identity", whose)
         await here.runs(BOTH)
-        waiting = {str(each.shown["path"]): each.id for each in await here.house.gateway.tickets.waiting()}
+        waiting = {
+            str(each.redacted_arguments["path"]): each.id for each in await here.house.gateway.tickets.pending_tickets()
+        }
         for ticket in waiting.values():
             await here.decides(ticket)
         assert ticket_of(await here.waits(waiting["one"])) == waiting["three"]
@@ -157,11 +161,11 @@ async def test_what_was_denied_to_one_program_is_not_asked_about_by_the_next(tmp
 async def test_which_program_waits_is_known_at_each_decision_and_to_its_own_caller_alone(tmp_path: Path) -> None:
     own = call_of("pegboard_ticket", {}, client="cli 1")
     async with place(tmp_path) as here:
-        code = here.house.gateway.code
+        code = here.house.gateway.code_mode
         first = ticket_of(await here.runs(TWICE))
         await here.decides(first)
         second = ticket_of(await here.waits(first))
         for text, is_another in ((TWICE, False), (BOTH, True)):
-            assert await code.is_another(second, text, own) is is_another
-        assert not await code.is_another(second, BOTH, replace(own, client="cli 2"))
-        assert not await code.is_another("none", BOTH, own)
+            assert await code.is_other_program(second, text, own) is is_another
+        assert not await code.is_other_program(second, BOTH, replace(own, client="cli 2"))
+        assert not await code.is_other_program("none", BOTH, own)

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.escapes.cases import read
 from tests.gateway.code.programs import Place, place
 
-from pegboard.core.code import CodeLimits, CodeSettings, Python
+from pegboard.core.code import CodeLimits, CodeSettings, PythonSandbox
 from pegboard.core.tool import Json
 from pegboard.ports.sandbox import Sandbox
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
@@ -40,14 +40,14 @@ def programs(*, twice: bool) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.behaviour("programs.accounted_for", "code.hostile_hour")
-@pytest.mark.parametrize("python", [Python.MONTY, Python.FULL])
+@pytest.mark.parametrize("python", [PythonSandbox.MONTY, PythonSandbox.FULL])
 @pytest.mark.parametrize("twice", [False, pytest.param(True, marks=pytest.mark.soak)])
 async def test_every_hostile_program_is_answered_and_in_the_activity(
-    tmp_path: Path, python: Python, twice: bool
+    tmp_path: Path, python: PythonSandbox, twice: bool
 ) -> None:
     settings = CodeSettings(python=python, check=False, limits=CodeLimits(cpu=2))
     full = FullSandbox()
-    sandboxes: dict[Python, Sandbox] = {Python.FULL: full}
+    sandboxes: dict[PythonSandbox, Sandbox] = {PythonSandbox.FULL: full}
     before = _children()
     answered: Counter[str] = Counter()
     hostile = programs(twice=twice)

@@ -7,27 +7,27 @@ import pytest
 from tests.gateway.code.programs import READ, place, said, words_of
 from tests.support.house import call_of
 
-from pegboard.core.call import Call, NotConfirmed, Unconfirmed
-from pegboard.core.code import PYTHON_ID, CodeSettings, Python
+from pegboard.core.call import ConfirmationRefusal, MissingConfirmation, ToolCall
+from pegboard.core.code import PYTHON_ID, CodeSettings, PythonSandbox
 from pegboard.core.commands import SetOverride
 from pegboard.core.ids import ToolId
-from pegboard.core.inside import INSIDE, MARKED, is_inside
+from pegboard.core.inside import NESTED_PROGRAM_TEXT, PROGRAM_META, is_program_call
 from pegboard.core.override import Override
 from pegboard.core.ticket import TICKET_ID
 from pegboard.core.view import View
-from pegboard.gateway.code.functions import Functions
-from pegboard.gateway.code.nested import Origin
-from pegboard.gateway.programs import program
-from pegboard.ports.sandbox import Function, Raised
+from pegboard.gateway.code.functions import ProgramFunctions
+from pegboard.gateway.code.nested import CallOrigin
+from pegboard.gateway.programs import execute_program
+from pegboard.ports.sandbox import CallFailure, SandboxFunction
 
 pytestmark = pytest.mark.anyio
 
-LISTED = CodeSettings(listed=True)
+LISTED = CodeSettings(is_listed=True)
 
 
-def coming_back(name: str = "python_execution", id: str = "back", **arguments: str) -> Call:
+def coming_back(name: str = "python_execution", id: str = "back", **arguments: str) -> ToolCall:
     """As a call that a program made comes in again, through whatever servers."""
-    return replace(call_of(name, {**arguments}, id=id, client="cli 1"), beside=MARKED)
+    return replace(call_of(name, {**arguments}, id=id, client="cli 1"), beside=PROGRAM_META)
 
 
 @pytest.mark.behaviour("programs.runs_no_other", "code.not_itself")
@@ -37,7 +37,7 @@ async def test_what_runs_programs_is_no_function_of_one(tmp_path: Path) -> None:
         assert PYTHON_ID in board.resolution(View()).open_ids
         own = "await builtin.python_execution(code='1')\nawait builtin.pegboard_ticket(ticket='1')"
         code = f"{own}\nawait files.read(path='a')"
-        given = await Functions().given(code, board.resolution(View()), board.policy)
+        given = await ProgramFunctions().bind(code, board.resolution(View()), board.policy)
         assert given.tools == {"files.read": READ}
         assert [(each.module, each.name) for each in given.program.functions] == [("files", "read")]
 
@@ -46,13 +46,13 @@ async def test_what_runs_programs_is_no_function_of_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("never", [PYTHON_ID, TICKET_ID])
 async def test_what_runs_programs_is_not_called_even_where_it_is_a_function(tmp_path: Path, never: ToolId) -> None:
     async with place(tmp_path, settings=LISTED) as here:
-        origin = Origin(call_of("python_execution", {}).id, call_of("python_execution", {}), View())
+        origin = CallOrigin(call_of("python_execution", {}).id, call_of("python_execution", {}), View())
         tools = {"builtin.it": never}
-        host = here.house.gateway.code.runs.host(origin, tools, 10.0, Python.MONTY)
-        assert await host.call(1, Function("builtin", "it"), {"code": "1", "ticket": "1"}) == Raised(
+        host = here.house.gateway.code_mode.runs.make_host(origin, tools, 10.0, PythonSandbox.MONTY)
+        assert await host.call(1, SandboxFunction("builtin", "it"), {"code": "1", "ticket": "1"}) == CallFailure(
             "LookupError", "There is no function builtin.it here."
         )
-        assert (host.made, here.records()) == ({}, [])
+        assert (host.call_summaries, here.records()) == ({}, [])
 
 
 @pytest.mark.behaviour("programs.comes_back", "programs.runs_no_other")
@@ -60,8 +60,8 @@ async def test_every_call_of_a_program_says_that_it_is_one(tmp_path: Path) -> No
     async with place(tmp_path) as here:
         await here.answers("await files.read(path='a')")
         (read,) = here.files.calls
-        assert (dict(read.call.beside), is_inside(read.call)) == (dict(MARKED), True)
-        assert MARKED == {"_meta": b'{"pegboard/program": true}'}
+        assert (dict(read.call.beside), is_program_call(read.call)) == (dict(PROGRAM_META), True)
+        assert PROGRAM_META == {"_meta": b'{"pegboard/program": true}'}
         outside = call_of("read", {"path": "b"}, id="outside")
         await here.house.gateway.caller.call(outside, View())
         assert here.files.calls[-1].call.beside == {}
@@ -70,28 +70,28 @@ async def test_every_call_of_a_program_says_that_it_is_one(tmp_path: Path) -> No
 @pytest.mark.behaviour("programs.comes_back", "programs.runs_no_other")
 @pytest.mark.parametrize("listed", [True, False])
 async def test_a_program_that_a_program_asks_for_through_a_server_does_not_run(tmp_path: Path, listed: bool) -> None:
-    async with place(tmp_path, settings=CodeSettings(listed=listed)) as here:
-        answer = said(await program(here.house.gateway, coming_back(code="await files.read(path='a')"), View()))
-        assert answer["error"] == {"type": "PermissionError", "message": INSIDE, "line": None}
+    async with place(tmp_path, settings=CodeSettings(is_listed=listed)) as here:
+        answer = said(await execute_program(here.house.gateway, coming_back(code="await files.read(path='a')"), View()))
+        assert answer["error"] == {"type": "PermissionError", "message": NESTED_PROGRAM_TEXT, "line": None}
         assert here.files.calls == []
-        assert here.records() == [("python_execution", None, "ToolFailed")]
+        assert here.records() == [("python_execution", None, "ToolFailure")]
 
 
 @pytest.mark.behaviour("programs.comes_back")
 @pytest.mark.parametrize("listed", [True, False])
 async def test_nobody_is_asked_about_a_program_that_a_program_asks_for(tmp_path: Path, listed: bool) -> None:
-    async with place(tmp_path, settings=CodeSettings(listed=listed)) as here:
+    async with place(tmp_path, settings=CodeSettings(is_listed=listed)) as here:
         await here.house.does(SetOverride(Override(PYTHON_ID.toolset, PYTHON_ID, requires_confirmation=True)))
-        ended = await program(here.house.gateway, coming_back(code="1"), View())
-        assert ended == NotConfirmed(PYTHON_ID, Unconfirmed.UNASKED, INSIDE)
-        assert await here.house.gateway.tickets.latest() == []
+        ended = await execute_program(here.house.gateway, coming_back(code="1"), View())
+        assert ended == ConfirmationRefusal(PYTHON_ID, MissingConfirmation.UNASKED, NESTED_PROGRAM_TEXT)
+        assert await here.house.gateway.tickets.latest_tickets() == []
 
 
 @pytest.mark.behaviour("programs.comes_back")
 async def test_a_program_goes_on_with_no_other_by_a_ticket_that_it_got_through_a_server(tmp_path: Path) -> None:
     async with place(tmp_path) as here:
         stopped = await here.runs("await files.delete(path='a')")
-        assert isinstance(stopped, NotConfirmed)
+        assert isinstance(stopped, ConfirmationRefusal)
         assert stopped.ticket is not None
         await here.decides(stopped.ticket)
         back = coming_back("pegboard_ticket", ticket=stopped.ticket)
@@ -112,4 +112,4 @@ async def test_a_program_goes_on_with_no_other_by_a_ticket_that_it_got_through_a
     ],
 )
 def test_the_mark_is_read_as_json_and_nothing_else_is_taken_for_it(meta: bytes, inside: bool) -> None:
-    assert is_inside(replace(call_of("read", {}), beside={"_meta": meta})) is inside
+    assert is_program_call(replace(call_of("read", {}), beside={"_meta": meta})) is inside

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.gateway.code.programs import place, said, ticket_of
 
-from pegboard.core.call import Returned, ToolFailed
-from pegboard.core.code import CodeSettings, Python
+from pegboard.core.call import ToolFailure, ToolSuccess
+from pegboard.core.code import CodeSettings, PythonSandbox
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +28,7 @@ async def test_a_program_that_came_to_its_end_keeps_its_result_and_tells_what_it
         ended = await here.runs(AHEAD)
         answer = await here.answers(AHEAD)
         assert here.called("read") == READ * 2
-    assert isinstance(ended, Returned)
+    assert isinstance(ended, ToolSuccess)
     assert (answer["result"], answer["error"]) == (["what is in 0", "what is in 1"], None)
     assert answer["note"] == f"line 5: files.read() was called and never awaited, so it was NOT done.\n{ALL_ELSE}"
     assert [call["ok"] for call in answer["tool_calls"]] == [True, True]
@@ -38,7 +38,9 @@ async def test_a_program_that_came_to_its_end_keeps_its_result_and_tells_what_it
 async def test_the_full_python_tells_the_same(tmp_path: Path) -> None:
     full = FullSandbox()
     try:
-        async with place(tmp_path, settings=CodeSettings(python=Python.FULL), sandboxes={Python.FULL: full}) as here:
+        async with place(
+            tmp_path, settings=CodeSettings(python=PythonSandbox.FULL), sandboxes={PythonSandbox.FULL: full}
+        ) as here:
             answer = await here.answers(AHEAD)
             assert here.called("read") == READ
     finally:
@@ -68,7 +70,7 @@ async def test_a_program_that_did_nothing_at_all_fails_and_can_be_run_again(tmp_
         ended = await here.runs(code)
         answer = await here.answers(code)
         assert here.called("read") == []
-    assert isinstance(ended, ToolFailed)
+    assert isinstance(ended, ToolFailure)
     assert "note" not in answer
     if end == "later":
         why = "The result cannot be given back: result is of type coroutine, which is not JSON; did you forget `await`?"

@@ -11,7 +11,7 @@ from pegboard.core.code import PYTHON_ID, CodeSettings
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
-from pegboard.gateway.programs import program
+from pegboard.gateway.programs import execute_program
 
 pytestmark = pytest.mark.anyio
 THEIRS = ToolId(FILES, "python_execution")
@@ -27,7 +27,7 @@ async def _is_ours(here: Place) -> None:
     assert names[THEIRS] == "files__python_execution"
     listed = PYTHON_ID in names
     call = call_of("python_execution", CODE, id="run-1", client="cli 1")
-    assert said(await program(gateway, call, View())) == ok(3, "add")
+    assert said(await execute_program(gateway, call, View())) == ok(3, "add")
     straight = await gateway.caller.call(call_of("python_execution", CODE, id="run-2"), View())
     if listed:
         assert names[PYTHON_ID] == "python_execution"
@@ -42,7 +42,7 @@ async def _is_ours(here: Place) -> None:
 @pytest.mark.behaviour("programs.by_no_other")
 @pytest.mark.parametrize("listed", [True, False])
 async def test_from_the_start_programs_go_to_the_gateways_own(tmp_path: Path, listed: bool) -> None:
-    async with place(tmp_path, settings=CodeSettings(listed=listed), tools=BOTH) as here:
+    async with place(tmp_path, settings=CodeSettings(is_listed=listed), tools=BOTH) as here:
         await _is_ours(here)
 
 
@@ -52,7 +52,7 @@ async def test_once_it_is_listed_while_the_gateway_runs_programs_go_to_the_gatew
         board = here.house.board
         await _is_ours(here)
         here.files.calls.clear()
-        listed = replace(board.policy.declared, code=CodeSettings(listed=True))
-        await here.house.gateway.operator.redeclare(listed)
+        listed = replace(board.policy.declared, code=CodeSettings(is_listed=True))
+        await here.house.gateway.operator.apply_settings(listed)
         await here.house.until(lambda: PYTHON_ID in board.resolution(View()).open_ids)
         await _is_ours(here)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from tests.gateway.code.programs import Place, place, said, ticket_of
 
-from pegboard.core.commands import Rejected
-from pegboard.core.ids import LOCAL
-from pegboard.core.ticket import Scope, State
+from pegboard.core.commands import CommandRejection
+from pegboard.core.ids import LOCAL_PRINCIPAL
+from pegboard.core.ticket import ConsentScope, TicketState
 
 pytestmark = pytest.mark.anyio
 
@@ -28,11 +28,11 @@ NOT_WRITTEN = (
 async def given_up(here: Place) -> dict[str, Any]:
     """The call as it is told. Its ticket waits for nobody, and cannot be decided."""
     desk = here.house.gateway.tickets
-    assert await desk.waiting() == []
-    (ticket,) = await desk.latest()
-    assert ticket.at(here.house.clock()) is State.LAPSED
+    assert await desk.pending_tickets() == []
+    (ticket,) = await desk.latest_tickets()
+    assert ticket.state_at(here.house.clock()) is TicketState.EXPIRED
     assert await desk.display(ticket) is None
-    assert await desk.allow(ticket.id, Scope.ONCE, LOCAL) == Rejected(
+    assert await desk.allow(ticket.id, ConsentScope.ONCE, LOCAL_PRINCIPAL) == CommandRejection(
         f"Ticket {ticket.id} was withdrawn: the program that asked has ended. Nothing is left to decide."
     )
     why = f"it was given up and has not run: the program ended before anybody decided about ticket {ticket.id}"
@@ -92,5 +92,5 @@ async def test_of_a_program_that_cannot_wait_a_second_time_nothing_is_kept(tmp_p
         answer = said(await here.waits(first))
         assert answer["error"]["message"].startswith("A person must confirm files.delete first, and the program cannot")
         assert [call["ok"] for call in answer["tool_calls"]] == [True, False]
-        assert await here.house.gateway.tickets.waiting() == []
-        assert await here.store.runs.waiting_for(first, here.house.clock()) is None
+        assert await here.house.gateway.tickets.pending_tickets() == []
+        assert await here.store.runs.find_waiting(first, here.house.clock()) is None

@@ -10,17 +10,17 @@ from tests.core.boards import NOW
 from tests.gateway.code.programs import ADD, FILES, READ, TOOLS, Place, ok, place, said, text, word
 from tests.support.house import call_of
 
-from pegboard.core.argument import Argument, held
-from pegboard.core.call import Admitted, BadArguments, Call, Outcome, refusal_text
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.call import AdmittedCall, BadArguments, Outcome, ToolCall, refusal_text
 from pegboard.core.code import PYTHON_ID, CodeLimits, CodeSettings
-from pegboard.core.commands import SetOverride, ThrowSwitch
-from pegboard.core.ids import LOCAL, CallId, ToolId, WireName
+from pegboard.core.commands import SetOverride, SetSwitch
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
 from pegboard.core.override import Override
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
 from pegboard.gateway.code.answer import NOTHING_RAN
-from pegboard.gateway.code.functions import Functions
+from pegboard.gateway.code.functions import ProgramFunctions
 from pegboard.ports import Progress
 
 pytestmark = pytest.mark.anyio
@@ -119,8 +119,8 @@ async def test_a_call_that_is_refused_raises_the_words_that_any_caller_gets(tmp_
             await refused_outside(here, "read", path=7),
         )
 
-        async def locks(admitted: Admitted, progress: Progress | None) -> Outcome:
-            await here.house.does(ThrowSwitch(READ, on=False))
+        async def locks(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
+            await here.house.does(SetSwitch(READ, enabled=False))
             return text("read")
 
         here.files.answers["read"] = locks
@@ -146,7 +146,7 @@ async def test_a_locked_tool_is_to_a_program_as_if_there_were_none(tmp_path: Pat
         folder = tmp_path / str(number)
         folder.mkdir()
         async with place(folder, tools=tools) as here:
-            await here.house.does(ThrowSwitch(READ, on=False))
+            await here.house.does(SetSwitch(READ, enabled=False))
             answers.append([await here.answers(code) for code in programs])
     assert answers[0] == answers[1]
     assert "Reads a file." not in json.dumps(answers)
@@ -166,23 +166,23 @@ async def test_a_tool_outside_of_the_view_has_no_function(tmp_path: Path) -> Non
 @pytest.mark.behaviour("programs.ordinary_calls")
 async def test_a_call_of_a_program_comes_from_its_caller_by_its_caller_and_names_the_program(tmp_path: Path) -> None:
     async with place(tmp_path) as here:
-        call = Call(
+        call = ToolCall(
             CallId("run-7"),
             WireName("python_execution"),
             {"code": "await files.add(a=1, b=2)"},
-            LOCAL,
+            LOCAL_PRINCIPAL,
             NOW,
             client="a client 3",
             headers={b"x-own": b"secret"},
             presentation="search",
         )
-        assert said(await here.house.gateway.code.run(call, View())) == ok({"sum": 3}, "add")
+        assert said(await here.house.gateway.code_mode.run(call, View())) == ok({"sum": 3}, "add")
         (made,) = here.files.calls
-        assert made.call.principal == LOCAL
+        assert made.call.principal == LOCAL_PRINCIPAL
         assert (made.call.client, made.call.parent, made.call.presentation) == ("a client 3", "run-7", "search")
         assert made.call.headers == {b"x-own": b"secret"}
         assert made.call.id != call.id
-        assert here.records() == [("add", "run-7", "Returned"), ("python_execution", None, "Returned")]
+        assert here.records() == [("add", "run-7", "ToolSuccess"), ("python_execution", None, "ToolSuccess")]
         assert [record.tool for record in here.house.audit.records] == [ADD, PYTHON_ID]
 
 
@@ -219,7 +219,7 @@ async def test_calls_of_a_gather_run_at_once_and_no_more_of_them_than_may(tmp_pa
     running, most = 0, 0
     full = anyio.Event()
 
-    async def together(admitted: Admitted, progress: Progress | None) -> Outcome:
+    async def together(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
         nonlocal running, most
         running += 1
         most = max(most, running)
@@ -253,13 +253,13 @@ async def test_what_cannot_be_run_is_told_as_bad_arguments(
 ) -> None:
     async with place(tmp_path) as here:
         call = call_of("python_execution", arguments)
-        assert await here.house.gateway.code.run(call, View()) == BadArguments(PYTHON_ID, (problems,))
+        assert await here.house.gateway.code_mode.run(call, View()) == BadArguments(PYTHON_ID, (problems,))
         assert here.records() == [("python_execution", None, "BadArguments")]
 
 
 @pytest.mark.behaviour("programs.runs_no_other", "code.not_itself")
 async def test_a_program_cannot_run_another_by_any_road(tmp_path: Path) -> None:
-    async with place(tmp_path, settings=CodeSettings(listed=True)) as here:
+    async with place(tmp_path, settings=CodeSettings(is_listed=True)) as here:
         gateway = here.house.gateway
         assert "python_execution" in gateway.board.resolution(View()).names.values()
         roads = (
@@ -272,7 +272,7 @@ async def test_a_program_cannot_run_another_by_any_road(tmp_path: Path) -> None:
             assert answer["error"] is not None
             assert answer["tool_calls"] == []
 
-        async def inside(admitted: Admitted, progress: Progress | None) -> Outcome:
+        async def inside(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
             """As if a tool had a way back into the gateway."""
             call = call_of("python_execution", {"code": "1"}, id="inner")
             ended = await gateway.caller.call(replace(call, parent=admitted.call.parent), View())
@@ -286,15 +286,15 @@ async def test_a_program_cannot_run_another_by_any_road(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("programs.on_the_board")
 async def test_on_the_board_it_is_a_tool_like_any_other(tmp_path: Path) -> None:
-    async with place(tmp_path, settings=CodeSettings(listed=True)) as here:
+    async with place(tmp_path, settings=CodeSettings(is_listed=True)) as here:
         caller = here.house.gateway.caller
         call = call_of("python_execution", {"code": "await files.add(a=1, b=2)"}, id="run-1", client="cli 1")
         assert said(await caller.call(call, View())) == ok({"sum": 3}, "add")
-        assert here.records() == [("add", "run-1", "Returned"), ("python_execution", None, "Returned")]
+        assert here.records() == [("add", "run-1", "ToolSuccess"), ("python_execution", None, "ToolSuccess")]
         odd = await caller.call(call_of("python_execution", {"program": "1"}), View())
         assert isinstance(odd, BadArguments)
-        await here.house.does(ThrowSwitch(PYTHON_ID, on=False))
-        assert word(await caller.call(call, View())) == "ToolIsLocked"
+        await here.house.does(SetSwitch(PYTHON_ID, enabled=False))
+        assert word(await caller.call(call, View())) == "LockedToolRefusal"
 
 
 @pytest.mark.behaviour("programs.on_the_board")
@@ -302,10 +302,10 @@ async def test_without_a_word_in_the_file_it_is_not_on_the_board(tmp_path: Path)
     async with place(tmp_path) as here:
         assert PYTHON_ID not in here.house.board.resolution(View()).verdicts
         board = here.house.board
-        listed = replace(board.policy.declared, code=CodeSettings(listed=True))
-        await here.house.gateway.operator.redeclare(listed)
+        listed = replace(board.policy.declared, code=CodeSettings(is_listed=True))
+        await here.house.gateway.operator.apply_settings(listed)
         await here.house.until(lambda: PYTHON_ID in board.resolution(View()).open_ids)
-        await here.house.gateway.operator.redeclare(replace(listed, code=CodeSettings()))
+        await here.house.gateway.operator.apply_settings(replace(listed, code=CodeSettings()))
         await here.house.until(lambda: PYTHON_ID not in board.resolution(View()).verdicts)
 
 
@@ -315,7 +315,7 @@ async def test_of_five_thousand_tools_only_those_that_a_program_mentions_are_wri
     async with place(tmp_path, tools=(*TOOLS, *many)) as here:
         board = here.house.board
         code = "# tool_7 of other is no function\nawait files.tool_42()"
-        given = await Functions().given(code, board.resolution(View()), board.policy)
+        given = await ProgramFunctions().bind(code, board.resolution(View()), board.policy)
         assert given.tools == {"files.tool_42": ToolId(FILES, "tool_42"), "files.tool_7": ToolId(FILES, "tool_7")}
         assert [function.name for function in given.program.functions] == ["tool_7", "tool_42"]
         assert (await here.answers("await files.tool_42()"))["error"] is None
@@ -324,7 +324,7 @@ async def test_of_five_thousand_tools_only_those_that_a_program_mentions_are_wri
 @pytest.mark.behaviour("programs.ordinary_calls")
 async def test_an_override_of_arguments_holds_in_programs_too(tmp_path: Path) -> None:
     async with place(tmp_path) as here:
-        pinned = {"path": Argument(pin=held("pinned.txt"))}
+        pinned = {"path": ArgumentOverride(pin=freeze_json("pinned.txt"))}
         await here.house.does(SetOverride(Override(FILES.toolset, READ, arguments=pinned)))
         assert (await here.answers("await files.read()"))["result"] == "what is in ***"
         assert (await here.answers('await files.read(path="other")'))["error"] is not None

@@ -15,12 +15,12 @@ from tests.support.asking import AskedClient
 
 from pegboard.core.code import CodeSettings
 from pegboard.core.entitling import SetPrincipalConfirmation
-from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
 from pegboard.core.tool import Json
-from pegboard.gateway.caller import Ended
-from pegboard.gateway.code.turns import Turns
-from pegboard.gateway.code.wall import Course, Wall
-from pegboard.ports import CannotAsk, Peer
+from pegboard.gateway.caller import CallOutcome
+from pegboard.gateway.code.turns import ConcurrencySlots
+from pegboard.gateway.code.wall import RunActivity, RunClock
+from pegboard.ports import ClientPeer, PeerRequestError
 
 pytestmark = pytest.mark.anyio
 
@@ -42,12 +42,12 @@ class LateClient(AskedClient):
         super().__init__(YES)
         self.decided = anyio.Event()
 
-    async def ask(
-        self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+    async def request(
+        self, method: str, params: Mapping[str, Json], last: Callable[[], ClientPeer] | None = None
     ) -> Mapping[str, Json]:
         self.was_asked.set()
         await self.decided.wait()
-        return await super().ask(method, params, last)
+        return await super().request(method, params, last)
 
 
 @pytest.mark.behaviour("programs.asked_in_place", "programs.limits")
@@ -67,37 +67,39 @@ async def test_the_time_of_a_program_passes_while_another_of_its_calls_is_under_
 
 @pytest.mark.behaviour("programs.asked_in_place", "programs.limits")
 async def test_a_clock_stands_still_only_while_a_program_waits_for_people_alone() -> None:
-    wall = Wall(100.0)
-    course = Course(wall)
+    wall = RunClock(100.0)
+    course = RunActivity(wall)
     stood: list[bool] = []
-    with wall.running():
-        async with course.call(1):
-            course.rests(True)
-            stood.append(wall.stands)
-            with course.asking(1):
-                stood.append(wall.stands)
-                async with course.call(2):
-                    course.rests(True)
-                    stood.append(wall.stands)
-                    with course.asking(2):
-                        stood.append(wall.stands)
+    with wall.start():
+        async with course.track_call(1):
+            course.set_idle(True)
+            stood.append(wall.is_paused)
+            with course.track_question(1):
+                stood.append(wall.is_paused)
+                async with course.track_call(2):
+                    course.set_idle(True)
+                    stood.append(wall.is_paused)
+                    with course.track_question(2):
+                        stood.append(wall.is_paused)
                 # The second has its answer, with which the program goes on, until it waits again.
-                stood.append(wall.stands)
-                course.rests(True)
-                stood.append(wall.stands)
-                course.rests(False)
-                stood.append(wall.stands)
-            course.rests(True)
-            stood.append(wall.stands)
+                stood.append(wall.is_paused)
+                course.set_idle(True)
+                stood.append(wall.is_paused)
+                course.set_idle(False)
+                stood.append(wall.is_paused)
+            course.set_idle(True)
+            stood.append(wall.is_paused)
     assert stood == [False, True, False, True, False, True, False, False]
 
 
 class Asked:
     """A program whose client is asked, and what became of it."""
 
-    def __init__(self, here: Place, code: str = DELETES, *, by: PrincipalId = LOCAL, id: str = "run-1") -> None:
+    def __init__(
+        self, here: Place, code: str = DELETES, *, by: PrincipalId = LOCAL_PRINCIPAL, id: str = "run-1"
+    ) -> None:
         self.client = LateClient()
-        self.ended: Ended | None = None
+        self.ended: CallOutcome | None = None
         self.over = anyio.Event()
         self.scope = anyio.CancelScope()
         self._here = here
@@ -223,18 +225,18 @@ async def test_beyond_a_few_programs_of_one_caller_and_of_all_a_ticket_is_asked_
 
 @pytest.mark.behaviour("programs.few_wait_in_clients")
 async def test_whoever_asks_for_one_too_many_is_told_how_many_wait() -> None:
-    turns, settings = Turns(), CodeSettings(runs=4)
+    turns, settings = ConcurrencySlots(), CodeSettings(runs=4)
     told: list[str] = []
     with ExitStack() as open_:
         for name in ("a", "a", "a", "b", "b", "c"):
             try:
-                open_.enter_context(turns.asking(PrincipalId(name), settings))
-            except CannotAsk as error:
+                open_.enter_context(turns.track_question(PrincipalId(name), settings))
+            except PeerRequestError as error:
                 told.append(error.message)
     assert told == [
         "2 programs of this caller wait for an answer in its client already, and no more of them do at once. Answer "
         "those first.",
         "4 programs wait for an answer in their clients already, and no more of them do at once. Try again later.",
     ]
-    with turns.asking(PrincipalId("c"), settings):
+    with turns.track_question(PrincipalId("c"), settings):
         pass

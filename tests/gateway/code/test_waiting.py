@@ -11,22 +11,22 @@ from tests.support.asking import AskedClient
 from tests.support.doubles import held_forever
 from tests.support.house import PATIENCE, call_of
 
-from pegboard.core.call import Admitted, NotConfirmed, Outcome, Returned, ToolIsLocked
+from pegboard.core.call import AdmittedCall, ConfirmationRefusal, LockedToolRefusal, Outcome, ToolSuccess
 from pegboard.core.code import PYTHON_ID, CodeSettings
-from pegboard.core.commands import SetOverride, ThrowSwitch
-from pegboard.core.ids import LOCAL, CallId, PrincipalId
+from pegboard.core.commands import SetOverride, SetSwitch
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Denial
 from pegboard.core.server import DeclaredAt
-from pegboard.core.status import Status, status
-from pegboard.core.suspended import KeptRun
-from pegboard.core.ticket import State, Ticket
+from pegboard.core.status import LockStatus, status_of
+from pegboard.core.suspended import SuspendedRun
+from pegboard.core.ticket import Ticket, TicketState
 from pegboard.core.tool import Json
 from pegboard.core.view import View
-from pegboard.gateway.caller import Ended
-from pegboard.gateway.code.runs import KEPT
-from pegboard.gateway.code.wall import Course, Patient, Wall
+from pegboard.gateway.caller import CallOutcome
+from pegboard.gateway.code.runs import MAX_WAIT
+from pegboard.gateway.code.wall import ClockPausingPeer, RunActivity, RunClock
 from pegboard.ports import Progress
 
 pytestmark = pytest.mark.anyio
@@ -66,7 +66,7 @@ async def test_a_program_stops_at_a_call_that_waits_and_goes_on_after_a_yes(tmp_
     async with place(tmp_path) as here:
         stopped = await here.runs(CLEANS)
         ticket = ticket_of(stopped)
-        assert isinstance(stopped, NotConfirmed)
+        assert isinstance(stopped, ConfirmationRefusal)
         assert stopped.tool == DELETE
         assert stopped.text.startswith(
             f"The program waits. A person must confirm this call of it first: files.delete (ticket {ticket} until "
@@ -93,17 +93,17 @@ async def test_every_part_of_a_program_that_waited_is_in_the_audit(tmp_path: Pat
         await here.decides(ticket)
         await here.waits(ticket)
         assert here.records() == [
-            ("read", "run-1", "Returned"),
+            ("read", "run-1", "ToolSuccess"),
             ("delete", "run-1", "confirmation_required"),
             ("python_execution", None, "confirmation_required"),
-            ("delete", "run-1", "Returned"),
-            ("add", "run-1", "Returned"),
-            ("python_execution", "run-1", "Returned"),
-            ("pegboard_ticket", None, "Returned"),
+            ("delete", "run-1", "ToolSuccess"),
+            ("add", "run-1", "ToolSuccess"),
+            ("python_execution", "run-1", "ToolSuccess"),
+            ("pegboard_ticket", None, "ToolSuccess"),
         ]
         decided = await here.house.gateway.tickets.find(ticket)
         assert decided is not None
-        assert (decided.state, decided.ended) == (State.ENDED, "it returned")
+        assert (decided.state, decided.outcome) == (TicketState.DONE, "it returned")
 
 
 @pytest.mark.behaviour("programs.denied")
@@ -145,9 +145,9 @@ async def test_a_program_goes_on_in_another_process_than_it_stopped_in(tmp_path:
 async def test_of_several_that_wait_each_goes_on_as_soon_as_it_is_decided(tmp_path: Path) -> None:
     async with place(tmp_path) as here:
         stopped = await here.runs(BOTH)
-        assert isinstance(stopped, NotConfirmed)
+        assert isinstance(stopped, ConfirmationRefusal)
         assert "A person must confirm these calls of it first: files.delete (ticket" in stopped.text
-        one, three = [ticket.id for ticket in sorted(await here.house.gateway.tickets.waiting(), key=_path)]
+        one, three = [ticket.id for ticket in sorted(await here.house.gateway.tickets.pending_tickets(), key=_path)]
         await here.decides(three)
         again = await here.waits(three)
         assert ticket_of(again) == one
@@ -163,7 +163,7 @@ async def test_of_several_that_wait_each_goes_on_as_soon_as_it_is_decided(tmp_pa
 async def test_all_that_is_decided_by_then_is_gone_on_with_at_once(tmp_path: Path) -> None:
     async with place(tmp_path) as here:
         stopped = ticket_of(await here.runs(BOTH))
-        for ticket in await here.house.gateway.tickets.waiting():
+        for ticket in await here.house.gateway.tickets.pending_tickets():
             await here.decides(ticket.id)
         assert said(await here.waits(stopped))["result"] == [["one is gone", 4], ["three is gone", 6]]
         assert len(here.called("delete")) == 2
@@ -188,7 +188,7 @@ async def test_of_many_who_ask_at_once_one_gets_the_answer_and_nothing_runs_twic
     async with place(tmp_path) as here:
         ticket = ticket_of(await here.runs(CLEANS))
         await here.decides(ticket)
-        ended: list[Ended] = []
+        ended: list[CallOutcome] = []
 
         async def ask() -> None:
             ended.append(await here.waits(ticket))
@@ -196,7 +196,7 @@ async def test_of_many_who_ask_at_once_one_gets_the_answer_and_nothing_runs_twic
         async with anyio.create_task_group() as tasks:
             for _ in range(4):
                 tasks.start_soon(ask)
-        (answered,) = [each for each in ended if isinstance(each, Returned)]
+        (answered,) = [each for each in ended if isinstance(each, ToolSuccess)]
         assert said(answered) == CLEANED
         others = [words_of(each) for each in ended if each is not answered]
         assert len(others) == 3
@@ -211,13 +211,15 @@ async def test_a_state_that_somebody_changed_is_refused(tmp_path: Path, flipped:
     async with place(tmp_path) as here:
         ticket = ticket_of(await here.runs(CLEANS))
         await here.decides(ticket)
-        found = await here.store.runs.waiting_for(ticket, here.house.clock())
+        found = await here.store.runs.find_waiting(ticket, here.house.clock())
         assert found is not None
         assert found.state is not None
         changed = bytearray(found.state)
         changed[flipped] ^= 1
         now = here.house.clock()
-        await here.store.runs.keep(KeptRun(found.id, (ticket,), bytes(changed), now + KEPT, LOCAL), now)
+        await here.store.runs.save(
+            SuspendedRun(found.id, (ticket,), bytes(changed), now + MAX_WAIT, LOCAL_PRINCIPAL), now
+        )
         assert words_of(await here.waits(ticket)).startswith("confirmation_unavailable: What was kept of the program")
         assert here.called("delete") == []
 
@@ -240,14 +242,16 @@ async def test_a_program_of_another_caller_goes_on_for_nobody_else(tmp_path: Pat
         other = ticket_of(await here.runs(CLEANS, by=PrincipalId("eve"), id="run-2"))
         await here.decides(ticket)
         await here.decides(other)
-        for by, client in ((PrincipalId("eve"), "cli 1"), (LOCAL, "another client")):
+        for by, client in ((PrincipalId("eve"), "cli 1"), (LOCAL_PRINCIPAL, "another client")):
             assert words_of(await here.waits(ticket, by=by, client=client)).startswith("You have no ticket")
         # Even where the database says that hers is this one.
         now = here.house.clock()
-        found = await here.store.runs.waiting_for(ticket, now)
+        found = await here.store.runs.find_waiting(ticket, now)
         assert found is not None
         assert found.state is not None
-        await here.store.runs.keep(KeptRun(CallId("run-2"), (other,), found.state, now + KEPT, LOCAL), now)
+        await here.store.runs.save(
+            SuspendedRun(CallId("run-2"), (other,), found.state, now + MAX_WAIT, LOCAL_PRINCIPAL), now
+        )
         assert words_of(await here.waits(other, by=PrincipalId("eve"))).startswith("confirmation_unavailable: ")
         assert here.called("delete") == []
 
@@ -257,7 +261,7 @@ async def test_a_tool_that_was_closed_while_its_call_waited_does_not_run_after_t
     async with place(tmp_path) as here:
         ticket = ticket_of(await here.runs(CAREFUL))
         await here.decides(ticket)
-        await here.house.does(ThrowSwitch(DELETE, on=False))
+        await here.house.does(SetSwitch(DELETE, enabled=False))
         told, _ = said(await here.waits(ticket))["result"]
         assert told.startswith("no: disabled_by_user: ")
         assert here.called("delete") == []
@@ -273,12 +277,12 @@ async def test_a_program_does_not_go_on_after_programs_were_turned_off(tmp_path:
             declared,
             denials=(*declared.denials, Denial(Pattern("builtin", "python_execution"), DeclaredAt("pegboard.yaml", 1))),
         )
-        await here.house.gateway.operator.redeclare(denied)
+        await here.house.gateway.operator.apply_settings(denied)
         refused = await here.waits(ticket)
-        assert isinstance(refused, ToolIsLocked)
-        assert status(refused.reason) is Status.DISABLED_BY_CONFIG
+        assert isinstance(refused, LockedToolRefusal)
+        assert status_of(refused.reason) is LockStatus.DISABLED_BY_CONFIG
         assert (here.called("delete"), here.called("add")) == ([], [])
-        await here.house.gateway.operator.redeclare(declared)
+        await here.house.gateway.operator.apply_settings(declared)
         assert said(await here.waits(ticket))["result"][1] == 3
 
 
@@ -290,21 +294,21 @@ async def test_a_client_that_can_be_asked_is_asked_in_the_middle_of_the_program(
         assert [method for method, _ in client.asked] == ["elicitation/create"]
         told, _ = said(await here.runs(CAREFUL, peer=AskedClient(NO)))["result"]
         assert told.startswith("no: confirmation_denied: The user said no to this call of 'delete'")
-        assert await here.house.gateway.tickets.latest() == []
+        assert await here.house.gateway.tickets.latest_tickets() == []
 
 
 @pytest.mark.behaviour("programs.asked_in_place")
 async def test_the_time_of_a_program_stands_still_while_a_person_thinks() -> None:
-    wall, client = Wall(0.1), AskedClient()
-    course = Course(wall)
-    patient = Patient(client, course, 1)
+    wall, client = RunClock(0.1), AskedClient()
+    course = RunActivity(wall)
+    patient = ClockPausingPeer(client, course, 1)
     with anyio.fail_after(PATIENCE):
-        with wall.running():
-            async with course.call(1):
-                course.rests(True)
+        with wall.start():
+            async with course.track_call(1):
+                course.set_idle(True)
                 for _ in range(2):
                     with anyio.move_on_after(0.3):
-                        await patient.ask("elicitation/create", {})
+                        await patient.request("elicitation/create", {})
                     await anyio.lowlevel.checkpoint()
             assert len(client.asked) == 2
             await anyio.sleep_forever()
@@ -321,7 +325,7 @@ async def test_where_nothing_can_be_kept_the_call_raises_what_any_caller_is_told
 
 @pytest.mark.behaviour("programs.waits_for_a_person")
 async def test_a_program_that_must_be_confirmed_itself_waits_first_for_that(tmp_path: Path) -> None:
-    async with place(tmp_path, settings=CodeSettings(listed=True)) as here:
+    async with place(tmp_path, settings=CodeSettings(is_listed=True)) as here:
         asks = SetOverride(Override(PYTHON_ID.toolset, PYTHON_ID, requires_confirmation=True))
         await here.house.does(ASKS, asks)
         call = call_of("python_execution", {"code": CLEANS}, id="run-1", client="cli 1")
@@ -340,7 +344,7 @@ async def test_who_gives_up_while_the_confirmed_call_runs_ends_it_and_the_progra
         await here.decides(ticket)
         reached = anyio.Event()
 
-        async def holds(admitted: Admitted, progress: Progress | None) -> Outcome:
+        async def holds(admitted: AdmittedCall, progress: Progress | None) -> Outcome:
             reached.set()
             return await held_forever(admitted, progress)
 
@@ -351,13 +355,13 @@ async def test_who_gives_up_while_the_confirmed_call_runs_ends_it_and_the_progra
             tasks.cancel_scope.cancel()
         assert here.files.given_up == 1
         assert here.records()[-3:] == [
-            ("delete", "run-1", "Cancelled"),
-            ("python_execution", "run-1", "Cancelled"),
-            ("pegboard_ticket", None, "Cancelled"),
+            ("delete", "run-1", "CallCancellation"),
+            ("python_execution", "run-1", "CallCancellation"),
+            ("pegboard_ticket", None, "CallCancellation"),
         ]
-        assert await here.store.runs.waiting_for(ticket, here.house.clock()) is None
+        assert await here.store.runs.find_waiting(ticket, here.house.clock()) is None
         assert words_of(await here.waits(ticket)).startswith("confirmation_used: ")
 
 
 def _path(ticket: Ticket) -> int:
-    return len(str(ticket.shown["path"]))
+    return len(str(ticket.redacted_arguments["path"]))

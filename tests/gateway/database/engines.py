@@ -12,36 +12,40 @@ from tests.support.doubles import Providers, named
 from tests.support.house import PATIENCE, House, declared, opened
 
 from pegboard.core.database import (
-    Answer,
-    Checked,
-    Column,
+    DatabaseCheck,
+    DatabaseId,
+    DatabaseSchema,
+    DatabaseTable,
     Dialect,
-    Field,
-    Limits,
-    Refused,
-    Rows,
-    Schema,
-    SourceId,
-    Table,
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    ResultColumn,
+    StatementRefusal,
+    TableColumn,
     TableName,
 )
-from pegboard.core.database.source import Database
-from pegboard.core.policy import Declared
+from pegboard.core.database.source import DatabaseSettings
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.server import DeclaredAt
 from pegboard.core.tool import Json
 from pegboard.ports import TicketStore
-from pegboard.ports.databases import Engine, Parameters, RoleScript, SourceError
+from pegboard.ports.databases import DatabaseEngine, Parameters, RoleScript, SourceError
 
 GITHUB = key("dev~github")
 AT = DeclaredAt("pegboard.yaml", 3)
-CHECKED = Checked("SQLite 3", None)
-ONE = Rows((Field("n", "INTEGER"),), ((1,),), None, 0.5)
-SCHEMA = Schema(
+CHECKED = DatabaseCheck("SQLite 3", None)
+ONE = QueryRows((ResultColumn("n", "INTEGER"),), ((1,),), None, 0.5)
+SCHEMA = DatabaseSchema(
     Dialect.SQLITE,
-    (Table(TableName("main", "orders"), (Column("id", "INTEGER", is_nullable=False), Column("city", "TEXT"))),),
-    default="main",
+    (
+        DatabaseTable(
+            TableName("main", "orders"), (TableColumn("id", "INTEGER", is_nullable=False), TableColumn("city", "TEXT"))
+        ),
+    ),
+    default_schema="main",
 )
-WRITES = Refused("it would change the database", "Ask for what is there.", is_write=True)
+WRITES = StatementRefusal("it would change the database", "Ask for what is there.", is_write=True)
 
 
 @dataclass
@@ -58,12 +62,14 @@ class ScriptedLogin:
 class ScriptedEngine:
     """Reads anything but what begins with `write`, and that only when it is told to."""
 
-    database: Database
+    database: DatabaseSettings
     dialect: Dialect = Dialect.SQLITE
-    checked: Checked = CHECKED
-    known: Schema = SCHEMA
-    answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
-    ran: list[tuple[str, Parameters, Limits, bool]] = field(default_factory=list[tuple[str, Parameters, Limits, bool]])
+    checked: DatabaseCheck = CHECKED
+    known: DatabaseSchema = SCHEMA
+    answers: dict[str, QueryAnswer] = field(default_factory=dict[str, QueryAnswer])
+    ran: list[tuple[str, Parameters, QueryLimits, bool]] = field(
+        default_factory=list[tuple[str, Parameters, QueryLimits, bool]]
+    )
     began: anyio.Event = field(default_factory=anyio.Event)
     held: anyio.Event | None = None
     """Until it is set, a statement runs."""
@@ -72,17 +78,19 @@ class ScriptedEngine:
     login: ScriptedLogin = field(default_factory=lambda: ScriptedLogin(None))
     closed: anyio.Event = field(default_factory=anyio.Event)
 
-    async def check(self) -> Checked:
+    async def check(self) -> DatabaseCheck:
         self.checks += 1
         return self.checked
 
-    async def schema(self) -> Schema:
+    async def schema(self) -> DatabaseSchema:
         return self.known
 
-    async def stamp(self) -> str:
+    async def schema_version(self) -> str:
         return str(hash(self.known))
 
-    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
+    async def run(
+        self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool = False
+    ) -> QueryAnswer:
         self.ran.append((statement, parameters, limits, write))
         self.began.set()
         if self.held is not None:
@@ -92,7 +100,7 @@ class ScriptedEngine:
                 self.given_up += 1
                 raise
         if statement.startswith("write"):
-            return Rows((), (), None, 0.1, affected=3) if write and self.database.writes else WRITES
+            return QueryRows((), (), None, 0.1, affected_rows=3) if write and self.database.writes else WRITES
         return self.answers.get(statement, ONE)
 
     async def role_script(self, admin_url: str | None, *, apply: bool = False) -> RoleScript | None:
@@ -115,10 +123,10 @@ class ScriptedEngines:
         """Set when one was opened."""
         self.away: str | None = None
 
-    def dialect(self, database: Database) -> Dialect | None:
+    def dialect(self, database: DatabaseSettings) -> Dialect | None:
         return Dialect.SQLITE
 
-    def opened(self, database: Database) -> Engine:
+    def open_engine(self, database: DatabaseSettings) -> DatabaseEngine:
         if self.away is not None:
             raise SourceError(self.away)
         engine = ScriptedEngine(database, **self.changes)
@@ -127,17 +135,17 @@ class ScriptedEngines:
         return engine
 
 
-def database(id: str, **changes: Any) -> Database:
-    return Database(SourceId(id), f"sqlite:///{id}.db", AT, **changes)
+def database(id: str, **changes: Any) -> DatabaseSettings:
+    return DatabaseSettings(DatabaseId(id), f"sqlite:///{id}.db", AT, **changes)
 
 
-def declaring(*databases: Database, board: Declared | None = None) -> Declared:
+def declaring(*databases: DatabaseSettings, board: DeclaredSettings | None = None) -> DeclaredSettings:
     return replace(board or declared(GITHUB), databases={each.id: each for each in databases})
 
 
 @asynccontextmanager
 async def housing(
-    board: Declared, engines: ScriptedEngines, tickets: TicketStore | None = None
+    board: DeclaredSettings, engines: ScriptedEngines, tickets: TicketStore | None = None
 ) -> AsyncIterator[House]:
     providers = Providers({GITHUB: named(GITHUB, "search")})
     async with opened(board, providers, tickets=tickets, engines=engines) as house:

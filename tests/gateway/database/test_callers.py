@@ -7,44 +7,46 @@ import pytest
 from tests.gateway.database.engines import GITHUB, ScriptedEngines, asks, database, declaring, housing
 from tests.support.house import House, call_of, declared
 
-from pegboard.core.call import BadArguments, Noted, ToolFailed, UnknownTool, refusal_text
-from pegboard.core.database import SourceId
+from pegboard.core.call import AnnotatedSuccess, BadArguments, ToolFailure, UnknownTool, refusal_text
+from pegboard.core.database import DatabaseId
 from pegboard.core.ids import PrincipalId
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.principal import Principal
-from pegboard.core.retrieval import Retrieval
+from pegboard.core.retrieval import ToolSearchQuery
 from pegboard.core.server import DeclaredAt
 from pegboard.core.tool import Json
 from pegboard.core.view import View
-from pegboard.gateway.caller import Ended
-from pegboard.surfaces.mcp.direct import Direct
+from pegboard.gateway.caller import CallOutcome
+from pegboard.surfaces.mcp.direct import DirectPresentation
 
 pytestmark = pytest.mark.anyio
 
 ALICE, BOB, CAROL = map(PrincipalId, ("alice", "bob", "carol"))
-SHOP, PAYROLL = SourceId("shop"), SourceId("payroll")
-LIMITS = {ALICE: frozenset({SHOP}), BOB: None, CAROL: frozenset[SourceId]()}
+SHOP, PAYROLL = DatabaseId("shop"), DatabaseId("payroll")
+LIMITS = {ALICE: frozenset({SHOP}), BOB: None, CAROL: frozenset[DatabaseId]()}
 
 
-def limited() -> Declared:
+def limited() -> DeclaredSettings:
     callers = {who: Principal(who, DeclaredAt("pegboard.yaml", 9), (), some) for who, some in LIMITS.items()}
     secret = database("payroll", description="What people earn.", writes=True)
     return declaring(database("shop"), secret, board=replace(declared(GITHUB), principals=callers))
 
 
-async def called(house: House, who: PrincipalId, tool: str, arguments: dict[str, Json]) -> Ended:
+async def called(house: House, who: PrincipalId, tool: str, arguments: dict[str, Json]) -> CallOutcome:
     return await house.gateway.caller.call(call_of(tool, arguments, by=who), View(who))
 
 
-def text(ended: Ended) -> str:
-    assert isinstance(ended, Noted | ToolFailed)
+def text(ended: CallOutcome) -> str:
+    assert isinstance(ended, AnnotatedSuccess | ToolFailure)
     return ended.body.decode()
 
 
 @pytest.mark.behaviour("databases.limited_by_caller")
 async def test_a_caller_reads_of_no_database_but_its_own_in_lists_searches_answers_and_errors() -> None:
     async with housing(limited(), ScriptedEngines()) as house:
-        listed = {who: b"".join(Direct(house.board).shown(View(who)).fragments).decode() for who in LIMITS}
+        listed = {
+            who: b"".join(DirectPresentation(house.board).tool_list(View(who)).fragments).decode() for who in LIMITS
+        }
         assert {who: ("shop" in said, "payroll" in said, "earn" in said) for who, said in listed.items()} == {
             ALICE: (True, False, False),
             BOB: (True, True, True),
@@ -58,12 +60,12 @@ async def test_a_caller_reads_of_no_database_but_its_own_in_lists_searches_answe
         assert isinstance(refused, BadArguments)
         assert isinstance(unheard, BadArguments)
         assert refusal_text(refused).replace("payroll", "payrolx") == refusal_text(unheard)
-        assert isinstance(await called(house, ALICE, "execute_sql", dict(asks("read"))), Noted)
-        assert isinstance(await called(house, BOB, "execute_sql", dict(asks("read", "payroll"))), Noted)
+        assert isinstance(await called(house, ALICE, "execute_sql", dict(asks("read"))), AnnotatedSuccess)
+        assert isinstance(await called(house, BOB, "execute_sql", dict(asks("read", "payroll"))), AnnotatedSuccess)
         for tool in ("execute_sql", "search_schemas"):
             gone = await called(house, CAROL, tool, dict(asks("read")))
             assert isinstance(gone, UnknownTool)
-            assert set(gone.near) <= {"search"}
+            assert set(gone.suggestions) <= {"search"}
 
 
 @pytest.mark.behaviour("databases.search_answer", "databases.limited_by_caller")
@@ -83,7 +85,7 @@ async def test_a_search_that_finds_nothing_names_the_few_tables_that_its_caller_
 async def test_no_search_for_tools_finds_one_by_the_words_of_a_database_of_others() -> None:
     async with housing(limited(), ScriptedEngines()) as house:
         for who, words in ((ALICE, "payroll"), (ALICE, "what people earn"), (CAROL, "execute sql statement")):
-            answer = await house.gateway.finder.retrieve(Retrieval(words), View(who))
+            answer = await house.gateway.search.retrieve(ToolSearchQuery(words), View(who))
             assert "payroll" not in str(answer).replace(f"'{words}'", "")
             assert "execute_sql" not in str(answer), words
 
@@ -108,15 +110,15 @@ async def test_a_source_that_left_while_a_call_was_admitted_is_not_told_with_tho
 async def test_a_caller_who_may_ask_less_from_now_on_is_told_so_by_the_next_list() -> None:
     board = limited()
     async with housing(board, ScriptedEngines()) as house:
-        assert isinstance(await called(house, BOB, "execute_sql", dict(asks("read", "payroll"))), Noted)
+        assert isinstance(await called(house, BOB, "execute_sql", dict(asks("read", "payroll"))), AnnotatedSuccess)
         fewer = {**board.principals, BOB: replace(board.principals[BOB], databases=frozenset({SHOP}))}
-        assert await house.gateway.operator.redeclare(replace(board, principals=fewer)) == ()
+        assert await house.gateway.operator.apply_settings(replace(board, principals=fewer)) == ()
         assert isinstance(await called(house, BOB, "execute_sql", dict(asks("read", "payroll"))), BadArguments)
 
 
 async def test_lists_of_callers_with_other_databases_do_not_change_each_others_marks() -> None:
     async with housing(limited(), ScriptedEngines()) as house:
-        direct = Direct(house.board)
-        marks = [direct.mark(View(who)) for who in (ALICE, BOB)]
+        direct = DirectPresentation(house.board)
+        marks = [direct.fingerprint(View(who)) for who in (ALICE, BOB)]
         house.board._swap(house.board.catalogue, replace(house.board.policy))
-        assert [direct.mark(View(who)) for who in (ALICE, BOB)] == marks
+        assert [direct.fingerprint(View(who)) for who in (ALICE, BOB)] == marks

@@ -15,19 +15,19 @@ from tests.core.database.test_telling import denied
 from tests.gateway.database.engines import database
 from tests.support.encoders import MemoryVectors, SmallEncoder
 
-from pegboard.core.database import EVERYTHING, Access, Database, SourceId
+from pegboard.core.database import FULL_ACCESS, DatabaseAccess, DatabaseId, DatabaseSettings
 from pegboard.core.tool import JsonObject
-from pegboard.gateway.database.schema_reader import Pace
+from pegboard.gateway.database.schema_reader import SchemaTimings
 from pegboard.gateway.database.schema_search import SchemaFinder
-from pegboard.gateway.meanings import Meanings
-from pegboard.ports.databases import Engine, SourceError
+from pegboard.gateway.meanings import EmbeddingIndex
+from pegboard.ports.databases import DatabaseEngine, SourceError
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
 
 T = TypeVar("T")
-AT_ONCE = Pace(fresh=0.0, patience=30.0, first=30.0)
-SHOP = SourceId("shop")
+AT_ONCE = SchemaTimings(max_age_s=0.0, reread_wait_s=30.0, first_read_wait_s=30.0)
+SHOP = DatabaseId("shop")
 
 TABLES = """
     CREATE TABLE customers (id INTEGER PRIMARY KEY, full_name TEXT NOT NULL, email TEXT);
@@ -46,12 +46,12 @@ CLOSED = """
 
 @dataclass(eq=False)
 class Source:
-    engine: Engine
-    database: Database = field(default_factory=lambda: database("shop"))
+    engine: DatabaseEngine
+    database: DatabaseSettings = field(default_factory=lambda: database("shop"))
     why: str = ""
     may_answer: anyio.Event | None = None
 
-    async def asked(self, work: Callable[[Engine], Awaitable[T]]) -> T:
+    async def run_on_engine(self, work: Callable[[DatabaseEngine], Awaitable[T]]) -> T:
         if self.may_answer is not None:
             await self.may_answer.wait()
         if self.why:
@@ -73,7 +73,7 @@ def run(path: Path, script: str) -> None:
         connection.close()
 
 
-def opened(path: Path, access: Access = EVERYTHING, *, samples: bool = False) -> Source:
+def opened(path: Path, access: DatabaseAccess = FULL_ACCESS, *, samples: bool = False) -> Source:
     return Source(sqlite_engine(str(path), access), database("shop", samples=samples))
 
 
@@ -83,7 +83,7 @@ def names(answer: JsonObject) -> list[str]:
     return [str(each["table"]) for each in tables if isinstance(each, dict)]
 
 
-async def closed(sources: Mapping[SourceId, Source]) -> None:
+async def closed(sources: Mapping[DatabaseId, Source]) -> None:
     for source in sources.values():
         await source.engine.aclose()
 
@@ -151,7 +151,7 @@ async def test_lists_and_objects_are_no_samples_and_leave_the_source_searchable(
     with duckdb.connect(str(tmp_path / "shop.db")) as connection:
         connection.execute("CREATE TABLE moods (id INTEGER, tags VARCHAR[], of_it STRUCT(a VARCHAR), word VARCHAR)")
         connection.execute("INSERT INTO moods VALUES (1, ['x'], {'a': 'b'}, 'glum')")
-    sources = {SHOP: Source(duckdb_engine(str(tmp_path / "shop.db"), EVERYTHING), database("shop", samples=True))}
+    sources = {SHOP: Source(duckdb_engine(str(tmp_path / "shop.db"), FULL_ACCESS), database("shop", samples=True))}
     answer = await SchemaFinder(lambda: sources, pace=AT_ONCE).search("glum")
     await closed(sources)
     assert names(answer) == ["moods"]
@@ -181,7 +181,7 @@ async def test_values_are_found_and_shown_only_where_the_operator_wants_it(tmp_p
     assert names(answer) == ["orders"]
     assert "'samples': ['cancelled', 'shipped']" in str(answer)
     assert "example.org" not in str(await finder.search("customers"))
-    await closed({**plain, SourceId("again"): sampled[SHOP]})
+    await closed({**plain, DatabaseId("again"): sampled[SHOP]})
 
 
 @pytest.mark.behaviour("databases.search_samples")
@@ -200,7 +200,7 @@ async def test_a_column_of_many_or_long_values_gives_no_samples(tmp_path: Path) 
 async def test_a_source_that_cannot_be_read_is_named_and_the_others_are_searched(tmp_path: Path) -> None:
     away = opened(tmp_path / "none.db")
     away.why = "it is away."
-    sources = {SHOP: opened(made(tmp_path, TABLES)), SourceId("away"): away}
+    sources = {SHOP: opened(made(tmp_path, TABLES)), DatabaseId("away"): away}
     finder = SchemaFinder(lambda: sources, pace=AT_ONCE)
     answer = await finder.search("orders")
     assert names(answer) == ["orders"]
@@ -219,7 +219,9 @@ async def test_a_search_does_not_wait_for_a_slow_source_which_is_read_on_meanwhi
     slow = opened(made(tmp_path, TABLES))
     slow.may_answer = anyio.Event()
     sources = {SHOP: slow}
-    finder = SchemaFinder(lambda: sources, pace=Pace(fresh=0.0, patience=0.01, first=0.01))
+    finder = SchemaFinder(
+        lambda: sources, pace=SchemaTimings(max_age_s=0.0, reread_wait_s=0.01, first_read_wait_s=0.01)
+    )
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(finder.run)
@@ -246,20 +248,20 @@ async def test_nothing_is_told_of_a_source_as_it_was_before_its_settings_changed
     second.why = "it is away."
     sources = {SHOP: Source(second.engine, why="it is away.")}
     assert (await finder.search("customers"))["tables"] == []
-    await closed({SHOP: first, SourceId("x"): second})
+    await closed({SHOP: first, DatabaseId("x"): second})
 
 
 @pytest.mark.behaviour("databases.search_hybrid")
 async def test_tables_are_found_by_meaning_where_that_is_set_up(tmp_path: Path) -> None:
     sources = {SHOP: opened(made(tmp_path, f"{TABLES} CREATE TABLE cattle (id INTEGER PRIMARY KEY, born DATE)"))}
     encoder, kept = SmallEncoder(remote=True), MemoryVectors()
-    meanings = Meanings(encoder, kept, lambda: NOW, settling=0.0).beside()
+    meanings = EmbeddingIndex(encoder, kept, lambda: NOW, settling=0.0).for_other_texts()
     finder = SchemaFinder(lambda: sources, meanings)
     assert names(await SchemaFinder(lambda: sources).search("cow")) == []
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(finder.run)
-            with meanings.progressed.listen() as bell:
+            with meanings.progress.subscribe() as bell:
                 while (answer := await finder.search("cow"))["ranker"] != "hybrid":
                     await bell.wait()
             tasks.cancel_scope.cancel()

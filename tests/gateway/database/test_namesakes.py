@@ -7,15 +7,15 @@ from tests.gateway.database.engines import GITHUB, ScriptedEngines, asks, databa
 from tests.support.doubles import Providers, named
 from tests.support.house import PATIENCE, call_of, opened
 
-from pegboard.core.database import Failed, Fault, Refused
+from pegboard.core.database import StatementFailure, StatementFault, StatementRefusal
 from pegboard.core.view import View
 
 pytestmark = pytest.mark.anyio
 
 ANSWERS = {
-    "one": Refused("sqlite_schema cannot be read here.", "Read tables and views that search_schemas tells."),
-    "two": Refused("The type regclass looks names up.", "Use search_schemas for what there is."),
-    "three": Failed("no such table: search_schemas", fault=Fault.OTHER),
+    "one": StatementRefusal("sqlite_schema cannot be read here.", "Read tables and views that search_schemas tells."),
+    "two": StatementRefusal("The type regclass looks names up.", "Use search_schemas for what there is."),
+    "three": StatementFailure("no such table: search_schemas", fault=StatementFault.OTHER),
 }
 
 

@@ -7,11 +7,11 @@ import pytest
 from tests.gateway.database.engines import ScriptedEngines, database, declaring, housing
 from tests.support.house import House
 
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import SetSwitch
 from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.launch import NO_FILTER, LaunchFilter, launch_filter
+from pegboard.core.launch import NO_FILTER, LaunchFilter, parse_launch_filter
 from pegboard.core.view import View
-from pegboard.gateway.prompting import prompted
+from pegboard.gateway.prompting import board_prompt
 from pegboard.prompts.model import Model
 
 pytestmark = pytest.mark.anyio
@@ -21,10 +21,10 @@ BOTH = ("search_schemas", "execute_sql")
 
 
 async def told(house: House, launch: LaunchFilter = NO_FILTER) -> dict[str, str]:
-    made = await prompted(house.gateway, View(), NATIVE, "", launch=launch)
-    shown = {each.shape.name for each in made.prompt.offered}
-    rulings = {each.subject: each for each in made.prompt.capabilities.about_builtins if each.subject in BOTH}
-    assert {name for name, each in rulings.items() if each.place.value == "in"} == shown & {*BOTH}
+    made = await board_prompt(house.gateway, View(), NATIVE, "", launch=launch)
+    shown = {each.shape.name for each in made.prompt.offered_tools}
+    rulings = {each.subject: each for each in made.prompt.capabilities.builtin_decisions if each.subject in BOTH}
+    assert {name for name, each in rulings.items() if each.availability.value == "in"} == shown & {*BOTH}
     return {name: each.why for name, each in rulings.items()}
 
 
@@ -34,13 +34,13 @@ async def test_both_are_in_while_a_database_is_on_and_out_with_the_reason_otherw
     async with housing(declaring(shop), ScriptedEngines()) as house:
         on = "it is switched on, and a database source is on: shop"
         assert await told(house) == dict.fromkeys(BOTH, on)
-        barred = launch_filter({"deny_builtins": ["*_sql"]})
+        barred = parse_launch_filter({"deny_builtins": ["*_sql"]})
         assert isinstance(barred, LaunchFilter)
         assert await told(house, barred) == {
             "search_schemas": on,
             "execute_sql": "the launch filter denies it: '*_sql' under deny_builtins",
         }
-        await house.does(ThrowSwitch(ToolId(BuiltinKey(), "execute_sql"), on=False))
+        await house.does(SetSwitch(ToolId(BuiltinKey(), "execute_sql"), enabled=False))
         assert (await told(house))["execute_sql"].startswith("it is locked (disabled_by_user): ")
     async with housing(declaring(replace(shop, enabled=False)), ScriptedEngines()) as house:
         assert await told(house) == dict.fromkeys(BOTH, "no database source is on")

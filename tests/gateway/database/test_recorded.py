@@ -8,9 +8,9 @@ from tests.gateway.database.test_toolbox import SQL, sql
 from tests.support.asking import AskedClient
 from tests.support.house import House, call_of
 
-from pegboard.core.argument import Argument, held
-from pegboard.core.call import CallRecord, NotConfirmed, Noted
-from pegboard.core.commands import SetOverride, ThrowSwitch
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.call import AnnotatedSuccess, CallRecord, ConfirmationRefusal
+from pegboard.core.commands import SetOverride, SetSwitch
 from pegboard.core.override import Override
 from pegboard.core.view import View
 
@@ -21,7 +21,10 @@ TOLD = {"source": "shop", "sql": "SELECT a FROM t WHERE name = ? AND pin > ?"}
 
 
 def told(house: House) -> list[object]:
-    return [None if record.told is None else json.loads(record.told) for record in records(house)]
+    return [
+        None if record.recorded_arguments is None else json.loads(record.recorded_arguments)
+        for record in records(house)
+    ]
 
 
 def records(house: House) -> list[CallRecord]:
@@ -34,11 +37,11 @@ async def test_a_statement_is_recorded_without_its_values_however_it_ended() -> 
         await sql(house, STATEMENT, parameters=["Cid"])
         await sql(house, "fail WHERE name = 'Ann'")
         no = await sql(house, "write 'Ann'", AskedClient({"action": "decline"}))
-        assert isinstance(no, NotConfirmed)
+        assert isinstance(no, ConfirmationRefusal)
         await sql(house, STATEMENT, max_rows=10**9)
         await house.gateway.caller.call(call_of("execute_sql", {"source": "nothing", "sql": STATEMENT}), View())
         await house.gateway.caller.call(call_of("execute_sql", {"source": "shop", "sql": 7}), View())
-        await house.does(ThrowSwitch(SQL, on=False))
+        await house.does(SetSwitch(SQL, enabled=False))
         await sql(house, STATEMENT)
         assert told(house) == [
             TOLD,
@@ -55,7 +58,7 @@ async def test_a_statement_is_recorded_without_its_values_however_it_ended() -> 
 async def test_a_statement_is_recorded_as_it_was_sent_and_nothing_that_is_pinned() -> None:
     async with housing(declaring(database("shop")), ScriptedEngines()) as house:
         for pinned, sent in (({"source": "shop"}, {"sql": STATEMENT}), ({"sql": STATEMENT}, {"source": "shop"})):
-            pins = {name: Argument(pin=held(value)) for name, value in pinned.items()}
+            pins = {name: ArgumentOverride(pin=freeze_json(value)) for name, value in pinned.items()}
             await house.does(SetOverride(Override(SQL.toolset, SQL, arguments=pins)))
-            assert isinstance(await house.gateway.caller.call(call_of("execute_sql", sent), View()), Noted)
+            assert isinstance(await house.gateway.caller.call(call_of("execute_sql", sent), View()), AnnotatedSuccess)
         assert told(house) == [{"sql": TOLD["sql"]}, None]

@@ -23,20 +23,36 @@ from tests.store.engines import now
 from tests.support.asking import AskedClient
 from tests.support.house import House, call_of
 
-from pegboard.core.call import BadArguments, CallRecord, Cancelled, NotConfirmed, Noted, ToolFailed, UnknownTool
-from pegboard.core.commands import Rejected, SetOverride, ThrowSwitch
-from pegboard.core.database import Checked, Failed, Fault, Finding, FindingSeverity, Limits, Refused
+from pegboard.core.call import (
+    AnnotatedSuccess,
+    BadArguments,
+    CallCancellation,
+    CallRecord,
+    ConfirmationRefusal,
+    ToolFailure,
+    UnknownTool,
+)
+from pegboard.core.commands import CommandRejection, SetOverride, SetSwitch
+from pegboard.core.database import (
+    DatabaseCheck,
+    DatabaseFinding,
+    FindingSeverity,
+    QueryLimits,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+)
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.override import Override
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.secret_marks import DisplayedArguments
-from pegboard.core.ticket import Scope
-from pegboard.core.tool import Json, canonical
+from pegboard.core.ticket import ConsentScope
+from pegboard.core.tool import Json, canonical_json
 from pegboard.core.view import View
-from pegboard.gateway.caller import Ended
+from pegboard.gateway.caller import CallOutcome
 from pegboard.gateway.database import source as source_module
 from pegboard.gateway.database.results import without_folders
-from pegboard.gateway.database.source import CHECK_INTERVAL_S, check_sources
+from pegboard.gateway.database.source import CHECK_INTERVAL_S, run_database_checks
 from pegboard.store import key_of, open_store
 from pegboard.surfaces.rest.databases import database_findings
 
@@ -46,12 +62,12 @@ SQL = ToolId(BuiltinKey(), "execute_sql")
 SHOP = database("shop")
 
 
-async def says(house: House, board: Declared) -> None:
+async def says(house: House, board: DeclaredSettings) -> None:
     """The operator's file is edited."""
-    assert await house.gateway.operator.redeclare(board) == ()
+    assert await house.gateway.operator.apply_settings(board) == ()
 
 
-async def sql(house: House, statement: str, peer: AskedClient | None = None, **more: object) -> Ended:
+async def sql(house: House, statement: str, peer: AskedClient | None = None, **more: object) -> CallOutcome:
     call = call_of("execute_sql", asks(statement, **more))  # type: ignore[arg-type]
     return await house.gateway.caller.call(call, View(), None, peer)
 
@@ -79,7 +95,7 @@ async def test_the_tools_name_every_source_its_dialect_and_what_is_in_it() -> No
     async with housing(declaring(SHOP, hr, database("off", enabled=False)), ScriptedEngines()) as house:
         for name in ("search_schemas", "execute_sql"):
             spec = house.board.catalogue.tools[ToolId(BuiltinKey(), name)].spec
-            assert '"enum":["hr","shop"]' in canonical(spec.input_schema).decode()
+            assert '"enum":["hr","shop"]' in canonical_json(spec.input_schema).decode()
             assert spec.description.endswith("- hr (SQLite, may be changed): People.\n- shop (SQLite)")
             assert spec.output_schema is not None
             assert spec.hints.read_only is (name == "search_schemas")
@@ -90,10 +106,10 @@ async def test_the_tools_name_every_source_its_dialect_and_what_is_in_it() -> No
 @pytest.mark.behaviour("databases.structured_answer", "databases.audited", "builtins.execute_sql_answers")
 async def test_a_statement_is_run_with_its_parameters_and_limits_and_recorded_with_its_rows() -> None:
     engines = ScriptedEngines()
-    async with housing(declaring(database("shop", limits=Limits(rows=500))), engines) as house:
+    async with housing(declaring(database("shop", limits=QueryLimits(rows=500))), engines) as house:
         assert engines.made == []
         ended = await sql(house, "read")
-        assert isinstance(ended, Noted)
+        assert isinstance(ended, AnnotatedSuccess)
         assert json.loads(ended.body) == {
             "content": [{"type": "text", "text": "| n |\n|---|\n| 1 |"}],
             "structuredContent": {
@@ -108,15 +124,15 @@ async def test_a_statement_is_run_with_its_parameters_and_limits_and_recorded_wi
         await sql(house, "by place", parameters=[1, "two", None])
         await sql(house, "by name", parameters={"city": "Lyon"}, max_rows=400)
         (engine,) = engines.made
-        usual = Limits(rows=100)
+        usual = QueryLimits(rows=100)
         assert engine.ran == [
             ("read", (), usual, False),
             ("by place", [1, "two", None], usual, False),
-            ("by name", {"city": "Lyon"}, Limits(rows=400), False),
+            ("by name", {"city": "Lyon"}, QueryLimits(rows=400), False),
         ]
-        assert [record.ended.said for record in house.audit.records if isinstance(record.ended, Noted)] == [
-            "1 row of shop."
-        ] * 3
+        assert [
+            record.outcome.note for record in house.audit.records if isinstance(record.outcome, AnnotatedSuccess)
+        ] == ["1 row of shop."] * 3
         beyond = await sql(house, "read", max_rows=501)
         assert isinstance(beyond, BadArguments)
         assert engine.checks == 1
@@ -138,15 +154,15 @@ async def test_a_statement_that_writes_runs_after_a_yes_to_itself_and_reading_ne
     engines = ScriptedEngines()
     async with housing(declaring(database("shop", writes=True)), engines) as house:
         client = AskedClient(YES)
-        assert isinstance(await sql(house, "read", client), Noted)
+        assert isinstance(await sql(house, "read", client), AnnotatedSuccess)
         assert client.asked == []
         ended = await sql(house, "write it", client)
-        assert isinstance(ended, Noted)
+        assert isinstance(ended, AnnotatedSuccess)
         assert json.loads(ended.body)["structuredContent"]["changed_rows"] == 3
         ((_, params),) = client.asked
         assert '"sql": "write it"' in str(params["message"])
         no = await sql(house, "write more", AskedClient({"action": "decline"}))
-        assert isinstance(no, NotConfirmed)
+        assert isinstance(no, ConfirmationRefusal)
         assert [(statement, write) for statement, _, _, write in engines.made[0].ran] == [
             ("read", False),
             ("write it", False),
@@ -154,7 +170,10 @@ async def test_a_statement_that_writes_runs_after_a_yes_to_itself_and_reading_ne
             ("write it", True),
             ("write more", False),
         ]
-        said = [record.ended.said if isinstance(record.ended, Noted) else "" for record in house.audit.records]
+        said = [
+            record.outcome.note if isinstance(record.outcome, AnnotatedSuccess) else ""
+            for record in house.audit.records
+        ]
         assert said == ["1 row of shop.", "3 rows of shop changed.", ""]
 
 
@@ -166,16 +185,16 @@ async def test_values_are_shown_to_whoever_decides_and_hidden_in_the_record(tmp_
         housing(declaring(database("shop", writes=True)), ScriptedEngines(), kept.tickets) as house,
     ):
         ticket_of(await sql(house, "write it", parameters=values))
-        (waiting,) = await house.gateway.tickets.waiting()
-        assert "1 or all" not in str(waiting.shown)
+        (waiting,) = await house.gateway.tickets.pending_tickets()
+        assert "1 or all" not in str(waiting.redacted_arguments)
         for full in (False, True):
             displayed = await house.gateway.tickets.display(waiting, full=full)
             assert displayed == DisplayedArguments(dict(asks("write it", parameters=values)), ())
         client = AskedClient(YES)
-        assert isinstance(await sql(house, "write more", client, parameters=values), Noted)
+        assert isinstance(await sql(house, "write more", client, parameters=values), AnnotatedSuccess)
         ((_, params),) = client.asked
         assert json.dumps(values) in str(params["message"])
-        assert "1 or all" not in repr([record.told for record in house.audit.records])
+        assert "1 or all" not in repr([record.recorded_arguments for record in house.audit.records])
 
 
 @pytest.mark.behaviour("databases.writes_confirmed")
@@ -186,17 +205,17 @@ async def test_no_yes_to_all_calls_writes_and_a_ticket_shows_the_statement(tmp_p
         housing(declaring(database("shop", writes=True)), engines, kept.tickets) as house,
     ):
         ticket = ticket_of(await sql(house, "write it"))
-        (waiting,) = await house.gateway.tickets.waiting()
-        assert waiting.shown == asks("write it")
+        (waiting,) = await house.gateway.tickets.pending_tickets()
+        assert waiting.redacted_arguments == asks("write it")
         secretive = "write /*password=*/OR/**/1"
         found = await house.gateway.tickets.find(ticket_of(await sql(house, secretive)))
         assert found is not None
         assert await house.gateway.tickets.display(found) == DisplayedArguments(dict(asks(secretive)), ())
-        for scope in (Scope.ALWAYS, Scope.CLIENT):
-            assert isinstance(await house.gateway.tickets.allow(ticket, scope, ME), Rejected)
-        assert len(await house.gateway.tickets.waiting()) == 2
-        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
-        assert isinstance(await sql(house, "write it"), Noted)
+        for scope in (ConsentScope.ALWAYS, ConsentScope.CLIENT):
+            assert isinstance(await house.gateway.tickets.allow(ticket, scope, ME), CommandRejection)
+        assert len(await house.gateway.tickets.pending_tickets()) == 2
+        await house.gateway.tickets.allow(ticket, ConsentScope.ONCE, ME)
+        assert isinstance(await sql(house, "write it"), AnnotatedSuccess)
         ticket_of(await sql(house, "write it"))
         ticket_of(await sql(house, "write other"))
         assert [statement for statement, _, _, write in engines.made[0].ran if write] == ["write it"]
@@ -214,20 +233,22 @@ async def test_where_every_call_is_asked_about_a_yes_to_all_is_taken_only_if_not
     ):
         await house.does(SetOverride(Override(SQL.toolset, SQL, requires_confirmation=True)))
         ticket = ticket_of(await sql(house, "read"))
-        said = await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
-        assert isinstance(said, Rejected) is writes
+        said = await house.gateway.tickets.allow(ticket, ConsentScope.ALWAYS, ME)
+        assert isinstance(said, CommandRejection) is writes
         if writes:
-            await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
-        assert isinstance(await sql(house, "read"), Noted)
+            await house.gateway.tickets.allow(ticket, ConsentScope.ONCE, ME)
+        assert isinstance(await sql(house, "read"), AnnotatedSuccess)
         again = await sql(house, "read other")
-        assert isinstance(again, NotConfirmed) is writes
+        assert isinstance(again, ConfirmationRefusal) is writes
         assert [statement for statement, _, _, write in engines.made[0].ran if write] == []
 
 
 @pytest.mark.behaviour("databases.errors_help")
 async def test_names_are_hinted_at_only_where_one_is_wrong() -> None:
-    kept = Failed('insert or update on table "orders" violates foreign key constraint "orders_cit_fkey": city')
-    wrong = Failed("no such column: cty", fault=Fault.NO_COLUMN, name="cty")
+    kept = StatementFailure(
+        'insert or update on table "orders" violates foreign key constraint "orders_cit_fkey": city'
+    )
+    wrong = StatementFailure("no such column: cty", fault=StatementFault.NO_COLUMN, name="cty")
     engines = ScriptedEngines(answers={"SELECT city FROM orders": kept, "SELECT cty FROM orders": wrong})
     async with housing(declaring(SHOP), engines) as house:
         assert text_of(await sql(house, "SELECT city FROM orders")).splitlines() == [
@@ -242,7 +263,7 @@ async def test_a_source_that_is_switched_off_ends_what_runs_there_and_is_closed(
     engines = ScriptedEngines(held=anyio.Event())
     other = database("other")
     async with housing(declaring(SHOP, other), engines) as house:
-        ended: list[Ended] = []
+        ended: list[CallOutcome] = []
 
         async def ask() -> None:
             ended.append(await sql(house, "read"))
@@ -270,7 +291,7 @@ async def test_an_edit_that_is_not_about_a_source_leaves_it_open() -> None:
         await says(house, declaring(replace(SHOP, origin=replace(AT, line=99))))
         await sql(house, "read")
         assert (len(engines.made), house.board.catalogue) == (1, stamp)
-        await says(house, declaring(replace(SHOP, limits=Limits(rows=3))))
+        await says(house, declaring(replace(SHOP, limits=QueryLimits(rows=3))))
         await house.until(lambda: house.board.catalogue != stamp)
         await sql(house, "read")
         assert [engine.database.limits.rows for engine in engines.made] == [1000, 3]
@@ -287,7 +308,7 @@ async def test_a_caller_that_leaves_stops_its_statement() -> None:
             await engines.made[0].began.wait()
             tasks.cancel_scope.cancel()
         assert engines.made[0].given_up == 1
-        assert [record.ended for record in house.audit.records] == [Cancelled()]
+        assert [record.outcome for record in house.audit.records] == [CallCancellation()]
 
 
 @pytest.mark.behaviour("databases.cancelled")
@@ -306,19 +327,21 @@ async def test_a_source_that_cannot_be_opened_is_told_and_tried_again_by_the_nex
     async with housing(declaring(SHOP), engines) as house:
         assert text_of(await sql(house, "read")) == f"Database 'shop' cannot be asked: {engines.away}"
         engines.away = None
-        assert isinstance(await sql(house, "read"), Noted)
-        engines.made[0].answers["gone"] = Failed("the server closed the connection", fault=Fault.UNAVAILABLE)
-        assert isinstance(await sql(house, "gone"), ToolFailed)
-        assert isinstance(await sql(house, "read"), Noted)
+        assert isinstance(await sql(house, "read"), AnnotatedSuccess)
+        engines.made[0].answers["gone"] = StatementFailure(
+            "the server closed the connection", fault=StatementFault.UNAVAILABLE
+        )
+        assert isinstance(await sql(house, "gone"), ToolFailure)
+        assert isinstance(await sql(house, "read"), AnnotatedSuccess)
         assert len(engines.made) == 2
 
 
 @pytest.mark.behaviour("databases.doctor")
 async def test_a_source_that_must_not_be_served_is_not_unless_its_operator_insists() -> None:
-    grave = Checked(
+    grave = DatabaseCheck(
         "PostgreSQL 15",
         "postgres",
-        (Finding("postgres is a superuser. Create a role.", FindingSeverity.REFUSED_UNLESS_FORCED),),
+        (DatabaseFinding("postgres is a superuser. Create a role.", FindingSeverity.REFUSED_UNLESS_FORCED),),
     )
     async with housing(declaring(SHOP), ScriptedEngines(checked=grave)) as house:
         told = text_of(await sql(house, "read"))
@@ -327,15 +350,19 @@ async def test_a_source_that_must_not_be_served_is_not_unless_its_operator_insis
         assert finding.what == "Database shop cannot be asked: postgres is a superuser. Create a role."
         assert finding.grave
     async with housing(declaring(database("shop", force=True)), ScriptedEngines(checked=grave)) as house:
-        assert isinstance(await sql(house, "read"), Noted)
+        assert isinstance(await sql(house, "read"), AnnotatedSuccess)
         (finding,) = await database_findings(house.gateway)
         assert (finding.what, finding.grave) == ("Database shop: postgres is a superuser. Create a role.", False)
 
 
-EXCESS = Checked(
+EXCESS = DatabaseCheck(
     "PostgreSQL 18",
     "reader",
-    (Finding("'reader' can read staff.pay.", FindingSeverity.REFUSED, ("REVOKE SELECT ON staff FROM reader",)),),
+    (
+        DatabaseFinding(
+            "'reader' can read staff.pay.", FindingSeverity.REFUSED, ("REVOKE SELECT ON staff FROM reader",)
+        ),
+    ),
 )
 
 
@@ -357,11 +384,11 @@ async def test_the_privileges_of_a_login_are_checked_again_after_a_minute(monkey
     engines, clock = ScriptedEngines(), [100.0]
     monkeypatch.setattr(source_module, "monotonic", lambda: clock[0])
     async with housing(declaring(SHOP), engines) as house:
-        assert isinstance(await sql(house, "read"), Noted)
+        assert isinstance(await sql(house, "read"), AnnotatedSuccess)
         (engine,) = engines.made
         engine.checked = EXCESS
         clock[0] += CHECK_INTERVAL_S - 1
-        assert isinstance(await sql(house, "read"), Noted)
+        assert isinstance(await sql(house, "read"), AnnotatedSuccess)
         clock[0] += 1
         assert "pegboard db role shop" in text_of(await sql(house, "read"))
         assert (engine.checks, len(engine.ran)) == (2, 2)
@@ -372,8 +399,8 @@ async def test_a_look_at_all_sources_tells_of_each() -> None:
     engines = ScriptedEngines()
     async with housing(declaring(SHOP, database("other")), engines) as house:
         assert house.gateway.databases.toolbox is not None
-        looked = await check_sources([*house.gateway.databases.toolbox.sources.values()])
-        assert [(each.source.database.id, each.checked, each.away is None, each.findings) for each in looked] == [
+        looked = await run_database_checks([*house.gateway.databases.toolbox.sources.values()])
+        assert [(each.source.database.id, each.result, each.problem is None, each.findings) for each in looked] == [
             ("other", CHECKED, True, ()),
             ("shop", CHECKED, True, ()),
         ]
@@ -384,18 +411,20 @@ async def test_a_look_at_all_sources_tells_of_each() -> None:
 async def test_the_tools_follow_switches_like_any_other() -> None:
     engines = ScriptedEngines()
     async with housing(declaring(SHOP), engines) as house:
-        await house.does(ThrowSwitch(SQL, on=False))
+        await house.does(SetSwitch(SQL, enabled=False))
         ended = await sql(house, "read")
         assert house.statuses()["execute_sql"] == "disabled_by_user"
         assert engines.made == []
         (record,) = house.audit.records
         told = '{"source":"shop","sql":"… (4 characters that are not told)"}'.encode()
-        assert record == CallRecord(call_of("execute_sql", asks("read")), SQL, ended, record.took, 1, told=told)
+        assert record == CallRecord(
+            call_of("execute_sql", asks("read")), SQL, ended, record.duration, 1, recorded_arguments=told
+        )
 
 
 @pytest.mark.behaviour("databases.errors_help")
 async def test_what_the_engine_refuses_is_told_with_what_to_write_instead() -> None:
-    engines = ScriptedEngines(answers={"two": Refused("these are two statements", "Ask one at a time.")})
+    engines = ScriptedEngines(answers={"two": StatementRefusal("these are two statements", "Ask one at a time.")})
     async with housing(declaring(SHOP), engines) as house:
         assert text_of(await sql(house, "two")) == "Refused by shop: these are two statements. Ask one at a time."
 

@@ -13,9 +13,9 @@ from tests.support.collect_failures import each_case
 
 from pegboard.core.tool import Json, JsonObject
 from pegboard.prompts.formats import FORMATS, Format, parse
-from pegboard.prompts.grammar import calls_schema, frame, gbnf, structural_tags
+from pegboard.prompts.grammar import calls_schema, find_frame, gbnf, structural_tags
 from pegboard.prompts.grammar.excluding import text_without
-from pegboard.prompts.grammar.rules import Rules
+from pegboard.prompts.grammar.rules import GrammarRules
 from pegboard.prompts.shapes import ToolShape
 
 SCHEMA: JsonObject = {
@@ -57,14 +57,14 @@ NOTHING = ToolShape("noop", "", {})
 TOOLS = (WEATHER, OPTIONAL, NOTHING)
 VALIDATORS = {tool.name: jsonschema_rs.validator_for({"type": "object", **tool.parameters}) for tool in TOOLS}
 HELD = [name for name in FORMATS if gbnf(FORMATS[name], TOOLS) is not None]
-TAGGED = [name for name in HELD if frame(FORMATS[name], TOOLS) is None]
+TAGGED = [name for name in HELD if find_frame(FORMATS[name], TOOLS) is None]
 """Those that write a text as it is: of such a one no rule can hold the length."""
 
 
 def check(format: Format, text: str) -> int:
     """How many calls it holds."""
     parsed = parse(format, text, TOOLS)
-    assert parsed.broken == (), text
+    assert parsed.broken_calls == (), text
     assert parsed.text.strip() == "", text
     assert parsed.calls, text
     for call in parsed.calls:
@@ -106,7 +106,7 @@ def test_any_schema_gives_a_grammar_whose_texts_are_calls(schema: JsonObject, se
     assert text is not None
     drawn = read(text).text(Random(seed))
     parsed = parse(FORMATS["hermes"], drawn, [ToolShape("odd"), ToolShape("whole")])
-    assert parsed.broken == ()
+    assert parsed.broken_calls == ()
     assert {call.name for call in parsed.calls} <= {"odd", "whole"}
 
 
@@ -131,14 +131,14 @@ def test_schemas_that_hold_themselves_or_cannot_be_held_give_a_grammar_all_the_s
     grammar, random = read(text), Random(7)
     for _ in range(20):
         parsed = parse(FORMATS["json"], grammar.text(random), [ToolShape("t")])
-        assert (parsed.broken, {call.name for call in parsed.calls}) == ((), {"t"})
+        assert (parsed.broken_calls, {call.name for call in parsed.calls}) == ((), {"t"})
 
 
 @pytest.mark.behaviour("grammar.admits_what_parses")
 @given(st.lists(st.text("ab<>/[]^-", min_size=2, max_size=5), min_size=1, max_size=4), st.integers())
 def test_any_text_but_such_as_holds_a_word_can_be_written_as_rules(words: list[str], seed: int) -> None:
-    rules = Rules()
-    grammar, random = read(rules.text(text_without(rules, words))), Random(seed)
+    rules = GrammarRules()
+    grammar, random = read(rules.grammar_text(text_without(rules, words))), Random(seed)
     for _ in range(30):
         drawn = grammar.text(random)
         assert not any(word in drawn for word in words), drawn

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.tool import Json, JsonObject, ToolSpec
-from pegboard.prompts.stubs import HEADER, Names, stubs_of
+from pegboard.prompts.stubs import HEADER, ProgramNames, module_stubs
 
 
 def key(server: str, toolset: str | None = None) -> ServerKey:
@@ -20,9 +20,9 @@ def tool_id(name: str, server: str = "github") -> ToolId:
 def stub(spec: ToolSpec) -> str:
     """Of the only tool of a server."""
     id = tool_id(spec.name)
-    named = Names.of([id]).named(id)
+    named = ProgramNames.of([id]).function_of(id)
     assert named is not None
-    (only,) = stubs_of([(named, spec)])
+    (only,) = module_stubs([(named, spec)])
     return only.text
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pegboard.core.tool import JsonObject
-from pegboard.prompts.stubs import Unreadable, answered
+from pegboard.prompts.stubs import UnreadableAnswer, program_answer
 
 
 def said(*texts: str) -> JsonObject:
@@ -12,18 +12,18 @@ def said(*texts: str) -> JsonObject:
 
 @pytest.mark.behaviour("code.answers")
 def test_a_tool_with_an_output_schema_gives_what_it_describes() -> None:
-    assert answered({**said("two"), "structuredContent": {"n": 2}}, described=True) == {"n": 2}
-    assert answered(said('{"n": 2}'), described=True) == {"n": 2}
-    assert isinstance(answered(said("two"), described=True), Unreadable)
+    assert program_answer({**said("two"), "structuredContent": {"n": 2}}, described=True) == {"n": 2}
+    assert program_answer(said('{"n": 2}'), described=True) == {"n": 2}
+    assert isinstance(program_answer(said("two"), described=True), UnreadableAnswer)
 
 
 @pytest.mark.behaviour("code.answers")
 def test_a_tool_without_one_gives_its_text_also_where_that_is_json() -> None:
-    assert answered(said('{"n": 2}'), described=False) == '{"n": 2}'
-    assert answered({**said("two"), "structuredContent": {"n": 2}}, described=False) == "two"
-    assert answered({"content": [], "structuredContent": {"n": 2}}, described=False) == '{"n": 2}'
-    assert answered(said("a", "b"), described=False) == "a\nb"
-    assert answered({}, described=False) == ""
+    assert program_answer(said('{"n": 2}'), described=False) == '{"n": 2}'
+    assert program_answer({**said("two"), "structuredContent": {"n": 2}}, described=False) == "two"
+    assert program_answer({"content": [], "structuredContent": {"n": 2}}, described=False) == '{"n": 2}'
+    assert program_answer(said("a", "b"), described=False) == "a\nb"
+    assert program_answer({}, described=False) == ""
 
 
 @pytest.mark.behaviour("code.answers")
@@ -35,6 +35,6 @@ def test_what_is_no_text_is_told_of() -> None:
             {"type": "resource", "resource": {"uri": "file:///y", "text": "inside"}},
         ]
     }
-    assert answered(result, described=False) == (
+    assert program_answer(result, described=False) == (
         "[image that is not shown here: image/png, 3 bytes]\n[a link: file:///x x]\ninside"
     )

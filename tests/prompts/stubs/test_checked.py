@@ -7,8 +7,8 @@ import pytest
 from tests.prompts.stubs.specs import tool_id
 
 from pegboard.core.tool import JsonObject, ToolSpec
-from pegboard.ports.sandbox import Function, Program
-from pegboard.prompts.stubs import HEADER, Names, stubs_of
+from pegboard.ports.sandbox import Program, SandboxFunction
+from pegboard.prompts.stubs import HEADER, ProgramNames, module_stubs
 from pegboard.providers.builtin.sandbox.monty import MontySandbox
 
 pytestmark = pytest.mark.anyio
@@ -115,11 +115,11 @@ async def monty() -> AsyncIterator[MontySandbox]:
             await sandbox.aclose()
 
 
-def functions() -> tuple[Function, ...]:
-    names = Names.of([tool_id(spec.name) for spec in SPECS])
-    named = [(names.named(tool_id(spec.name)), spec) for spec in SPECS]
-    stubs = stubs_of((each, spec) for each, spec in named if each is not None)
-    return tuple(Function(stub.named.module, stub.named.function, stub.text) for stub in stubs)
+def functions() -> tuple[SandboxFunction, ...]:
+    names = ProgramNames.of([tool_id(spec.name) for spec in SPECS])
+    named = [(names.function_of(tool_id(spec.name)), spec) for spec in SPECS]
+    stubs = module_stubs((each, spec) for each, spec in named if each is not None)
+    return tuple(SandboxFunction(stub.function.module, stub.function.function, stub.text) for stub in stubs)
 
 
 @pytest.mark.behaviour("code.stubs_are_checked")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.prompts.stubs.specs import key, texts, tool_id
 
-from pegboard.core.ids import BuiltinKey, Source, ToolId, ToolsetId, ToolsetKey
-from pegboard.prompts.stubs import Named, Names, module_name
+from pegboard.core.ids import BuiltinKey, SourceKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.prompts.stubs import ProgramFunction, ProgramNames, module_name
 
 
 @pytest.mark.behaviour("code.names")
@@ -27,15 +27,15 @@ from pegboard.prompts.stubs import Named, Names, module_name
         (BuiltinKey(), "builtin"),
     ],
 )
-def test_a_module_is_named_after_its_server_and_never_like_one_of_pythons_own(source: Source, name: str) -> None:
+def test_a_module_is_named_after_its_server_and_never_like_one_of_pythons_own(source: SourceKey, name: str) -> None:
     assert module_name(source) == name
 
 
 @pytest.mark.behaviour("code.names")
 def test_functions_are_called_like_their_tools_where_python_can_say_that() -> None:
     ids = [tool_id(name) for name in ("create_issue", "list-issues", "import", "2fa", "__getattr__", "Any", "a/b.c")]
-    names = Names.of(ids)
-    assert {str(each): each.id.name for each in names.all()} == {
+    names = ProgramNames.of(ids)
+    assert {str(each): each.id.name for each in names.all_functions()} == {
         "github.create_issue": "create_issue",
         "github.list_issues": "list-issues",
         "github.import_": "import",
@@ -49,7 +49,7 @@ def test_functions_are_called_like_their_tools_where_python_can_say_that() -> No
 @pytest.mark.behaviour("code.names")
 def test_a_name_that_two_tools_would_have_is_neithers() -> None:
     ids = [tool_id("list-issues"), tool_id("list_issues"), tool_id("other")]
-    first, second, third = (Names.of(ids).named(id) for id in ids)
+    first, second, third = (ProgramNames.of(ids).function_of(id) for id in ids)
     assert first is not None
     assert second is not None
     assert third is not None
@@ -62,9 +62,9 @@ def test_a_name_that_two_tools_would_have_is_neithers() -> None:
 @pytest.mark.behaviour("code.names")
 def test_a_locked_tool_renames_no_open_one() -> None:
     ours, theirs = tool_id("list_issues"), tool_id("list-issues")
-    names = Names.of([theirs, ours], locked=frozenset({theirs}))
-    assert names.named(ours) == Named("github", "list_issues", ours)
-    other = names.named(theirs)
+    names = ProgramNames.of([theirs, ours], locked=frozenset({theirs}))
+    assert names.function_of(ours) == ProgramFunction("github", "list_issues", ours)
+    other = names.function_of(theirs)
     assert other is not None
     assert other.function.startswith("list_issues_")
 
@@ -72,17 +72,17 @@ def test_a_locked_tool_renames_no_open_one() -> None:
 @pytest.mark.behaviour("code.not_itself")
 def test_no_program_is_given_the_tool_that_runs_programs() -> None:
     python, sql = ToolId(BuiltinKey(), "python_execution"), ToolId(BuiltinKey(), "execute_sql")
-    names = Names.of([python, sql])
-    assert names.named(python) is None
-    assert [*names.all()] == [Named("builtin", "execute_sql", sql)]
-    assert names.mentioned("builtin.python_execution(code='1')") == ()
+    names = ProgramNames.of([python, sql])
+    assert names.function_of(python) is None
+    assert [*names.all_functions()] == [ProgramFunction("builtin", "execute_sql", sql)]
+    assert names.mentioned_functions("builtin.python_execution(code='1')") == ()
 
 
 @given(st.lists(texts, unique=True, max_size=12), st.sampled_from(["a", "time", "2", "a-b"]))
 def test_names_are_legal_unique_and_lead_back(tools: list[str], server: str) -> None:
     ids = [tool_id(name, server) for name in tools]
-    names = Names.of(ids)
-    each = [*names.all()]
+    names = ProgramNames.of(ids)
+    each = [*names.all_functions()]
     assert sorted(named.id for named in each) == sorted(ids)
     assert len({str(named) for named in each}) == len(ids)
     for named in each:
@@ -91,10 +91,10 @@ def test_names_are_legal_unique_and_lead_back(tools: list[str], server: str) -> 
             assert word.isidentifier()
             assert not word.startswith("_")
             assert not keyword.iskeyword(word)
-        assert names.called(named.module, named.function) == named.id
-        assert names.named(named.id) == named
-    again = Names.of(reversed(ids))
-    assert {named.id: named.function for named in again.all()} == {named.id: named.function for named in each}
+        assert names.tool_of(named.module, named.function) == named.id
+        assert names.function_of(named.id) == named
+    again = ProgramNames.of(reversed(ids))
+    assert {named.id: named.function for named in again.all_functions()} == {named.id: named.function for named in each}
 
 
 @pytest.mark.behaviour("code.stubs_of_what_is_mentioned")
@@ -110,22 +110,22 @@ def test_names_are_legal_unique_and_lead_back(tools: list[str], server: str) -> 
     ],
 )
 def test_whatever_way_a_program_reaches_a_function_it_is_found(code: str) -> None:
-    names = Names.of([tool_id("get"), tool_id("put"), tool_id("get", "files")])
-    assert names.mentioned(code) == (Named("github", "get", tool_id("get")),)
+    names = ProgramNames.of([tool_id("get"), tool_id("put"), tool_id("get", "files")])
+    assert names.mentioned_functions(code) == (ProgramFunction("github", "get", tool_id("get")),)
 
 
 @pytest.mark.behaviour("code.stubs_of_what_is_mentioned")
 def test_of_thousands_of_tools_those_of_other_modules_are_not_even_named() -> None:
     ids = [tool_id(f"tool_{number}", f"server_{number % 100}") for number in range(5_000)]
-    names = Names.of(ids)
-    (only,) = names.mentioned("print(await server_7.tool_107())")
+    names = ProgramNames.of(ids)
+    (only,) = names.mentioned_functions("print(await server_7.tool_107())")
     assert only.id == tool_id("tool_107", "server_7")
-    assert [*names._functions] == ["server_7"]
+    assert [*names._tools_by_name] == ["server_7"]
 
 
 @pytest.mark.behaviour("code.near_names")
 def test_a_function_that_is_not_there_is_told_with_those_that_are_like_it() -> None:
-    names = Names.of([tool_id("create_issue"), tool_id("get")])
-    assert names.missing("await github.crate_issue(a=1)\ngithub.get()\nother.thing()\nx.github.nope()") == (
+    names = ProgramNames.of([tool_id("create_issue"), tool_id("get")])
+    assert names.missing_functions("await github.crate_issue(a=1)\ngithub.get()\nother.thing()\nx.github.nope()") == (
         "github has no function 'crate_issue'. Did you mean create_issue?",
     )

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.prompts.stubs.specs import gives, is_what_was_meant, specs, stub, takes, texts, tool_id
 
 from pegboard.core.tool import JsonObject, ToolSpec
-from pegboard.prompts.stubs import HEADER, Names, argument_names, as_the_tool_names_them, line, stubs_of
-from pegboard.prompts.stubs.writing import LONGEST
+from pegboard.prompts.stubs import HEADER, ProgramNames, argument_names, function_line, module_stubs, to_tool_names
+from pegboard.prompts.stubs.writing import MAX_STUB_LENGTH
 
 
 def signature(spec: ToolSpec) -> str:
@@ -200,7 +200,7 @@ def test_arguments_that_python_cannot_write_have_another_name_and_reach_the_tool
         "__x": "x",
     }
     given = {called["user-id"]: 1, "class_": 2, "plain": 3, "unknown": 4, "2nd": 5}
-    assert as_the_tool_names_them(given, keys) == {"user-id": 1, "class": 2, "plain": 3, "unknown": 4, "2nd": 5}
+    assert to_tool_names(given, keys) == {"user-id": 1, "class": 2, "plain": 3, "unknown": 4, "2nd": 5}
 
 
 @pytest.mark.behaviour("code.stubs_hold")
@@ -215,7 +215,7 @@ def test_no_key_takes_the_name_that_another_was_given() -> None:
 def test_no_two_arguments_have_one_name_and_each_leads_back(keys: list[str]) -> None:
     called = argument_names(keys)
     assert len({*called.values()}) == len(keys)
-    assert as_the_tool_names_them({called[key]: key for key in keys}, keys) == {key: key for key in keys}
+    assert to_tool_names({called[key]: key for key in keys}, keys) == {key: key for key in keys}
 
 
 @pytest.mark.behaviour("code.stubs")
@@ -223,10 +223,10 @@ def test_functions_of_one_module_share_equal_types_and_no_name() -> None:
     user: JsonObject = {"type": "object", "properties": {"login": {"type": "string"}}, "required": ["login"]}
     other: JsonObject = {"type": "object", "properties": {"id": {"type": "integer"}}}
     ids = [tool_id(name) for name in ("get", "find", "User")]
-    names = Names.of(ids)
+    names = ProgramNames.of(ids)
     schemas: list[JsonObject] = [{"$ref": "#/$defs/User", "$defs": {"User": each}} for each in (user, user, other)]
-    told = [(names.named(id), gives(schema)) for id, schema in zip(ids, schemas, strict=True)]
-    written = [each.text for each in stubs_of((named, spec) for named, spec in told if named is not None)]
+    told = [(names.function_of(id), gives(schema)) for id, schema in zip(ids, schemas, strict=True)]
+    written = [each.text for each in module_stubs((named, spec) for named, spec in told if named is not None)]
     assert written == [
         "class GetUser(TypedDict):\n    login: str\n\nasync def get() -> GetUser: ...",
         "async def find() -> GetUser: ...",
@@ -256,7 +256,7 @@ def test_no_description_breaks_out_of_its_quotes(description: str) -> None:
     schema: JsonObject = {"type": "object", "properties": {"a": {"type": "string", "description": description}}}
     written = stub(ToolSpec("go", description=description, input_schema=schema, output_schema=schema))
     assert is_what_was_meant(written, ["go"])
-    assert len(written) < LONGEST
+    assert len(written) < MAX_STUB_LENGTH
     written.encode()
 
 
@@ -265,18 +265,18 @@ def test_no_description_breaks_out_of_its_quotes(description: str) -> None:
 @given(st.lists(specs, max_size=3))
 def test_whatever_servers_say_stubs_are_those_functions_and_nothing_else(several: list[ToolSpec]) -> None:
     ids = [*dict.fromkeys(tool_id(spec.name) for spec in several)]
-    names = Names.of(ids)
-    named = [each for each in (names.named(id) for id in ids) if each is not None]
+    names = ProgramNames.of(ids)
+    named = [each for each in (names.function_of(id) for id in ids) if each is not None]
     by_id = {tool_id(spec.name): spec for spec in several}
-    written = [*stubs_of((each, by_id[each.id]) for each in named)]
+    written = [*module_stubs((each, by_id[each.id]) for each in named)]
     text = "\n\n".join(each.text for each in written)
     assert is_what_was_meant(text, [each.function for each in named])
-    assert all(len(each.text) <= LONGEST for each in written)
+    assert all(len(each.text) <= MAX_STUB_LENGTH for each in written)
     defined = [node.name for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.AsyncFunctionDef)]
     assert len({*defined}) == len(defined)
     f"{HEADER}\n{text}".encode()
     for each in named:
-        assert "\n" not in line(each, by_id[each.id])
+        assert "\n" not in function_line(each, by_id[each.id])
 
 
 @pytest.mark.behaviour("code.stubs_hold")
@@ -287,7 +287,7 @@ def test_of_a_schema_too_large_to_tell_less_is_told() -> None:
     }
     written = stub(takes(wide))
     assert is_what_was_meant(written, ["go"])
-    assert len(written) <= LONGEST
+    assert len(written) <= MAX_STUB_LENGTH
 
 
 @pytest.mark.behaviour("code.stubs_hold")
@@ -303,7 +303,7 @@ def test_a_schema_that_names_itself_a_thousand_times_is_read_at_once() -> None:
 @pytest.mark.behaviour("code.lines")
 def test_a_tool_in_one_line_tells_how_it_is_called_and_what_comes_back() -> None:
     id = tool_id("list-issues")
-    named = Names.of([id]).named(id)
+    named = ProgramNames.of([id]).function_of(id)
     assert named is not None
     spec = ToolSpec(
         "list-issues",
@@ -323,7 +323,7 @@ def test_a_tool_in_one_line_tells_how_it_is_called_and_what_comes_back() -> None
             "required": ["issues"],
         },
     )
-    assert line(named, spec) == (
+    assert function_line(named, spec) == (
         "await github.list_issues(*, repo: str, state: Literal['open', 'closed'] = ...) -> "
         "{'issues': list[{'id'?: int, 'title'?: str}]}"
     )
@@ -334,6 +334,6 @@ def test_a_tool_in_one_line_tells_how_it_is_called_and_what_comes_back() -> None
 @given(specs)
 def test_a_line_is_short_whatever_a_server_says(spec: ToolSpec) -> None:
     id = tool_id(spec.name)
-    named = Names.of([id]).named(id)
+    named = ProgramNames.of([id]).function_of(id)
     assert named is not None
-    assert len(line(named, spec)) < 2_000
+    assert len(function_line(named, spec)) < 2_000

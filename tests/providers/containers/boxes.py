@@ -11,14 +11,14 @@ from tests.providers.running import PATIENCE, as_it_is, nothing_left
 from tests.servers.containers import IMAGE, Host
 
 from pegboard.config.container_keys import ContainerSettings
-from pegboard.core.call import Admitted, Call, Outcome, Returned, ToolFailed
-from pegboard.core.catalogue import Asleep, Health, Listing
-from pegboard.core.ids import LOCAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
-from pegboard.core.own import Bounds, ContainerTool, Image, Own
+from pegboard.core.call import AdmittedCall, Outcome, ToolCall, ToolFailure, ToolSuccess
+from pegboard.core.catalogue import Health, Listing, ProviderAsleep
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
+from pegboard.core.own import ContainerImage, ContainerTool, OwnTools, ToolsetLimits
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.ports import Expand, Provider
 from pegboard.providers.container import Containers
-from pegboard.providers.container.box import Board
+from pegboard.providers.container.box import ContainerNamespace
 
 KEY = ToolsetKey(ToolsetId("demo"))
 
@@ -33,13 +33,15 @@ def script(name: str, text: str, *, seconds: float | None = None) -> ContainerTo
     return command(name, "sh", "-c", text, seconds=seconds)
 
 
-def own(*tools: ContainerTool, image: Image | None = None, bounds: Bounds | None = None) -> Own:
-    return Own("0" * 64, containers={"box": image or Image(IMAGE)}, commands=tools, bounds=bounds or Bounds())
+def own(*tools: ContainerTool, image: ContainerImage | None = None, bounds: ToolsetLimits | None = None) -> OwnTools:
+    return OwnTools(
+        "0" * 64, containers={"box": image or ContainerImage(IMAGE)}, commands=tools, bounds=bounds or ToolsetLimits()
+    )
 
 
-def called(name: str, arguments: Mapping[str, Json], spec: ToolSpec | None = None) -> Admitted:
-    call = Call(CallId("1"), WireName(name), arguments, LOCAL, datetime(2026, 1, 1, tzinfo=UTC))
-    return Admitted(call, Tool(ToolId(KEY, name), spec or ToolSpec(name)))
+def called(name: str, arguments: Mapping[str, Json], spec: ToolSpec | None = None) -> AdmittedCall:
+    call = ToolCall(CallId("1"), WireName(name), arguments, LOCAL_PRINCIPAL, datetime(2026, 1, 1, tzinfo=UTC))
+    return AdmittedCall(call, Tool(ToolId(KEY, name), spec or ToolSpec(name)))
 
 
 class Bench:
@@ -69,32 +71,32 @@ class Bench:
     async def said(self, name: str, /, **arguments: Json) -> str:
         """What a tool that works wrote."""
         outcome = await self.call(name, **arguments)
-        assert isinstance(outcome, Returned), outcome
+        assert isinstance(outcome, ToolSuccess), outcome
         return text_of(outcome)
 
 
 def text_of(outcome: Outcome) -> str:
-    assert isinstance(outcome, Returned | ToolFailed), outcome
+    assert isinstance(outcome, ToolSuccess | ToolFailure), outcome
     body: dict[str, Any] = json.loads(outcome.body)
     return "".join(part["text"] for part in body["content"])
 
 
-def containers(settings: ContainerSettings, board: Board) -> Containers:
+def containers(settings: ContainerSettings, board: ContainerNamespace) -> Containers:
     return Containers(settings, board.data_dir, lambda: datetime.now(UTC))
 
 
 @asynccontextmanager
 async def bench(
     host: Host,
-    board: Board,
-    declared: Own,
+    board: ContainerNamespace,
+    declared: OwnTools,
     *,
     expand: Expand = as_it_is,
     settings: ContainerSettings | None = None,
-    health: type[Health] = Asleep,
+    health: type[Health] = ProviderAsleep,
 ) -> AsyncIterator[Bench]:
     """Run the provider for the length of the block; then no process, no open file and no container is left of it."""
-    provider = containers(settings or host.settings, board).commands(KEY, declared, expand)
+    provider = containers(settings or host.settings, board).command_provider(KEY, declared, expand)
     at_work = Bench(provider)
     async with nothing_left(), anyio.create_task_group() as tasks:
         tasks.start_soon(provider.run, at_work.ring)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.servers import containers
 
-from pegboard.providers.container.box import Board
+from pegboard.providers.container.box import ContainerNamespace
 
 
 @pytest.fixture(scope="session", params=["podman", "docker"])
@@ -21,5 +21,5 @@ def host(request: pytest.FixtureRequest) -> Iterator[containers.Host]:
 
 
 @pytest.fixture
-def board(tmp_path: Path) -> Board:
-    return Board(tmp_path / "data")
+def board(tmp_path: Path) -> ContainerNamespace:
+    return ContainerNamespace(tmp_path / "data")

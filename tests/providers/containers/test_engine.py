@@ -8,14 +8,14 @@ from tests.providers.containers.boxes import KEY, Bench, command, containers, ow
 from tests.providers.running import as_it_is
 
 from pegboard.config.container_keys import ContainerSettings
-from pegboard.core.call import ProviderFailed
-from pegboard.core.catalogue import Asleep, Down
+from pegboard.core.call import ProviderFailure
+from pegboard.core.catalogue import ProviderAsleep, ProviderDown
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Tool, ToolSpec
-from pegboard.ports.describing import CannotDescribe
-from pegboard.providers.container.box import Board, Owner, image_problem, owner, owner_of
-from pegboard.providers.container.engine import Engine, NoEngine, engine_error, find_engine
-from pegboard.providers.container.written import Written, recording
+from pegboard.ports.describing import ToolDescriptionError
+from pegboard.providers.container.box import ContainerNamespace, ContainerOwner, current_owner, image_problem, owner_of
+from pegboard.providers.container.engine import ContainerEngine, NoEngine, engine_error, find_engine
+from pegboard.providers.container.written import ContainerOutput, temporary_log_file
 
 NEITHER = (
     "needs podman or docker, and neither is on the PATH. Install one of them, or name its path: engine under "
@@ -42,7 +42,9 @@ def test_podman_goes_before_docker_unless_the_operator_says_otherwise(
         found.append(find_engine(ContainerSettings(flags=("--a",), global_flags=("--b",))))
     found.append(find_engine(ContainerSettings("docker")))
     found.append(find_engine(ContainerSettings(str(_program(tmp_path / "own", "enginette")))))
-    assert [(engine.name, engine.flags, engine.global_flags) for engine in found if isinstance(engine, Engine)] == [
+    assert [
+        (engine.name, engine.flags, engine.global_flags) for engine in found if isinstance(engine, ContainerEngine)
+    ] == [
         ("docker", ("--a",), ("--b",)),
         ("podman", ("--a",), ("--b",)),
         ("docker", (), ()),
@@ -63,31 +65,31 @@ def test_an_engine_that_is_not_there_is_told_with_what_to_do(tmp_path: Path, mon
 @pytest.mark.anyio
 @pytest.mark.behaviour("containers.engine_missing")
 async def test_without_an_engine_tools_are_shown_as_unavailable_until_there_is_one(
-    board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    board: ContainerNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    provider = containers(ContainerSettings(), board).commands(KEY, own(command("echo", "cat")), as_it_is)
+    provider = containers(ContainerSettings(), board).command_provider(KEY, own(command("echo", "cat")), as_it_is)
     at_work = Bench(provider)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(provider.run, at_work.ring)
-        listing = await at_work.until(Down)
-        assert isinstance(listing.health, Down)
+        listing = await at_work.until(ProviderDown)
+        assert isinstance(listing.health, ProviderDown)
         assert listing.health.why == NEITHER
         assert listing.tools == (Tool(ToolId(KEY, "echo"), ToolSpec("echo")),)
-        assert await at_work.call("echo") == ProviderFailed(f"demo {NEITHER}", may_have_run=False)
+        assert await at_work.call("echo") == ProviderFailure(f"demo {NEITHER}", may_have_run=False)
         _program(tmp_path / "bin", "podman")
         provider.restart()
-        await at_work.until(Asleep)
+        await at_work.until(ProviderAsleep)
         tasks.cancel_scope.cancel()
 
 
 @pytest.mark.anyio
 @pytest.mark.behaviour("containers.engine_missing")
 async def test_an_image_cannot_be_asked_for_its_tools_without_an_engine(
-    board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    board: ContainerNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(CannotDescribe) as problem:
+    with pytest.raises(ToolDescriptionError) as problem:
         await containers(ContainerSettings(), board).label("example.org/tool:1")
     assert problem.value.problems == (f"the image example.org/tool:1 {NEITHER}.",)
 
@@ -132,20 +134,20 @@ def test_names_of_images_are_taken_as_registries_write_them(image: str) -> None:
     assert image_problem(image) is None
 
 
-def test_whoever_owns_a_container_is_known_by_its_number_and_its_beginning(board: Board) -> None:
-    assert owner_of(board.fresh_name()) == owner()
-    assert owner().lives
-    assert not Owner(owner().pid, "1").lives
-    assert not Owner(2**22 + 1, "1").lives
+def test_whoever_owns_a_container_is_known_by_its_number_and_its_beginning(board: ContainerNamespace) -> None:
+    assert owner_of(board.fresh_name()) == current_owner()
+    assert current_owner().is_alive
+    assert not ContainerOwner(current_owner().pid, "1").is_alive
+    assert not ContainerOwner(2**22 + 1, "1").is_alive
     assert owner_of("nobody") is None
 
 
 def test_what_was_written_is_read_back_line_by_line() -> None:
-    with recording() as record:
-        assert record.read() is None
+    with temporary_log_file() as record:
+        assert record.read_output() is None
         path = Path(record.flags[3].removeprefix("path="))
         moment = b"2026-01-01T00:00:00.000000000+00:00"
         lines = (b"stdout F a b", b"stderr F oh", b"stdout F ", b"stdout P \xff", b"stdout P c", b"stderr P no")
         path.write_bytes(b"".join(b"%b %b\n" % (moment, line) for line in lines))
-        assert record.read() == Written(b"a b\n\n\xffc", b"oh\nno")
+        assert record.read_output() == ContainerOutput(b"a b\n\n\xffc", b"oh\nno")
     assert not path.parent.exists()

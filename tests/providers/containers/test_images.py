@@ -5,14 +5,14 @@ from tests.providers.containers.boxes import containers
 from tests.servers.containers import IMAGE, LABEL, LABELLED, Host
 
 from pegboard.config.manifest import CommandEntry, read_label
-from pegboard.ports.describing import CannotDescribe
-from pegboard.providers.container.box import Board
+from pegboard.ports.describing import ToolDescriptionError
+from pegboard.providers.container.box import ContainerNamespace
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.mark.behaviour("providers.container_discovered")
-async def test_the_tools_of_an_image_stand_in_its_label(host: Host, board: Board) -> None:
+async def test_the_tools_of_an_image_stand_in_its_label(host: Host, board: ContainerNamespace) -> None:
     engine = containers(host.settings, board)
     told: list[str] = []
     await engine.fetch(LABELLED, told.append)
@@ -22,14 +22,16 @@ async def test_the_tools_of_an_image_stand_in_its_label(host: Host, board: Board
     assert told == []
 
 
-async def test_an_image_that_is_not_here_is_fetched_and_if_it_cannot_be_that_is_told(host: Host, board: Board) -> None:
+async def test_an_image_that_is_not_here_is_fetched_and_if_it_cannot_be_that_is_told(
+    host: Host, board: ContainerNamespace
+) -> None:
     told: list[str] = []
     # Nothing listens at that port, so it cannot be had.
     image = "127.0.0.1:9/nowhere:1"
-    with pytest.raises(CannotDescribe) as problem:
+    with pytest.raises(ToolDescriptionError) as problem:
         await containers(host.settings, board).label(image, told.append)
     assert told == [f"fetching the image {image}"]
     (why,) = problem.value.problems
     assert why.startswith(f"the image {image} is not here and cannot be fetched: {host.name} says: ")
-    with pytest.raises(CannotDescribe, match="'dir:/etc' does not name an image"):
+    with pytest.raises(ToolDescriptionError, match="'dir:/etc' does not name an image"):
         await containers(host.settings, board).label("dir:/etc")

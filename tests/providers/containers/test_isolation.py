@@ -9,15 +9,17 @@ from tests.providers.containers.boxes import bench, command, own, script, text_o
 from tests.providers.running import PATIENCE
 from tests.servers.containers import IMAGE, Host
 
-from pegboard.core.call import ToolFailed
-from pegboard.core.own import MIB, Image
-from pegboard.providers.container.box import Board
+from pegboard.core.call import ToolFailure
+from pegboard.core.own import MIB, ContainerImage
+from pegboard.providers.container.box import ContainerNamespace
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.mark.behaviour("providers.container_isolated", "containers.docker")
-async def test_a_container_has_no_network_no_rights_and_nothing_to_write_to(host: Host, board: Board) -> None:
+async def test_a_container_has_no_network_no_rights_and_nothing_to_write_to(
+    host: Host, board: ContainerNamespace
+) -> None:
     look = """
         echo net $(ls /sys/class/net)
         echo caps $(awk '/^Cap(Prm|Eff|Bnd)/ {print $2}' /proc/self/status)
@@ -44,7 +46,7 @@ async def test_a_container_has_no_network_no_rights_and_nothing_to_write_to(host
 
 @pytest.mark.behaviour("providers.container_isolated")
 async def test_only_tmp_and_dev_can_be_written_to_and_nothing_can_be_started_from_there(
-    host: Host, board: Board
+    host: Host, board: ContainerNamespace
 ) -> None:
     """Whatever the engine mounts by itself: each folder is tried. `/dev` is docker's own, and no flag shuts it."""
     try_all = """
@@ -62,26 +64,28 @@ async def test_only_tmp_and_dev_can_be_written_to_and_nothing_can_be_started_fro
 
 
 @pytest.mark.behaviour("providers.container_isolated")
-async def test_nothing_of_one_call_is_left_for_the_next(host: Host, board: Board) -> None:
+async def test_nothing_of_one_call_is_left_for_the_next(host: Host, board: ContainerNamespace) -> None:
     async with bench(host, board, own(script("count", "echo x >> /tmp/seen; wc -l < /tmp/seen"))) as at_work:
         assert [await at_work.said("count") for _ in range(2)] == ["1", "1"]
 
 
 @pytest.mark.behaviour("containers.workspace")
-async def test_a_workspace_is_there_only_for_those_who_ask_and_outlasts_calls(host: Host, board: Board) -> None:
+async def test_a_workspace_is_there_only_for_those_who_ask_and_outlasts_calls(
+    host: Host, board: ContainerNamespace
+) -> None:
     count = script("count", "echo x >> /workspace/seen; wc -l < /workspace/seen")
-    async with bench(host, board, own(count, image=Image(IMAGE, workspace=True))) as at_work:
+    async with bench(host, board, own(count, image=ContainerImage(IMAGE, workspace=True))) as at_work:
         assert [await at_work.said("count") for _ in range(2)] == ["1", "2"]
     assert (board.workspace("demo") / "seen").read_text() == "x\nx\n"
     assert board.workspace("demo") == board.data_dir / "workspaces" / "demo"
 
 
 @pytest.mark.behaviour("containers.bounded")
-async def test_memory_is_limited(host: Host, board: Board) -> None:
+async def test_memory_is_limited(host: Host, board: ContainerNamespace) -> None:
     hungry = command("hungry", "awk", 'BEGIN { s = "x"; while (1) s = s s }')
-    async with bench(host, board, own(hungry, image=Image(IMAGE, memory=32 * MIB))) as at_work:
+    async with bench(host, board, own(hungry, image=ContainerImage(IMAGE, memory=32 * MIB))) as at_work:
         outcome = await at_work.call("hungry")
-        assert isinstance(outcome, ToolFailed)
+        assert isinstance(outcome, ToolFailure)
         assert (
             text_of(outcome)
             == "hungry was killed (exit code 137), most likely because it took more memory than its 32 MiB."
@@ -89,18 +93,18 @@ async def test_memory_is_limited(host: Host, board: Board) -> None:
 
 
 @pytest.mark.behaviour("containers.bounded")
-async def test_the_number_of_processes_is_limited(host: Host, board: Board) -> None:
+async def test_the_number_of_processes_is_limited(host: Host, board: ContainerNamespace) -> None:
     many = script("many", "i=0; while [ $i -lt 50 ]; do sleep 1000 & i=$((i+1)); done; echo started $i")
-    async with bench(host, board, own(many, image=Image(IMAGE, pids=16))) as at_work:
+    async with bench(host, board, own(many, image=ContainerImage(IMAGE, pids=16))) as at_work:
         outcome = await at_work.call("many")
-        assert isinstance(outcome, ToolFailed)
+        assert isinstance(outcome, ToolFailure)
         assert "can't fork: Resource temporarily unavailable" in text_of(outcome)
 
 
 @pytest.mark.behaviour("containers.secrets_unseen")
-async def test_what_a_container_is_given_stands_in_no_list_of_processes(host: Host, board: Board) -> None:
+async def test_what_a_container_is_given_stands_in_no_list_of_processes(host: Host, board: ContainerNamespace) -> None:
     secret = "hunter2-and-a-half"
-    image = Image(IMAGE, env={"TOKEN": secret, "LD_PRELOAD": "/nowhere/of-the-host.so"})
+    image = ContainerImage(IMAGE, env={"TOKEN": secret, "LD_PRELOAD": "/nowhere/of-the-host.so"})
     tools = own(script("hold", "echo holding ${TOKEN#hunter2-} ${LD_PRELOAD} >&2; sleep 1000", seconds=30), image=image)
     before = psutil.Process().children(recursive=True)
     async with bench(host, board, tools) as at_work, anyio.create_task_group() as tasks:
@@ -118,8 +122,8 @@ async def test_what_a_container_is_given_stands_in_no_list_of_processes(host: Ho
 
 
 @pytest.mark.behaviour("containers.secrets_unseen")
-async def test_secrets_are_erased_from_what_is_told_of_a_failure(host: Host, board: Board) -> None:
-    image = Image(IMAGE, env={"API_KEY": "hunter2", "LEVEL": "debug"})
+async def test_secrets_are_erased_from_what_is_told_of_a_failure(host: Host, board: ContainerNamespace) -> None:
+    image = ContainerImage(IMAGE, env={"API_KEY": "hunter2", "LEVEL": "debug"})
     tools = own(script("fail", "echo $LEVEL: $API_KEY is wrong >&2; exit 1"), image=image)
     async with bench(host, board, tools) as at_work:
         outcome = await at_work.call("fail")
@@ -128,8 +132,8 @@ async def test_secrets_are_erased_from_what_is_told_of_a_failure(host: Host, boa
 
 
 async def test_a_data_directory_that_no_engine_can_mount_is_told(host: Host, tmp_path: Path) -> None:
-    odd = Board(tmp_path / "a:b")
-    async with bench(host, odd, own(command("echo", "cat"), image=Image(IMAGE, workspace=True))) as at_work:
+    odd = ContainerNamespace(tmp_path / "a:b")
+    async with bench(host, odd, own(command("echo", "cat"), image=ContainerImage(IMAGE, workspace=True))) as at_work:
         outcome = await at_work.call("echo")
         assert "the data directory's path holds a ':'" in str(outcome)
 

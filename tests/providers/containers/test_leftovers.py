@@ -6,22 +6,24 @@ from tests.providers.containers.boxes import KEY, Bench, command, containers, ow
 from tests.providers.running import PATIENCE, as_it_is
 from tests.servers.containers import IMAGE, Host
 
-from pegboard.providers.container.box import BOARD_LABEL, Board, owner
+from pegboard.providers.container.box import BOARD_LABEL, ContainerNamespace, current_owner
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.mark.behaviour("containers.leftovers", "containers.docker")
-async def test_leftovers_of_this_board_are_removed_and_no_others(host: Host, board: Board) -> None:
+async def test_leftovers_of_this_board_are_removed_and_no_others(host: Host, board: ContainerNamespace) -> None:
     working = board.fresh_name()
-    dead, neighbour = (name.replace(str(owner()), "4194305.1") for name in (board.fresh_name(), board.fresh_name()))
+    dead, neighbour = (
+        name.replace(str(current_owner()), "4194305.1") for name in (board.fresh_name(), board.fresh_name())
+    )
     whose = {dead: board.id, working: board.id, neighbour: "another", "stranger": board.id}
     for name, id in whose.items():
         told = ("--label", f"{BOARD_LABEL}={id}")
         flags = ("--detach", "--rm", "--network", "none", "--stop-timeout", "0", *host.settings.flags)
         host("run", *flags, "--name", name, *told, IMAGE, "sleep", "1000")
     try:
-        provider = containers(host.settings, board).commands(KEY, own(command("echo", "cat")), as_it_is)
+        provider = containers(host.settings, board).command_provider(KEY, own(command("echo", "cat")), as_it_is)
         at_work = Bench(provider)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(provider.run, at_work.ring)

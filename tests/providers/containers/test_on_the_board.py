@@ -13,22 +13,22 @@ from tests.servers.containers import Host
 from tests.support.doubles import MemoryAudit, MemoryStore
 from tests.support.house import PATIENCE, call_of, told
 
-from pegboard.core.argument import Argument, held
-from pegboard.core.call import Returned, ToolIsLocked
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.core.call import LockedToolRefusal, ToolSuccess
+from pegboard.core.commands import SetSwitch
 from pegboard.core.explain import explain
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
-from pegboard.core.own import Own
+from pegboard.core.own import OwnTools
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Declared, Policy
+from pegboard.core.policy import DeclaredSettings, Policy
 from pegboard.core.server import Server
-from pegboard.core.status import status
+from pegboard.core.status import status_of
 from pegboard.core.tool import Json, ToolSpec
 from pegboard.core.view import View
 from pegboard.gateway.gateway import open_gateway
 from pegboard.ports import Provider
-from pegboard.providers.container.box import Board
+from pegboard.providers.container.box import ContainerNamespace
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -36,12 +36,14 @@ ECHO = ToolId(KEY, "echo")
 
 
 @pytest.mark.behaviour("providers.container_overridden_alike")
-async def test_tools_in_containers_are_switched_overridden_and_called_like_any_other(host: Host, board: Board) -> None:
+async def test_tools_in_containers_are_switched_overridden_and_called_like_any_other(
+    host: Host, board: ContainerNamespace
+) -> None:
     made = containers(host.settings, board)
 
     def provider_for(declared: Server) -> Provider:
-        assert isinstance(declared.connection, Own)
-        return made.commands(declared.key, declared.connection, as_it_is)
+        assert isinstance(declared.connection, OwnTools)
+        return made.command_provider(declared.key, declared.connection, as_it_is)
 
     schema: dict[str, Json] = {"type": "object", "properties": {"text": {"type": "string"}, "mood": {"type": "string"}}}
     tools = (
@@ -49,30 +51,32 @@ async def test_tools_in_containers_are_switched_overridden_and_called_like_any_o
         command("hidden", "cat"),
         command("other", "cat"),
     )
-    declared = Declared(
+    declared = DeclaredSettings(
         servers={KEY: server(KEY, connection=own(*tools))},
         toolsets={KEY.toolset: toolset(KEY.toolset)},
         overrides=(
-            Override(KEY.toolset, Pattern("demo", "*"), description_override="Runs in a box", declared=True),
-            Override(KEY.toolset, ToolId(KEY, "hidden"), enabled=False, declared=True),
-            Override(KEY.toolset, ECHO, arguments={"mood": Argument(default=held("merry"))}, declared=True),
+            Override(KEY.toolset, Pattern("demo", "*"), description_override="Runs in a box", is_declared=True),
+            Override(KEY.toolset, ToolId(KEY, "hidden"), enabled=False, is_declared=True),
+            Override(
+                KEY.toolset, ECHO, arguments={"mood": ArgumentOverride(default=freeze_json("merry"))}, is_declared=True
+            ),
         ),
     )
     with anyio.fail_after(PATIENCE):
         async with open_gateway(
             declared, MemoryStore(), MemoryAudit(), provider_for, lambda: datetime.now(UTC)
         ) as gateway:
-            assert await gateway.settled(PATIENCE)
+            assert await gateway.wait_until_started(PATIENCE)
             statuses = {id.name: told(each) for id, each in gateway.board.resolution(View()).verdicts.items()}
             assert statuses == {"echo": "open", "hidden": "disabled_by_config", "other": "open"}
             trail = explain(gateway.board.catalogue, gateway.board.policy, View(), ECHO)
             assert trail is not None
-            assert trail.appearance.description_override == "Runs in a box"
+            assert trail.override.description_override == "Runs in a box"
             outcome = await gateway.caller.call(call_of("echo", {"text": "hi"}), View())
-            assert isinstance(outcome, Returned)
+            assert isinstance(outcome, ToolSuccess)
             assert json.loads(text_of(outcome)) == {"text": "hi", "mood": "merry"}
-            assert isinstance(await gateway.operator.do(ThrowSwitch(ECHO, on=False), ME), Policy)
+            assert isinstance(await gateway.operator.execute(SetSwitch(ECHO, enabled=False), ME), Policy)
             refused = await gateway.caller.call(call_of("echo", {}), View())
-            assert isinstance(refused, ToolIsLocked)
-            assert status(refused.reason).value == "disabled_by_user"
+            assert isinstance(refused, LockedToolRefusal)
+            assert status_of(refused.reason).value == "disabled_by_user"
     assert host.left() == []

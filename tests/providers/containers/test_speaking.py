@@ -11,27 +11,31 @@ from tests.providers.running import PATIENCE, admitted, as_it_is, nothing_left
 from tests.servers.containers import IMAGE, Host
 
 from pegboard.config.container_keys import ContainerSettings
-from pegboard.core.call import Outcome, ProviderFailed
-from pegboard.core.catalogue import Asleep, Down, Up
+from pegboard.core.call import Outcome, ProviderFailure
+from pegboard.core.catalogue import ProviderAsleep, ProviderDown, ProviderUp
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.own import Image
-from pegboard.core.server import Always, DeclaredAt, OnDemand, Server, Starts, Stdio, Timeouts
+from pegboard.core.own import ContainerImage
+from pegboard.core.server import DeclaredAt, Server, StartOnDemand, StartPolicy, StartWithGateway, Stdio, Timeouts
 from pegboard.ports import Expand, Provider
-from pegboard.providers.container.box import Board
-from pegboard.providers.mcp import McpServer
+from pegboard.providers.container.box import ContainerNamespace
+from pegboard.providers.mcp import McpServerProvider
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-_ALWAYS = Always()
+_ALWAYS = StartWithGateway()
 SPEAKER = ServerKey(ToolsetId("demo"), ServerId("speaker"))
 
 
 def _connect(server: Server, expand: Expand) -> Provider:
-    return McpServer(server, expand, lambda: datetime.now(UTC), chance=lambda: 0.0)
+    return McpServerProvider(server, expand, lambda: datetime.now(UTC), chance=lambda: 0.0)
 
 
 def _provider(
-    settings: ContainerSettings, board: Board, image: Image, starts: Starts = _ALWAYS, stop: float = 5.0
+    settings: ContainerSettings,
+    board: ContainerNamespace,
+    image: ContainerImage,
+    starts: StartPolicy = _ALWAYS,
+    stop: float = 5.0,
 ) -> Provider:
     server = Server(
         SPEAKER,
@@ -40,11 +44,11 @@ def _provider(
         timeouts=Timeouts(30.0, 30.0, stop),
         starts=starts,
     )
-    return containers(settings, board).speaking(server, image, as_it_is, _connect)
+    return containers(settings, board).mcp_provider(server, image, as_it_is, _connect)
 
 
 @asynccontextmanager
-async def speaking(host: Host, board: Board, provider: Provider) -> AsyncIterator[Bench]:
+async def speaking(host: Host, board: ContainerNamespace, provider: Provider) -> AsyncIterator[Bench]:
     at_work = Bench(provider)
     async with nothing_left(), anyio.create_task_group() as tasks:
         tasks.start_soon(provider.run, at_work.ring)
@@ -55,8 +59,8 @@ async def speaking(host: Host, board: Board, provider: Provider) -> AsyncIterato
     assert host.left() == []
 
 
-def _image(*words: str, **given: str) -> Image:
-    return Image(IMAGE, args=("sh", "/tools/speaker.sh", *words), env=given)
+def _image(*words: str, **given: str) -> ContainerImage:
+    return ContainerImage(IMAGE, args=("sh", "/tools/speaker.sh", *words), env=given)
 
 
 async def _call(at_work: Bench, name: str) -> Outcome:
@@ -66,10 +70,10 @@ async def _call(at_work: Bench, name: str) -> Outcome:
 
 
 @pytest.mark.behaviour("containers.speaks_mcp", "containers.docker")
-async def test_an_image_that_speaks_mcp_is_a_server_of_its_toolset(host: Host, board: Board) -> None:
+async def test_an_image_that_speaks_mcp_is_a_server_of_its_toolset(host: Host, board: ContainerNamespace) -> None:
     provider = _provider(host.settings, board, _image("${word", GREETING="good day"))
     async with speaking(host, board, provider) as at_work:
-        listing = await at_work.until(Up)
+        listing = await at_work.until(ProviderUp)
         assert [str(tool.id) for tool in listing.tools] == [
             "mcp:demo~speaker:greet",
             "mcp:demo~speaker:die",
@@ -81,13 +85,13 @@ async def test_an_image_that_speaks_mcp_is_a_server_of_its_toolset(host: Host, b
 
 
 @pytest.mark.behaviour("containers.speaks_mcp")
-async def test_one_that_dies_is_started_again_and_leaves_nothing(host: Host, board: Board) -> None:
+async def test_one_that_dies_is_started_again_and_leaves_nothing(host: Host, board: ContainerNamespace) -> None:
     async with speaking(host, board, _provider(host.settings, board, _image())) as at_work:
-        await at_work.until(Up)
+        await at_work.until(ProviderUp)
         outcome = await _call(at_work, "die")
-        assert isinstance(outcome, ProviderFailed)
-        await at_work.until(Down)
-        await at_work.until(Up)
+        assert isinstance(outcome, ProviderFailure)
+        await at_work.until(ProviderDown)
+        await at_work.until(ProviderUp)
         assert text_of(await _call(at_work, "greet")).startswith("hello from")
         with anyio.fail_after(PATIENCE):
             while len(await anyio.to_thread.run_sync(host.left)) != 1:  # noqa: ASYNC110 - no bell rings for it
@@ -95,18 +99,20 @@ async def test_one_that_dies_is_started_again_and_leaves_nothing(host: Host, boa
 
 
 @pytest.mark.behaviour("containers.speaks_mcp", "containers.nothing_left")
-async def test_one_that_ignores_every_request_to_end_is_gone_all_the_same(host: Host, board: Board) -> None:
+async def test_one_that_ignores_every_request_to_end_is_gone_all_the_same(
+    host: Host, board: ContainerNamespace
+) -> None:
     provider = _provider(host.settings, board, _image("--stubborn"), stop=1.0)
     async with speaking(host, board, provider) as at_work:
-        await at_work.until(Up)
+        await at_work.until(ProviderUp)
         assert len(host.left()) == 1
 
 
 @pytest.mark.behaviour("containers.speaks_mcp", "containers.nothing_left")
-async def test_one_that_nobody_calls_is_stopped_and_a_call_starts_it(host: Host, board: Board) -> None:
-    provider = _provider(host.settings, board, _image("--stubborn"), OnDemand(0.2), stop=1.0)
+async def test_one_that_nobody_calls_is_stopped_and_a_call_starts_it(host: Host, board: ContainerNamespace) -> None:
+    provider = _provider(host.settings, board, _image("--stubborn"), StartOnDemand(0.2), stop=1.0)
     async with speaking(host, board, provider) as at_work:
-        await at_work.until(Asleep)
+        await at_work.until(ProviderAsleep)
         with anyio.fail_after(PATIENCE):
             while await anyio.to_thread.run_sync(host.left):  # noqa: ASYNC110 - no bell rings for it
                 await anyio.sleep(0.1)
@@ -114,11 +120,11 @@ async def test_one_that_nobody_calls_is_stopped_and_a_call_starts_it(host: Host,
 
 
 @pytest.mark.behaviour("containers.speaks_mcp")
-async def test_one_whose_image_is_gone_says_so_and_what_to_do(host: Host, board: Board) -> None:
-    provider = _provider(host.settings, board, Image("localhost/pegboard/nowhere:1"))
+async def test_one_whose_image_is_gone_says_so_and_what_to_do(host: Host, board: ContainerNamespace) -> None:
+    provider = _provider(host.settings, board, ContainerImage("localhost/pegboard/nowhere:1"))
     async with speaking(host, board, provider) as at_work:
-        health = (await at_work.until(Down)).health
-        assert isinstance(health, Down)
+        health = (await at_work.until(ProviderDown)).health
+        assert isinstance(health, ProviderDown)
         image = "localhost/pegboard/nowhere:1"
         assert (
             health.why
@@ -128,13 +134,13 @@ async def test_one_whose_image_is_gone_says_so_and_what_to_do(host: Host, board:
 
 @pytest.mark.behaviour("containers.engine_missing")
 async def test_without_an_engine_it_is_down_and_says_what_to_install(
-    board: Board, monkeypatch: pytest.MonkeyPatch
+    board: ContainerNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = _provider(ContainerSettings("enginette"), board, _image())
     at_work = Bench(provider)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(provider.run, at_work.ring)
-        listing = await at_work.until(Down)
-        assert isinstance(listing.health, Down)
+        listing = await at_work.until(ProviderDown)
+        assert isinstance(listing.health, ProviderDown)
         assert listing.health.why.startswith("needs the container engine 'enginette', which was not found. Install it")
         tasks.cancel_scope.cancel()

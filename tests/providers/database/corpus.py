@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from pegboard.core.database import Answer, Rows
+from pegboard.core.database import QueryAnswer, QueryRows
 
 FILE = Path(__file__).parents[2] / "corpus" / "sql_attacks.json"
 
@@ -13,14 +13,14 @@ def corpus() -> list[dict[str, str]]:
     return cases
 
 
-def held(expected: str, told: Answer) -> bool:
+def held(expected: str, told: QueryAnswer) -> bool:
     match expected:
         case "refuse":
-            return not isinstance(told, Rows)
+            return not isinstance(told, QueryRows)
         case "allow":
-            return isinstance(told, Rows)
+            return isinstance(told, QueryRows)
         case "capped":
-            return not isinstance(told, Rows) or told.cut is not None
+            return not isinstance(told, QueryRows) or told.truncation is not None
         case "harmless":
             return "secret" not in repr(told)
         case "bounded":

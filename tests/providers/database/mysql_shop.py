@@ -8,7 +8,7 @@ from typing import Any
 
 import pymysql
 
-from pegboard.core.database import Access, NamePattern, name_pattern
+from pegboard.core.database import DatabaseAccess, NamePattern, parse_name_pattern
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
 SHOP = """
@@ -58,11 +58,11 @@ WHERE ID <> CONNECTION_ID() AND COMMAND <> 'Daemon' AND USER <> 'system user'
 PATIENCE = 10.0
 
 
-def access(*deny: str, allow: tuple[str, ...] = ()) -> Access:
-    patterns = [[name_pattern(text) for text in texts] for texts in (allow, deny)]
+def access(*deny: str, allow: tuple[str, ...] = ()) -> DatabaseAccess:
+    patterns = [[parse_name_pattern(text) for text in texts] for texts in (allow, deny)]
     allowed, denied = [tuple(each for each in found if isinstance(each, NamePattern)) for found in patterns]
     assert (len(allowed), len(denied)) == (len(allow), len(deny))
-    return Access(allowed, denied)
+    return DatabaseAccess(allowed, denied)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Shop:
     def root(self) -> str:
         return f"mysql://root@localhost/?unix_socket={self.socket}"
 
-    async def login(self, access: Access, *, writes: bool = False) -> str:
+    async def login(self, access: DatabaseAccess, *, writes: bool = False) -> str:
         """The URL of a login that may read exactly what is open, as Pegboard makes it."""
         url = self.reader.replace("_reader:", "_narrow:")
         await MysqlEngine(url, access, writes=writes).role_script(self.root, apply=True)

@@ -8,11 +8,11 @@ from typing import Any, Final
 import asyncpg
 from tests.providers.database.postgres_shop import access
 
-from pegboard.core.database import Answer, Failed, Fault, Limits, Rows
+from pegboard.core.database import QueryAnswer, QueryLimits, QueryRows, StatementFailure, StatementFault
 from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 CLOSED: Final = access("staff_salaries", "customers.iban", "places.hideout", "hr.*", "hr_topology.*")
-LIMITS: Final = Limits(rows=20, seconds=5)
+LIMITS: Final = QueryLimits(rows=20, seconds=5)
 CANARIES: Final = ("987654", "DE0212030", "13.377", "52.516", "top.secret", "hidden=>", "xyzzy")
 """Parts of what is closed."""
 
@@ -383,10 +383,10 @@ class ExtendedShop:
         return found
 
 
-def _is_away(answer: Answer) -> bool:
+def _is_away(answer: QueryAnswer) -> bool:
     """The statement ended the server."""
-    return isinstance(answer, Failed) and answer.fault is Fault.UNAVAILABLE
+    return isinstance(answer, StatementFailure) and answer.fault is StatementFault.UNAVAILABLE
 
 
-def _plain(answer: Answer) -> str:
-    return repr(replace(answer, seconds=0.0) if isinstance(answer, Rows) else answer)
+def _plain(answer: QueryAnswer) -> str:
+    return repr(replace(answer, seconds=0.0) if isinstance(answer, QueryRows) else answer)

@@ -6,7 +6,7 @@ from typing import Any
 
 import asyncpg
 
-from pegboard.core.database import Access, NamePattern, name_pattern
+from pegboard.core.database import DatabaseAccess, NamePattern, parse_name_pattern
 from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 SHOP = """
@@ -99,11 +99,11 @@ GRANT USAGE ON SEQUENCE counter TO {role};
 """
 
 
-def access(*deny: str, allow: tuple[str, ...] = ()) -> Access:
-    patterns = [[name_pattern(text) for text in texts] for texts in (allow, deny)]
+def access(*deny: str, allow: tuple[str, ...] = ()) -> DatabaseAccess:
+    patterns = [[parse_name_pattern(text) for text in texts] for texts in (allow, deny)]
     assert all(isinstance(each, NamePattern) for found in patterns for each in found)
     allowed, denied = [tuple(each for each in found if isinstance(each, NamePattern)) for found in patterns]
-    return Access(allowed, denied)
+    return DatabaseAccess(allowed, denied)
 
 
 SHUT = access(
@@ -134,7 +134,7 @@ class Shop:
     narrow: str
     """It reads what `SHUT` leaves open: its login was made by the role manager."""
 
-    async def login(self, name: str, access: Access, *, writes: bool = False) -> str:
+    async def login(self, name: str, access: DatabaseAccess, *, writes: bool = False) -> str:
         """The URL of another one that was made so."""
         url = self.reader.replace("_reader:", f"_{name}:")
         await PostgresEngine(url, access, writes=writes).role_script(self.admin, apply=True)

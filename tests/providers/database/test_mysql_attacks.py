@@ -9,33 +9,33 @@ from tests.providers.database.mysql_attacks import BENIGN, BENIGN_WHERE_ALL_IS_O
 from tests.providers.database.mysql_shop import Shop, access
 
 from pegboard.core.database import (
-    EVERYTHING,
-    Access,
-    Answer,
-    Failed,
-    Fault,
-    Limits,
-    Refused,
-    Rows,
+    FULL_ACCESS,
+    DatabaseAccess,
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
 )
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-LIMITS = Limits(seconds=3)
+LIMITS = QueryLimits(seconds=3)
 
 
-def closed(shop: Shop) -> Access:
+def closed(shop: Shop) -> DatabaseAccess:
     return access(f"{shop.name}.secret", f"{shop.name}.people.ssn")
 
 
-async def asked(shop: Shop, statements: list[str], rule: Access = EVERYTHING) -> list[Answer]:
-    engine = MysqlEngine(shop.reader if rule.is_whole else await shop.login(rule), rule)
+async def asked(shop: Shop, statements: list[str], rule: DatabaseAccess = FULL_ACCESS) -> list[QueryAnswer]:
+    engine = MysqlEngine(shop.reader if rule.is_unrestricted else await shop.login(rule), rule)
     with anyio.fail_after(100):
         answers = [await engine.run(statement, (), LIMITS) for statement in statements]
         # Whoever cannot be reached withstands everything.
         control = await engine.run("SELECT count(*) FROM orders", (), LIMITS)
-        assert isinstance(control, Rows)
+        assert isinstance(control, QueryRows)
         assert control.rows == ((400,),)
         return answers
 
@@ -43,9 +43,11 @@ async def asked(shop: Shop, statements: list[str], rule: Access = EVERYTHING) ->
 @pytest.mark.behaviour("databases.mysql.only_queries")
 async def test_whatever_writes_waits_or_reads_files_is_refused_and_changes_nothing(mysql: Shop) -> None:
     before = mysql.state()
-    for rule in (EVERYTHING, closed(mysql)):
+    for rule in (FULL_ACCESS, closed(mysql)):
         answers = await asked(mysql, [*WRITES, *FUNCTIONS], rule)
-        through = [text for text, told in zip((*WRITES, *FUNCTIONS), answers, strict=True) if isinstance(told, Rows)]
+        through = [
+            text for text, told in zip((*WRITES, *FUNCTIONS), answers, strict=True) if isinstance(told, QueryRows)
+        ]
         assert through == []
     assert mysql.state() == before
 
@@ -63,10 +65,12 @@ async def test_every_attack_of_the_file_is_held_and_every_benign_statement_answe
 
 @pytest.mark.behaviour("databases.benign")
 async def test_what_people_ask_is_answered_also_where_something_is_closed(mysql: Shop) -> None:
-    for rule in (EVERYTHING, closed(mysql)):
-        texts = [*BENIGN, *(BENIGN_WHERE_ALL_IS_OPEN if rule.is_whole else ())]
+    for rule in (FULL_ACCESS, closed(mysql)):
+        texts = [*BENIGN, *(BENIGN_WHERE_ALL_IS_OPEN if rule.is_unrestricted else ())]
         answers = await asked(mysql, texts, rule)
-        assert [(text, told) for text, told in zip(texts, answers, strict=True) if not isinstance(told, Rows)] == []
+        assert [
+            (text, told) for text, told in zip(texts, answers, strict=True) if not isinstance(told, QueryRows)
+        ] == []
 
 
 @pytest.mark.behaviour("databases.withheld")
@@ -77,8 +81,8 @@ async def test_a_closed_table_is_answered_by_every_road_like_one_that_is_not_the
     assert not any("xyzzy" in repr(answer) for answer in there)
 
 
-def _same(answer: Answer, name: str) -> str:
-    if isinstance(answer, Rows):
+def _same(answer: QueryAnswer, name: str) -> str:
+    if isinstance(answer, QueryRows):
         answer = replace(answer, seconds=0.0)
     return repr(answer).replace(name, "NAME")
 
@@ -87,14 +91,16 @@ def _same(answer: Answer, name: str) -> str:
 async def test_views_lead_to_nothing_closed(mysql: Shop) -> None:
     for name in ("secret_view", "secret_far", "people_ssns", "people_fine", "calls_peek"):
         (told,) = await asked(mysql, [f"SELECT * FROM {name}"], closed(mysql))
-        assert told == Failed(f"{name!r} does not exist or cannot be read.", None, Fault.NO_TABLE, name)
+        assert told == StatementFailure(
+            f"{name!r} does not exist or cannot be read.", None, StatementFault.NO_TABLE, name
+        )
     texts = [
         "SHOW TABLES",
         "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = database()",
         "SELECT DISTINCT TABLE_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = database()",
     ]
     for listed in await asked(mysql, texts, closed(mysql)):
-        assert isinstance(listed, Rows)
+        assert isinstance(listed, QueryRows)
         names = {row[0] for row in listed.rows} - {"counter"}
         assert names == {"customers", "kinds", "order_totals", "orders", "people"}
 
@@ -109,9 +115,11 @@ async def test_a_closed_column_is_in_no_star_no_join_no_list_and_no_message(mysq
         f"SELECT * FROM {mysql.name}.people",
     ]
     advice = "Not all columns of 'people' can be read here. Name those that can: id, name, city."
-    assert await asked(mysql, stars, closed(mysql)) == [Failed(advice, None, Fault.NO_COLUMN)] * len(stars)
+    assert await asked(mysql, stars, closed(mysql)) == [StatementFailure(advice, None, StatementFault.NO_COLUMN)] * len(
+        stars
+    )
     for listed in await asked(mysql, ["DESCRIBE people", "SHOW FULL COLUMNS FROM people"], closed(mysql)):
-        assert isinstance(listed, Rows)
+        assert isinstance(listed, QueryRows)
         assert [row[0] for row in listed.rows] == ["id", "name", "city"]
     roads = [
         "SELECT ssn FROM people",
@@ -137,7 +145,7 @@ async def test_a_closed_column_is_in_no_star_no_join_no_list_and_no_message(mysq
     assert [_same(told, "ssn") for told in there] == [_same(told, "sns") for told in nowhere]
     assert not any("6789" in repr(told) for told in there)
     joined = ["SELECT count(*) FROM people JOIN orders USING (id)", "SELECT count(*) FROM orders NATURAL JOIN kinds"]
-    assert [type(told) for told in await asked(mysql, joined, closed(mysql))] == [Rows, Rows]
+    assert [type(told) for told in await asked(mysql, joined, closed(mysql))] == [QueryRows, QueryRows]
 
 
 @pytest.mark.behaviour("databases.mysql.only_queries")
@@ -148,7 +156,7 @@ async def test_no_stored_function_is_called_and_names_of_closed_routines_are_not
         "SELECT `count`(1)",
         "SELECT id FROM people WHERE Path(id) = 'x'",
     ]
-    for rule in (EVERYTHING, closed(mysql)):
-        assert [type(told) for told in await asked(mysql, texts, rule)] == [Refused] * len(texts)
+    for rule in (FULL_ACCESS, closed(mysql)):
+        assert [type(told) for told in await asked(mysql, texts, rule)] == [StatementRefusal] * len(texts)
     spaced = await asked(mysql, ["SELECT count(*) FROM orders o WHERE id IN (1, 2) AND NVL(id, 0) > 0"])
-    assert [told.rows for told in spaced if isinstance(told, Rows)] == [((2,),)]
+    assert [told.rows for told in spaced if isinstance(told, QueryRows)] == [((2,),)]

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import pytest
 from tests.providers.database.mysql_shop import Shop
 
-from pegboard.core.database import EVERYTHING, Access, Limits, NamePattern, Rows, name_pattern
+from pegboard.core.database import FULL_ACCESS, DatabaseAccess, NamePattern, QueryLimits, QueryRows, parse_name_pattern
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-LIMITS = Limits(seconds=20)
+LIMITS = QueryLimits(seconds=20)
 ANSWERED = {
     "SELECT 1 FROM DUAL": ((1,),),
     "SELECT 1 FROM dual WHERE 1 = 1": ((1,),),
@@ -52,17 +52,17 @@ def dual(mysql: Shop) -> Iterator[Shop]:
     mysql.outside("DROP TABLE `dual`")
 
 
-def denying(*patterns: str) -> Access:
-    return Access(deny=tuple(one for one in map(name_pattern, patterns) if isinstance(one, NamePattern)))
+def denying(*patterns: str) -> DatabaseAccess:
+    return DatabaseAccess(deny=tuple(one for one in map(parse_name_pattern, patterns) if isinstance(one, NamePattern)))
 
 
 @pytest.mark.behaviour("databases.benign")
 async def test_a_query_of_no_table_is_answered(mysql: Shop) -> None:
-    for rule in (EVERYTHING, denying(f"{mysql.name}.secret", f"{mysql.name}.people.ssn")):
-        engine = MysqlEngine(mysql.reader if rule.is_whole else await mysql.login(rule), rule)
+    for rule in (FULL_ACCESS, denying(f"{mysql.name}.secret", f"{mysql.name}.people.ssn")):
+        engine = MysqlEngine(mysql.reader if rule.is_unrestricted else await mysql.login(rule), rule)
         answers = {text: await engine.run(text, (), LIMITS) for text in ANSWERED}
-        assert {text: told.rows if isinstance(told, Rows) else told for text, told in answers.items()} == ANSWERED
-        assert isinstance(await engine.run("EXPLAIN SELECT 1 FROM DUAL", (), LIMITS), Rows)
+        assert {text: told.rows if isinstance(told, QueryRows) else told for text, told in answers.items()} == ANSWERED
+        assert isinstance(await engine.run("EXPLAIN SELECT 1 FROM DUAL", (), LIMITS), QueryRows)
 
 
 @pytest.mark.behaviour("databases.withheld")
@@ -70,5 +70,5 @@ async def test_a_denied_table_of_that_name_stays_closed(dual: Shop) -> None:
     rule = denying(f"{dual.name}.dual")
     engine = MysqlEngine(await dual.login(rule), rule)
     answers = {text: await engine.run(text.format(dual.name), (), LIMITS) for text in CLOSED}
-    assert [text for text, told in answers.items() if isinstance(told, Rows) or "hidden-7" in repr(told)] == []
-    assert isinstance(await engine.run("SELECT 1 FROM dual", (), LIMITS), Rows)
+    assert [text for text, told in answers.items() if isinstance(told, QueryRows) or "hidden-7" in repr(told)] == []
+    assert isinstance(await engine.run("SELECT 1 FROM dual", (), LIMITS), QueryRows)

@@ -8,14 +8,22 @@ import pytest
 from tests.providers.database import mysql_shop
 from tests.providers.database.mysql_shop import Shop, access
 
-from pegboard.core.database import EVERYTHING, Access, Finding, FindingSeverity, Limits, Refused, Rows
+from pegboard.core.database import (
+    FULL_ACCESS,
+    DatabaseAccess,
+    DatabaseFinding,
+    FindingSeverity,
+    QueryLimits,
+    QueryRows,
+    StatementRefusal,
+)
 from pegboard.ports.databases import SourceError
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
-from pegboard.providers.builtin.database.mysql.privileges import Grant, parse_grants
+from pegboard.providers.builtin.database.mysql.privileges import MysqlGrant, parse_grants
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-LIMITS = Limits(seconds=20)
+LIMITS = QueryLimits(seconds=20)
 USER = "'broad'@'localhost'"
 _, UNLESS_FORCED, REFUSED = FindingSeverity
 MADE = (
@@ -49,7 +57,7 @@ def broad(shop: Shop) -> Iterator[str]:
     shop.outside(f"DROP USER {USER}", "DROP ROLE IF EXISTS mighty, middle, `quiet``one`")
 
 
-async def found(url: str, rule: Access = EVERYTHING, *, writes: bool = False) -> tuple[Finding, ...]:
+async def found(url: str, rule: DatabaseAccess = FULL_ACCESS, *, writes: bool = False) -> tuple[DatabaseFinding, ...]:
     engine = MysqlEngine(url, rule, writes=writes)
     try:
         return (await engine.check()).findings
@@ -182,7 +190,7 @@ async def test_a_view_is_open_that_allow_names_and_one_that_cannot_be_looked_thr
     shop.outside(f"GRANT SELECT ON {shop.name}.secret_view TO {USER}")
     assert await found(broad, named) == ()
     answer = await MysqlEngine(broad, named).run("SELECT word FROM secret_view ORDER BY word", (), LIMITS)
-    assert isinstance(answer, Rows)
+    assert isinstance(answer, QueryRows)
     assert answer.rows == (("plugh",), ("xyzzy",))
     shop.outside(f"GRANT SELECT ON orders TO {USER}", f"GRANT SELECT ON order_totals TO {USER}")
     (hidden,) = await found(broad, named)
@@ -236,7 +244,9 @@ async def test_powers_that_no_reader_needs_are_refused_unless_forced_also_where_
         assert [finding.severity for finding in findings] == [UNLESS_FORCED], (grant, findings)
         shop.outside(*findings[0].statements)
         assert await found(broad) == ()
-        assert isinstance(await MysqlEngine(broad, EVERYTHING).run("SELECT * FROM order_totals", (), LIMITS), Rows)
+        assert isinstance(
+            await MysqlEngine(broad, FULL_ACCESS).run("SELECT * FROM order_totals", (), LIMITS), QueryRows
+        )
 
 
 @pytest.mark.behaviour("databases.mysql.privileges")
@@ -245,7 +255,7 @@ async def test_an_administrator_is_refused_and_nothing_is_taken_from_it(shop: Sh
     findings = [*await found(url, access(*CLOSED)), *await found(url)]
     assert [(finding.severity, finding.statements) for finding in findings] == [(REFUSED, ()), (UNLESS_FORCED, ())]
     with pytest.raises(SourceError, match="administers the server: nothing is taken from it"):
-        await MysqlEngine(url, EVERYTHING).role_script(shop.root, apply=True)
+        await MysqlEngine(url, FULL_ACCESS).role_script(shop.root, apply=True)
 
 
 @pytest.mark.behaviour("databases.mysql.privileges")
@@ -264,12 +274,12 @@ async def test_what_everyone_may_read_is_found_and_taken_away(shop: Shop, broad:
 
 @pytest.mark.behaviour("databases.mysql.too_powerful")
 async def test_the_guard_of_statements_holds_also_for_a_superuser(shop: Shop) -> None:
-    engine = MysqlEngine(shop.root.replace("/?", f"/{shop.name}?"), EVERYTHING)
+    engine = MysqlEngine(shop.root.replace("/?", f"/{shop.name}?"), FULL_ACCESS)
     answers = [
         await engine.run(text, (), LIMITS) for text in ("SELECT load_file('/etc/passwd')", "SELECT * FROM mysql.user")
     ]
     await engine.aclose()
-    assert [type(answer) for answer in answers] == [Refused, Refused]
+    assert [type(answer) for answer in answers] == [StatementRefusal, StatementRefusal]
 
 
 def test_grants_are_read_whatever_names_are_in_them() -> None:
@@ -284,12 +294,12 @@ def test_grants_are_read_whatever_names_are_in_them() -> None:
     )
     user, found = "`a`@`%`", parse_grants(lines)
     assert found == [
-        Grant(("USAGE",), "*.*", user, False),
-        Grant(("SELECT", "INSERT", "SHOW VIEW", "GRANT OPTION"), "`x ON ``y`` TO z`.`t`", user, True),
-        Grant(("EXECUTE",), "PROCEDURE `s`.`p`", user, False),
-        Grant(("`r TO x`@`%`",), "", user, False),
-        Grant(("PROXY",), "'root'@'localhost'", "'a'@'%'", False),
-        Grant(("SELECT",), "`s`.*", "PUBLIC", False),
+        MysqlGrant(("USAGE",), "*.*", user, False),
+        MysqlGrant(("SELECT", "INSERT", "SHOW VIEW", "GRANT OPTION"), "`x ON ``y`` TO z`.`t`", user, True),
+        MysqlGrant(("EXECUTE",), "PROCEDURE `s`.`p`", user, False),
+        MysqlGrant(("`r TO x`@`%`",), "", user, False),
+        MysqlGrant(("PROXY",), "'root'@'localhost'", "'a'@'%'", False),
+        MysqlGrant(("SELECT",), "`s`.*", "PUBLIC", False),
     ]
     assert [each.table for each in found[:2]] == [("", ""), ("x ON `y` TO z", "t")]
     assert [each.revocation for each in found[3:]] == [

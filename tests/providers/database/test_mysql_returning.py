@@ -5,7 +5,15 @@ from collections.abc import Iterator
 import pytest
 from tests.providers.database.mysql_shop import Shop
 
-from pegboard.core.database import EVERYTHING, Access, Cut, Limits, NamePattern, Rows, name_pattern
+from pegboard.core.database import (
+    FULL_ACCESS,
+    DatabaseAccess,
+    NamePattern,
+    QueryLimits,
+    QueryRows,
+    ResultTruncation,
+    parse_name_pattern,
+)
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -28,23 +36,23 @@ def clerk(mysql: Shop) -> Iterator[str]:
     mysql.outside("DROP TABLE jotted", f"DROP USER {name}")
 
 
-def closing(*patterns: str) -> Access:
-    return Access(deny=tuple(one for one in map(name_pattern, patterns) if isinstance(one, NamePattern)))
+def closing(*patterns: str) -> DatabaseAccess:
+    return DatabaseAccess(deny=tuple(one for one in map(parse_name_pattern, patterns) if isinstance(one, NamePattern)))
 
 
 @pytest.mark.behaviour("databases.capped", "databases.writes_are_opted_in")
 @pytest.mark.parametrize(
     ("limits", "kept", "by"),
     [
-        pytest.param(Limits(seconds=20, rows=3), 3, "rows", id="far more rows"),
-        pytest.param(Limits(seconds=20, rows=89), 89, "rows", id="one row more"),
-        pytest.param(Limits(seconds=20, rows=90), 90, None, id="as many rows"),
-        pytest.param(Limits(seconds=20, rows=100, bytes=1000), 4, "bytes", id="more bytes"),
+        pytest.param(QueryLimits(seconds=20, rows=3), 3, "rows", id="far more rows"),
+        pytest.param(QueryLimits(seconds=20, rows=89), 89, "rows", id="one row more"),
+        pytest.param(QueryLimits(seconds=20, rows=90), 90, None, id="as many rows"),
+        pytest.param(QueryLimits(seconds=20, rows=100, bytes=1000), 4, "bytes", id="more bytes"),
     ],
 )
-@pytest.mark.parametrize("rule", [EVERYTHING, closing("secret")], ids=["whole", "closed"])
+@pytest.mark.parametrize("rule", [FULL_ACCESS, closing("secret")], ids=["whole", "closed"])
 async def test_a_change_that_gives_back_more_than_is_told_is_made_and_told_with_its_count(
-    mysql: Shop, clerk: str, rule: Access, limits: Limits, kept: int, by: str | None
+    mysql: Shop, clerk: str, rule: DatabaseAccess, limits: QueryLimits, kept: int, by: str | None
 ) -> None:
     engine = MysqlEngine(clerk, rule, writes=True)
     made = await engine.run(MADE, (), limits, write=True)
@@ -52,10 +60,10 @@ async def test_a_change_that_gives_back_more_than_is_told_is_made_and_told_with_
     gone = await engine.run("DELETE FROM jotted RETURNING id, repeat(note, 70) AS note", (), limits, write=True)
     after = await engine.run("SELECT count(*) FROM jotted", (), limits)
     await engine.aclose()
-    assert isinstance(made, Rows), made
-    assert isinstance(gone, Rows), gone
-    cut = Cut(True, by, ()) if by else None
-    assert [(len(one.rows), one.cut, one.affected) for one in (made, gone)] == [(kept, cut, 90)] * 2
+    assert isinstance(made, QueryRows), made
+    assert isinstance(gone, QueryRows), gone
+    cut = ResultTruncation(True, by, ()) if by else None
+    assert [(len(one.rows), one.truncation, one.affected_rows) for one in (made, gone)] == [(kept, cut, 90)] * 2
     assert [*counted] == [(90,)]
-    assert isinstance(after, Rows)
+    assert isinstance(after, QueryRows)
     assert after.rows == ((0,),)

@@ -8,9 +8,16 @@ from hypothesis import strategies as st
 from tests.providers.database.mysql_attacks import BENIGN, FUNCTIONS, WRITES
 from tests.providers.database.mysql_shop import Shop, access
 
-from pegboard.core.database import EVERYTHING, Failed, Fault, Limits, Refused, Rows
+from pegboard.core.database import (
+    FULL_ACCESS,
+    QueryLimits,
+    QueryRows,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+)
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
-from pegboard.providers.builtin.database.mysql.statement import Statement, read_statement
+from pegboard.providers.builtin.database.mysql.statement import MysqlStatement, read_statement
 
 TOKENS = [re.findall(r"\w+|'[^']*'|\S", text) for text in (*WRITES, *FUNCTIONS, *BENIGN)]
 TOKEN = st.sampled_from(sorted({token for text in TOKENS for token in text}))
@@ -38,9 +45,9 @@ def garbled(draw: st.DrawFn) -> str:
 @pytest.mark.behaviour("databases.own_words")
 @given(garbled())
 def test_no_statement_breaks_the_guard_and_nothing_is_told_in_its_parsers_words(text: str) -> None:
-    for rule in (EVERYTHING, CLOSED):
+    for rule in (FULL_ACCESS, CLOSED):
         found = read_statement(text, rule, "shop")
-        assert OF_THE_PARSER.search(repr(found) if isinstance(found, Refused) else "") is None
+        assert OF_THE_PARSER.search(repr(found) if isinstance(found, StatementRefusal) else "") is None
 
 
 KINDS = {
@@ -80,8 +87,8 @@ KINDS = {
 
 @pytest.mark.behaviour("databases.mysql.only_queries")
 def test_what_a_statement_does_is_told_by_its_words() -> None:
-    found = {text: read_statement(text, EVERYTHING, "shop") for text in KINDS}
-    assert {text: each.is_write if isinstance(each, Statement) else None for text, each in found.items()} == KINDS
+    found = {text: read_statement(text, FULL_ACCESS, "shop") for text in KINDS}
+    assert {text: each.is_write if isinstance(each, MysqlStatement) else None for text, each in found.items()} == KINDS
 
 
 WHERE_ALL_IS_OPEN = (
@@ -95,9 +102,9 @@ WHERE_ALL_IS_OPEN = (
 @pytest.mark.behaviour("databases.catalogue_is_narrowed", "databases.plans")
 def test_what_names_closed_columns_is_answered_only_where_nothing_is_closed() -> None:
     for text in WHERE_ALL_IS_OPEN:
-        assert isinstance(read_statement(text, EVERYTHING, "shop"), Statement)
-        assert isinstance(read_statement(text, CLOSED, "shop"), Refused)
-    assert isinstance(read_statement("SELECT * FROM tables", CLOSED, "information_schema"), Refused)
+        assert isinstance(read_statement(text, FULL_ACCESS, "shop"), MysqlStatement)
+        assert isinstance(read_statement(text, CLOSED, "shop"), StatementRefusal)
+    assert isinstance(read_statement("SELECT * FROM tables", CLOSED, "information_schema"), StatementRefusal)
 
 
 @pytest.mark.anyio
@@ -117,27 +124,27 @@ async def test_a_change_is_made_by_what_the_login_may_and_says_nothing_of_what_i
         "UPDATE orders SET note = concat(note, '') WHERE id = 1",
     )
     closed = (
-        ("DELETE b FROM basket b, {0}", ("secret", "zebras"), Fault.NO_TABLE),
-        ("INSERT INTO {0} VALUES (1, 'x')", ("secret", "zebras"), Fault.NO_TABLE),
-        ("INSERT INTO basket SELECT 50, {0} FROM people", ("ssn", "sns"), Fault.NO_COLUMN),
-        ("UPDATE people SET name = {0}", ("ssn", "sns"), Fault.NO_COLUMN),
-        ("UPDATE people SET {0} = 'x'", ("ssn", "sns"), Fault.NO_COLUMN),
-        ("DELETE FROM people WHERE {0} = 'x'", ("ssn", "sns"), Fault.NO_COLUMN),
+        ("DELETE b FROM basket b, {0}", ("secret", "zebras"), StatementFault.NO_TABLE),
+        ("INSERT INTO {0} VALUES (1, 'x')", ("secret", "zebras"), StatementFault.NO_TABLE),
+        ("INSERT INTO basket SELECT 50, {0} FROM people", ("ssn", "sns"), StatementFault.NO_COLUMN),
+        ("UPDATE people SET name = {0}", ("ssn", "sns"), StatementFault.NO_COLUMN),
+        ("UPDATE people SET {0} = 'x'", ("ssn", "sns"), StatementFault.NO_COLUMN),
+        ("DELETE FROM people WHERE {0} = 'x'", ("ssn", "sns"), StatementFault.NO_COLUMN),
         ("UPDATE people JOIN (SELECT '123-45-6789' AS {0}) v USING ({0}) SET name = 'hit'", ("ssn", "sns"), None),
     )
     try:
-        answers = [await engine.run(text, (), Limits(seconds=20), write=True) for text in texts]
+        answers = [await engine.run(text, (), QueryLimits(seconds=20), write=True) for text in texts]
         left = mysql.outside("SELECT id, note FROM basket ORDER BY id")
         for write in (False, True):
             for text, names, fault in closed:
                 there, nowhere = [
-                    await engine.run(text.format(name), (), Limits(seconds=20), write=write) for name in names
+                    await engine.run(text.format(name), (), QueryLimits(seconds=20), write=write) for name in names
                 ]
                 assert repr(there).replace(names[0], names[1]) == repr(nowhere)
-                assert (there.fault if isinstance(there, Failed) else None) == fault, there
-                assert isinstance(there, Failed | Refused)
+                assert (there.fault if isinstance(there, StatementFailure) else None) == fault, there
+                assert isinstance(there, StatementFailure | StatementRefusal)
     finally:
         await engine.aclose()
         mysql.outside("DROP TABLE basket")
-    assert [told.affected if isinstance(told, Rows) else told for told in answers] == [2, 2, 1, 1, 0]
+    assert [told.affected_rows if isinstance(told, QueryRows) else told for told in answers] == [2, 2, 1, 1, 0]
     assert left == [(2, "2024"), (11, "31")]

@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.providers.database.mysql_shop import Shop
 
-from pegboard.core.database import EVERYTHING, Limits, Rows
+from pegboard.core.database import FULL_ACCESS, QueryLimits, QueryRows
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-MANY = Limits(rows=500, seconds=20)
+MANY = QueryLimits(rows=500, seconds=20)
 
 
 def _time(value: timedelta) -> str:
@@ -49,14 +49,14 @@ async def test_a_value_that_was_told_finds_its_row_as_a_parameter(mysql: Shop, k
     values = data.draw(st.lists(KINDS[kind], min_size=1, max_size=12))
     lines = [f"INSERT INTO told VALUES ({number}, {_literal(value)})" for number, value in enumerate(values)]
     mysql.outside(f"CREATE OR REPLACE TABLE told (id int PRIMARY KEY, v {kind}) CHARSET utf8mb4", *lines)
-    engine = MysqlEngine(mysql.reader, EVERYTHING)
+    engine = MysqlEngine(mysql.reader, FULL_ACCESS)
     try:
         told = await engine.run("SELECT id, v FROM told ORDER BY id", (), MANY)
-        assert isinstance(told, Rows)
+        assert isinstance(told, QueryRows)
         assert len(told.rows) == len(values)
         for number, value in told.rows:
             found = await engine.run("SELECT id FROM told WHERE v = ?", [value], MANY)
-            assert isinstance(found, Rows), (value, found)
+            assert isinstance(found, QueryRows), (value, found)
             assert (number,) in found.rows, value
     finally:
         await engine.aclose()
@@ -78,10 +78,10 @@ async def test_times_bits_choices_and_bytes_are_told_as_the_server_writes_them(m
         "INSERT INTO told VALUES ('09:30:00', '-25:30:00.5', '2026-01-02 03:04:05.678', '2026-01-02', b'101010101010', "
         "'x,y', 'y', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 1.1)",
     )
-    engine = MysqlEngine(mysql.reader, EVERYTHING)
+    engine = MysqlEngine(mysql.reader, FULL_ACCESS)
     try:
         told = await engine.run("SELECT * FROM told", (), MANY)
-        assert isinstance(told, Rows)
+        assert isinstance(told, QueryRows)
         bytes_again = await engine.run(
             "SELECT 1 FROM told WHERE tb = UNHEX(SUBSTR(?, 3)) AND HEX(lb) = UPPER(SUBSTR(?, 3))",
             ["0x61", "0x63"],
@@ -101,6 +101,6 @@ async def test_times_bits_choices_and_bytes_are_told_as_the_server_writes_them(m
         *(("tinytext", "d"), ("mediumtext", "e"), ("longtext", "f"), ("char", "g")),
         *(("binary", "0x6800"), ("varbinary", "0x69"), ("float", 1.1)),
     ]
-    assert [each.rows for each in (bytes_again, floats) if isinstance(each, Rows)] == [((1,),), ((1,),)]
-    assert isinstance(zero, Rows)
+    assert [each.rows for each in (bytes_again, floats) if isinstance(each, QueryRows)] == [((1,),), ((1,),)]
+    assert isinstance(zero, QueryRows)
     assert zero.rows == (("0000-00-00", "-00:00:05", "24:30:00"),)

@@ -11,7 +11,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.providers.database.postgres_shop import Shop
 
-from pegboard.core.database import EVERYTHING, Cut, Failed, Fault, Field, FindingSeverity, Limits, Refused, Rows
+from pegboard.core.database import (
+    FULL_ACCESS,
+    FindingSeverity,
+    QueryLimits,
+    QueryRows,
+    ResultColumn,
+    ResultTruncation,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+)
 from pegboard.core.database.values import ValueFormat
 from pegboard.ports.databases import SourceError
 from pegboard.providers.builtin.database.postgres import connection
@@ -22,30 +32,30 @@ from pegboard.providers.builtin.database.server import MAX_STATEMENT_LENGTH
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-LIMITS = Limits(seconds=20)
+LIMITS = QueryLimits(seconds=20)
 NOT_CALLED = "does not exist, or does more than compute and may not be called here"
 ENDLESS = "SELECT count(*) FROM generate_series(1, 100000) a, generate_series(1, 100000) b"
 
 
 @pytest.mark.behaviour("databases.values")
 async def test_values_of_every_kind_come_as_json_and_lose_nothing(shop: Shop) -> None:
-    engine = PostgresEngine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
     told = await engine.run("SELECT * FROM kinds", (), LIMITS)
     await engine.aclose()
-    assert isinstance(told, Rows)
+    assert isinstance(told, QueryRows)
     assert told.columns == (
-        Field("id", "integer"),
-        Field("m", "mood"),
-        Field("c", "integer"),
-        Field("tags", "text[]"),
-        Field("doc", "jsonb"),
-        Field("seen", "timestamp with time zone"),
-        Field("span", "int4range"),
-        Field("raw", "bytea", (ValueFormat.BINARY_AS_HEX,)),
-        Field("key", "uuid"),
-        Field("addr", "inet"),
-        Field("big", "bigint", (ValueFormat.NUMBER_AS_TEXT,)),
-        Field("f", "double precision", (ValueFormat.NUMBER_AS_TEXT,)),
+        ResultColumn("id", "integer"),
+        ResultColumn("m", "mood"),
+        ResultColumn("c", "integer"),
+        ResultColumn("tags", "text[]"),
+        ResultColumn("doc", "jsonb"),
+        ResultColumn("seen", "timestamp with time zone"),
+        ResultColumn("span", "int4range"),
+        ResultColumn("raw", "bytea", (ValueFormat.BINARY_AS_HEX,)),
+        ResultColumn("key", "uuid"),
+        ResultColumn("addr", "inet"),
+        ResultColumn("big", "bigint", (ValueFormat.NUMBER_AS_TEXT,)),
+        ResultColumn("f", "double precision", (ValueFormat.NUMBER_AS_TEXT,)),
     )
     assert told.rows == (
         (
@@ -77,10 +87,10 @@ async def test_values_of_every_kind_come_as_json_and_lose_nothing(shop: Shop) ->
     ],
 )
 async def test_odd_values_come_as_what_they_are(shop: Shop, asked: str, told: tuple[object, ...]) -> None:
-    engine = PostgresEngine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
     answer = await engine.run(f"SELECT {asked}", (), LIMITS)
     await engine.aclose()
-    assert isinstance(answer, Rows), answer
+    assert isinstance(answer, QueryRows), answer
     assert answer.rows == (told,)
 
 
@@ -95,19 +105,19 @@ async def test_odd_values_come_as_what_they_are(shop: Shop, asked: str, told: tu
     ],
 )
 async def test_a_value_of_another_type_is_no_function_that_is_missing(shop: Shop, statement: str, said: str) -> None:
-    engine = PostgresEngine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
     told = await engine.run(statement, (), LIMITS)
     absent = await engine.run("SELECT totall(note) FROM orders", (), LIMITS)
     await engine.aclose()
-    assert isinstance(told, Failed)
+    assert isinstance(told, StatementFailure)
     assert told.message.startswith(said)
-    assert (told.fault, told.name) == (Fault.OTHER, None)
-    assert absent == Failed(f"function totall() {NOT_CALLED}", 7, Fault.NO_FUNCTION, "totall")
+    assert (told.fault, told.name) == (StatementFault.OTHER, None)
+    assert absent == StatementFailure(f"function totall() {NOT_CALLED}", 7, StatementFault.NO_FUNCTION, "totall")
 
 
 @pytest.mark.behaviour("databases.parameters_are_bound")
 async def test_parameters_are_bound_and_a_text_is_a_date_where_one_is_wanted(shop: Shop) -> None:
-    engine = PostgresEngine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
     answers = [
         await engine.run("SELECT count(*) FROM orders WHERE made_on < $1", ["2026-01-05"], LIMITS),
         await engine.run(
@@ -118,52 +128,52 @@ async def test_parameters_are_bound_and_a_text_is_a_date_where_one_is_wanted(sho
         await engine.run("SELECT 1", {"a": 1}, LIMITS),
     ]
     await engine.aclose()
-    rows = [told.rows if isinstance(told, Rows) else told for told in answers]
+    rows = [told.rows if isinstance(told, QueryRows) else told for told in answers]
     assert rows == [
         ((7,),),
         (("'; --", 7, '{"a": 1}', [1, 2], 1.5),),
-        Failed('Parameter $1 is "seven", and the statement wants int4.', None, Fault.PARAMETERS),
-        Failed("The statement has 1 parameter, and 0 values were given.", None, Fault.PARAMETERS),
-        Failed(
+        StatementFailure('Parameter $1 is "seven", and the statement wants int4.', None, StatementFault.PARAMETERS),
+        StatementFailure("The statement has 1 parameter, and 0 values were given.", None, StatementFault.PARAMETERS),
+        StatementFailure(
             "Parameters have no names here. Give them as a list, and write $1, $2, … in the statement.",
             None,
-            Fault.PARAMETERS,
+            StatementFault.PARAMETERS,
         ),
     ]
 
 
 @pytest.mark.behaviour("databases.engines_words")
 async def test_a_failure_keeps_the_engines_words_and_the_place_as_it_was_written(shop: Shop) -> None:
-    engine = PostgresEngine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
     column, table, syntax = [
         await engine.run(text, (), LIMITS)
         for text in ("SELECT 'é', nme FROM customers", "SELECT 1 FROM custmers", "SELECT é FROM FROM customers")
     ]
     await engine.aclose()
     hint = 'Perhaps you meant to reference the column "customers.name".'
-    assert column == Failed(f'column "nme" does not exist. {hint}', 12, Fault.NO_COLUMN, "nme")
-    assert table == Failed('relation "custmers" does not exist', 14, Fault.NO_TABLE, "custmers")
-    assert syntax == Failed('syntax error at or near "FROM"', 14, Fault.SYNTAX)
+    assert column == StatementFailure(f'column "nme" does not exist. {hint}', 12, StatementFault.NO_COLUMN, "nme")
+    assert table == StatementFailure('relation "custmers" does not exist', 14, StatementFault.NO_TABLE, "custmers")
+    assert syntax == StatementFailure('syntax error at or near "FROM"', 14, StatementFault.SYNTAX)
 
 
 @pytest.mark.behaviour("databases.capped")
 async def test_what_a_limit_leaves_is_the_beginning_of_the_whole(shop: Shop) -> None:
-    engine = PostgresEngine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
     statement = "SELECT id, repeat('x', id % 40) FROM orders ORDER BY id"
-    whole = await engine.run(statement, (), Limits(rows=1000))
-    assert isinstance(whole, Rows)
+    whole = await engine.run(statement, (), QueryLimits(rows=1000))
+    assert isinstance(whole, QueryRows)
     for rows, size in ((1, 10**6), (7, 10**6), (399, 10**6), (400, 10**6), (401, 10**6), (1000, 500), (1000, 1)):
-        told = await engine.run(statement, (), Limits(rows=rows, bytes=size))
-        assert isinstance(told, Rows)
+        told = await engine.run(statement, (), QueryLimits(rows=rows, bytes=size))
+        assert isinstance(told, QueryRows)
         assert told.rows == whole.rows[: len(told.rows)]
-        assert (told.cut is None) == (len(told.rows) == 400)
+        assert (told.truncation is None) == (len(told.rows) == 400)
         assert len(told.rows) == rows or size < 10**6 or rows > 400
     await engine.aclose()
 
 
 @pytest.mark.behaviour("databases.floods_are_not_kept")
 async def test_a_value_larger_than_anyone_can_want_is_not_taken_in(shop: Shop) -> None:
-    engine = PostgresEngine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
     huge = await engine.run("SELECT repeat('x', 200000000)", (), LIMITS)
     some = await engine.run(
         "SELECT CASE WHEN i < 3 THEN 'a' ELSE repeat('x', 200000000) END FROM generate_series(1, 9) i", (), LIMITS
@@ -172,13 +182,13 @@ async def test_a_value_larger_than_anyone_can_want_is_not_taken_in(shop: Shop) -
     after = await engine.run("SELECT 1", (), LIMITS)
     await engine.aclose()
     # Four that are too large together are taken in one after the other.
-    assert isinstance(each, Rows)
+    assert isinstance(each, QueryRows)
     assert len(each.rows) == 4
-    assert huge == Failed("A row of the answer is larger than 32 MB.", None, Fault.MEMORY)
-    assert isinstance(some, Rows)
+    assert huge == StatementFailure("A row of the answer is larger than 32 MB.", None, StatementFault.MEMORY)
+    assert isinstance(some, QueryRows)
     assert some.rows in ((("a",),), (("a",), ("a",)))
-    assert some.cut == Cut(rows=True, by="bytes")
-    assert isinstance(after, Rows)
+    assert some.truncation == ResultTruncation(rows=True, limited_by="bytes")
+    assert isinstance(after, QueryRows)
 
 
 async def _nothing_runs(shop: Shop) -> None:
@@ -203,18 +213,18 @@ async def _until_it_runs(shop: Shop) -> None:
 
 @pytest.mark.behaviour("databases.cancel_reaches_the_server")
 async def test_to_stop_waiting_stops_the_statement_on_the_server(shop: Shop) -> None:
-    engine = PostgresEngine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(engine.run, ENDLESS, (), Limits(seconds=100))
+        tasks.start_soon(engine.run, ENDLESS, (), QueryLimits(seconds=100))
         await _until_it_runs(shop)
         tasks.cancel_scope.cancel()
     # The task has ended, and with it what it had begun: there is nothing to wait for.
     name = shop.reader.split("//")[1].split(":")[0]
     left = await shop.outside(f"SELECT query FROM pg_stat_activity WHERE usename = '{name}' AND state = 'active'")
     assert left == []
-    assert isinstance(await engine.run("SELECT 1", (), LIMITS), Rows)
-    late = await engine.run(ENDLESS, (), Limits(seconds=0.5))
-    assert late == Failed("The statement was stopped after 0.5 s.", None, Fault.TIME)
+    assert isinstance(await engine.run("SELECT 1", (), LIMITS), QueryRows)
+    late = await engine.run(ENDLESS, (), QueryLimits(seconds=0.5))
+    assert late == StatementFailure("The statement was stopped after 0.5 s.", None, StatementFault.TIME)
     await _nothing_runs(shop)
     await engine.aclose()
 
@@ -224,9 +234,9 @@ async def test_a_process_that_is_killed_leaves_no_transaction_open(shop: Shop, t
     program = tmp_path / "asking.py"
     program.write_text(
         "import anyio\n"
-        "from pegboard.core.database import EVERYTHING, Limits\n"
+        "from pegboard.core.database import FULL_ACCESS, QueryLimits\n"
         "from pegboard.providers.builtin.database.postgres.engine import PostgresEngine\n"
-        f"anyio.run(PostgresEngine({shop.reader!r}, EVERYTHING).run, {ENDLESS!r}, (), Limits(seconds=60))\n"
+        f"anyio.run(PostgresEngine({shop.reader!r}, FULL_ACCESS).run, {ENDLESS!r}, (), QueryLimits(seconds=60))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = await anyio.open_process([sys.executable, str(program)], env=environment)
@@ -244,15 +254,15 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(shop
     await shop.outside(f"GRANT SELECT, INSERT, UPDATE, DELETE ON basket TO {name}")
     insert = "INSERT INTO basket VALUES (1, $1), (2, 'b') RETURNING id, note"
     reading, writing = (
-        PostgresEngine(shop.reader, EVERYTHING),
-        PostgresEngine(shop.reader, EVERYTHING, writes=True),
+        PostgresEngine(shop.reader, FULL_ACCESS),
+        PostgresEngine(shop.reader, FULL_ACCESS, writes=True),
     )
     refused = [
         await reading.run(insert, ["a"], LIMITS),
         await reading.run(insert, ["a"], LIMITS, write=True),
         await writing.run(insert, ["a"], LIMITS),
     ]
-    assert [told.is_write for told in refused if isinstance(told, Refused)] == [True, True, True]
+    assert [told.is_write for told in refused if isinstance(told, StatementRefusal)] == [True, True, True]
     told = await writing.run(insert, ["a"], LIMITS, write=True)
     changed = await writing.run("UPDATE basket SET note = 'z' WHERE id < 9", (), LIMITS, write=True)
     clash = await writing.run("INSERT INTO basket VALUES (3, 'c'), (1, 'again')", (), LIMITS, write=True)
@@ -272,13 +282,13 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(shop
     await shop.outside("DROP TABLE basket")
     await reading.aclose()
     await writing.aclose()
-    assert isinstance(told, Rows)
-    assert (told.rows, told.affected) == (((1, "a"), (2, "b")), 2)
-    assert isinstance(changed, Rows)
-    assert changed.affected == 2
-    assert isinstance(clash, Failed)
+    assert isinstance(told, QueryRows)
+    assert (told.rows, told.affected_rows) == (((1, "a"), (2, "b")), 2)
+    assert isinstance(changed, QueryRows)
+    assert changed.affected_rows == 2
+    assert isinstance(clash, StatementFailure)
     assert "duplicate key" in clash.message
-    assert [told for told in others if isinstance(told, Rows)] == []
+    assert [told for told in others if isinstance(told, QueryRows)] == []
     assert [tuple(row) for row in left] == [(1, "z"), (2, "z")]
     assert ["INSERT ON public.basket, " in finding.message for finding in too_much] == [True]
     assert right == ()
@@ -286,8 +296,8 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(shop
 
 @pytest.mark.behaviour("databases.schema_is_read_whole")
 async def test_thousands_of_tables_are_read_with_their_comments_and_keys(shop: Shop) -> None:
-    engine = PostgresEngine(shop.reader, EVERYTHING)
-    before = await engine.stamp()
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
+    before = await engine.schema_version()
     schema = await engine.schema()
     customers = next(table for table in schema.tables if table.name == ("public", "customers"))
     assert (customers.comment, customers.key, customers.rows) == ("Who buys", ("id",), 50)
@@ -297,21 +307,21 @@ async def test_thousands_of_tables_are_read_with_their_comments_and_keys(shop: S
         ("city", "text", True, "Where they live"),
     ]
     (link,) = [one for one in schema.relations if one.table == ("public", "orders")]
-    assert (link.columns, link.to, link.to_columns) == (("customer_id",), ("public", "customers"), ("id",))
-    assert schema.default == "public"
-    assert await engine.stamp() == before
+    assert (link.columns, link.to_table, link.to_columns) == (("customer_id",), ("public", "customers"), ("id",))
+    assert schema.default_schema == "public"
+    assert await engine.schema_version() == before
     await shop.outside("COMMENT ON COLUMN orders.note IS 'What was said'")
-    after = await engine.stamp()
+    after = await engine.schema_version()
     await shop.outside("COMMENT ON COLUMN orders.note IS NULL")
     await engine.aclose()
     assert after != before
 
 
 async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the_password() -> None:
-    engine = PostgresEngine("postgresql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
+    engine = PostgresEngine("postgresql://me:hidden@127.0.0.1:1/shop", FULL_ACCESS)
     told = await engine.run("SELECT 1", (), LIMITS)
-    assert isinstance(told, Failed)
-    assert told.fault is Fault.UNAVAILABLE
+    assert isinstance(told, StatementFailure)
+    assert told.fault is StatementFault.UNAVAILABLE
     assert told.message.startswith("PostgreSQL at 127.0.0.1:1/shop cannot be reached: ")
     assert "hidden" not in told.message
     checked = await engine.check()
@@ -334,30 +344,30 @@ async def test_a_tree_too_deep_for_a_stack_is_refused_before_it_is_built() -> No
         "SELECT 1" + "::int" * 18_000,
         "SELECT 1 " + "union all select 1 " * 5000,
     )
-    assert {type(read_statement(text, None)).__name__ for text in chains} == {"Refused"}
+    assert {type(read_statement(text, None)).__name__ for text in chains} == {"StatementRefusal"}
     long = "SELECT 1 IN (" + ",".join(map(str, range(15_000))) + ")"
-    assert type(read_statement(long, None)).__name__ == "Statement"
-    engine = PostgresEngine("postgresql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
+    assert type(read_statement(long, None)).__name__ == "PostgresStatement"
+    engine = PostgresEngine("postgresql://me:hidden@127.0.0.1:1/shop", FULL_ACCESS)
     for text in ("SELECT 1" + " " * MAX_STATEMENT_LENGTH, "SELECT '\0'", "SELECT '\ud800'"):
-        assert isinstance(await engine.run(text, (), LIMITS), Refused)
+        assert isinstance(await engine.run(text, (), LIMITS), StatementRefusal)
 
 
 @pytest.mark.behaviour("databases.engines_words")
 async def test_words_say_what_to_write_instead(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "AS_TEXT", AS_TEXT - {"anyarray"})
-    engine = PostgresEngine(shop.reader, EVERYTHING)
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
     try:
         unread = await engine.run("SELECT * FROM pg_stats LIMIT 1", (), LIMITS)
         character = await engine.run("SELECT chr(0)", (), LIMITS)
         defined = await engine.run("SELECT leak_of('x')", (), LIMITS)
         for sign, said in (("?", "end of input"), (":id", 'or near ":"'), ("%s", 'or near "%"')):
             told = await engine.run(f"SELECT * FROM orders WHERE id = {sign}", (1,), LIMITS)
-            assert isinstance(told, Failed)
+            assert isinstance(told, StatementFailure)
             assert told.message == f"syntax error at {said}. Write parameters as $1, $2, … in the statement."
     finally:
         await engine.aclose()
     words = "A column of the answer is of a type that cannot be read here. Cast it to text."
-    assert unread == Failed(words)
-    assert isinstance(character, Failed)
-    assert (character.message, character.fault) == ("null character not permitted", Fault.OTHER)
-    assert defined == Failed(f"function leak_of() {NOT_CALLED}", 7, Fault.NO_FUNCTION, "leak_of")
+    assert unread == StatementFailure(words)
+    assert isinstance(character, StatementFailure)
+    assert (character.message, character.fault) == ("null character not permitted", StatementFault.OTHER)
+    assert defined == StatementFailure(f"function leak_of() {NOT_CALLED}", 7, StatementFault.NO_FUNCTION, "leak_of")

@@ -9,30 +9,30 @@ from tests.providers.database.postgres_attacks import BENIGN, FUNCTIONS, OPEN, R
 from tests.providers.database.postgres_shop import SHUT, Shop
 
 from pegboard.core.database import (
-    EVERYTHING,
-    Access,
-    Answer,
-    Failed,
-    Fault,
-    Limits,
-    Refused,
-    Rows,
+    FULL_ACCESS,
+    DatabaseAccess,
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
 )
 from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-LIMITS = Limits(seconds=3)
+LIMITS = QueryLimits(seconds=3)
 
 
-async def asked(shop: Shop, statements: list[str], rule: Access = EVERYTHING) -> list[Answer]:
-    engine = PostgresEngine(shop.reader if rule.is_whole else shop.narrow, rule)
+async def asked(shop: Shop, statements: list[str], rule: DatabaseAccess = FULL_ACCESS) -> list[QueryAnswer]:
+    engine = PostgresEngine(shop.reader if rule.is_unrestricted else shop.narrow, rule)
     try:
         with anyio.fail_after(100):
             answers = [await engine.run(statement, (), LIMITS) for statement in statements]
             # Whoever cannot be reached withstands everything.
             control = await engine.run("SELECT count(*) FROM orders", (), LIMITS)
-            assert isinstance(control, Rows)
+            assert isinstance(control, QueryRows)
             assert control.rows == ((400,),)
             return answers
     finally:
@@ -42,9 +42,11 @@ async def asked(shop: Shop, statements: list[str], rule: Access = EVERYTHING) ->
 @pytest.mark.behaviour("databases.postgres.only_queries")
 async def test_whatever_writes_waits_or_reads_files_is_refused_and_changes_nothing(shop: Shop) -> None:
     before = await shop.state()
-    for rule in (EVERYTHING, SHUT):
+    for rule in (FULL_ACCESS, SHUT):
         answers = await asked(shop, [*WRITES, *FUNCTIONS], rule)
-        through = [text for text, told in zip((*WRITES, *FUNCTIONS), answers, strict=True) if isinstance(told, Rows)]
+        through = [
+            text for text, told in zip((*WRITES, *FUNCTIONS), answers, strict=True) if isinstance(told, QueryRows)
+        ]
         assert through == []
     assert await shop.state() == before
 
@@ -62,9 +64,11 @@ async def test_every_attack_of_the_file_is_held_and_every_benign_statement_answe
 
 @pytest.mark.behaviour("databases.benign")
 async def test_what_people_ask_is_answered_also_where_something_is_closed(shop: Shop) -> None:
-    for rule, texts in ((EVERYTHING, [*BENIGN, *OPEN]), (SHUT, list(BENIGN))):
+    for rule, texts in ((FULL_ACCESS, [*BENIGN, *OPEN]), (SHUT, list(BENIGN))):
         answers = await asked(shop, texts, rule)
-        assert [(text, told) for text, told in zip(texts, answers, strict=True) if not isinstance(told, Rows)] == []
+        assert [
+            (text, told) for text, told in zip(texts, answers, strict=True) if not isinstance(told, QueryRows)
+        ] == []
 
 
 @pytest.mark.behaviour("databases.withheld")
@@ -76,8 +80,8 @@ async def test_a_closed_table_is_answered_by_every_road_like_one_that_is_not_the
     assert not any("xyzzy" in repr(answer) for answer in there)
 
 
-def _same(answer: Answer, name: str) -> object:
-    if isinstance(answer, Rows):
+def _same(answer: QueryAnswer, name: str) -> object:
+    if isinstance(answer, QueryRows):
         answer = replace(answer, seconds=0.0)
     return repr(answer).replace(name, "NAME")
 
@@ -103,12 +107,14 @@ async def test_views_partitions_and_functions_lead_to_nothing_closed(shop: Shop)
         "SELECT o.leak FROM orders o",
     ]
     answers = await asked(shop, roads, SHUT)
-    assert [road for road, told in zip(roads, answers, strict=True) if isinstance(told, Rows)] == []
+    assert [road for road, told in zip(roads, answers, strict=True) if isinstance(told, QueryRows)] == []
     for name in ("secret_view", "people_ssns", "people_fine", "ledger", "vault_child", "counter", "hr.pay"):
         (told,) = await asked(shop, [f"SELECT * FROM {name}"], SHUT)
-        assert told == Failed(f'relation "{name}" does not exist (or cannot be read)', 14, Fault.NO_TABLE, name)
+        assert told == StatementFailure(
+            f'relation "{name}" does not exist (or cannot be read)', 14, StatementFault.NO_TABLE, name
+        )
     (fine,) = await asked(shop, ["SELECT name, city FROM people ORDER BY 1"], SHUT)
-    assert isinstance(fine, Rows)
+    assert isinstance(fine, QueryRows)
     assert fine.rows == (("Ann", "Bonn"), ("Bob", "Köln"), ("Cid", "Ulm"))
 
 
@@ -125,10 +131,10 @@ async def test_a_closed_column_is_answered_by_the_server_as_one_that_does_not_ex
     ]
     said = "Something that the statement names does not exist or cannot be read, and * means every column"
     answers = await asked(shop, stars, SHUT)
-    assert {answer.message for answer in answers if isinstance(answer, Failed)} == {
+    assert {answer.message for answer in answers if isinstance(answer, StatementFailure)} == {
         f"{said}; people has id, name, city"
     }
-    assert [answer for answer in answers if isinstance(answer, Rows)] == []
+    assert [answer for answer in answers if isinstance(answer, QueryRows)] == []
     closed = [
         "SELECT ssn FROM people",
         "SELECT people.ssn FROM people",
@@ -154,15 +160,15 @@ async def test_a_closed_column_is_answered_by_the_server_as_one_that_does_not_ex
     ]
     other = [road.replace("ssn", "sns") for road in closed]
     there, nowhere = await asked(shop, closed, SHUT), await asked(shop, other, SHUT)
-    assert [road for road, told in zip(closed, there, strict=True) if isinstance(told, Rows)] == []
+    assert [road for road, told in zip(closed, there, strict=True) if isinstance(told, QueryRows)] == []
     assert [repr(told) for told in there] == [repr(told).replace("sns", "ssn") for told in nowhere]
     (later,) = await asked(
         shop, ["SELECT 'é', ssn, p.nme /* ssn */ FROM people p WHERE p.ssn = 'x' AND p.ssn > p.nme"], SHUT
     )
-    assert isinstance(later, Failed)
+    assert isinstance(later, StatementFailure)
     assert (later.position, later.name) == (12, "ssn")
     (later,) = await asked(shop, ["SELECT max(name) AS ssn, 'ssn' FROM people p ORDER BY p.nme"], SHUT)
-    assert isinstance(later, Failed)
+    assert isinstance(later, StatementFailure)
     assert (later.position, later.name) == (54, "p.nme")
     counted = [
         "SELECT * FROM people UNION SELECT 1",
@@ -173,7 +179,7 @@ async def test_a_closed_column_is_answered_by_the_server_as_one_that_does_not_ex
     counted += [f"SELECT U&\"!00{letters}\" UESCAPE '!' FROM people" for letters in ("73sn", "73ns")]
     assert {repr(told) for told in await asked(shop, counted, SHUT)} == {repr(answers[0])}
     said = 'column "ssn" does not exist (or cannot be read); people has id, name, city'
-    assert there[0] == Failed(said, 7, Fault.NO_COLUMN, "ssn")
+    assert there[0] == StatementFailure(said, 7, StatementFault.NO_COLUMN, "ssn")
 
 
 @pytest.mark.behaviour("databases.benign", "databases.closed_columns")
@@ -189,8 +195,12 @@ async def test_a_name_that_is_closed_may_be_given_to_something_else(shop: Shop) 
         ],
         SHUT,
     )
-    assert [told.rows for told in (fine, alias, table) if isinstance(told, Rows)] == [(("Ann",),), (("Cid",),), ((1,),)]
-    assert failed == [Failed("division by zero")] * 2
+    assert [told.rows for told in (fine, alias, table) if isinstance(told, QueryRows)] == [
+        (("Ann",),),
+        (("Cid",),),
+        ((1,),),
+    ]
+    assert failed == [StatementFailure("division by zero")] * 2
 
 
 @pytest.mark.behaviour("databases.catalogue_is_narrowed")
@@ -206,15 +216,15 @@ async def test_what_the_catalog_lists_is_what_the_login_may_read(shop: Shop) -> 
         ],
         SHUT,
     )
-    assert isinstance(tables, Rows)
-    assert isinstance(columns, Rows)
+    assert isinstance(tables, QueryRows)
+    assert isinstance(columns, QueryRows)
     names = {row[0] for row in tables.rows}
     assert {"orders", "customers", "people", "order_totals"} <= names
     assert names.isdisjoint(
         {"secret", "secret_view", "secret_far", "secret_kept", "people_ssns", "ledger", "vault_child"}
     )
     assert columns.rows == (("city",), ("id",), ("name",))
-    assert [type(told) for told in refused] == [Refused] * 3
+    assert [type(told) for told in refused] == [StatementRefusal] * 3
 
 
 @pytest.mark.behaviour("databases.explained")
@@ -234,9 +244,9 @@ async def test_a_plan_is_answered_unless_it_names_something_closed(shop: Shop) -
         fine, other, *refused = await asked(shop, list(lines), SHUT)
     finally:
         await shop.outside("DROP VIEW secrets_counted")
-    assert isinstance(fine, Rows)
-    assert isinstance(other, Rows)
-    assert [told.fix for told in refused if isinstance(told, Refused)] == [
+    assert isinstance(fine, QueryRows)
+    assert isinstance(other, QueryRows)
+    assert [told.fix for told in refused if isinstance(told, StatementRefusal)] == [
         *["Run the query itself."] * 2,
         "Leave ANALYZE out.",
         "Give EXPLAIN a SELECT.",
@@ -246,10 +256,10 @@ async def test_a_plan_is_answered_unless_it_names_something_closed(shop: Shop) -
 @pytest.mark.behaviour("databases.postgres.only_queries")
 async def test_a_superuser_that_its_operator_insists_on_only_reads(shop: Shop) -> None:
     before = await shop.state()
-    forced = PostgresEngine(shop.admin, EVERYTHING)
+    forced = PostgresEngine(shop.admin, FULL_ACCESS)
     try:
         answers = [await forced.run(text, (), LIMITS) for text in ("SELECT 1", *WRITES, *FUNCTIONS)]
     finally:
         await forced.aclose()
-    assert [isinstance(told, Rows) for told in answers] == [True, *[False] * (len(answers) - 1)]
+    assert [isinstance(told, QueryRows) for told in answers] == [True, *[False] * (len(answers) - 1)]
     assert await shop.state() == before

@@ -6,7 +6,7 @@ import pytest
 from tests.providers.database.postgres_extensions import BENIGN, BENIGN_VECTOR, HAND, LIMITS, ExtendedShop
 from tests.servers.debian_postgres import debian_postgres
 
-from pegboard.core.database import Rows
+from pegboard.core.database import QueryRows
 from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -21,7 +21,7 @@ async def assert_closed(shop: ExtendedShop, calls: Sequence[str], benign: Sequen
         answers = {text: await engine.run(text, (), LIMITS) for text in benign}
     finally:
         await engine.aclose()
-    assert {text: told for text, told in answers.items() if not isinstance(told, Rows)} == {}
+    assert {text: told for text, told in answers.items() if not isinstance(told, QueryRows)} == {}
     assert await shop.leaks(HAND) == []
     assert await shop.leaks(calls, by_kind=True) == []
     assert await shop.state() == before

@@ -8,14 +8,24 @@ import asyncpg
 import pytest
 from tests.providers.database.postgres_shop import SHUT, Shop, access, make_shop
 
-from pegboard.core.database import EVERYTHING, Access, Checked, Failed, Fault, FindingSeverity, Limits, Refused, Rows
+from pegboard.core.database import (
+    FULL_ACCESS,
+    DatabaseAccess,
+    DatabaseCheck,
+    FindingSeverity,
+    QueryLimits,
+    QueryRows,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+)
 from pegboard.ports.databases import SourceError
-from pegboard.providers.builtin.database.common import WAITS
+from pegboard.providers.builtin.database.common import NEEDS_WRITE
 from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-LIMITS = Limits(seconds=20)
+LIMITS = QueryLimits(seconds=20)
 SOMETHING = "Something that the statement names does not exist or cannot be read, and * means every column"
 REFUSED, FORCED = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
 
@@ -24,7 +34,7 @@ REFUSED, FORCED = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
 class Case:
     made: str
     """What an administrator runs before; `{0}` is the login."""
-    rule: Access
+    rule: DatabaseAccess
     severity: FindingSeverity
     words: str
     statement: str = ""
@@ -35,9 +45,11 @@ class Case:
 
 NOTHING = access("public.nothing_here")
 CASES = {
-    "superuser": Case("ALTER ROLE {0} SUPERUSER", EVERYTHING, FORCED, "is a superuser", 'ALTER ROLE "{0}" NOSUPERUSER'),
+    "superuser": Case(
+        "ALTER ROLE {0} SUPERUSER", FULL_ACCESS, FORCED, "is a superuser", 'ALTER ROLE "{0}" NOSUPERUSER'
+    ),
     "superuser where something is closed": Case("ALTER ROLE {0} SUPERUSER", NOTHING, REFUSED, "is a superuser"),
-    "creates roles": Case("ALTER ROLE {0} CREATEROLE", EVERYTHING, FORCED, "a member: CREATEROLE.", "NOCREATEROLE"),
+    "creates roles": Case("ALTER ROLE {0} CREATEROLE", FULL_ACCESS, FORCED, "a member: CREATEROLE.", "NOCREATEROLE"),
     "creates roles, closed": Case("ALTER ROLE {0} CREATEROLE", NOTHING, REFUSED, "CREATEROLE"),
     "replicates": Case("ALTER ROLE {0} REPLICATION", NOTHING, REFUSED, "REPLICATION"),
     "is in a superuser, and does not inherit": Case(
@@ -50,11 +62,11 @@ CASES = {
         undone="DROP ROLE {0}_near, {0}_far",
     ),
     "reads files": Case("GRANT pg_read_server_files TO {0}", NOTHING, REFUSED, "pg_read_server_files"),
-    "runs programs": Case("GRANT pg_execute_server_program TO {0}", EVERYTHING, FORCED, "pg_execute_server_program"),
+    "runs programs": Case("GRANT pg_execute_server_program TO {0}", FULL_ACCESS, FORCED, "pg_execute_server_program"),
     "reads all data": Case("GRANT pg_read_all_data TO {0}", NOTHING, REFUSED, "pg_read_all_data"),
     "watches others": Case("GRANT pg_monitor TO {0}", NOTHING, REFUSED, "pg_monitor"),
-    "ends others": Case("GRANT pg_signal_backend TO {0}", EVERYTHING, FORCED, "pg_signal_backend"),
-    "reads past row security": Case("ALTER ROLE {0} BYPASSRLS", EVERYTHING, FORCED, "BYPASSRLS"),
+    "ends others": Case("GRANT pg_signal_backend TO {0}", FULL_ACCESS, FORCED, "pg_signal_backend"),
+    "reads past row security": Case("ALTER ROLE {0} BYPASSRLS", FULL_ACCESS, FORCED, "BYPASSRLS"),
     "reads a closed table": Case(
         "GRANT SELECT ON secret TO {0}",
         access("secret"),
@@ -134,21 +146,21 @@ CASES = {
     ),
     "owns a table": Case(
         "CREATE TABLE mine (id int); ALTER TABLE mine OWNER TO {0}",
-        EVERYTHING,
+        FULL_ACCESS,
         FORCED,
         "may do everything with it: table public.mine.",
         undone="DROP TABLE mine",
     ),
     "changes tables": Case(
         "GRANT INSERT, UPDATE (note) ON orders TO {0}",
-        EVERYTHING,
+        FULL_ACCESS,
         FORCED,
         "by rights of its own or of PUBLIC: INSERT ON public.orders, UPDATE ON public.orders.",
         'REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON "public"."orders" FROM PUBLIC',
     ),
     "creates tables": Case(
         "GRANT CREATE ON SCHEMA public TO {0}",
-        EVERYTHING,
+        FULL_ACCESS,
         FORCED,
         "CREATE ON SCHEMA public",
         "CREATE ON SCHEMA public",
@@ -164,7 +176,7 @@ CASES = {
         "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER far FOREIGN DATA WRAPPER w; "
         "CREATE FOREIGN TABLE f (id int) SERVER far; "
         "GRANT SELECT ON f TO {0}; GRANT USAGE ON FOREIGN SERVER far TO {0}",
-        EVERYTHING,
+        FULL_ACCESS,
         FORCED,
         "SELECT ON public.f, USAGE ON FOREIGN SERVER far",
         'REVOKE USAGE ON FOREIGN SERVER far FROM PUBLIC, "{0}"',
@@ -178,7 +190,7 @@ def own(postgres_server: str) -> Shop:
     return anyio.run(make_shop, postgres_server, f"own{secrets.token_hex(4)}")
 
 
-async def checked(url: str, rule: Access, *, writes: bool = False) -> Checked:
+async def checked(url: str, rule: DatabaseAccess, *, writes: bool = False) -> DatabaseCheck:
     engine = PostgresEngine(url, rule, writes=writes)
     try:
         return await engine.check()
@@ -223,7 +235,7 @@ async def _run(shop: Shop, statements: str) -> None:
 @pytest.mark.behaviour("databases.postgres.privileges")
 async def test_a_login_as_the_manager_makes_it_is_fine_and_reads_what_is_open(own: Shop) -> None:
     rules = {
-        "all": EVERYTHING,
+        "all": FULL_ACCESS,
         "some": access("public.secret", "people.ssn"),
         "few": access(allow=("public.orders", "public.people_ssns", "public.kinds.id")),
     }
@@ -239,7 +251,7 @@ async def test_a_login_as_the_manager_makes_it_is_fine_and_reads_what_is_open(ow
         listed[name] = {
             table.name.table: [one.name for one in table.columns] for table in (await engine.schema()).tables
         }
-        assert await engine.run("DELETE FROM orders WHERE id = 1", (), LIMITS) == WAITS
+        assert await engine.run("DELETE FROM orders WHERE id = 1", (), LIMITS) == NEEDS_WRITE
         await engine.aclose()
     assert listed["few"] == {
         "orders": ["id", "customer_id", "total", "note", "made_on"],
@@ -306,8 +318,8 @@ async def test_views_with_the_rights_of_their_callers_and_row_security_narrow_fu
         await _run(
             own, "DROP POLICY few ON orders; ALTER TABLE orders DISABLE ROW LEVEL SECURITY; DROP VIEW own_rights"
         )
-    assert denied == Failed(f"{SOMETHING}; own_rights has word", None, Fault.OTHER)
-    assert isinstance(few, Rows)
+    assert denied == StatementFailure(f"{SOMETHING}; own_rights has word", None, StatementFault.OTHER)
+    assert isinstance(few, QueryRows)
     assert few.rows == ((2,),)
     assert findings == ()
 
@@ -338,7 +350,7 @@ async def test_errors_name_and_show_nothing_that_the_statement_does_not(own: Sho
     finally:
         await engine.aclose()
         await _run(own, "DROP VIEW big; DROP TABLE referring")
-    said = [answer.message if isinstance(answer, Failed) else answer for answer in answers]
+    said = [answer.message if isinstance(answer, StatementFailure) else answer for answer in answers]
     assert said == [
         'insert or update on table "referring" violates foreign key constraint "…"',
         'invalid input syntax for type integer: "…"',
@@ -357,6 +369,6 @@ async def test_errors_name_and_show_nothing_that_the_statement_does_not(own: Sho
 @pytest.mark.behaviour("databases.postgres.privileges")
 async def test_a_refusal_of_a_statement_needs_no_server(own: Shop) -> None:
     away = replace(own, reader="postgresql://me:hidden@127.0.0.1:1/shop")
-    engine = PostgresEngine(away.reader, EVERYTHING)
-    assert isinstance(await engine.run("DROP TABLE orders", (), LIMITS), Refused)
+    engine = PostgresEngine(away.reader, FULL_ACCESS)
+    assert isinstance(await engine.run("DROP TABLE orders", (), LIMITS), StatementRefusal)
     assert (await engine.check()).version == ""

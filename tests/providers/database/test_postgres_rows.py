@@ -7,8 +7,8 @@ import pytest
 from tests.providers.database.postgres_shop import Shop, make_shop
 from tests.providers.database.test_postgres import LIMITS
 
-from pegboard.core.database import EVERYTHING, Rows
-from pegboard.ports.databases import Engine
+from pegboard.core.database import FULL_ACCESS, QueryRows
+from pegboard.ports.databases import DatabaseEngine
 from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -34,29 +34,31 @@ ORDER = '(1,2,1.50,"note 1",2026-01-02)'
 
 
 @pytest.fixture
-async def odd(postgres_server: str) -> AsyncIterator[tuple[Shop, Engine]]:
+async def odd(postgres_server: str) -> AsyncIterator[tuple[Shop, DatabaseEngine]]:
     own = await make_shop(postgres_server, f"odd{secrets.token_hex(4)}")
     for statement in ODD.split(";\n"):
         if statement.strip():
             await own.outside(statement)
-    engine = PostgresEngine(own.reader, EVERYTHING, writes=True)
+    engine = PostgresEngine(own.reader, FULL_ACCESS, writes=True)
     yield own, engine
     await engine.aclose()
 
 
-async def told(engine: Engine, statement: str, *parameters: str) -> tuple[tuple[object, ...], ...]:
+async def told(engine: DatabaseEngine, statement: str, *parameters: str) -> tuple[tuple[object, ...], ...]:
     answer = await engine.run(statement, list(parameters), LIMITS)
-    assert isinstance(answer, Rows), answer
+    assert isinstance(answer, QueryRows), answer
     return answer.rows
 
 
 @pytest.mark.behaviour("databases.values")
-async def test_rows_come_as_the_server_writes_them_alone_in_arrays_and_in_domains(odd: tuple[Shop, Engine]) -> None:
+async def test_rows_come_as_the_server_writes_them_alone_in_arrays_and_in_domains(
+    odd: tuple[Shop, DatabaseEngine],
+) -> None:
     _, engine = odd
     whole = await engine.run("SELECT odd, odd::text FROM odd ORDER BY id", (), LIMITS)
     alone = await engine.run("SELECT * FROM odd ORDER BY id", (), LIMITS)
-    assert isinstance(whole, Rows)
-    assert isinstance(alone, Rows)
+    assert isinstance(whole, QueryRows)
+    assert isinstance(alone, QueryRows)
     assert [row[0] for row in whole.rows] == [row[1] for row in whole.rows]
     assert [(field.name, field.type) for field in whole.columns] == [("odd", "odd"), ("odd_2", "text")]
     assert [field.name for field in alone.columns][1] == 'a "b" c'
@@ -75,17 +77,17 @@ async def test_rows_come_as_the_server_writes_them_alone_in_arrays_and_in_domain
 
 
 @pytest.mark.behaviour("databases.values", "databases.writes_are_opted_in")
-async def test_a_row_that_was_just_written_is_told(odd: tuple[Shop, Engine]) -> None:
+async def test_a_row_that_was_just_written_is_told(odd: tuple[Shop, DatabaseEngine]) -> None:
     own, engine = odd
     statement = "INSERT INTO orders VALUES (9001, 1, 2.5, NULL, '2026-05-05') RETURNING orders"
     answer = await engine.run(statement, (), LIMITS, write=True)
-    assert isinstance(answer, Rows)
+    assert isinstance(answer, QueryRows)
     assert answer.rows == (("(9001,1,2.50,,2026-05-05)",),)
     assert len(await own.outside("SELECT FROM orders WHERE id = 9001")) == 1
 
 
 @pytest.mark.behaviour("databases.values", "databases.postgres.changes_are_seen")
-async def test_a_row_whose_table_changed_has_the_columns_of_now(odd: tuple[Shop, Engine]) -> None:
+async def test_a_row_whose_table_changed_has_the_columns_of_now(odd: tuple[Shop, DatabaseEngine]) -> None:
     own, engine = odd
     before = await told(engine, "SELECT s FROM small s WHERE day IS NOT NULL")
     await own.outside("ALTER TABLE small RENAME day TO date")

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.terminal import Done, board, program
 from tests.providers.database import mysql_shop
 
-from pegboard.core.database import EVERYTHING, Limits, Rows
+from pegboard.core.database import FULL_ACCESS, QueryLimits, QueryRows
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
@@ -61,19 +61,19 @@ async def test_the_role_of_the_page_reads_in_postgresql_and_nothing_is_wrong_wit
     (change,) = written("Where rows may be changed")
     await _run(owner, change)
     mine = as_role(owned, "pegboard_reader", PASSWORD)
-    engine = PostgresEngine(mine, EVERYTHING, writes=True)
+    engine = PostgresEngine(mine, FULL_ACCESS, writes=True)
     try:
         checked = await engine.check()
         listed = [table.name.table for table in (await engine.schema()).tables]
         answers = [
-            await engine.run(text, (), Limits(seconds=20))
+            await engine.run(text, (), QueryLimits(seconds=20))
             for text in (
                 "SELECT count(*) FROM orders",
                 "SELECT * FROM made_later",
                 "SELECT * FROM order_totals LIMIT 1",
             )
         ]
-        answers.append(await engine.run("INSERT INTO baskets VALUES (1)", (), Limits(seconds=20), write=True))
+        answers.append(await engine.run("INSERT INTO baskets VALUES (1)", (), QueryLimits(seconds=20), write=True))
     finally:
         await engine.aclose()
     with pytest.raises(asyncpg.PostgresError, match="read-only transaction"):
@@ -82,7 +82,7 @@ async def test_the_role_of_the_page_reads_in_postgresql_and_nothing_is_wrong_wit
         await _run(mine, "BEGIN READ WRITE; DELETE FROM orders")
     assert (checked.role, checked.findings) == ("pegboard_reader", ())
     assert listed == ["baskets", "made_later", "order_totals", "orders"]
-    assert [told for told in answers if not isinstance(told, Rows)] == []
+    assert [told for told in answers if not isinstance(told, QueryRows)] == []
 
 
 async def _run(url: str, statements: str) -> None:
@@ -101,13 +101,13 @@ async def test_the_user_of_the_page_reads_in_mariadb_and_nothing_is_wrong_with_i
     rows = rows.replace("baskets", f"{mysql.name}.baskets").replace("pegboard_reader", "'pegboard_reader'@'%'")
     mysql.outside("CREATE TABLE baskets (id int PRIMARY KEY)", *lines, rows)
     mine = mysql.reader.replace(f"{mysql.name}_reader:reads@", f"pegboard_reader:{PASSWORD}@")
-    engine = MysqlEngine(mine, EVERYTHING, writes=True)
+    engine = MysqlEngine(mine, FULL_ACCESS, writes=True)
     checked = await engine.check()
     answers = [
-        await engine.run(text, (), Limits(seconds=20))
+        await engine.run(text, (), QueryLimits(seconds=20))
         for text in ("SELECT count(*) FROM orders", "SELECT * FROM order_totals LIMIT 1", "SHOW TABLES")
     ]
-    answers.append(await engine.run("INSERT INTO baskets VALUES (1)", (), Limits(seconds=20), write=True))
+    answers.append(await engine.run("INSERT INTO baskets VALUES (1)", (), QueryLimits(seconds=20), write=True))
     connection = pymysql.connect(
         unix_socket=str(mysql.socket), user="pegboard_reader", password=PASSWORD, database=mysql.name
     )
@@ -116,7 +116,7 @@ async def test_the_user_of_the_page_reads_in_mariadb_and_nothing_is_wrong_with_i
     connection.close()
     mysql.outside("DROP TABLE baskets", "DROP USER 'pegboard_reader'@'%'")
     assert (checked.role, checked.findings) == ("pegboard_reader@%", ())
-    assert all(isinstance(told, Rows) for told in answers)
+    assert all(isinstance(told, QueryRows) for told in answers)
 
 
 @pytest.mark.behaviour("databases.role_script", "databases.excess_privileges_refused")

@@ -3,9 +3,18 @@
 import pytest
 from tests.providers.database import mysql_shop, postgres_shop
 
-from pegboard.core.database import Access, Answer, Failed, Fault, Limits, NamePattern, Refused, name_pattern
-from pegboard.ports.databases import Engine
-from pegboard.providers.builtin.database.common import WAITS
+from pegboard.core.database import (
+    DatabaseAccess,
+    NamePattern,
+    QueryAnswer,
+    QueryLimits,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+    parse_name_pattern,
+)
+from pegboard.ports.databases import DatabaseEngine
+from pegboard.providers.builtin.database.common import NEEDS_WRITE
 from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
 from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
@@ -27,29 +36,36 @@ WRONG = (
     "DELETE FROM customers; DELETE FROM orders",
     "TRUNCATE TABLE customers",
 )
-FAULTS = (Fault.NO_COLUMN, Fault.NO_TABLE, Fault.SYNTAX, Fault.NO_TABLE, Fault.NO_TABLE, Fault.NO_TABLE)
+FAULTS = (
+    StatementFault.NO_COLUMN,
+    StatementFault.NO_TABLE,
+    StatementFault.SYNTAX,
+    StatementFault.NO_TABLE,
+    StatementFault.NO_TABLE,
+    StatementFault.NO_TABLE,
+)
 
 
-def closed() -> Access:
-    pattern = name_pattern("secret")
+def closed() -> DatabaseAccess:
+    pattern = parse_name_pattern("secret")
     assert isinstance(pattern, NamePattern)
-    return Access(deny=(pattern,))
+    return DatabaseAccess(deny=(pattern,))
 
 
-async def tried(engine: Engine) -> list[Answer]:
+async def tried(engine: DatabaseEngine) -> list[QueryAnswer]:
     try:
-        return [await engine.run(statement, (), Limits(seconds=20)) for statement in (*RUNS, *WRONG)]
+        return [await engine.run(statement, (), QueryLimits(seconds=20)) for statement in (*RUNS, *WRONG)]
     finally:
         await engine.aclose()
 
 
-def assert_only_what_can_run_waits(answers: list[Answer]) -> None:
-    assert answers[:3] == [WAITS] * 3
+def assert_only_what_can_run_waits(answers: list[QueryAnswer]) -> None:
+    assert answers[:3] == [NEEDS_WRITE] * 3
     failed = answers[3:]
-    assert [each.fault for each in failed if isinstance(each, Failed)] == [*FAULTS, Fault.OTHER]
-    assert [each.is_write for each in failed if isinstance(each, Refused)] == [False, False]
+    assert [each.fault for each in failed if isinstance(each, StatementFailure)] == [*FAULTS, StatementFault.OTHER]
+    assert [each.is_write for each in failed if isinstance(each, StatementRefusal)] == [False, False]
     denied = failed[len(FAULTS)]
-    assert isinstance(denied, Failed)
+    assert isinstance(denied, StatementFailure)
     assert denied.message == "The user of this source may not do that there. Its operator can grant it."
 
 

@@ -12,18 +12,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from pegboard.core.call import Admitted, Call, Returned, ToolFailed
-from pegboard.core.catalogue import Starting
-from pegboard.core.docspace import Access, ApiKey, Lends, Misconfigured
-from pegboard.core.ids import LOCAL, CallId, ToolsetId, ToolsetKey, WireName
+from pegboard.core.call import AdmittedCall, ToolCall, ToolFailure, ToolSuccess
+from pegboard.core.catalogue import ProviderStart
+from pegboard.core.docspace import ApiKey, CallerCredentialRules, DocSpaceAccess, DocSpaceMisconfiguration
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolsetId, ToolsetKey, WireName
 from pegboard.core.tool import Json
 from pegboard.ports import Progress, Provider
-from pegboard.providers.docspace import TOOLSETS, Hall, Limits, docspace_tools
+from pegboard.providers.docspace import TOOLSETS, DocSpaceContext, DocSpaceLimits, docspace_tools
 
 PATIENCE = 40
 """Seconds until a test gives up. Far more than anything here takes, because the machine may be busy."""
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
-QUICK = Limits(pause=0.001)
+QUICK = DocSpaceLimits(retry_pause_s=0.001)
 
 
 def clock() -> datetime:
@@ -46,11 +46,11 @@ class Wall:
         """The result object."""
         provider = self.providers[name]
         tool = next(tool for tool in provider.listing().tools if tool.id.name == name)
-        call = Call(CallId("1"), WireName(name), dict(arguments or {}), LOCAL, NOW, headers=headers or {})
-        outcome = await provider.call(Admitted(call, tool), progress)
-        assert isinstance(outcome, Returned | ToolFailed)
+        call = ToolCall(CallId("1"), WireName(name), dict(arguments or {}), LOCAL_PRINCIPAL, NOW, headers=headers or {})
+        outcome = await provider.call(AdmittedCall(call, tool), progress)
+        assert isinstance(outcome, ToolSuccess | ToolFailure)
         result: dict[str, Any] = json.loads(outcome.body)
-        assert result.get("isError", False) is isinstance(outcome, ToolFailed)
+        assert result.get("isError", False) is isinstance(outcome, ToolFailure)
         return result
 
     async def text(
@@ -62,20 +62,20 @@ class Wall:
 
 @asynccontextmanager
 async def hung_up(
-    operator: Access | Misconfigured | None,
+    operator: DocSpaceAccess | DocSpaceMisconfiguration | None,
     *,
-    lends: Lends | None = None,
-    limits: Limits = QUICK,
+    lends: CallerCredentialRules | None = None,
+    limits: DocSpaceLimits = QUICK,
     named: tuple[str, ...] = (),
 ) -> AsyncIterator[Wall]:
-    hall = Hall(lambda: operator, clock, lends=lends, limits=limits, named=lambda: named)
+    hall = DocSpaceContext(lambda: operator, clock, lends=lends, limits=limits, named=lambda: named)
     providers = [docspace_tools(ToolsetKey(ToolsetId(name)), name, hall, clock) for name in TOOLSETS]
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             rung = anyio.Event()
 
             def ring() -> None:
-                if not any(isinstance(one.listing().health, Starting) for one in providers):
+                if not any(isinstance(one.listing().health, ProviderStart) for one in providers):
                     rung.set()
 
             for provider in providers:
@@ -85,8 +85,8 @@ async def hung_up(
             tasks.cancel_scope.cancel()
 
 
-def ada(url: str) -> Access:
-    return Access(url, ApiKey("sk-ada"))
+def ada(url: str) -> DocSpaceAccess:
+    return DocSpaceAccess(url, ApiKey("sk-ada"))
 
 
 @dataclass

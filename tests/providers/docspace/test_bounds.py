@@ -9,7 +9,7 @@ from tests.docspace.stand_in import BOB_KEY, listening, stand_in
 from tests.providers.docspace.calling import Script, ada, enveloped, hung_up
 
 from pegboard.core.address import Address
-from pegboard.core.docspace import Lends
+from pegboard.core.docspace import CallerCredentialRules
 from pegboard.providers.docspace import bounds
 
 pytestmark = pytest.mark.anyio
@@ -51,7 +51,7 @@ def told(result: dict[str, Any]) -> str:
     ],
 )
 async def test_an_address_inside_that_nobody_named_is_not_gone_to(url: str, how: str) -> None:
-    async with hung_up(None, lends=Lends()) as wall:
+    async with hung_up(None, lends=CallerCredentialRules()) as wall:
         result = await wall.call("get_file_info", FILE, bob(url))
     assert told(result).endswith(f" is inside the gateway's own machine or network. {how}")
 
@@ -59,7 +59,7 @@ async def test_an_address_inside_that_nobody_named_is_not_gone_to(url: str, how:
 @pytest.mark.behaviour("docspace.bounds")
 async def test_the_metadata_of_a_cloud_is_not_gone_to_even_where_it_is_named() -> None:
     url = "http://169.254.169.254/"
-    async with hung_up(None, lends=Lends(places=(url,)), named=(url,)) as wall:
+    async with hung_up(None, lends=CallerCredentialRules(base_urls=(url,)), named=(url,)) as wall:
         assert told(await wall.call("get_file_info", FILE, bob(url))).endswith("No caller leads there")
 
 
@@ -73,7 +73,7 @@ async def test_a_redirect_or_a_download_leads_no_caller_inside_and_the_operator_
         finished = {**OPERATION, "url": f"{within}internal"}
         downloading = [enveloped({"fileExst": ".txt"}), enveloped([finished]), enveloped([finished])]
         hostile.answers = [RedirectResponse(f"{within}internal"), *downloading, *downloading]
-        async with hung_up(ada(url), lends=Lends(), named=(url,)) as wall:
+        async with hung_up(ada(url), lends=CallerCredentialRules(), named=(url,)) as wall:
             redirected = await wall.call("get_file_info", FILE, bob(url))
             downloaded = await wall.call("download_file_as_text", {"fileId": 101}, bob(url))
             assert inside.asked == []
@@ -94,15 +94,15 @@ async def test_a_name_is_looked_up_once_and_what_was_looked_at_is_connected_to(m
     async def looked_up(host: str, port: int) -> list[Address]:
         return answers.pop(0)
 
-    monkeypatch.setattr(bounds, "_looked_up", looked_up)
+    monkeypatch.setattr(bounds, "_resolve_addresses", looked_up)
     async with stand_in() as docspace:
         port = docspace.url.rstrip("/").rpartition(":")[2]
         url = f"http://docs.example.com:{port}/"
-        async with hung_up(None, lends=Lends(), named=(url,)) as wall:
+        async with hung_up(None, lends=CallerCredentialRules(), named=(url,)) as wall:
             answers[:] = [[ip_address("127.0.0.1")]]
             found = await wall.call("get_file_info", FILE, bob(url))
             assert answers == []
-        async with hung_up(None, lends=Lends()) as wall:
+        async with hung_up(None, lends=CallerCredentialRules()) as wall:
             answers[:] = [[ip_address("93.184.215.14"), ip_address("127.0.0.1")]]
             mixed = await wall.call("get_file_info", FILE, bob(url))
         asked = docspace.lines()
@@ -116,7 +116,7 @@ async def test_behind_a_proxy_what_is_known_to_be_inside_is_not_asked_for(monkey
     proxy = Script()
     async with listening(proxy) as url:
         monkeypatch.setenv("http_proxy", url)
-        async with hung_up(None, lends=Lends()) as wall:
+        async with hung_up(None, lends=CallerCredentialRules()) as wall:
             result = await wall.call("get_file_info", FILE, bob("http://127.0.0.1:1/"))
         assert proxy.asked == []
     assert told(result).startswith("127.0.0.1:1 is inside ")

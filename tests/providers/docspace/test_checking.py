@@ -7,18 +7,18 @@ import jsonschema_rs
 import pytest
 
 from pegboard.core.tool import Json
-from pegboard.providers.docspace.checking import Party, accepted, decoded, unlike
+from pegboard.providers.docspace.checking import ValueSender, decode_base64, response_issues, validate_arguments
 from pegboard.providers.docspace.provider import TOOLSETS
 from pegboard.providers.docspace.shapes import FILE, PEOPLE
 from pegboard.providers.docspace.tool import DocSpaceTool
-from pegboard.providers.docspace.trouble import Trouble
+from pegboard.providers.docspace.trouble import DocSpaceError
 
 TOOLS = {tool.name: tool for tools in TOOLSETS.values() for tool in tools}
 
 
 def said(tool: str, arguments: Mapping[str, Json]) -> list[str]:
-    with pytest.raises(Trouble) as trouble:
-        accepted(TOOLS[tool].arguments, arguments)
+    with pytest.raises(DocSpaceError) as trouble:
+        validate_arguments(TOOLS[tool].arguments, arguments)
     first, *lines = str(trouble.value).split("\n")
     assert first == "Parsing input."
     assert all(line.startswith("\t\t") and line[2] != "\t" for line in lines)
@@ -95,7 +95,7 @@ def test_an_invitation_names_somebody_unless_it_is_broken_anyway() -> None:
 
 @pytest.mark.parametrize("count", [1, 50, 1.5])
 def test_counts_within_bounds_are_taken(count: float) -> None:
-    taken = accepted(TOOLS["get_all_people"].arguments, {"filters": {"fields": [], "count": count}})
+    taken = validate_arguments(TOOLS["get_all_people"].arguments, {"filters": {"fields": [], "count": count}})
 
     assert taken == {"filters": {"count": count, "fields": []}}
 
@@ -109,7 +109,7 @@ def test_counts_within_bounds_are_taken(count: float) -> None:
     ],
 )
 def test_uuids_are_those_of_the_standard(uuid: str) -> None:
-    accepted(TOOLS["get_my_folder"].arguments, {"filters": {"fields": [], "userIdOrGroupId": uuid}})
+    validate_arguments(TOOLS["get_my_folder"].arguments, {"filters": {"fields": [], "userIdOrGroupId": uuid}})
     for wrong in (uuid + "\n", uuid[:-1], "11111111-1111-9111-8111-111111111111", ""):
         assert said("get_my_folder", {"filters": {"fields": [], "userIdOrGroupId": wrong}}) == [
             "filters.userIdOrGroupId: invalid_format Invalid UUID"
@@ -119,48 +119,48 @@ def test_uuids_are_those_of_the_standard(uuid: str) -> None:
 def test_what_a_tool_does_not_know_is_dropped_at_every_level_and_the_rest_put_in_order() -> None:
     given: dict[str, Json] = {"filters": {"fields": ["id"], "sortOrder": 1, "x": 1, "startIndex": 0}, "y": 2}
 
-    assert accepted(TOOLS["get_all_people"].arguments, given) == {
+    assert validate_arguments(TOOLS["get_all_people"].arguments, given) == {
         "filters": {"count": 30, "startIndex": 0, "sortOrder": 1, "fields": ["id"]}
     }
 
 
 @pytest.mark.behaviour("docspace.answers")
 def test_an_answer_may_have_nulls_new_members_and_new_choices_but_not_values_of_another_kind() -> None:
-    assert unlike(FILE, {"title": None, "fileType": 99, "news": {}, "createdBy": None, "id": "sbox-1"}) == []
-    assert [str(issue) for issue in unlike(FILE, {"title": 5, "id": True, "createdBy": {"id": 1}})] == [
+    assert response_issues(FILE, {"title": None, "fileType": 99, "news": {}, "createdBy": None, "id": "sbox-1"}) == []
+    assert [str(issue) for issue in response_issues(FILE, {"title": 5, "id": True, "createdBy": {"id": 1}})] == [
         "id: invalid_union Invalid input",
         "title: invalid_type Invalid input: expected string, received number",
         "createdBy.id: invalid_type Invalid input: expected string, received number",
     ]
-    assert [str(issue) for issue in unlike(FILE, None)] == [
+    assert [str(issue) for issue in response_issues(FILE, None)] == [
         "invalid_type: Invalid input: expected object, received null"
     ]
     # A place at the root of a list is told without its first bracket: clients know it so.
-    assert [str(issue) for issue in unlike(PEOPLE, [{"id": 1}])] == [
+    assert [str(issue) for issue in response_issues(PEOPLE, [{"id": 1}])] == [
         "0].id: invalid_type Invalid input: expected string, received number"
     ]
 
 
 def test_base64_may_have_line_breaks_but_nothing_else_that_is_not_base64() -> None:
-    assert decoded("AAEC\r\n/w==\n") == b"\x00\x01\x02\xff"
+    assert decode_base64("AAEC\r\n/w==\n") == b"\x00\x01\x02\xff"
     for wrong in ("a", "AA", "%%%%", "é"):
-        with pytest.raises(Trouble) as trouble:
-            decoded(wrong)
+        with pytest.raises(DocSpaceError) as trouble:
+            decode_base64(wrong)
         assert str(trouble.value) == ("Parsing input.\n\t\tcontent: invalid_format Invalid base64-encoded string")
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
 def test_what_the_schema_says_is_what_is_checked(tool: DocSpaceTool) -> None:
-    schema: Any = tool.arguments.schema(Party.CALLER)
+    schema: Any = tool.arguments.schema(ValueSender.CALLER)
     validator = jsonschema_rs.validator_for(schema)
     for arguments in (_least(schema), _everything(schema)):
         assert validator.is_valid(arguments)
-        accepted(tool.arguments, arguments)
+        validate_arguments(tool.arguments, arguments)
     for name in schema.get("required", []):
         lacking = {key: value for key, value in _everything(schema).items() if key != name}
         assert not validator.is_valid(lacking)
-        with pytest.raises(Trouble):
-            accepted(tool.arguments, lacking)
+        with pytest.raises(DocSpaceError):
+            validate_arguments(tool.arguments, lacking)
 
 
 def _least(schema: Any) -> Any:

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from tests.docspace.stand_in import Fault, Hold, listening, stand_in
 from tests.providers.docspace.calling import NOW, QUICK, Script, ada, enveloped, hung_up
 
-from pegboard.core.docspace import Access, AccessToken, Misconfigured
-from pegboard.providers.docspace import Limits
+from pegboard.core.docspace import AccessToken, DocSpaceAccess, DocSpaceMisconfiguration
+from pegboard.providers.docspace import DocSpaceLimits
 
 pytestmark = pytest.mark.anyio
 FILE: dict[str, Any] = {"fileId": 101, "filters": {"fields": ["id"]}}
@@ -97,7 +97,7 @@ async def test_a_redirect_within_docspace_keeps_the_credentials_and_one_away_fro
             enveloped({"id": 1}),
         ]
         away.answers += [Response(status_code=301, headers={"location": f"{url}fourth"})]
-        async with hung_up(Access(url, AccessToken("pat-1"))) as wall:
+        async with hung_up(DocSpaceAccess(url, AccessToken("pat-1"))) as wall:
             result = await wall.call("get_file_info", FILE)
 
     assert result["structuredContent"]["response"] == {"id": 1}
@@ -229,7 +229,7 @@ async def test_the_kind_of_the_answer_decides_how_it_is_told() -> None:
 
 async def test_an_answer_without_end_is_not_taken() -> None:
     script = Script([Response(b" " * (1024 * 1024 + 1))])
-    async with listening(script) as url, hung_up(ada(url), limits=Limits(body=1024 * 1024)) as wall:
+    async with listening(script) as url, hung_up(ada(url), limits=DocSpaceLimits(max_body_bytes=1024 * 1024)) as wall:
         text = await wall.text("get_file_info", FILE)
 
     told = "the answer is longer than 1 MiB"
@@ -267,7 +267,7 @@ async def test_a_packed_answer_is_unpacked(encoding: str, bits: int) -> None:
 )
 async def test_an_answer_that_is_packed_to_do_harm_is_not_unpacked(body: bytes, encoding: str, told: str) -> None:
     script = Script([Response(body, headers={"content-encoding": encoding})])
-    async with listening(script) as url, hung_up(ada(url), limits=Limits(body=1024 * 1024)) as wall:
+    async with listening(script) as url, hung_up(ada(url), limits=DocSpaceLimits(max_body_bytes=1024 * 1024)) as wall:
         text = await wall.text("get_file_info", FILE)
 
     assert text.startswith(failed(url, "Making bare fetch.", "Fetching request.", "fetch failed", told))
@@ -301,7 +301,7 @@ async def test_a_docspace_that_is_not_there_is_named_with_the_reason() -> None:
 async def test_a_docspace_that_does_not_answer_is_not_waited_for_without_end() -> None:
     async with stand_in() as docspace:
         docspace.holds.append(Hold())
-        async with hung_up(ada(docspace.url), limits=Limits(answer=0.2)) as wall:
+        async with hung_up(ada(docspace.url), limits=DocSpaceLimits(answer_timeout_s=0.2)) as wall:
             text = await wall.text("get_file_info", FILE)
 
     assert (
@@ -330,7 +330,7 @@ async def test_no_secret_is_told_whatever_docspace_says() -> None:
 
 
 async def test_an_address_that_cannot_be_asked_fails_calls_in_words() -> None:
-    async with hung_up(Misconfigured("No password")) as wall:
+    async with hung_up(DocSpaceMisconfiguration("No password")) as wall:
         assert await wall.call("get_room_types") == {
             "content": [{"type": "text", "text": "No password"}],
             "isError": True,

@@ -11,8 +11,8 @@ from tests.docspace.stand_in import ADA, Fault, Hold, listening, stand_in
 from tests.providers.docspace.calling import Cut, Script, ada, enveloped, hung_up
 
 from pegboard.core.tool import Json
-from pegboard.providers.docspace import Limits, operations, uploading
-from pegboard.providers.docspace.uploading import extension
+from pegboard.providers.docspace import DocSpaceLimits, operations, uploading
+from pegboard.providers.docspace.uploading import file_extension
 
 pytestmark = pytest.mark.anyio
 PIECE = "POST /ChunkedUploader.ashx?uid="
@@ -20,8 +20,8 @@ PIECE = "POST /ChunkedUploader.ashx?uid="
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploading, "PIECE", 8)
-    monkeypatch.setattr(operations, "_FIRST", 0.001)
+    monkeypatch.setattr(uploading, "CHUNK_BYTES", 8)
+    monkeypatch.setattr(operations, "_FIRST_POLL_INTERVAL_S", 0.001)
 
 
 def arguments(content: str, filename: str = "new.txt", **more: Json) -> dict[str, Json]:
@@ -45,7 +45,7 @@ def arguments(content: str, filename: str = "new.txt", **more: Json) -> dict[str
     ],
 )
 def test_the_extension_of_a_name_is_what_follows_its_last_dot(name: str, found: str) -> None:
-    assert extension(name) == found
+    assert file_extension(name) == found
 
 
 @pytest.mark.behaviour("docspace.uploads")
@@ -141,7 +141,7 @@ async def test_a_piece_whose_connection_breaks_is_sent_again_but_one_that_is_ans
     async with stand_in() as docspace:
         hold = Hold(path="ChunkedUploader")
         docspace.holds.append(hold)
-        async with hung_up(ada(docspace.url), limits=Limits(operation=0.3)) as wall:
+        async with hung_up(ada(docspace.url), limits=DocSpaceLimits(operation_timeout_s=0.3)) as wall:
             text = await wall.text("upload_file", arguments("x"))
         assert text.startswith("Uploading file.\n\tUploading chunk 1 of 1.\n\t\tFetching request.")
         assert len([line for line in docspace.lines() if line.startswith(PIECE)]) <= 1
@@ -203,7 +203,7 @@ async def test_a_session_without_an_id_is_told(response: Any, told: str) -> None
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_whatever_is_uploaded_arrives_whole(content: str, piece: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(uploading, "PIECE", piece)
+        patch.setattr(uploading, "CHUNK_BYTES", piece)
         async with stand_in() as docspace, hung_up(ada(docspace.url)) as wall:
             await wall.text("upload_file", arguments(content))
 
@@ -257,7 +257,7 @@ async def test_a_download_from_another_host_gets_no_credentials() -> None:
 async def test_what_is_downloaded_is_text_whatever_it_is(answer: Response, told: str) -> None:
     done = {"id": "op-1", "progress": 100, "finished": True}
     script = Script([enveloped({"fileExst": ".txt"}), enveloped([done])])
-    async with listening(script) as url, hung_up(ada(url), limits=Limits(download=1024)) as wall:
+    async with listening(script) as url, hung_up(ada(url), limits=DocSpaceLimits(max_download_bytes=1024)) as wall:
         script.answers += [enveloped([{**done, "url": f"{url}f"}]), answer]
 
         assert await wall.text("download_file_as_text", {"fileId": 1}) == told.replace("{url}", url)

@@ -25,15 +25,18 @@ from pegboard.providers.docspace import javascript
     ],
 )
 def test_numbers_are_written_as_in_javascript(value: float, written: str) -> None:
-    assert javascript.number(value) == written
+    assert javascript.format_number(value) == written
 
 
 def test_whole_numbers_have_no_fraction_in_json_and_numbered_members_come_first() -> None:
-    assert javascript.compact({"b": 2.0, "10": [1.0], "2": None, "a": "é\ud800"}) == (
+    assert javascript.to_compact_json({"b": 2.0, "10": [1.0], "2": None, "a": "é\ud800"}) == (
         '{"2":null,"10":[1],"b":2,"a":"é\\ud800"}'
     )
-    assert javascript.compact({"a": [float("inf"), float("nan")]}) == '{"a":[null,null]}'
-    assert javascript.indented({"a": [], "b": {}, "c": [1]}) == '{\n  "a": [],\n  "b": {},\n  "c": [\n    1\n  ]\n}'
+    assert javascript.to_compact_json({"a": [float("inf"), float("nan")]}) == '{"a":[null,null]}'
+    assert (
+        javascript.to_indented_json({"a": [], "b": {}, "c": [1]})
+        == '{\n  "a": [],\n  "b": {},\n  "c": [\n    1\n  ]\n}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,8 +70,8 @@ def test_whole_numbers_have_no_fraction_in_json_and_numbered_members_come_first(
     ],
 )
 def test_what_is_not_json_is_told_in_the_words_of_javascript(text: str, told: str) -> None:
-    with pytest.raises(javascript.NotJson) as problem:
-        javascript.read(text)
+    with pytest.raises(javascript.InvalidJsonError) as problem:
+        javascript.parse_json(text)
     assert str(problem.value) == told
 
 
@@ -81,6 +84,6 @@ values: st.SearchStrategy[Json] = st.recursive(
 
 @given(values)
 def test_what_is_written_reads_back_as_the_same(value: Json) -> None:
-    assert javascript.read(javascript.compact(value)) == value
-    assert javascript.read(javascript.indented(value)) == value
-    javascript.utf8(javascript.compact(value))
+    assert javascript.parse_json(javascript.to_compact_json(value)) == value
+    assert javascript.parse_json(javascript.to_indented_json(value)) == value
+    javascript.encode_utf8(javascript.to_compact_json(value))

@@ -8,7 +8,7 @@ import pytest
 from tests.docspace.stand_in import ADA, ARCHIVE, TRASH, Fault, Hold, listening, stand_in
 from tests.providers.docspace.calling import Cut, Script, ada, enveloped, hung_up
 
-from pegboard.providers.docspace import Limits, operations
+from pegboard.providers.docspace import DocSpaceLimits, operations
 
 pytestmark = pytest.mark.anyio
 POLL = "GET /api/2.0/files/fileops"
@@ -16,7 +16,7 @@ POLL = "GET /api/2.0/files/fileops"
 
 @pytest.fixture(autouse=True)
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operations, "_FIRST", 0.001)
+    monkeypatch.setattr(operations, "_FIRST_POLL_INTERVAL_S", 0.001)
 
 
 def operation(progress: float, **more: Any) -> dict[str, Any]:
@@ -69,7 +69,10 @@ async def test_an_operation_that_fails_is_told_with_its_own_error() -> None:
 
 
 async def test_an_operation_that_takes_too_long_is_told_to_go_on() -> None:
-    async with stand_in() as docspace, hung_up(ada(docspace.url), limits=Limits(operation=0.3)) as wall:
+    async with (
+        stand_in() as docspace,
+        hung_up(ada(docspace.url), limits=DocSpaceLimits(operation_timeout_s=0.3)) as wall,
+    ):
         docspace.worlds[ADA].polls = inf
 
         text = await wall.text("move_batch_items", {"fileIds": [101], "destFolderId": 12})

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests.docspace.stand_in import ADA_KEY, BOB_KEY, PAT, listening, stand_in
 from tests.providers.docspace.calling import Script, ada, clock, enveloped, hung_up
 
-from pegboard.core.catalogue import Down, Off, Starting, Up
-from pegboard.core.docspace import Access, ApiKey, Lends, Misconfigured
+from pegboard.core.catalogue import ProviderDown, ProviderOff, ProviderStart, ProviderUp
+from pegboard.core.docspace import ApiKey, CallerCredentialRules, DocSpaceAccess, DocSpaceMisconfiguration
 from pegboard.core.ids import ToolsetId, ToolsetKey
 from pegboard.core.tool import Json
-from pegboard.providers.docspace import TOOLSETS, Hall, docspace_tools
-from pegboard.providers.docspace.asking import query
-from pegboard.providers.docspace.checking import Party, accepted, unlike
+from pegboard.providers.docspace import TOOLSETS, DocSpaceContext, docspace_tools
+from pegboard.providers.docspace.asking import query_string
+from pegboard.providers.docspace.checking import ValueSender, response_issues, validate_arguments
 from pegboard.providers.docspace.tool import DocSpaceTool
 
 TOOLS = {tool.name: tool for tools in TOOLSETS.values() for tool in tools}
@@ -74,15 +74,15 @@ answers: st.SearchStrategy[Any] = st.recursive(
 
 @pytest.mark.behaviour("docspace.answers")
 @pytest.mark.parametrize(
-    "tool", [tool for tool in TOOLS.values() if tool.answers is not None], ids=lambda tool: tool.name
+    "tool", [tool for tool in TOOLS.values() if tool.response_type is not None], ids=lambda tool: tool.name
 )
 @given(answer=answers)
 def test_the_output_schema_allows_exactly_the_answers_that_are_passed_on(tool: DocSpaceTool, answer: Any) -> None:
-    assert tool.answers is not None
+    assert tool.response_type is not None
     envelope = {"response": answer, "status": 0, "statusCode": 200, "links": [], "count": None, "news": 1}
     schema: Any = tool.spec.output_schema
 
-    assert jsonschema_rs.is_valid(dict(schema), envelope) is (not unlike(tool.answers, answer))
+    assert jsonschema_rs.is_valid(dict(schema), envelope) is (not response_issues(tool.response_type, answer))
 
 
 filters: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
@@ -100,7 +100,7 @@ def test_a_query_reads_back_as_what_was_asked_in_its_order(asked: dict[str, Any]
     pairs = [
         (name, told(one)) for name, value in asked.items() for one in (value if isinstance(value, list) else [value])
     ]
-    written = query(asked)
+    written = query_string(asked)
 
     assert parse_qsl(written, keep_blank_values=True) == pairs
     assert re.fullmatch(r"[A-Za-z0-9*\-._+%&=]*", written)
@@ -108,18 +108,20 @@ def test_a_query_reads_back_as_what_was_asked_in_its_order(asked: dict[str, Any]
 
 def test_defaults_and_members_come_in_the_order_of_the_schema() -> None:
     given: dict[str, Json] = {"filters": {"fields": ["folders.id"], "sortOrder": 1, "type": [6, 1.0], "tags": '["t"]'}}
-    read = accepted(TOOLS["get_rooms_folder"].arguments, given)
+    read = validate_arguments(TOOLS["get_rooms_folder"].arguments, given)
 
     assert isinstance(read["filters"], dict)
-    assert query(read["filters"]) == ("type=6&type=1&tags=%5B%22t%22%5D&count=30&sortOrder=1&fields=folders.id")
+    assert query_string(read["filters"]) == ("type=6&type=1&tags=%5B%22t%22%5D&count=30&sortOrder=1&fields=folders.id")
 
 
 @pytest.mark.anyio
 async def test_a_toolset_is_up_while_it_runs_and_down_with_the_reason_where_it_is_not_set_up() -> None:
-    set_up: list[Access | Misconfigured | None] = [Misconfigured("No username\nNo API base URL")]
-    hall = Hall(lambda: set_up[-1], clock)
+    set_up: list[DocSpaceAccess | DocSpaceMisconfiguration | None] = [
+        DocSpaceMisconfiguration("No username\nNo API base URL")
+    ]
+    hall = DocSpaceContext(lambda: set_up[-1], clock)
     provider = docspace_tools(ToolsetKey(ToolsetId("people")), "people", hall, clock)
-    assert provider.listing().health == Starting(1, clock())
+    assert provider.listing().health == ProviderStart(1, clock())
     names = [str(tool.id) for tool in provider.listing().tools]
     rung = anyio.Event()
 
@@ -133,19 +135,23 @@ async def test_a_toolset_is_up_while_it_runs_and_down_with_the_reason_where_it_i
             heard = rung
             tasks.start_soon(provider.run, ring)
             await heard.wait()
-            assert provider.listing().health == Down(clock(), "DocSpace is misconfigured: No username; No API base URL")
+            assert provider.listing().health == ProviderDown(
+                clock(), "DocSpace is misconfigured: No username; No API base URL"
+            )
             set_up.append(ada("http://127.0.0.1:9/"))
             heard = rung
             provider.restart()
             await heard.wait()
-            assert provider.listing().health == Up(clock())
+            assert provider.listing().health == ProviderUp(clock())
             set_up.append(None)
             heard = rung
             provider.restart()
             await heard.wait()
-            assert provider.listing().health == Down(clock(), "DocSpace is misconfigured: No authentication method")
+            assert provider.listing().health == ProviderDown(
+                clock(), "DocSpace is misconfigured: No authentication method"
+            )
             tasks.cancel_scope.cancel()
-    assert provider.listing().health == Off()
+    assert provider.listing().health == ProviderOff()
     assert names == [str(tool.id) for tool in provider.listing().tools] == ["people:get_all_people"]
 
 
@@ -154,14 +160,16 @@ async def test_what_a_caller_brings_takes_the_place_of_the_operators_where_it_ma
     async with stand_in() as docspace:
         where = {b"x-mcp-base-url": docspace.url.encode()}
         bob = {**where, b"x-mcp-api-key": BOB_KEY.encode()}
-        async with hung_up(ada(docspace.url), lends=Lends(authorization=False), named=(docspace.url,)) as wall:
+        async with hung_up(
+            ada(docspace.url), lends=CallerCredentialRules(authorization=False), named=(docspace.url,)
+        ) as wall:
             titles = [
                 await _title(wall, headers) for headers in ({}, bob, {**where, b"x-mcp-auth-token": PAT.encode()})
             ]
             wrong = await wall.call("get_room_types", {}, where)
         async with hung_up(ada(docspace.url)) as wall:
             titles.append(await _title(wall, bob))
-        async with hung_up(None, lends=Lends(authorization=False)) as wall:
+        async with hung_up(None, lends=CallerCredentialRules(authorization=False)) as wall:
             nobody = await wall.call("get_room_types", {}, {})
 
     assert titles == ["ada.txt", "bob.txt", "ada.txt", "ada.txt"]
@@ -175,7 +183,7 @@ async def test_callers_at_once_never_see_each_others_answers() -> None:
     seen: dict[str, set[str]] = {ADA_KEY: set(), BOB_KEY: set()}
     async with (
         stand_in() as docspace,
-        hung_up(None, lends=Lends(authorization=False), named=(docspace.url,)) as wall,
+        hung_up(None, lends=CallerCredentialRules(authorization=False), named=(docspace.url,)) as wall,
     ):
 
         async def ask(key: str) -> None:
@@ -254,7 +262,7 @@ async def test_arguments_of_a_thousand_levels_are_told_and_not_fallen_over() -> 
     deep: Json = []
     for _ in range(1200):
         deep = [deep]
-    async with hung_up(Access("http://127.0.0.1:9/", ApiKey("k"))) as wall:
+    async with hung_up(DocSpaceAccess("http://127.0.0.1:9/", ApiKey("k"))) as wall:
         result = await wall.call("copy_batch_items", {"fileIds": [deep]})
 
     assert result == {
@@ -264,7 +272,7 @@ async def test_arguments_of_a_thousand_levels_are_told_and_not_fallen_over() -> 
 
 
 def test_what_is_listed_says_what_a_caller_may_choose_from() -> None:
-    schema: Any = TOOLS["create_room"].arguments.schema(Party.CALLER)
+    schema: Any = TOOLS["create_room"].arguments.schema(ValueSender.CALLER)
 
     assert schema["properties"]["roomType"] == {
         "type": "number",
@@ -278,10 +286,10 @@ def test_what_is_listed_says_what_a_caller_may_choose_from() -> None:
 
 def test_an_authorization_header_alone_does_not_replace_the_operators_credentials() -> None:
     operator, key = ada("http://127.0.0.1:1"), b"a-key-of-the-caller"
-    hall = Hall(lambda: operator, clock, lends=Lends())
+    hall = DocSpaceContext(lambda: operator, clock, lends=CallerCredentialRules())
     place = {b"x-mcp-base-url": b"http://127.0.0.1:1"}
-    assert hall.access(operator, {b"authorization": key}) is operator
-    assert hall.access(operator, {}) is operator
-    own = hall.access(operator, {**place, b"x-mcp-api-key": key})
-    assert isinstance(own, Access)
+    assert hall.call_access(operator, {b"authorization": key}) is operator
+    assert hall.call_access(operator, {}) is operator
+    own = hall.call_access(operator, {**place, b"x-mcp-api-key": key})
+    assert isinstance(own, DocSpaceAccess)
     assert own.credential == ApiKey(key.decode())

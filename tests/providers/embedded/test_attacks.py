@@ -13,13 +13,24 @@ from benchmarks.sql_attacks.embedded import DuckdbStage, SqliteStage
 from benchmarks.sql_attacks.judging import Judge
 from benchmarks.sql_attacks.stage import Stage
 
-from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Field, Limits, RowCollector, Rows, Schema
-from pegboard.ports.databases import Engine, Parameters
+from pegboard.core.database import (
+    DatabaseAccess,
+    DatabaseCheck,
+    DatabaseSchema,
+    Dialect,
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    ResultColumn,
+    RowCollector,
+    StatementFailure,
+)
+from pegboard.ports.databases import DatabaseEngine, Parameters
 from pegboard.providers.builtin.database.duckdb.statement import provide_time_zones
 
 GIVEN = Path(__file__).parents[2] / "corpus" / "sql_attacks.json"
 OWN = Path(__file__).parent / "own.json"
-QUICK = Limits(seconds=0.5)
+QUICK = QueryLimits(seconds=0.5)
 
 pytestmark = pytest.mark.anyio
 
@@ -39,20 +50,22 @@ async def test_every_attack_is_held_and_every_benign_statement_is_answered(file:
 class Bare:
     """No guard at all: what the attacks would do."""
 
-    def __init__(self, run: Callable[[str], Answer]) -> None:
+    def __init__(self, run: Callable[[str], QueryAnswer]) -> None:
         self._run = run
         self.dialect = Dialect.SQLITE
 
-    async def check(self) -> Checked:
+    async def check(self) -> DatabaseCheck:
         raise NotImplementedError
 
-    async def schema(self) -> Schema:
+    async def schema(self) -> DatabaseSchema:
         raise NotImplementedError
 
-    async def stamp(self) -> str:
+    async def schema_version(self) -> str:
         raise NotImplementedError
 
-    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
+    async def run(
+        self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool = False
+    ) -> QueryAnswer:
         return self._run(statement)
 
     async def role_script(self, admin_url: str | None, *, apply: bool = False) -> None: ...
@@ -61,46 +74,48 @@ class Bare:
         pass
 
 
-def told(columns: list[str], rows: list[tuple[object, ...]]) -> Rows:
-    collector = RowCollector(Limits(rows=1000))
+def told(columns: list[str], rows: list[tuple[object, ...]]) -> QueryRows:
+    collector = RowCollector(QueryLimits(rows=1000))
     for row in rows:
         collector.add((row,))
-    return Rows(tuple(Field(name, "") for name in columns), tuple(collector.rows), collector.cut, 0.0)
+    return QueryRows(
+        tuple(ResultColumn(name, "") for name in columns), tuple(collector.rows), collector.truncation, 0.0
+    )
 
 
-def bare_sqlite(path: Path) -> Engine:
-    def run(statement: str) -> Answer:
+def bare_sqlite(path: Path) -> DatabaseEngine:
+    def run(statement: str) -> QueryAnswer:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             try:
                 cursor = connection.execute(statement)
                 return told([each[0] for each in cursor.description or ()], cursor.fetchall())
             except (sqlite3.Error, sqlite3.Warning) as error:
-                return Failed(str(error))
+                return StatementFailure(str(error))
 
     return Bare(run)
 
 
-def bare_duckdb(path: Path) -> Engine:
+def bare_duckdb(path: Path) -> DatabaseEngine:
     provide_time_zones()
 
-    def run(statement: str) -> Answer:
+    def run(statement: str) -> QueryAnswer:
         with duckdb.connect(str(path)) as connection:
             try:
                 connection.execute(statement)
                 return told([str(each[0]) for each in connection.description or ()], connection.fetchall())
             except duckdb.Error as error:
-                return Failed(str(error))
+                return StatementFailure(str(error))
 
     return Bare(run)
 
 
 class BareSqliteStage(SqliteStage):
-    def engine(self, access: Access) -> Engine:
+    def engine(self, access: DatabaseAccess) -> DatabaseEngine:
         return bare_sqlite(self.path)
 
 
 class BareDuckdbStage(DuckdbStage):
-    def engine(self, access: Access) -> Engine:
+    def engine(self, access: DatabaseAccess) -> DatabaseEngine:
         return bare_duckdb(self.path)
 
 
@@ -129,8 +144,8 @@ async def test_the_judge_sees_harm_where_nothing_guards(
 class BreakingSqliteStage(SqliteStage):
     """Its engine raises at a statement that is not there."""
 
-    def engine(self, access: Access) -> Engine:
-        def run(statement: str) -> Answer:
+    def engine(self, access: DatabaseAccess) -> DatabaseEngine:
+        def run(statement: str) -> QueryAnswer:
             if statement == ";":
                 raise ValueError("nothing to take apart")
             return told(["a"], [(1,)])

@@ -10,22 +10,22 @@ import duckdb
 import pytest
 
 from pegboard.core.database import (
-    EVERYTHING,
-    Access,
-    Column,
-    Failed,
-    Fault,
-    Field,
-    Limits,
-    Refused,
-    Relation,
-    Rows,
-    Table,
+    FULL_ACCESS,
+    DatabaseAccess,
+    DatabaseTable,
+    ForeignKey,
+    QueryLimits,
+    QueryRows,
+    ResultColumn,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+    TableColumn,
     TableName,
 )
 from pegboard.core.database.values import ValueFormat
-from pegboard.ports.databases import Engine, Parameters
-from pegboard.providers.builtin.database.common import miscounted
+from pegboard.ports.databases import DatabaseEngine, Parameters
+from pegboard.providers.builtin.database.common import parameter_count_message
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +50,7 @@ def made(path: Path, script: str = SHOP) -> str:
 
 
 @asynccontextmanager
-async def opened(path: str, access: Access = EVERYTHING) -> AsyncIterator[Engine]:
+async def opened(path: str, access: DatabaseAccess = FULL_ACCESS) -> AsyncIterator[DatabaseEngine]:
     engine = duckdb_engine(path, access)
     try:
         with anyio.fail_after(60):
@@ -59,9 +59,9 @@ async def opened(path: str, access: Access = EVERYTHING) -> AsyncIterator[Engine
         await engine.aclose()
 
 
-async def rows(engine: Engine, statement: str, parameters: Parameters = ()) -> Rows:
-    answer = await engine.run(statement, parameters, Limits())
-    assert isinstance(answer, Rows), answer
+async def rows(engine: DatabaseEngine, statement: str, parameters: Parameters = ()) -> QueryRows:
+    answer = await engine.run(statement, parameters, QueryLimits())
+    assert isinstance(answer, QueryRows), answer
     return answer
 
 
@@ -87,7 +87,7 @@ async def test_months_stay_months_and_nanoseconds_are_kept(tmp_path: Path) -> No
         told = await rows(engine, asked.format(", ".join(f"(INTERVAL '{each}')" for each in values)), [7])
         exact = await rows(engine, "SELECT TIMESTAMP_NS '2020-01-01 00:00:00.123456789' AS t, 1 AS n")
         noted = await rows(engine, "SELECT INTERVAL '1 day' AS i; -- done")
-    assert told.columns == (Field("i", "INTERVAL"), Field("n", "INTEGER"))
+    assert told.columns == (ResultColumn("i", "INTERVAL"), ResultColumn("n", "INTEGER"))
     spans = ("178956970 years", "1 year 2 months 3 days 04:05:06.7", "1 month", "00:00:00", "-00:00:05", "-1 month")
     assert told.rows == tuple((span, 7) for span in spans)
     assert exact.rows == (("2020-01-01 00:00:00.123456789", 1),)
@@ -100,27 +100,27 @@ async def test_the_schema_tells_comments_keys_and_relations_of_every_schema(tmp_
         checked = await engine.check()
     customers, orders = TableName("main", "customers"), TableName("main", "orders")
     assert schema.tables == (
-        Table(TableName("archive", "old"), (Column("a", "INTEGER"),), rows=0),
-        Table(TableName("archive", "older"), (Column("b", "INTEGER"),), is_view=True),
-        Table(
+        DatabaseTable(TableName("archive", "old"), (TableColumn("a", "INTEGER"),), rows=0),
+        DatabaseTable(TableName("archive", "older"), (TableColumn("b", "INTEGER"),), is_view=True),
+        DatabaseTable(
             customers,
-            (Column("id", "INTEGER", is_nullable=False), Column("name", "VARCHAR", is_nullable=False)),
+            (TableColumn("id", "INTEGER", is_nullable=False), TableColumn("name", "VARCHAR", is_nullable=False)),
             ("id",),
             rows=2,
         ),
-        Table(
+        DatabaseTable(
             orders,
             (
-                Column("id", "INTEGER", is_nullable=False),
-                Column("customer", "INTEGER"),
-                Column("total", "DECIMAL(10,2)", comment="In euros"),
+                TableColumn("id", "INTEGER", is_nullable=False),
+                TableColumn("customer", "INTEGER"),
+                TableColumn("total", "DECIMAL(10,2)", comment="In euros"),
             ),
             ("id",),
             "What was bought",
             rows=2,
         ),
     )
-    assert schema.relations == (Relation(orders, ("customer",), customers, ("id",)),)
+    assert schema.relations == (ForeignKey(orders, ("customer",), customers, ("id",)),)
     assert (checked.version, checked.findings) == (f"DuckDB {duckdb.__version__}", ())
 
 
@@ -147,25 +147,25 @@ async def test_values_and_parameters_of_every_kind(tmp_path: Path) -> None:
             "2 days",
         ]
         assert told.columns[:2] == (
-            Field("170141183460469231731687303715884105727", "HUGEINT", (ValueFormat.NUMBER_AS_TEXT,)),
-            Field("CAST(1.50 AS DECIMAL(5, 2))", "DECIMAL(5,2)"),
+            ResultColumn("170141183460469231731687303715884105727", "HUGEINT", (ValueFormat.NUMBER_AS_TEXT,)),
+            ResultColumn("CAST(1.50 AS DECIMAL(5, 2))", "DECIMAL(5,2)"),
         )
         assert (await rows(engine, "SELECT ?, ?", ["x", None])).rows == (("x", None),)
         assert (await rows(engine, "SELECT $a, $b", {"a": [1], "$b": True})).rows == (([1], True),)
         assert (await rows(engine, "SELECT doubled(21)")).rows == ((42,),)
         assert [
-            await engine.run("SELECT ?", (), Limits()),
-            await engine.run("SELECT $a", {"b": 1}, Limits()),
-            await engine.run("SELECT $a", {"a": 1, "b": 1}, Limits()),
-            await engine.run("SELECT 1 WHERE 1=:id", {"id": 1}, Limits()),
+            await engine.run("SELECT ?", (), QueryLimits()),
+            await engine.run("SELECT $a", {"b": 1}, QueryLimits()),
+            await engine.run("SELECT $a", {"a": 1, "b": 1}, QueryLimits()),
+            await engine.run("SELECT 1 WHERE 1=:id", {"id": 1}, QueryLimits()),
         ] == [
-            Failed(miscounted(1, 0, "?"), fault=Fault.PARAMETERS),
-            Failed("No value was given for the parameter 'a'.", fault=Fault.PARAMETERS),
-            Failed("The statement has no parameter 'b'.", fault=Fault.PARAMETERS),
-            Failed(
+            StatementFailure(parameter_count_message(1, 0, "?"), fault=StatementFault.PARAMETERS),
+            StatementFailure("No value was given for the parameter 'a'.", fault=StatementFault.PARAMETERS),
+            StatementFailure("The statement has no parameter 'b'.", fault=StatementFault.PARAMETERS),
+            StatementFailure(
                 'Parser Error: syntax error at or near ":". Write $name in it where a value belongs.',
                 None,
-                Fault.SYNTAX,
+                StatementFault.SYNTAX,
             ),
         ]
 
@@ -174,19 +174,19 @@ async def test_values_and_parameters_of_every_kind(tmp_path: Path) -> None:
 async def test_a_failure_says_what_was_not_found_and_writes_are_refused(tmp_path: Path) -> None:
     async with opened(made(tmp_path / "shop.duckdb")) as engine:
         answers = [
-            await engine.run(each, (), Limits())
+            await engine.run(each, (), QueryLimits())
             for each in ("SELECT * FROM ordres", "SELECT totl FROM orders", "SELECT nothing_such(1)", "SELEKT 1")
         ]
-        assert [(each.position, each.fault, each.name) for each in answers if isinstance(each, Failed)] == [
-            (14, Fault.NO_TABLE, "ordres"),
-            (7, Fault.NO_COLUMN, "totl"),
-            (0, Fault.SYNTAX, None),
+        assert [(each.position, each.fault, each.name) for each in answers if isinstance(each, StatementFailure)] == [
+            (14, StatementFault.NO_TABLE, "ordres"),
+            (7, StatementFault.NO_COLUMN, "totl"),
+            (0, StatementFault.SYNTAX, None),
         ]
-        assert isinstance(answers[2], Refused)
-        write = await engine.run("DELETE FROM orders", (), Limits())
-        assert isinstance(write, Refused)
+        assert isinstance(answers[2], StatementRefusal)
+        write = await engine.run("DELETE FROM orders", (), QueryLimits())
+        assert isinstance(write, StatementRefusal)
         assert write.is_write
-        assert isinstance(await engine.run("DELETE FROM orders", (), Limits(), write=True), Refused)
+        assert isinstance(await engine.run("DELETE FROM orders", (), QueryLimits(), write=True), StatementRefusal)
 
 
 @pytest.mark.behaviour("databases.unopenable")
@@ -200,9 +200,9 @@ async def test_a_file_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Pa
     }
     for name, words in begins.items():
         async with opened(str(tmp_path / name)) as engine:
-            answer = await engine.run("SELECT 1", (), Limits())
-            assert isinstance(answer, Failed)
-            assert (answer.fault, words in answer.message) == (Fault.UNAVAILABLE, True), answer
+            answer = await engine.run("SELECT 1", (), QueryLimits())
+            assert isinstance(answer, StatementFailure)
+            assert (answer.fault, words in answer.message) == (StatementFault.UNAVAILABLE, True), answer
 
 
 @pytest.mark.behaviour("databases.unopenable")
@@ -214,9 +214,12 @@ async def test_a_file_that_another_process_writes_is_told_as_such(tmp_path: Path
         assert other.stdout is not None
         assert (await other.stdout.receive()).startswith(b"o")
         async with opened(path) as engine:
-            answer = await engine.run("SELECT 1", (), Limits())
-            assert isinstance(answer, Failed)
-            assert (answer.fault, "open in a process that writes it" in answer.message) == (Fault.UNAVAILABLE, True)
+            answer = await engine.run("SELECT 1", (), QueryLimits())
+            assert isinstance(answer, StatementFailure)
+            assert (answer.fault, "open in a process that writes it" in answer.message) == (
+                StatementFault.UNAVAILABLE,
+                True,
+            )
             await other.stdin.aclose()
             await other.wait()
             assert (await rows(engine, "SELECT count(*) FROM orders")).rows == ((2,),)
@@ -225,20 +228,20 @@ async def test_a_file_that_another_process_writes_is_told_as_such(tmp_path: Path
 @pytest.mark.behaviour("databases.capped")
 async def test_a_long_result_is_cut_while_it_is_fetched(tmp_path: Path) -> None:
     async with opened(made(tmp_path / "shop.duckdb")) as engine:
-        answer = await engine.run("SELECT i FROM range(100000000) t(i)", (), Limits(rows=3))
-    assert isinstance(answer, Rows)
-    assert (answer.rows, answer.cut and answer.cut.by) == (((0,), (1,), (2,)), "rows")
+        answer = await engine.run("SELECT i FROM range(100000000) t(i)", (), QueryLimits(rows=3))
+    assert isinstance(answer, QueryRows)
+    assert (answer.rows, answer.truncation and answer.truncation.limited_by) == (((0,), (1,), (2,)), "rows")
 
 
 @pytest.mark.behaviour("databases.statements_stopped")
 async def test_a_statement_that_takes_too_long_is_interrupted_and_the_next_one_is_not(tmp_path: Path) -> None:
     endless = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range < 0"
     async with opened(made(tmp_path / "shop.duckdb")) as engine:
-        assert isinstance(await engine.run("SELECT 1", (), Limits()), Rows)
+        assert isinstance(await engine.run("SELECT 1", (), QueryLimits()), QueryRows)
         for _ in range(2):
-            answer = await engine.run(endless, (), Limits(seconds=0.2))
-            assert isinstance(answer, Failed)
-            assert answer.fault is Fault.TIME
+            answer = await engine.run(endless, (), QueryLimits(seconds=0.2))
+            assert isinstance(answer, StatementFailure)
+            assert answer.fault is StatementFault.TIME
             assert (await rows(engine, "SELECT sum(range) FROM range(1000000)")).rows == ((499999500000,),)
 
 
@@ -254,7 +257,7 @@ async def test_a_macro_may_do_no_more_than_a_statement(tmp_path: Path) -> None:
     async with opened(made(tmp_path / "shop.duckdb", script)) as engine:
         assert (await rows(engine, "SELECT four(3), (SELECT count(*) FROM few(5))")).rows == ((12, 5),)
         for statement in ("FROM anyq('SELECT path FROM duckdb_databases()')", "FROM places()", "SELECT setting()"):
-            assert isinstance(await engine.run(statement, (), Limits()), Refused), statement
+            assert isinstance(await engine.run(statement, (), QueryLimits()), StatementRefusal), statement
 
 
 def damaged(path: str) -> str:

@@ -8,8 +8,18 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard.core.database import EVERYTHING, Access, Answer, Failed, Fault, Limits, NamePattern, Rows, name_pattern
-from pegboard.providers.builtin.database.common import WAITS
+from pegboard.core.database import (
+    FULL_ACCESS,
+    DatabaseAccess,
+    NamePattern,
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    StatementFailure,
+    StatementFault,
+    parse_name_pattern,
+)
+from pegboard.providers.builtin.database.common import NEEDS_WRITE
 from pegboard.providers.builtin.database.sqlite.authorizer import WRITES_BEYOND
 from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
@@ -138,9 +148,9 @@ def made(folder: Path) -> Path:
     return path
 
 
-def rule() -> Access:
-    patterns = tuple(map(name_pattern, ("vault*", "people.ssn")))
-    return Access(deny=tuple(each for each in patterns if isinstance(each, NamePattern)))
+def rule() -> DatabaseAccess:
+    patterns = tuple(map(parse_name_pattern, ("vault*", "people.ssn")))
+    return DatabaseAccess(deny=tuple(each for each in patterns if isinstance(each, NamePattern)))
 
 
 def held(path: Path) -> list[str]:
@@ -148,11 +158,11 @@ def held(path: Path) -> list[str]:
         return list(connection.iterdump())
 
 
-async def each(path: Path, access: Access, statements: tuple[str, ...], *, write: bool) -> list[Answer]:
+async def each(path: Path, access: DatabaseAccess, statements: tuple[str, ...], *, write: bool) -> list[QueryAnswer]:
     engine = sqlite_engine(str(path), access, writes=True)
     try:
         with anyio.fail_after(120):
-            return [await engine.run(statement, (), Limits(), write=write) for statement in statements]
+            return [await engine.run(statement, (), QueryLimits(), write=write) for statement in statements]
     finally:
         await engine.aclose()
 
@@ -170,20 +180,22 @@ async def test_a_change_in_sqlite_reaches_nothing_that_is_closed(tmp_path: Path)
 @pytest.mark.behaviour("databases.writes_follow")
 async def test_a_change_in_sqlite_from_which_nothing_closed_follows_runs(tmp_path: Path) -> None:
     path = made(tmp_path)
-    assert await each(path, rule(), FINE, write=False) == [WAITS] * len(FINE)
-    assert [type(answer) for answer in await each(path, rule(), FINE, write=True)] == [Rows] * len(FINE)
-    assert await each(path, EVERYTHING, REFUSED, write=False) == [WAITS] * len(REFUSED)
+    assert await each(path, rule(), FINE, write=False) == [NEEDS_WRITE] * len(FINE)
+    assert [type(answer) for answer in await each(path, rule(), FINE, write=True)] == [QueryRows] * len(FINE)
+    assert await each(path, FULL_ACCESS, REFUSED, write=False) == [NEEDS_WRITE] * len(REFUSED)
 
 
 @pytest.mark.behaviour("databases.withheld")
 async def test_a_view_that_compares_closed_columns_unheard_is_not_there(tmp_path: Path) -> None:
     answers = await each(made(tmp_path), rule(), CLOSED, write=False)
-    assert [answer.fault for answer in answers if isinstance(answer, Failed)] == [Fault.NO_TABLE] * len(CLOSED)
+    assert [answer.fault for answer in answers if isinstance(answer, StatementFailure)] == [
+        StatementFault.NO_TABLE
+    ] * len(CLOSED)
 
 
 @pytest.mark.behaviour("databases.withheld")
 async def test_a_name_that_a_statement_gives_tells_nothing_of_a_closed_table(tmp_path: Path) -> None:
     own = ("WITH vault AS (SELECT 1), x AS (SELECT count(*) AS n FROM vault) SELECT n, (SELECT 1 FROM vault) FROM x",)
     (answer,) = await each(made(tmp_path), rule(), own, write=False)
-    assert isinstance(answer, Rows)
+    assert isinstance(answer, QueryRows)
     assert answer.rows == ((1, 1),)

@@ -10,8 +10,15 @@ import duckdb
 import pytest
 from tests.support.roads import LIMITS, gone
 
-from pegboard.core.database import Access, Failed, Fault, NamePattern, Rows, name_pattern
-from pegboard.ports.databases import Engine
+from pegboard.core.database import (
+    DatabaseAccess,
+    NamePattern,
+    QueryRows,
+    StatementFailure,
+    StatementFault,
+    parse_name_pattern,
+)
+from pegboard.ports.databases import DatabaseEngine
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
@@ -71,9 +78,9 @@ OF_DUCKDB = """
 """
 
 
-def closed(*texts: str) -> Access:
-    found = (name_pattern(text) for text in texts)
-    return Access(deny=tuple(each for each in found if isinstance(each, NamePattern)))
+def closed(*texts: str) -> DatabaseAccess:
+    found = (parse_name_pattern(text) for text in texts)
+    return DatabaseAccess(deny=tuple(each for each in found if isinstance(each, NamePattern)))
 
 
 CLOSED = closed("vault", "accounts.password")
@@ -93,7 +100,7 @@ def duckdb_file(folder: Path) -> Path:
     return path
 
 
-def opened(dialect: str, folder: Path) -> tuple[Path, Engine]:
+def opened(dialect: str, folder: Path) -> tuple[Path, DatabaseEngine]:
     if dialect == "sqlite":
         path = sqlite_file(folder)
         return path, sqlite_engine(str(path), CLOSED, writes=False)
@@ -132,7 +139,7 @@ async def test_what_is_asked_again_is_judged_again(tmp_path: Path) -> None:
             await engine.run('SELECT 1 FROM "accounts" WHERE "password" = 1', (), LIMITS)
             for statement in (*statements, *statements, *statements):
                 answer = await engine.run(statement, (), LIMITS)
-                assert isinstance(answer, Rows)
+                assert isinstance(answer, QueryRows)
                 assert "password" not in repr(answer)
                 assert "vault" not in repr(answer)
     finally:
@@ -153,6 +160,6 @@ async def test_an_index_of_words_is_closed_with_the_table_that_it_is_of(tmp_path
     finally:
         await engine.aclose()
     assert not any("fts_main_vault" in name or "fts_main_accounts" in name for name in names)
-    assert isinstance(fine, Rows)
+    assert isinstance(fine, QueryRows)
     assert fine.rows == (("a",), ("b",))
-    assert [each.fault for each in shut if isinstance(each, Failed)] == [Fault.NO_TABLE] * 3
+    assert [each.fault for each in shut if isinstance(each, StatementFailure)] == [StatementFault.NO_TABLE] * 3

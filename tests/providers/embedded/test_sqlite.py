@@ -9,25 +9,25 @@ import anyio
 import pytest
 
 from pegboard.core.database import (
-    EVERYTHING,
-    Access,
-    Column,
-    Failed,
-    Fault,
-    Field,
+    FULL_ACCESS,
+    DatabaseAccess,
+    DatabaseTable,
     FindingSeverity,
-    Limits,
+    ForeignKey,
     NamePattern,
-    Refused,
-    Relation,
-    Rows,
-    Table,
+    QueryLimits,
+    QueryRows,
+    ResultColumn,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+    TableColumn,
     TableName,
-    name_pattern,
+    parse_name_pattern,
 )
 from pegboard.core.database.values import ValueFormat
 from pegboard.core.folded import Json
-from pegboard.ports.databases import Engine, Parameters, SourceError
+from pegboard.ports.databases import DatabaseEngine, Parameters, SourceError
 from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio
@@ -47,7 +47,9 @@ def made(path: Path, script: str = SHOP) -> str:
 
 
 @asynccontextmanager
-async def opened(path: str, access: Access = EVERYTHING, *, writes: bool = False) -> AsyncIterator[Engine]:
+async def opened(
+    path: str, access: DatabaseAccess = FULL_ACCESS, *, writes: bool = False
+) -> AsyncIterator[DatabaseEngine]:
     engine = sqlite_engine(path, access, writes=writes)
     try:
         with anyio.fail_after(30):
@@ -56,15 +58,17 @@ async def opened(path: str, access: Access = EVERYTHING, *, writes: bool = False
         await engine.aclose()
 
 
-async def rows(engine: Engine, statement: str, parameters: Parameters = (), *, write: bool = False) -> Rows:
-    answer = await engine.run(statement, parameters, Limits(), write=write)
-    assert isinstance(answer, Rows), answer
+async def rows(
+    engine: DatabaseEngine, statement: str, parameters: Parameters = (), *, write: bool = False
+) -> QueryRows:
+    answer = await engine.run(statement, parameters, QueryLimits(), write=write)
+    assert isinstance(answer, QueryRows), answer
     return answer
 
 
-async def failed(engine: Engine, statement: str, parameters: Parameters = ()) -> Failed:
-    answer = await engine.run(statement, parameters, Limits())
-    assert isinstance(answer, Failed), answer
+async def failed(engine: DatabaseEngine, statement: str, parameters: Parameters = ()) -> StatementFailure:
+    answer = await engine.run(statement, parameters, QueryLimits())
+    assert isinstance(answer, StatementFailure), answer
     return answer
 
 
@@ -74,34 +78,38 @@ async def test_the_schema_tells_tables_keys_views_and_relations(tmp_path: Path) 
         checked = await engine.check()
     customers, orders, totals = (TableName("main", name) for name in ("customers", "orders", "totals"))
     assert schema.tables == (
-        Table(
+        DatabaseTable(
             customers,
             (
-                Column("id", "INTEGER", is_nullable=False),
-                Column("name", "TEXT", is_nullable=False),
-                Column("photo", "BLOB"),
+                TableColumn("id", "INTEGER", is_nullable=False),
+                TableColumn("name", "TEXT", is_nullable=False),
+                TableColumn("photo", "BLOB"),
             ),
             ("id",),
         ),
-        Table(
+        DatabaseTable(
             orders,
-            (Column("id", "INTEGER", is_nullable=False), Column("customer", "INTEGER"), Column("total", "REAL")),
+            (
+                TableColumn("id", "INTEGER", is_nullable=False),
+                TableColumn("customer", "INTEGER"),
+                TableColumn("total", "REAL"),
+            ),
             ("id",),
         ),
-        Table(totals, (Column("customer", "INTEGER"), Column("total", "")), is_view=True),
+        DatabaseTable(totals, (TableColumn("customer", "INTEGER"), TableColumn("total", "")), is_view=True),
     )
-    assert schema.relations == (Relation(orders, ("customer",), customers, ("id",)),)
+    assert schema.relations == (ForeignKey(orders, ("customer",), customers, ("id",)),)
     assert (checked.version, checked.role, checked.findings) == (f"SQLite {sqlite3.sqlite_version}", None, ())
 
 
 async def test_the_stamp_changes_with_the_schema_and_with_nothing_else(tmp_path: Path) -> None:
     path = made(tmp_path / "shop.db")
     async with opened(path) as engine:
-        before = await engine.stamp()
+        before = await engine.schema_version()
         made(tmp_path / "shop.db", "INSERT INTO orders VALUES (4, 1, 1)")
-        assert await engine.stamp() == before
+        assert await engine.schema_version() == before
         made(tmp_path / "shop.db", "CREATE TABLE notes (text TEXT)")
-        assert await engine.stamp() != before
+        assert await engine.schema_version() != before
         assert "main.notes" in [str(table.name) for table in (await engine.schema()).tables]
         (tmp_path / "shop.db").unlink()
         made(tmp_path / "shop.db", "CREATE TABLE other (a)")
@@ -113,9 +121,9 @@ async def test_values_of_every_kind_are_told_with_their_types(tmp_path: Path) ->
     async with opened(made(tmp_path / "shop.db")) as engine:
         customers = await rows(engine, "SELECT * FROM customers ORDER BY id")
         assert customers.columns == (
-            Field("id", "integer"),
-            Field("name", "text"),
-            Field("photo", "blob", (ValueFormat.BINARY_AS_HEX,)),
+            ResultColumn("id", "integer"),
+            ResultColumn("name", "text"),
+            ResultColumn("photo", "blob", (ValueFormat.BINARY_AS_HEX,)),
         )
         assert customers.rows == ((1, "Ada", "0x00ff"), (2, "Zoë 😀", None))
         totals = await rows(engine, "SELECT total FROM orders ORDER BY id")
@@ -174,8 +182,8 @@ async def test_parameters_that_do_not_fit_are_told(tmp_path: Path) -> None:
         ("SELECT ?", ["\ud800"], "A parameter holds half of a surrogate pair, which is no text."),
     ]
     async with opened(made(tmp_path / "shop.db")) as engine:
-        told = [await engine.run(statement, parameters, Limits()) for statement, parameters, _ in wrong]
-    assert told == [Failed(words, fault=Fault.PARAMETERS) for _, _, words in wrong]
+        told = [await engine.run(statement, parameters, QueryLimits()) for statement, parameters, _ in wrong]
+    assert told == [StatementFailure(words, fault=StatementFault.PARAMETERS) for _, _, words in wrong]
 
 
 INSTEAD = "search_schemas tells what there is, and so do sqlite_schema and PRAGMA table_info(name)."
@@ -196,15 +204,15 @@ async def test_a_failure_says_what_was_not_found_and_where(tmp_path: Path) -> No
             await failed(engine, f"SELECT {'1+' * 500}1"),
             await failed(engine, f"SELECT {'(' * 5000}1{')' * 5000}"),
         ] == [
-            Failed("no such table: ordres", 14, Fault.NO_TABLE, "ordres"),
-            Failed("no such column: totl", 7, Fault.NO_COLUMN, "totl"),
-            Failed("no such function: totall", 7, Fault.NO_FUNCTION, "totall"),
-            Failed('near "FROM": syntax error', 7, Fault.SYNTAX),
-            Failed('near "SELEKT": syntax error', 0, Fault.SYNTAX),
-            Failed('unrecognized token: "\'a"', None, Fault.SYNTAX),
-            Failed(f'near "SHOW": syntax error. SQLite has no SHOW: {INSTEAD}', 0, Fault.SYNTAX),
-            Failed(f"Expression tree is too large (maximum depth 200). {DEEP}", None, Fault.SYNTAX),
-            Failed(f"parser stack overflow. {DEEP}", None, Fault.SYNTAX),
+            StatementFailure("no such table: ordres", 14, StatementFault.NO_TABLE, "ordres"),
+            StatementFailure("no such column: totl", 7, StatementFault.NO_COLUMN, "totl"),
+            StatementFailure("no such function: totall", 7, StatementFault.NO_FUNCTION, "totall"),
+            StatementFailure('near "FROM": syntax error', 7, StatementFault.SYNTAX),
+            StatementFailure('near "SELEKT": syntax error', 0, StatementFault.SYNTAX),
+            StatementFailure('unrecognized token: "\'a"', None, StatementFault.SYNTAX),
+            StatementFailure(f'near "SHOW": syntax error. SQLite has no SHOW: {INSTEAD}', 0, StatementFault.SYNTAX),
+            StatementFailure(f"Expression tree is too large (maximum depth 200). {DEEP}", None, StatementFault.SYNTAX),
+            StatementFailure(f"parser stack overflow. {DEEP}", None, StatementFault.SYNTAX),
         ]
 
 
@@ -212,13 +220,13 @@ async def test_a_failure_says_what_was_not_found_and_where(tmp_path: Path) -> No
 async def test_a_long_result_is_cut_while_it_is_fetched(tmp_path: Path) -> None:
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"
     async with opened(made(tmp_path / "shop.db")) as engine:
-        short = await engine.run(endless, (), Limits(rows=3))
-        assert isinstance(short, Rows)
-        assert (short.rows, short.cut and short.cut.by) == (((1,), (2,), (3,)), "rows")
-        wide = await engine.run("SELECT hex(zeroblob(1000000))", (), Limits(cell=10))
-        assert isinstance(wide, Rows)
-        assert wide.cut is not None
-        assert (wide.rows, wide.cut.cells) == ((("0000000000…",),), ((0, 0, 2_000_000),))
+        short = await engine.run(endless, (), QueryLimits(rows=3))
+        assert isinstance(short, QueryRows)
+        assert (short.rows, short.truncation and short.truncation.limited_by) == (((1,), (2,), (3,)), "rows")
+        wide = await engine.run("SELECT hex(zeroblob(1000000))", (), QueryLimits(cell_chars=10))
+        assert isinstance(wide, QueryRows)
+        assert wide.truncation is not None
+        assert (wide.rows, wide.truncation.cells) == ((("0000000000…",),), ((0, 0, 2_000_000),))
 
 
 @pytest.mark.behaviour("databases.full_text")
@@ -233,8 +241,8 @@ async def test_a_full_text_index_is_searched_and_keeps_its_tables_to_itself(tmp_
         assert (await rows(engine, search)).rows == (("hello world", 1),)
     async with opened(path, _closed("secrets")) as engine:
         assert (await rows(engine, search)).rows == (("hello world", 1),)
-        assert (await failed(engine, "SELECT * FROM docs_content")).fault is Fault.NO_TABLE
-        assert (await failed(engine, "SELECT * FROM leak")).fault is Fault.NO_TABLE
+        assert (await failed(engine, "SELECT * FROM docs_content")).fault is StatementFault.NO_TABLE
+        assert (await failed(engine, "SELECT * FROM leak")).fault is StatementFault.NO_TABLE
         assert [str(table.name) for table in (await engine.schema()).tables] == ["main.docs"]
 
 
@@ -254,18 +262,20 @@ async def test_a_full_text_index_over_a_closed_column_is_closed_and_so_is_its_vo
     )
     async with opened(path, _closed("people.email")) as engine:
         for table in ("found", "terms", "seen", "by_view", "unnamed", "found_data", "all_people"):
-            told, absent = [await engine.run(f"SELECT * FROM {name}", (), Limits()) for name in (table, "nowhere")]
+            told, absent = [await engine.run(f"SELECT * FROM {name}", (), QueryLimits()) for name in (table, "nowhere")]
             assert str(told).replace(table, "nowhere") == str(absent)
         matching = await failed(engine, "SELECT rowid FROM found WHERE found MATCH 'email:ann'")
-        assert matching.fault is Fault.NO_TABLE
+        assert matching.fault is StatementFault.NO_TABLE
         assert (await rows(engine, "SELECT rowid FROM names WHERE names MATCH 'ann'")).rows == ((1,),)
         assert (await rows(engine, "SELECT term FROM fine")).rows == (("ann",),)
         assert [table.name.table for table in (await engine.schema()).tables] == ["fine", "names", "people"]
         assert "email" not in str(await rows(engine, "SELECT sql FROM sqlite_master"))
 
 
-def _closed(*patterns: str) -> Access:
-    return Access(deny=tuple(each for each in map(name_pattern, patterns) if isinstance(each, NamePattern)))
+def _closed(*patterns: str) -> DatabaseAccess:
+    return DatabaseAccess(
+        deny=tuple(each for each in map(parse_name_pattern, patterns) if isinstance(each, NamePattern))
+    )
 
 
 @pytest.mark.behaviour("databases.checked")
@@ -293,7 +303,7 @@ async def test_a_file_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Pa
     for name, words in begins.items():
         async with opened(str(tmp_path / name)) as engine:
             answer = await failed(engine, "SELECT * FROM sqlite_master")
-            assert (answer.fault, words in answer.message) == (Fault.UNAVAILABLE, True), answer
+            assert (answer.fault, words in answer.message) == (StatementFault.UNAVAILABLE, True), answer
             with pytest.raises(SourceError, match=r"db|folder"):
                 await engine.schema()
             checked = await engine.check()
@@ -312,7 +322,7 @@ async def test_an_empty_file_is_an_empty_database_and_a_locked_one_is_busy(tmp_p
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
             answer = await failed(engine, "SELECT count(*) FROM orders")
-            assert answer.fault in (Fault.BUSY, Fault.UNAVAILABLE)
+            assert answer.fault in (StatementFault.BUSY, StatementFault.UNAVAILABLE)
             assert "locked" in answer.message
             other.execute("ROLLBACK")
         assert (await rows(engine, "SELECT count(*) FROM orders")).rows == ((3,),)
@@ -335,21 +345,23 @@ async def test_a_write_happens_only_where_writes_are_on_and_asked_for(tmp_path: 
     path = made(tmp_path / "shop.db")
     insert = "INSERT INTO orders (customer, total) VALUES (?, ?) RETURNING id, total"
     async with opened(path) as engine:
-        refused = await engine.run(insert, [1, 7.0], Limits(), write=True)
-        assert isinstance(refused, Refused)
+        refused = await engine.run(insert, [1, 7.0], QueryLimits(), write=True)
+        assert isinstance(refused, StatementRefusal)
         assert refused.is_write
     async with opened(path, writes=True) as engine:
-        refused = await engine.run(insert, [1, 7.0], Limits())
-        assert isinstance(refused, Refused)
+        refused = await engine.run(insert, [1, 7.0], QueryLimits())
+        assert isinstance(refused, StatementRefusal)
         assert refused.is_write
-        hidden = await engine.run("WITH x AS (SELECT 1) DELETE FROM orders", (), Limits())
-        assert isinstance(hidden, Refused)
+        hidden = await engine.run("WITH x AS (SELECT 1) DELETE FROM orders", (), QueryLimits())
+        assert isinstance(hidden, StatementRefusal)
         assert hidden.is_write
         assert (await rows(engine, "SELECT count(*) FROM orders")).rows == ((3,),)
         done = await rows(engine, insert, [1, 7.0], write=True)
-        assert (done.rows, done.affected) == (((4, 7.0),), 1)
-        assert (await rows(engine, "UPDATE orders SET total = 0", write=True)).affected == 4
-        assert (await rows(engine, "WITH x AS (SELECT 4) DELETE FROM orders WHERE id IN x", write=True)).affected == 1
+        assert (done.rows, done.affected_rows) == (((4, 7.0),), 1)
+        assert (await rows(engine, "UPDATE orders SET total = 0", write=True)).affected_rows == 4
+        assert (
+            await rows(engine, "WITH x AS (SELECT 4) DELETE FROM orders WHERE id IN x", write=True)
+        ).affected_rows == 1
         assert (await rows(engine, "SELECT sum(total), count(*) FROM orders", write=True)).rows == ((0.0, 3),)
 
 
@@ -358,7 +370,7 @@ async def test_a_row_that_is_there_already_is_changed_where_something_is_closed_
     script = "CREATE TABLE stock (id INTEGER PRIMARY KEY, code TEXT UNIQUE, n); CREATE TABLE hidden (a)"
     upsert = "INSERT INTO stock (code, n) VALUES ('a', 1) ON CONFLICT (code) DO UPDATE SET n = n + 1"
     async with opened(made(tmp_path / "shop.db", script), _closed("hidden"), writes=True) as engine:
-        assert [(await rows(engine, upsert, write=True)).affected for _ in range(2)] == [1, 1]
+        assert [(await rows(engine, upsert, write=True)).affected_rows for _ in range(2)] == [1, 1]
         assert (await rows(engine, "SELECT code, n FROM stock")).rows == (("a", 2),)
 
 
@@ -371,32 +383,32 @@ async def test_a_write_that_fails_changes_nothing_and_no_schema_is_ever_changed(
         CREATE TRIGGER noted AFTER DELETE ON customers BEGIN INSERT INTO audit VALUES (old.name); END;""",
     )
     async with opened(path, _closed("audit", "customers.photo"), writes=True) as engine:
-        doubled = await engine.run("INSERT INTO orders VALUES (7, 1, 1), (1, 1, 1)", (), Limits(), write=True)
-        assert isinstance(doubled, Failed)
-        orphan = await engine.run("INSERT INTO orders VALUES (8, 99, 1)", (), Limits(), write=True)
-        assert orphan == Failed("FOREIGN KEY constraint failed")
+        doubled = await engine.run("INSERT INTO orders VALUES (7, 1, 1), (1, 1, 1)", (), QueryLimits(), write=True)
+        assert isinstance(doubled, StatementFailure)
+        orphan = await engine.run("INSERT INTO orders VALUES (8, 99, 1)", (), QueryLimits(), write=True)
+        assert orphan == StatementFailure("FOREIGN KEY constraint failed")
         for statement in (
             "DROP TABLE orders",
             "CREATE TABLE t (a)",
             "ALTER TABLE orders ADD x",
             "PRAGMA user_version = 3",
         ):
-            assert isinstance(await engine.run(statement, (), Limits(), write=True), Refused)
-        closed = await engine.run("INSERT INTO audit VALUES ('x')", (), Limits(), write=True)
-        assert closed == Failed("no such table: audit", 12, Fault.NO_TABLE, "audit")
+            assert isinstance(await engine.run(statement, (), QueryLimits(), write=True), StatementRefusal)
+        closed = await engine.run("INSERT INTO audit VALUES ('x')", (), QueryLimits(), write=True)
+        assert closed == StatementFailure("no such table: audit", 12, StatementFault.NO_TABLE, "audit")
         for statement in (
             "UPDATE customers SET name = 'x'",
             "DELETE FROM customers",
             "UPDATE sqlite_master SET sql = ''",
         ):
-            answer = await engine.run(statement, (), Limits(), write=True)
-            assert not isinstance(answer, Rows), answer
+            answer = await engine.run(statement, (), QueryLimits(), write=True)
+            assert not isinstance(answer, QueryRows), answer
         too_long = (
             "INSERT INTO orders WITH RECURSIVE c(x) AS (SELECT 100 UNION ALL SELECT x + 1 FROM c) SELECT x, 1, 1 FROM c"
         )
-        answer = await engine.run(too_long, (), Limits(seconds=0.3), write=True)
-        assert isinstance(answer, Failed)
-        assert answer.fault is Fault.TIME
+        answer = await engine.run(too_long, (), QueryLimits(seconds=0.3), write=True)
+        assert isinstance(answer, StatementFailure)
+        assert answer.fault is StatementFault.TIME
         assert (await rows(engine, "SELECT count(*) FROM orders")).rows == ((3,),)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute(

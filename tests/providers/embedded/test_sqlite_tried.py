@@ -7,8 +7,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard.core.database import EVERYTHING, Access, Answer, Limits, NamePattern, Refused, name_pattern
-from pegboard.providers.builtin.database.common import WAITS
+from pegboard.core.database import (
+    FULL_ACCESS,
+    DatabaseAccess,
+    NamePattern,
+    QueryAnswer,
+    QueryLimits,
+    StatementRefusal,
+    parse_name_pattern,
+)
+from pegboard.providers.builtin.database.common import NEEDS_WRITE
 from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio
@@ -73,16 +81,18 @@ def shop(tmp_path: Path) -> Path:
     return path
 
 
-def closed() -> Access:
-    patterns = [name_pattern(one) for one in ("vault", "vault_kids")]
-    return Access(deny=tuple(one for one in patterns if isinstance(one, NamePattern)))
+def closed() -> DatabaseAccess:
+    patterns = [parse_name_pattern(one) for one in ("vault", "vault_kids")]
+    return DatabaseAccess(deny=tuple(one for one in patterns if isinstance(one, NamePattern)))
 
 
-async def told(path: Path, rule: Access, statements: tuple[str, ...], *, writes: bool, write: bool) -> list[Answer]:
+async def told(
+    path: Path, rule: DatabaseAccess, statements: tuple[str, ...], *, writes: bool, write: bool
+) -> list[QueryAnswer]:
     engine = sqlite_engine(str(path), rule, writes=writes)
     try:
         with anyio.fail_after(60):
-            return [await engine.run(text, (), Limits(), write=write) for text in statements]
+            return [await engine.run(text, (), QueryLimits(), write=write) for text in statements]
     finally:
         await engine.aclose()
 
@@ -97,16 +107,16 @@ async def test_nobody_is_asked_about_a_change_that_would_reach_what_is_closed(sh
     before = state(shop)
     answers = await told(shop, closed(), REACHING, writes=True, write=False)
     assert answers == await told(shop, closed(), REACHING, writes=True, write=True)
-    beyond = Refused(
+    beyond = StatementRefusal(
         "The statement would read or write, by a trigger, a foreign key or a virtual table, more than this source "
         "shows.",
         "Change rows of another table, or ask the operator of this source for the change.",
     )
     assert answers == [beyond] * len(REACHING)
     assert state(shop) == before
-    assert await told(shop, closed(), FINE, writes=True, write=False) == [WAITS] * len(FINE)
+    assert await told(shop, closed(), FINE, writes=True, write=False) == [NEEDS_WRITE] * len(FINE)
     every = REACHING + FINE
-    assert await told(shop, EVERYTHING, every, writes=True, write=False) == [WAITS] * len(every)
+    assert await told(shop, FULL_ACCESS, every, writes=True, write=False) == [NEEDS_WRITE] * len(every)
 
 
 @pytest.mark.behaviour("databases.writes_confirmed", "databases.plans")
@@ -114,8 +124,8 @@ async def test_nobody_is_asked_about_a_change_that_would_reach_what_is_closed(sh
 @pytest.mark.parametrize("is_closed", [False, True])
 async def test_nobody_is_asked_about_a_plan_of_a_change(shop: Path, is_closed: bool, writes: bool) -> None:
     before = state(shop)
-    rule = closed() if is_closed else EVERYTHING
+    rule = closed() if is_closed else FULL_ACCESS
     for write in (False, True):
         answers = await told(shop, rule, EXPLAINING, writes=writes, write=write)
-        assert answers == [Refused("Only queries are explained.", "Give EXPLAIN a SELECT.")] * len(EXPLAINING)
+        assert answers == [StatementRefusal("Only queries are explained.", "Give EXPLAIN a SELECT.")] * len(EXPLAINING)
     assert state(shop) == before

@@ -10,8 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pegboard.core.database import EVERYTHING, Failed, Fault, Limits, Refused, Rows
-from pegboard.ports.databases import Engine
+from pegboard.core.database import (
+    FULL_ACCESS,
+    QueryLimits,
+    QueryRows,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+)
+from pegboard.ports.databases import DatabaseEngine
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
@@ -55,7 +62,7 @@ async def test_a_value_of_duckdb_finds_its_row_as_a_parameter_whatever_its_type(
         for number, (kind, value) in enumerate(OF_DUCKDB.items()):
             connection.execute(f"CREATE TABLE t{number} AS SELECT 1 AS id, CAST({value} AS {kind}) AS v")
         connection.execute("CREATE TABLE b AS SELECT 1 AS id, '\\xAA\\x01'::BLOB AS v")
-    engine = duckdb_engine(str(path), EVERYTHING)
+    engine = duckdb_engine(str(path), FULL_ACCESS)
     try:
         with anyio.fail_after(120):
             lost = {}
@@ -73,15 +80,15 @@ async def test_a_value_of_duckdb_finds_its_row_as_a_parameter_whatever_its_type(
     assert spans == ["1 month", "40 days", None]
 
 
-async def told(engine: Engine, table: str) -> object:
-    answer = await engine.run(f"SELECT v FROM {table}", (), Limits())
-    assert isinstance(answer, Rows), answer
+async def told(engine: DatabaseEngine, table: str) -> object:
+    answer = await engine.run(f"SELECT v FROM {table}", (), QueryLimits())
+    assert isinstance(answer, QueryRows), answer
     return answer.rows[0][0]
 
 
-async def found(engine: Engine, table: str, place: str, value: object) -> bool:
-    answer = await engine.run(f"SELECT id FROM {table} WHERE v = {place}", [value], Limits())  # type: ignore[list-item]
-    return isinstance(answer, Rows) and answer.rows == ((1,),)
+async def found(engine: DatabaseEngine, table: str, place: str, value: object) -> bool:
+    answer = await engine.run(f"SELECT id FROM {table} WHERE v = {place}", [value], QueryLimits())  # type: ignore[list-item]
+    return isinstance(answer, QueryRows) and answer.rows == ((1,),)
 
 
 @pytest.mark.behaviour("databases.asked_again")
@@ -107,21 +114,21 @@ async def test_a_value_of_sqlite_finds_its_row_as_a_parameter(
             kind = {int: "i", float: "r", str: "s"}[type(value)]
             connection.execute(f"INSERT INTO t ({kind}, b) VALUES (?, ?)", (value, str(value).encode()))
         connection.commit()
-    engine = sqlite_engine(str(path), EVERYTHING, writes=False)
+    engine = sqlite_engine(str(path), FULL_ACCESS, writes=False)
     try:
         with anyio.fail_after(60):
-            every = await engine.run("SELECT id, i, r, s, b FROM t", (), Limits(rows=100))
-            assert isinstance(every, Rows)
+            every = await engine.run("SELECT id, i, r, s, b FROM t", (), QueryLimits(rows=100))
+            assert isinstance(every, QueryRows)
             assert len(every.rows) == len(values)
             for id, *each, blob in every.rows:
                 column, given = next(((name, one) for name, one in zip("irs", each, strict=True) if one is not None))
-                again = await engine.run(f"SELECT id FROM t WHERE {column} = ?", [given], Limits(rows=100))
-                assert isinstance(again, Rows)
+                again = await engine.run(f"SELECT id FROM t WHERE {column} = ?", [given], QueryLimits(rows=100))
+                assert isinstance(again, QueryRows)
                 assert (id,) in again.rows, given
                 bytes_again = await engine.run(
-                    "SELECT id FROM t WHERE hex(b) = upper(substr(?, 3))", [blob], Limits(rows=100)
+                    "SELECT id FROM t WHERE hex(b) = upper(substr(?, 3))", [blob], QueryLimits(rows=100)
                 )
-                assert isinstance(bytes_again, Rows), bytes_again
+                assert isinstance(bytes_again, QueryRows), bytes_again
                 assert (id,) in bytes_again.rows
     finally:
         await engine.aclose()
@@ -132,23 +139,26 @@ async def test_a_pivot_that_has_to_look_for_its_columns_is_refused_with_the_way_
     path = tmp_path / "shop.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t AS SELECT * FROM (VALUES ('a', 1), ('b', 2)) v (c, n)")
-    engine = duckdb_engine(str(path), EVERYTHING)
+    engine = duckdb_engine(str(path), FULL_ACCESS)
     try:
         with anyio.fail_after(60):
             open_ended = [
-                await engine.run(text, (), Limits()) for text in ("PIVOT t ON c USING sum(n)", "FROM (PIVOT t ON c)")
+                await engine.run(text, (), QueryLimits())
+                for text in ("PIVOT t ON c USING sum(n)", "FROM (PIVOT t ON c)")
             ]
-            listed = await engine.run("PIVOT t ON c IN ('a', 'b') USING sum(n)", (), Limits())
-            unnamed = await engine.run("UPDATE EXTENSIONS", (), Limits())
-            unquoted = await engine.run("SELECT 1 FROM t QUALIFY row_number() OVER (ORDER BY nn) = 1", (), Limits())
+            listed = await engine.run("PIVOT t ON c IN ('a', 'b') USING sum(n)", (), QueryLimits())
+            unnamed = await engine.run("UPDATE EXTENSIONS", (), QueryLimits())
+            unquoted = await engine.run(
+                "SELECT 1 FROM t QUALIFY row_number() OVER (ORDER BY nn) = 1", (), QueryLimits()
+            )
     finally:
         await engine.aclose()
-    assert [each.fix for each in open_ended if isinstance(each, Refused)] == [
+    assert [each.fix for each in open_ended if isinstance(each, StatementRefusal)] == [
         "List them: PIVOT t ON c IN ('a', 'b') USING count(*). SELECT DISTINCT c FROM t tells which there are."
     ] * 2
-    assert isinstance(listed, Rows)
+    assert isinstance(listed, QueryRows)
     assert listed.rows == ((1, 2),)
-    assert isinstance(unnamed, Refused)
+    assert isinstance(unnamed, StatementRefusal)
     assert unnamed.why == "Such statements are not run here."
-    assert isinstance(unquoted, Failed)
-    assert (unquoted.fault, unquoted.name) == (Fault.NO_COLUMN, "nn")
+    assert isinstance(unquoted, StatementFailure)
+    assert (unquoted.fault, unquoted.name) == (StatementFault.NO_COLUMN, "nn")

@@ -7,8 +7,17 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard.core.database import EVERYTHING, Access, Answer, Limits, NamePattern, Refused, Rows, name_pattern
-from pegboard.providers.builtin.database.common import WAITS
+from pegboard.core.database import (
+    FULL_ACCESS,
+    DatabaseAccess,
+    NamePattern,
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    StatementRefusal,
+    parse_name_pattern,
+)
+from pegboard.providers.builtin.database.common import NEEDS_WRITE
 from pegboard.providers.builtin.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio
@@ -55,19 +64,19 @@ def shop(folder: Path) -> Path:
     return path
 
 
-def rules() -> tuple[Access, Access]:
-    pattern = name_pattern("vault")
+def rules() -> tuple[DatabaseAccess, DatabaseAccess]:
+    pattern = parse_name_pattern("vault")
     assert isinstance(pattern, NamePattern)
-    return EVERYTHING, Access(deny=(pattern,))
+    return FULL_ACCESS, DatabaseAccess(deny=(pattern,))
 
 
-async def both(path: Path, rule: Access, statements: tuple[str, ...]) -> list[tuple[Answer, Answer]]:
+async def both(path: Path, rule: DatabaseAccess, statements: tuple[str, ...]) -> list[tuple[QueryAnswer, QueryAnswer]]:
     """What each is answered before a person is asked, and after the yes."""
     engine = sqlite_engine(str(path), rule, writes=True)
     try:
         with anyio.fail_after(60):
             return [
-                (await engine.run(text, (), Limits()), await engine.run(text, (), Limits(), write=True))
+                (await engine.run(text, (), QueryLimits()), await engine.run(text, (), QueryLimits(), write=True))
                 for text in statements
             ]
     finally:
@@ -79,8 +88,8 @@ async def both(path: Path, rule: Access, statements: tuple[str, ...]) -> list[tu
 async def test_a_full_text_index_that_a_person_was_asked_about_is_written(tmp_path: Path, is_closed: bool) -> None:
     path = shop(tmp_path)
     answers = await both(path, rules()[is_closed], RUN)
-    assert [before for before, _ in answers] == [WAITS] * len(RUN)
-    assert [after.affected if isinstance(after, Rows) else after for _, after in answers] == [1] * len(RUN)
+    assert [before for before, _ in answers] == [NEEDS_WRITE] * len(RUN)
+    assert [after.affected_rows if isinstance(after, QueryRows) else after for _, after in answers] == [1] * len(RUN)
     with closing(sqlite3.connect(path)) as connection:
         words = connection.execute("SELECT body FROM plain WHERE plain MATCH 'moon OR hello' ORDER BY 1").fetchall()
         notes = connection.execute("SELECT rowid FROM noted WHERE noted MATCH 'first OR second' ORDER BY 1").fetchall()
@@ -94,7 +103,7 @@ async def test_a_full_text_index_that_a_person_was_asked_about_is_written(tmp_pa
 async def test_what_a_virtual_table_keeps_is_written_by_nobody_else(tmp_path: Path, is_closed: bool) -> None:
     path = shop(tmp_path)
     for before, after in await both(path, rules()[is_closed], PAST):
-        assert isinstance(before, Refused)
+        assert isinstance(before, StatementRefusal)
         assert (before.is_write, after) == (False, before)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT body FROM plain WHERE plain MATCH 'hello'").fetchall() == [("hello",)]

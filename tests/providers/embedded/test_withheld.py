@@ -13,16 +13,28 @@ import pytest
 from benchmarks.sql_attacks import shop
 from benchmarks.sql_attacks.case import read
 
-from pegboard.core.database import EVERYTHING, Access, Answer, Failed, Limits, NamePattern, Refused, Rows, name_pattern
-from pegboard.ports.databases import Engine
+from pegboard.core.database import (
+    FULL_ACCESS,
+    DatabaseAccess,
+    NamePattern,
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    StatementFailure,
+    StatementRefusal,
+    parse_name_pattern,
+)
+from pegboard.ports.databases import DatabaseEngine
 from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
 HERE = Path(__file__).parent
 
 
-def closed(*patterns: str) -> Access:
-    return Access(deny=tuple(each for each in map(name_pattern, patterns) if isinstance(each, NamePattern)))
+def closed(*patterns: str) -> DatabaseAccess:
+    return DatabaseAccess(
+        deny=tuple(each for each in map(parse_name_pattern, patterns) if isinstance(each, NamePattern))
+    )
 
 
 CLOSED = closed("vault", "accounts.password")
@@ -55,21 +67,21 @@ def make_duckdb(path: Path, statements: list[str]) -> None:
             connection.execute(statement)
 
 
-MAKERS: dict[str, tuple[Callable[[Path, list[str]], None], Callable[[str, Access], Engine]]] = {
+MAKERS: dict[str, tuple[Callable[[Path, list[str]], None], Callable[[str, DatabaseAccess], DatabaseEngine]]] = {
     "sqlite": (make_sqlite, sqlite_engine),
     "duckdb": (make_duckdb, duckdb_engine),
 }
 
 
 @asynccontextmanager
-async def both(dialect: str, folder: Path) -> AsyncIterator[tuple[Engine, Engine]]:
+async def both(dialect: str, folder: Path) -> AsyncIterator[tuple[DatabaseEngine, DatabaseEngine]]:
     """The shop with something closed, and the shop without it."""
     make, engine = MAKERS[dialect]
     for name, statements in (("whole", [*shop.statements()]), ("lesser", lesser())):
         (folder / name).mkdir()
         make(folder / name / "shop.db", statements)
     narrow = engine(str(folder / "whole" / "shop.db"), CLOSED)
-    without = engine(str(folder / "lesser" / "shop.db"), EVERYTHING)
+    without = engine(str(folder / "lesser" / "shop.db"), FULL_ACCESS)
     try:
         yield narrow, without
     finally:
@@ -77,8 +89,8 @@ async def both(dialect: str, folder: Path) -> AsyncIterator[tuple[Engine, Engine
         await without.aclose()
 
 
-def timeless(answer: Answer) -> Answer:
-    return replace(answer, seconds=0.0) if isinstance(answer, Rows) else answer
+def timeless(answer: QueryAnswer) -> QueryAnswer:
+    return replace(answer, seconds=0.0) if isinstance(answer, QueryRows) else answer
 
 
 # A mask has no rowid and no schema before its name; DuckDB explains nothing and shows no catalog where something is
@@ -98,11 +110,13 @@ async def test_a_closed_name_is_answered_as_one_that_never_was(dialect: str, tmp
     differing = []
     async with both(dialect, tmp_path) as (narrow, without):
         for statement in statements:
-            one = timeless(await narrow.run(statement, (), Limits()))
-            other = timeless(await without.run(statement, (), Limits()))
-            if "rowid" in statement or (isinstance(one, Refused) and any(words in one.why for words in PAST_THE_MASK)):
+            one = timeless(await narrow.run(statement, (), QueryLimits()))
+            other = timeless(await without.run(statement, (), QueryLimits()))
+            if "rowid" in statement or (
+                isinstance(one, StatementRefusal) and any(words in one.why for words in PAST_THE_MASK)
+            ):
                 continue
-            failed = isinstance(one, Failed) or isinstance(other, Failed)
+            failed = isinstance(one, StatementFailure) or isinstance(other, StatementFailure)
             if (failed or _is_of_rows(statement)) and one != other:
                 differing.append((statement, one, other))
     assert differing == []
@@ -139,9 +153,9 @@ async def test_statements_made_at_random_find_no_difference(tmp_path: Path) -> N
             before = chance.choice(("", "", "WITH vault AS (SELECT 1 AS id) ", "WITH q AS (SELECT * FROM vault) "))
             join, tail = (chance.choice(each).format(chance.choice(TABLES)) for each in (JOINS, TAILS))
             statement = f"{before}SELECT {chance.choice(COLUMNS)} FROM {chance.choice(TABLES)} AS x{join}{tail}"
-            one = timeless(await narrow.run(statement, (), Limits()))
-            other = timeless(await without.run(statement, (), Limits()))
-            answered += isinstance(one, Rows)
+            one = timeless(await narrow.run(statement, (), QueryLimits()))
+            other = timeless(await without.run(statement, (), QueryLimits()))
+            answered += isinstance(one, QueryRows)
             if one != other:
                 differing.append(statement)
     assert differing == []
@@ -167,11 +181,11 @@ async def test_a_natural_join_cannot_guess_a_closed_column(dialect: str, tmp_pat
     """Were the column there, one account would be left; as it is not, each is paired."""
     guess = "SELECT count(*) FROM accounts NATURAL JOIN (SELECT 'canary-password-of-an-account' AS password) AS guess"
     async with both(dialect, tmp_path) as (narrow, _):
-        answer = await narrow.run(guess, (), Limits())
-    if isinstance(answer, Rows):
+        answer = await narrow.run(guess, (), QueryLimits())
+    if isinstance(answer, QueryRows):
         assert answer.rows == ((2,),)
     else:
-        assert isinstance(answer, Failed)
+        assert isinstance(answer, StatementFailure)
 
 
 @pytest.mark.behaviour("databases.withheld")
@@ -180,22 +194,22 @@ async def test_where_only_some_is_open_the_rest_is_not_there(dialect: str, tmp_p
     make, opened = MAKERS[dialect]
     make(tmp_path / "shop.db", [*shop.statements()])
     patterns = tuple(
-        each for each in map(name_pattern, ("customers", "main.orders.id")) if isinstance(each, NamePattern)
+        each for each in map(parse_name_pattern, ("customers", "main.orders.id")) if isinstance(each, NamePattern)
     )
-    engine = opened(str(tmp_path / "shop.db"), Access(allow=patterns))
+    engine = opened(str(tmp_path / "shop.db"), DatabaseAccess(allow=patterns))
     try:
         schema = await engine.schema()
         assert {str(table.name): [column.name for column in table.columns] for table in schema.tables} == {
             "main.customers": ["id", "name", "city"],
             "main.orders": ["id"],
         }
-        rows = await engine.run("SELECT * FROM orders ORDER BY 1 LIMIT 2", (), Limits())
-        assert isinstance(rows, Rows)
+        rows = await engine.run("SELECT * FROM orders ORDER BY 1 LIMIT 2", (), QueryLimits())
+        assert isinstance(rows, QueryRows)
         assert (rows.rows, [column.name for column in rows.columns]) == (((1,), (2,)), ["id"])
-        assert isinstance(await engine.run("SELECT total FROM orders", (), Limits()), Failed)
-        assert isinstance(await engine.run("SELECT * FROM order_totals", (), Limits()), Failed)
+        assert isinstance(await engine.run("SELECT total FROM orders", (), QueryLimits()), StatementFailure)
+        assert isinstance(await engine.run("SELECT * FROM order_totals", (), QueryLimits()), StatementFailure)
         listing = "SELECT sql FROM sqlite_master" if dialect == "sqlite" else "SHOW TABLES"
-        told = json.dumps((await engine.run(listing, (), Limits())).rows)  # type: ignore[union-attr]
+        told = json.dumps((await engine.run(listing, (), QueryLimits())).rows)  # type: ignore[union-attr]
         assert "vault" not in told
         assert "total" not in told
     finally:
@@ -218,20 +232,20 @@ async def test_a_column_that_is_computed_from_a_closed_one_is_closed_too(dialect
     )
     engine = opened(str(tmp_path / "shop.db"), closed("gen.se cret"))
     try:
-        answer = await engine.run("SELECT * FROM gen", (), Limits())
-        assert isinstance(answer, Rows)
+        answer = await engine.run("SELECT * FROM gen", (), QueryLimits())
+        assert isinstance(answer, QueryRows)
         assert ([column.name for column in answer.columns], answer.rows) == (["id", "twice"], ((1, 2),))
         for column in ("copy", "again", "Se cret"):
             told, absent = [
-                await engine.run(f'SELECT gen."{name}" FROM gen', (), Limits()) for name in (column, "nothing")
+                await engine.run(f'SELECT gen."{name}" FROM gen', (), QueryLimits()) for name in (column, "nothing")
             ]
-            assert isinstance(told, Failed)
-            assert isinstance(absent, Failed)
+            assert isinstance(told, StatementFailure)
+            assert isinstance(absent, StatementFailure)
             # Which open column is nearest hangs on the name itself.
             words = [each.message.partition("\nCandidate")[0].partition("Candidate")[0] for each in (told, absent)]
             assert words[0].replace(column, "nothing") == words[1]
             assert (told.fault, str(told.name).removeprefix("gen.")) == (absent.fault, column)
-        assert isinstance(await engine.run("SELECT * FROM v", (), Limits()), Failed)
+        assert isinstance(await engine.run("SELECT * FROM v", (), QueryLimits()), StatementFailure)
         assert [str(table.name) for table in (await engine.schema()).tables] == ["main.gen"]
     finally:
         await engine.aclose()
@@ -249,16 +263,16 @@ async def test_a_view_of_sqlite_that_allow_names_itself_shows_what_it_reads(tmp_
             "CREATE VIEW also AS SELECT * FROM shown",
         ],
     )
-    named = Access(tuple(map(pattern, ("people", "shown", "al*"))), (pattern("people.phone"),))
+    named = DatabaseAccess(tuple(map(pattern, ("people", "shown", "al*"))), (pattern("people.phone"),))
     engine = sqlite_engine(str(tmp_path / "shop.db"), named)
     try:
         assert [table.name.table for table in (await engine.schema()).tables] == ["people", "shown"]
-        answer = await engine.run("SELECT ending FROM shown", (), Limits())
-        assert isinstance(answer, Rows)
+        answer = await engine.run("SELECT ending FROM shown", (), QueryLimits())
+        assert isinstance(answer, QueryRows)
         assert answer.rows == (("0199",),)
         for spoofed in ("shown", "endings"):
             query = f"WITH {spoofed} AS (SELECT phone FROM people) SELECT * FROM {spoofed}"
-            assert isinstance(await engine.run(query, (), Limits()), Failed)
+            assert isinstance(await engine.run(query, (), QueryLimits()), StatementFailure)
     finally:
         await engine.aclose()
 
@@ -268,12 +282,12 @@ async def test_a_closed_table_with_the_name_of_a_table_function_is_not_read(tmp_
     make_sqlite(tmp_path / "shop.db", ["CREATE TABLE json_each (value TEXT)", "INSERT INTO json_each VALUES ('plugh')"])
     engine = sqlite_engine(str(tmp_path / "shop.db"), closed("json_each"))
     try:
-        assert "plugh" not in repr(await engine.run("SELECT value FROM json_each", (), Limits()))
+        assert "plugh" not in repr(await engine.run("SELECT value FROM json_each", (), QueryLimits()))
     finally:
         await engine.aclose()
 
 
 def pattern(text: str) -> NamePattern:
-    found = name_pattern(text)
+    found = parse_name_pattern(text)
     assert isinstance(found, NamePattern)
     return found

@@ -15,8 +15,8 @@ from starlette.types import Receive, Scope, Send
 from tests.providers.web import served
 
 from pegboard.config.references import expander
-from pegboard.config.search_keys import Embeddings
-from pegboard.ports import CannotEncode
+from pegboard.config.search_keys import EmbeddingEndpoint
+from pegboard.ports import EncodingError
 from pegboard.providers.embedding.endpoint import EndpointEncoder
 
 pytestmark = pytest.mark.anyio
@@ -51,7 +51,7 @@ class Endpoint:
 @asynccontextmanager
 async def encoder(endpoint: Endpoint, **said: Any) -> AsyncIterator[EndpointEncoder]:
     async with served(endpoint) as web:
-        settings = Embeddings(web.url.replace("/mcp", "/v1"), "small", **{"timeout": 20.0, **said})
+        settings = EmbeddingEndpoint(web.url.replace("/mcp", "/v1"), "small", **{"timeout": 20.0, **said})
         made = EndpointEncoder(settings, expander({"KEY": "hush-hush"}, Path()))
         try:
             yield made
@@ -63,7 +63,7 @@ async def encoder(endpoint: Endpoint, **said: Any) -> AsyncIterator[EndpointEnco
 async def test_texts_are_sent_with_the_key_and_come_back_as_vectors_of_length_one() -> None:
     endpoint = Endpoint()
     async with encoder(endpoint, api_key="${KEY}", dimensions=256) as remote:
-        vectors = await remote.documents(["abc", ""])
+        vectors = await remote.encode_documents(["abc", ""])
         assert [vector.tolist() for vector in vectors] == [pytest.approx([0.0, 0.6, 0.8]), [0.0, 0.0, 1.0]]
     body = {"model": "small", "input": ["abc", ""], "encoding_format": "float", "dimensions": 256}
     assert endpoint.asked == [("/v1/embeddings", "Bearer hush-hush", body)]
@@ -72,7 +72,7 @@ async def test_texts_are_sent_with_the_key_and_come_back_as_vectors_of_length_on
 async def test_many_texts_are_sent_in_several_requests_and_come_back_in_their_order() -> None:
     endpoint = Endpoint()
     async with encoder(endpoint) as remote:
-        vectors = await remote.documents(["x" * size for size in range(150)])
+        vectors = await remote.encode_documents(["x" * size for size in range(150)])
     assert [len(body["input"]) for _, _, body in endpoint.asked] == [64, 64, 22]
     assert [round(float(4 * vector[1] / vector[2])) for vector in vectors] == [*range(150)]
 
@@ -103,26 +103,26 @@ async def test_an_answer_that_is_no_vector_is_told_and_nothing_of_the_key(
     answer: Any, status: int, why: str, lasting: bool
 ) -> None:
     async with encoder(Endpoint(answer, status), api_key="${KEY}") as remote:
-        with pytest.raises(CannotEncode) as caught:
-            await remote.query("anything")
+        with pytest.raises(EncodingError) as caught:
+            await remote.encode_query("anything")
     assert why in str(caught.value)
     assert "hush-hush" not in str(caught.value)
-    assert caught.value.lasting is lasting
+    assert caught.value.is_permanent is lasting
 
 
 async def test_an_endpoint_that_does_not_answer_in_time_is_given_up() -> None:
     endpoint = Endpoint(held=anyio.Event())
     async with encoder(endpoint, timeout=0.2) as remote:
-        with anyio.fail_after(30), pytest.raises(CannotEncode, match="does not answer"):
-            await remote.query("anything")
+        with anyio.fail_after(30), pytest.raises(EncodingError, match="does not answer"):
+            await remote.encode_query("anything")
         assert endpoint.held is not None
         endpoint.held.set()
 
 
 async def test_an_endpoint_that_is_not_there_is_told() -> None:
-    remote = EndpointEncoder(Embeddings("http://127.0.0.1:1/v1", "small"), expander({}, Path()))
-    with pytest.raises(CannotEncode, match=r"http://127\.0\.0\.1:1 does not answer"):
-        await remote.query("anything")
+    remote = EndpointEncoder(EmbeddingEndpoint("http://127.0.0.1:1/v1", "small"), expander({}, Path()))
+    with pytest.raises(EncodingError, match=r"http://127\.0\.0\.1:1 does not answer"):
+        await remote.encode_query("anything")
     await remote.aclose()
 
 
@@ -130,9 +130,9 @@ async def test_an_endpoint_that_is_not_there_is_told() -> None:
 async def test_a_key_that_is_not_set_is_told_before_anything_is_sent() -> None:
     endpoint = Endpoint()
     async with encoder(endpoint, api_key="${NO_SUCH_KEY}") as remote:
-        assert "NO_SUCH_KEY" in (remote.trouble() or "")
-        with pytest.raises(CannotEncode, match="NO_SUCH_KEY"):
-            await remote.query("anything")
+        assert "NO_SUCH_KEY" in (remote.unavailable_reason() or "")
+        with pytest.raises(EncodingError, match="NO_SUCH_KEY"):
+            await remote.encode_query("anything")
     assert endpoint.asked == []
 
 
@@ -150,8 +150,8 @@ async def test_a_key_that_is_not_set_is_told_before_anything_is_sent() -> None:
 )
 async def test_an_address_or_key_that_cannot_be_used_is_not_quoted(url: str, key: str, secret: str) -> None:
     expand = expander({"URL": url, "KEY": key}, Path())
-    made = EndpointEncoder(Embeddings("${URL}", "small", api_key="${KEY}", timeout=20.0), expand)
-    with pytest.raises(CannotEncode) as error:
-        await made.query("text")
+    made = EndpointEncoder(EmbeddingEndpoint("${URL}", "small", api_key="${KEY}", timeout=20.0), expand)
+    with pytest.raises(EncodingError) as error:
+        await made.encode_query("text")
     await made.aclose()
     assert secret not in str(error.value)

@@ -9,9 +9,18 @@ import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
-from pegboard.providers.embedding.network import EMBEDDING, HEADS, IDS, LAYERS, LONGEST, MASK, WIDTH, network
+from pegboard.providers.embedding.network import (
+    EMBEDDING,
+    HEADS,
+    IDS,
+    LAYERS,
+    MASK,
+    MAX_POSITIONS,
+    WIDTH,
+    build_network,
+)
 from pegboard.providers.embedding.protobuf import model, node, tensor, value
-from pegboard.providers.embedding.safetensors import weights_of
+from pegboard.providers.embedding.safetensors import read_weights
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -45,7 +54,7 @@ def random_weights() -> dict[str, Floats]:
 
     weights = {
         "embeddings.word_embeddings.weight": some(50, WIDTH),
-        "embeddings.position_embeddings.weight": some(LONGEST, WIDTH),
+        "embeddings.position_embeddings.weight": some(MAX_POSITIONS, WIDTH),
         "embeddings.token_type_embeddings.weight": some(2, WIDTH),
     }
     sizes = {"intermediate.dense": (4 * WIDTH, WIDTH), "output.dense": (WIDTH, 4 * WIDTH)}
@@ -94,7 +103,7 @@ def by_numpy(weights: dict[str, Floats], ids: list[int]) -> Floats:
 @pytest.mark.behaviour("semantic.own_network")
 def test_the_network_computes_what_the_textbook_does_but_for_the_rounding() -> None:
     weights = random_weights()
-    run = session(network(weights))
+    run = session(build_network(weights))
     for ids in ([1, 2, 3], [4], [*range(5, 45)]):
         given = np.array([ids], np.int64)
         (found,) = run.run([EMBEDDING], {IDS: given, MASK: np.ones_like(given)})
@@ -106,7 +115,7 @@ def test_a_network_that_lacks_a_weight_is_not_built() -> None:
     weights = random_weights()
     del weights["encoder.layer.3.output.dense.bias"]
     with pytest.raises(KeyError, match=r"encoder\.layer\.3\.output\.dense\.bias"):
-        network(weights)
+        build_network(weights)
 
 
 def safetensors(table: object, numbers: bytes) -> bytes:
@@ -125,7 +134,7 @@ def test_weights_are_read_in_their_shapes_and_indices_are_left() -> None:
         },
         numbers,
     )
-    found = weights_of(content)
+    found = read_weights(content)
     assert {name: array.tolist() for name, array in found.items()} == {
         "matrix": [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]],
         "half": [0.5],
@@ -138,9 +147,9 @@ def test_weights_are_read_in_their_shapes_and_indices_are_left() -> None:
 )
 def test_what_holds_no_weights_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError):
-        weights_of(content)
+        read_weights(content)
 
 
 def test_a_table_that_points_beyond_the_file_is_refused() -> None:
     with pytest.raises(ValueError):
-        weights_of(safetensors({"w": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}, b"\0" * 8))
+        read_weights(safetensors({"w": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}, b"\0" * 8))

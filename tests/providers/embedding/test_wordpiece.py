@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.providers.embedding.wordpiece import WordPiece, words
+from pegboard.providers.embedding.wordpiece import WordPiece, split_words
 
 VOCABULARY = {
     word: number
@@ -26,7 +26,7 @@ VOCABULARY = {
     ],
 )
 def test_words_fall_into_those_of_the_model(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert split_words(text) == expected
 
 
 @pytest.mark.parametrize(

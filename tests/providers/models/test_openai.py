@@ -17,10 +17,19 @@ from tests.servers.model import Character, ModelServer, Raw, Turn, echo, script
 from pegboard.config.chat_keys import ModelServerSettings
 from pegboard.config.references import expander
 from pegboard.core.tool import JsonObject
-from pegboard.ports.models import Fault, ModelTrouble, Piece, Said, Stopped, Thought, Used, Wanted
-from pegboard.providers.models.events import Events
+from pegboard.ports.models import (
+    ModelFault,
+    ModelServerError,
+    Piece,
+    StopPiece,
+    TextPiece,
+    ThinkingPiece,
+    ToolCallPiece,
+    UsagePiece,
+)
+from pegboard.providers.models.events import EventSplitter
 from pegboard.providers.models.openai import OpenAiServer
-from pegboard.providers.models.pieces import Pieces
+from pegboard.providers.models.pieces import PieceParser
 
 pytestmark = pytest.mark.anyio
 PATIENCE = 30.0
@@ -48,21 +57,21 @@ def joined(pieces: Sequence[Piece]) -> list[Piece]:
     out: list[Piece] = []
     for piece in pieces:
         match (out[-1] if out else None), piece:
-            case Said(before), Said(more):
-                out[-1] = Said(before + more)
-            case Thought(before), Thought(more):
-                out[-1] = Thought(before + more)
-            case Wanted(at, id, name, before), Wanted(same, _, _, more) if at == same:
-                out[-1] = Wanted(at, id, name, before + more)
+            case TextPiece(before), TextPiece(more):
+                out[-1] = TextPiece(before + more)
+            case ThinkingPiece(before), ThinkingPiece(more):
+                out[-1] = ThinkingPiece(before + more)
+            case ToolCallPiece(at, id, name, before), ToolCallPiece(same, _, _, more) if at == same:
+                out[-1] = ToolCallPiece(at, id, name, before + more)
             case _:
                 out.append(piece)
     return out
 
 
-async def trouble(character: Character, **more: Any) -> ModelTrouble:
+async def trouble(character: Character, **more: Any) -> ModelServerError:
     with ModelServer({"m": character}) as server:
         async with speaking(server, **more) as client:
-            with pytest.raises(ModelTrouble) as caught:
+            with pytest.raises(ModelServerError) as caught:
                 await said(client)
     return caught.value
 
@@ -74,9 +83,9 @@ async def test_a_message_comes_in_pieces_with_thinking_calls_and_usage_told_apar
     with ModelServer({"m": script(turn)}) as server:
         async with speaking(server, api_key="${KEY}") as client:
             pieces = await said(client)
-    told = [piece for piece in pieces if not isinstance(piece, Wanted)]
-    assert told == [Thought("Hm, hm."), Said("Ich höre 👋."), Stopped("tool_calls"), Used(100, 10)]
-    calls = [(piece.name, piece.arguments) for piece in pieces if isinstance(piece, Wanted)]
+    told = [piece for piece in pieces if not isinstance(piece, ToolCallPiece)]
+    assert told == [ThinkingPiece("Hm, hm."), TextPiece("Ich höre 👋."), StopPiece("tool_calls"), UsagePiece(100, 10)]
+    calls = [(piece.name, piece.arguments) for piece in pieces if isinstance(piece, ToolCallPiece)]
     assert calls == [("add", '{"a": 2, "b": 3}'), ("now", "{}")]
     (asked,) = server.asked
     assert asked == {**ASKED, "stream": True, "stream_options": {"include_usage": True}}
@@ -88,7 +97,7 @@ async def test_calls_that_a_server_numbers_alike_stay_apart() -> None:
     with ModelServer({"m": script(turn)}) as server:
         async with speaking(server) as client:
             pieces = await said(client)
-    calls = [(piece.index, piece.arguments) for piece in pieces if isinstance(piece, Wanted)]
+    calls = [(piece.index, piece.arguments) for piece in pieces if isinstance(piece, ToolCallPiece)]
     assert calls == [(0, '{"a": 1, "b": 1}'), (1, '{"a": 2, "b": 2}')]
 
 
@@ -107,41 +116,41 @@ async def test_the_models_are_those_that_the_server_lists_or_the_operator_names(
     [
         (
             Raw(401, b'{"error": {"message": "Incorrect API key"}}'),
-            Fault.KEY,
+            ModelFault.BAD_KEY,
             "401: Incorrect API key. See chat.model_servers",
         ),
-        (Raw(403, b"<html>"), Fault.KEY, "answers with 403. See chat.model_servers.local.api_key"),
-        (Raw(404, b'{"error": "no m"}'), Fault.NO_MODEL, "404: no m. Either it has not the model 'm', or"),
-        (Raw(429, b"{}", headers={"retry-after": "7"}), Fault.BUSY, "answers with 429. Try again later."),
-        (Raw(503, b'{"detail": "loading"}'), Fault.BUSY, "503: loading. Try again later."),
-        (Raw(500, b"\xff\xfe"), Fault.AWAY, "answers with 500. See its own log."),
+        (Raw(403, b"<html>"), ModelFault.BAD_KEY, "answers with 403. See chat.model_servers.local.api_key"),
+        (Raw(404, b'{"error": "no m"}'), ModelFault.NO_MODEL, "404: no m. Either it has not the model 'm', or"),
+        (Raw(429, b"{}", headers={"retry-after": "7"}), ModelFault.BUSY, "answers with 429. Try again later."),
+        (Raw(503, b'{"detail": "loading"}'), ModelFault.BUSY, "503: loading. Try again later."),
+        (Raw(500, b"\xff\xfe"), ModelFault.UNREACHABLE, "answers with 500. See its own log."),
         (
             Raw(400, b'{"error": {"message": "m does not support tools"}}'),
-            Fault.REFUSED,
+            ModelFault.REFUSED,
             "400: m does not support tools.",
         ),
         (
             Raw(307, b"", headers={"location": "http://127.0.0.1:9"}),
-            Fault.AWAY,
+            ModelFault.UNREACHABLE,
             "Write the address that it sends on to",
         ),
-        (Raw(200, b"<html>hello</html>"), Fault.GARBLED, "with something that is no JSON"),
-        (Raw(200, b'{"choices": []}'), Fault.GARBLED, "with something else than a message"),
-        (Raw(200, b"data: nonsense\n\n", "text/event-stream"), Fault.GARBLED, "with something that is no JSON"),
-        (Raw(200, b"data: [1]\n\n", "text/event-stream"), Fault.GARBLED, "with an event that is no object"),
-        (Raw(200, b"data: [DONE]\n\n", "text/event-stream"), Fault.CUT, "it is done and has said nothing"),
-        (Raw(200, b"", "text/event-stream"), Fault.CUT, "the stream ended in the middle"),
+        (Raw(200, b"<html>hello</html>"), ModelFault.MALFORMED, "with something that is no JSON"),
+        (Raw(200, b'{"choices": []}'), ModelFault.MALFORMED, "with something else than a message"),
+        (Raw(200, b"data: nonsense\n\n", "text/event-stream"), ModelFault.MALFORMED, "with something that is no JSON"),
+        (Raw(200, b"data: [1]\n\n", "text/event-stream"), ModelFault.MALFORMED, "with an event that is no object"),
+        (Raw(200, b"data: [DONE]\n\n", "text/event-stream"), ModelFault.TRUNCATED, "it is done and has said nothing"),
+        (Raw(200, b"", "text/event-stream"), ModelFault.TRUNCATED, "the stream ended in the middle"),
         (
             Raw(200, b'data: {"error": {"message": "out of memory"}}\n\n', "text/event-stream"),
-            Fault.CUT,
+            ModelFault.TRUNCATED,
             "out of memory",
         ),
-        (Raw(200, b"[" * 100_000, "application/json"), Fault.GARBLED, "with something that is no JSON"),
-        (Turn("half of it", cut=2), Fault.CUT, "broke off"),
+        (Raw(200, b"[" * 100_000, "application/json"), ModelFault.MALFORMED, "with something that is no JSON"),
+        (Turn("half of it", cut=2), ModelFault.TRUNCATED, "broke off"),
     ],
-    ids=lambda value: value.name if isinstance(value, Fault) else None,
+    ids=lambda value: value.name if isinstance(value, ModelFault) else None,
 )
-async def test_each_way_to_fail_is_told_with_what_to_do(answer: Turn | Raw, fault: Fault, words: str) -> None:
+async def test_each_way_to_fail_is_told_with_what_to_do(answer: Turn | Raw, fault: ModelFault, words: str) -> None:
     found = await trouble(script(answer))
     assert (found.fault, words in found.why) == (fault, True), found.why
     assert found.retry_after == ("7" if isinstance(answer, Raw) and answer.status == 429 else None)
@@ -152,9 +161,9 @@ async def test_a_server_that_is_not_there_is_told_with_its_place_in_the_settings
     with ModelServer({"m": echo}) as server:
         url = server.url
     async with speaking(server, url=url) as client:
-        with pytest.raises(ModelTrouble) as caught:
+        with pytest.raises(ModelServerError) as caught:
             await said(client)
-    assert caught.value.fault is Fault.AWAY
+    assert caught.value.fault is ModelFault.UNREACHABLE
     assert "Start it, or correct chat.model_servers.local.url in pegboard.yaml." in caught.value.why
 
 
@@ -162,15 +171,15 @@ async def test_a_server_that_is_not_there_is_told_with_its_place_in_the_settings
 async def test_a_server_that_says_nothing_is_given_up() -> None:
     hold = threading.Event()
     found = await trouble(script(Turn("late", hold=hold)), timeout=0.3)
-    assert (found.fault, "said nothing for 0.3 seconds" in found.why) == (Fault.SILENT, True)
+    assert (found.fault, "said nothing for 0.3 seconds" in found.why) == (ModelFault.TIMEOUT, True)
 
 
 async def test_a_key_that_is_not_to_be_had_is_told_without_asking_anybody() -> None:
     with ModelServer({"m": echo}) as server:
         async with speaking(server, api_key="${NOWHERE}") as client:
-            with pytest.raises(ModelTrouble) as caught:
+            with pytest.raises(ModelServerError) as caught:
                 await said(client)
-    assert (caught.value.fault, server.asked) == (Fault.KEY, [])
+    assert (caught.value.fault, server.asked) == (ModelFault.BAD_KEY, [])
     assert caught.value.why.startswith("chat.model_servers.local.api_key: ")
 
 
@@ -181,7 +190,7 @@ async def test_a_server_that_says_only_that_it_is_done_has_ended_its_message(cal
     with ModelServer({"m": script(Turn("All of it.", calls=calls, unended=True, usage=None))}) as server:
         async with speaking(server) as client:
             pieces = await said(client)
-    assert (pieces[0], pieces[-1]) == (Said("All of it."), Stopped(ended))
+    assert (pieces[0], pieces[-1]) == (TextPiece("All of it."), StopPiece(ended))
 
 
 KEY = "sk-ks-0123456789-hush"
@@ -207,12 +216,12 @@ async def test_no_piece_of_a_message_tells_the_key_however_it_is_cut() -> None:
         for pieces in told:
             assert "sk-ks" not in repr(pieces)
             assert [*pieces[:2], *pieces[3:]] == [
-                Thought("hm •••"),
-                Said("Incorrect key Bearer •••, see •••."),
-                Stopped("•••"),
-                Used(100, 10),
+                ThinkingPiece("hm •••"),
+                TextPiece("Incorrect key Bearer •••, see •••."),
+                StopPiece("•••"),
+                UsagePiece(100, 10),
             ]
-            assert isinstance(pieces[2], Wanted)
+            assert isinstance(pieces[2], ToolCallPiece)
             assert (pieces[2].name, pieces[2].arguments) == ("add", '{"a": "•••"}')
 
 
@@ -236,7 +245,7 @@ async def test_the_password_of_an_address_is_not_told_when_the_server_quotes_it(
         url = f"http://me:open-sesame-1@127.0.0.1:{server.port}/v1"
         for each in (url, url, "http://127.0.0.1:9/v1?key=a-query-key"):
             async with speaking(server, url=each) as client:
-                with pytest.raises(ModelTrouble) as caught:
+                with pytest.raises(ModelServerError) as caught:
                     await said(client)
             assert not {"open-sesame-1", basic, "a-query-key"} & {*caught.value.why.replace(":", " ").split()}
 
@@ -244,16 +253,16 @@ async def test_the_password_of_an_address_is_not_told_when_the_server_quotes_it(
 async def test_a_key_that_is_no_secret_is_a_word_like_any_other_in_an_answer() -> None:
     with ModelServer({"m": script(Turn("hush-hush, said ollama."))}) as server:
         async with speaking(server, api_key="${KEY}") as client:
-            assert (await said(client))[0] == Said("hush-hush, said ollama.")
+            assert (await said(client))[0] == TextPiece("hush-hush, said ollama.")
 
 
 @pytest.mark.parametrize("key", ["sk-ü", "sk-1\nx: y"], ids=["no ASCII", "line break"])
 async def test_a_key_that_no_header_can_carry_is_told_without_it(key: str) -> None:
     with ModelServer({"m": echo}) as server:
         client = OpenAiServer(ModelServerSettings("local", server.url, "${KEY}"), expander({"KEY": key}, Path()))
-        with pytest.raises(ModelTrouble) as caught:
+        with pytest.raises(ModelServerError) as caught:
             await said(client)
-    assert (caught.value.fault, server.asked, "sk-" in caught.value.why) == (Fault.KEY, [], False)
+    assert (caught.value.fault, server.asked, "sk-" in caught.value.why) == (ModelFault.BAD_KEY, [], False)
 
 
 async def test_halves_of_characters_are_put_together_and_a_lone_one_is_replaced() -> None:
@@ -267,14 +276,14 @@ async def test_halves_of_characters_are_put_together_and_a_lone_one_is_replaced(
     with ModelServer({"m": script(Raw(200, f"{events}data: [DONE]\n\n".encode(), "text/event-stream"))}) as server:
         async with speaking(server) as client:
             pieces = await said(client)
-    assert pieces == [Said("a 👋 b \ufffd c"), Thought("\ufffd"), Stopped("stop")]
+    assert pieces == [TextPiece("a 👋 b \ufffd c"), ThinkingPiece("\ufffd"), StopPiece("stop")]
 
 
 async def test_no_secret_of_an_address_is_told() -> None:
     with ModelServer({"m": echo}) as server:
         port = server.port
     async with speaking(server, url=f"http://me:hush-hush@127.0.0.1:{port}/v1?key=hush-hush") as client:
-        with pytest.raises(ModelTrouble) as caught:
+        with pytest.raises(ModelServerError) as caught:
             await said(client)
     assert "hush" not in caught.value.why
 
@@ -284,19 +293,19 @@ async def test_to_leave_midway_is_to_hang_up_at_the_server() -> None:
     with ModelServer({"m": script(Turn("never ending", hold=threading.Event()))}) as server:
         async with speaking(server) as client:
             async with client.chat(ASKED) as pieces:
-                assert await anext(pieces) == Said("never e")
+                assert await anext(pieces) == TextPiece("never e")
                 await anyio.to_thread.run_sync(server.begun.wait, PATIENCE)
             assert await anyio.to_thread.run_sync(server.left.wait, PATIENCE)
 
 
 def test_events_are_the_same_however_they_are_cut() -> None:
     text = b': hello\r\ndata: {"a": 1}\r\n\r\ndata:{"b": 2}\n\nevent: x\ndata: [DONE]\n\n'
-    whole = [*Events().fed(text)]
+    whole = [*EventSplitter().feed(text)]
     assert whole == [b'{"a": 1}', b'{"b": 2}', b"[DONE]"]
     for size in range(1, len(text)):
-        events = Events()
+        events = EventSplitter()
         cut = [text[start : start + size] for start in range(0, len(text), size)]
-        assert [event for chunk in cut for event in events.fed(chunk)] == whole
+        assert [event for chunk in cut for event in events.feed(chunk)] == whole
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
@@ -304,35 +313,44 @@ def test_an_event_of_several_lines_a_mark_before_the_first_and_any_line_end_are_
     lines = [b"\xef\xbb\xbfdata: {", b'data: "a": {"b":', b"data: 1}}", b"", b'data: {"c": "}"}', b"data: [DONE]", b""]
     text = end.join(lines) + end
     for size in (1, 2, 3, 1000):
-        events = Events()
+        events = EventSplitter()
         cut = [text[start : start + size] for start in range(0, len(text), size)]
-        found = [event for chunk in cut for event in events.fed(chunk)]
+        found = [event for chunk in cut for event in events.feed(chunk)]
         assert found == [b'{\n"a": {"b":\n1}}', b'{"c": "}"}', b"[DONE]"]
 
 
 @pytest.mark.parametrize(
     ("events", "told"),
     [
-        ([{"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}], [Said("hi"), Stopped("stop")]),
+        (
+            [{"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}],
+            [TextPiece("hi"), StopPiece("stop")],
+        ),
         ([{"choices": None}, {"choices": [None, 5, {"delta": None}]}, {"usage": None}], []),
         ([{"choices": [{"delta": {"content": 5, "tool_calls": [None, {"function": None}, {}]}}]}], []),
-        ([{"choices": [{"delta": {"content": [{"type": "text", "text": "hi"}, {"type": "image"}]}}]}], [Said("hi")]),
+        (
+            [{"choices": [{"delta": {"content": [{"type": "text", "text": "hi"}, {"type": "image"}]}}]}],
+            [TextPiece("hi")],
+        ),
         ([{"choices": [{"index": 1, "delta": {"content": "another"}}]}], []),
         ([{"usage": {"prompt_tokens": True, "completion_tokens": -1}}], []),
-        ([{"choices": [{"delta": {"reasoning": "hm"}, "finish_reason": "stop"}]}], [Thought("hm"), Stopped("stop")]),
+        (
+            [{"choices": [{"delta": {"reasoning": "hm"}, "finish_reason": "stop"}]}],
+            [ThinkingPiece("hm"), StopPiece("stop")],
+        ),
         (
             [{"choices": [{"delta": {"tool_calls": [{"function": {"name": "a", "arguments": {"x": 1}}}]}}]}] * 2,
-            [Wanted(0, "", "a", '{"x": 1}'), Wanted(1, "", "a", '{"x": 1}')],
+            [ToolCallPiece(0, "", "a", '{"x": 1}'), ToolCallPiece(1, "", "a", '{"x": 1}')],
         ),
         (
             [{"choices": [{"delta": {"function_call": each}}]} for each in ({"name": "a"}, {"arguments": "{}"})],
-            [Wanted(0, "", "a", ""), Wanted(0, "", "", "{}")],
+            [ToolCallPiece(0, "", "a", ""), ToolCallPiece(0, "", "", "{}")],
         ),
     ],
 )
 def test_what_careless_servers_write_is_read_as_far_as_it_says_something(events: Any, told: list[Piece]) -> None:
-    pieces = Pieces()
-    assert [piece for event in events for piece in pieces.of(event)] == told
+    pieces = PieceParser()
+    assert [piece for event in events for piece in pieces.parse_event(event)] == told
 
 
 async def test_a_server_that_does_not_know_the_wish_for_usage_is_asked_without_it_from_then_on() -> None:
@@ -343,7 +361,7 @@ async def test_a_server_that_does_not_know_the_wish_for_usage_is_asked_without_i
 
     with ModelServer({"m": strict}) as server:
         async with speaking(server) as client:
-            assert [await said(client), await said(client)] == [[Said("hi"), Stopped("stop")]] * 2
+            assert [await said(client), await said(client)] == [[TextPiece("hi"), StopPiece("stop")]] * 2
     assert ["stream_options" in body for body in server.asked] == [True, False, False]
 
 
@@ -351,7 +369,7 @@ async def test_a_server_that_does_not_know_the_wish_for_usage_is_asked_without_i
 @pytest.mark.parametrize("url", ["MARKER", "ftp://MARKER/v1", "http://127.0.0.1:MARKER/v1", "http://[MARKER/v1"])
 async def test_an_address_that_cannot_be_used_is_not_quoted(url: str) -> None:
     client = OpenAiServer(ModelServerSettings("local", "${URL}", None), expander({"URL": url}, Path()))
-    with pytest.raises(ModelTrouble) as trouble:
+    with pytest.raises(ModelServerError) as trouble:
         await client.models()
     await client.aclose()
     assert "MARKER" not in str(trouble.value)

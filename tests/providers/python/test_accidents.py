@@ -12,9 +12,9 @@ import psutil
 import pytest
 from tests.providers.python.toolsets import described, entries, failed, structured, text_of, workers, working, written
 
-from pegboard.core.call import Outcome, ProviderFailed
-from pegboard.core.catalogue import Up
-from pegboard.core.own import Bounds
+from pegboard.core.call import Outcome, ProviderFailure
+from pegboard.core.catalogue import ProviderUp
+from pegboard.core.own import ToolsetLimits
 
 pytestmark = pytest.mark.anyio
 
@@ -85,15 +85,15 @@ def accidents(tmp_path: Path) -> Path:
 
 @pytest.mark.behaviour("providers.python_crash_costs_one_call")
 async def test_a_crash_costs_only_the_call_that_did_it(accidents: Path) -> None:
-    async with working(accidents, *ALL, bounds=Bounds(processes=2)) as watched:
-        assert await watched.call("leave", code=3) == ProviderFailed("dev exited with code 3 before it answered", True)
-        assert await watched.call("segfault") == ProviderFailed(
+    async with working(accidents, *ALL, bounds=ToolsetLimits(processes=2)) as watched:
+        assert await watched.call("leave", code=3) == ProviderFailure("dev exited with code 3 before it answered", True)
+        assert await watched.call("segfault") == ProviderFailure(
             "dev was ended by signal 11 (SIGSEGV) before it answered", True
         )
         assert failed(await watched.call("sys_exit")) == "The tool ended itself (sys.exit with 'enough')."
         assert failed(await watched.call("deep")) == "The tool called itself too often (RecursionError)."
         assert text_of(await watched.call("fine")) == "fine"
-        assert isinstance(watched.provider.listing().health, Up)
+        assert isinstance(watched.provider.listing().health, ProviderUp)
 
 
 @pytest.mark.behaviour("providers.python_crash_costs_one_call")
@@ -109,12 +109,12 @@ async def test_async_calls_that_shared_a_process_are_each_told_that_it_died(acci
             tasks.start_soon(rest)
             await begun.wait()
             ended.append(await watched.call("aleave"))
-    assert ended == [ProviderFailed("dev exited with code 7 before it answered", True)] * 2
+    assert ended == [ProviderFailure("dev exited with code 7 before it answered", True)] * 2
 
 
 @pytest.mark.behaviour("providers.python_memory")
 async def test_a_tool_that_takes_too_much_memory_is_told_so_and_its_process_is_replaced(accidents: Path) -> None:
-    async with working(accidents, *ALL, bounds=Bounds(memory=256 * 1024 * 1024, processes=1)) as watched:
+    async with working(accidents, *ALL, bounds=ToolsetLimits(memory=256 * 1024 * 1024, processes=1)) as watched:
         assert structured(await watched.call("hoard", megabytes=64)) == {"result": 64 * 1024 * 1024}
         (first,) = workers()
         said = "The tool ran out of the memory it may use (256 MB)."
@@ -129,12 +129,12 @@ async def test_a_call_tells_that_importing_the_files_takes_too_much_memory(tmp_p
     folder = written(tmp_path / "toolset", {"one.py": "def one() -> int:\n    return 1\n"})
     tools = await described(folder, entries("one:one"), tmp_path / "environments")
     (folder / "one.py").write_text("kept = bytearray(400 * 1024 * 1024)\ndef one() -> int:\n    return 1\n")
-    async with working(folder, tools=tools, bounds=Bounds(memory=256 * 1024 * 1024)) as watched:
+    async with working(folder, tools=tools, bounds=ToolsetLimits(memory=256 * 1024 * 1024)) as watched:
         said = (
             "Toolset dev is down: importing its Python files takes more memory than it may use. Try again in a moment; "
             "if it stays so, or a sign-in is missing, ask the user to run: pegboard doctor"
         )
-        assert await watched.call("one") == ProviderFailed(said, may_have_run=False)
+        assert await watched.call("one") == ProviderFailure(said, may_have_run=False)
 
 
 @pytest.mark.behaviour("providers.python_memory")
@@ -142,10 +142,10 @@ async def test_a_result_for_which_there_is_no_memory_is_told_as_such_and_any_oth
     accidents: Path,
 ) -> None:
     """What writes results as JSON is no Python: it has no error to raise, and ends the process."""
-    async with working(accidents, *ALL, bounds=Bounds(memory=200 * 1024 * 1024, processes=1)) as watched:
-        said = ProviderFailed("dev ran out of the memory it may use (200 MB) before it answered", True)
+    async with working(accidents, *ALL, bounds=ToolsetLimits(memory=200 * 1024 * 1024, processes=1)) as watched:
+        said = ProviderFailure("dev ran out of the memory it may use (200 MB) before it answered", True)
         assert await watched.call("long", letters=60_000_000) == said
-        assert await watched.call("abort") == ProviderFailed(
+        assert await watched.call("abort") == ProviderFailure(
             "dev was ended by signal 6 (SIGABRT) before it answered", True
         )
         assert text_of(await watched.call("fine")) == "fine"
@@ -154,8 +154,8 @@ async def test_a_result_for_which_there_is_no_memory_is_told_as_such_and_any_oth
 @pytest.mark.behaviour("providers.python_time")
 @pytest.mark.parametrize("tool", ["spin", "rest", "block"])
 async def test_a_call_that_does_not_end_in_time_is_stopped_and_the_next_one_runs(tool: str, accidents: Path) -> None:
-    async with working(accidents, *ALL, bounds=Bounds(seconds=0.5, processes=1)) as watched:
-        assert await watched.call(tool) == ProviderFailed(
+    async with working(accidents, *ALL, bounds=ToolsetLimits(seconds=0.5, processes=1)) as watched:
+        assert await watched.call(tool) == ProviderFailure(
             "dev did not end within the 0.5 s that a call may take, and was stopped", True
         )
         assert text_of(await watched.call("fine")) == "fine"
@@ -171,7 +171,7 @@ async def test_a_call_that_is_given_up_leaves_nothing_that_runs(tool: str, accid
         told.append(done)
         begun.set()
 
-    async with working(accidents, *ALL, bounds=Bounds(processes=1)) as watched:
+    async with working(accidents, *ALL, bounds=ToolsetLimits(processes=1)) as watched:
         async with anyio.create_task_group() as tasks:
 
             async def call() -> None:
@@ -199,7 +199,7 @@ async def test_a_process_that_is_killed_is_replaced(accidents: Path) -> None:
             tasks.start_soon(call)
             await begun.wait()
             os.kill(workers()[0].pid, signal.SIGKILL)
-        assert outcomes == [ProviderFailed("dev was ended by signal 9 (SIGKILL) before it answered", True)]
+        assert outcomes == [ProviderFailure("dev was ended by signal 9 (SIGKILL) before it answered", True)]
         assert text_of(await watched.call("fine")) == "fine"
 
 
@@ -217,25 +217,25 @@ async def test_a_restart_starts_it_anew_and_ends_calls_with_a_word(accidents: Pa
             (former,) = workers()
             watched.provider.restart()
         await watched.up()
-        assert outcomes == [ProviderFailed("dev was restarted before it answered", True)]
+        assert outcomes == [ProviderFailure("dev was restarted before it answered", True)]
         (now,) = workers()
         assert now != former
         assert text_of(await watched.call("fine")) == "fine"
-    assert await watched.call("fine") == ProviderFailed("Toolset dev is not running", may_have_run=False)
+    assert await watched.call("fine") == ProviderFailure("Toolset dev is not running", may_have_run=False)
 
 
 GATEWAY = """
 import asyncio, sys
 from pathlib import Path
-from pegboard.ports.describing import Entry
-from pegboard.providers.python.process import Run, Setup, WorkerProcess
+from pegboard.ports.describing import FunctionEntry
+from pegboard.providers.python.process import PythonWorkerProcess, PythonWorkerSetup, WorkerCall
 
 async def main():
-    worker = WorkerProcess(lambda chunk: None, lambda *said: None)
-    entries = [Entry(name, f"accidents:{name}") for name in ("spin", "has_child")]
-    await worker.start(Setup("dev", Path(sys.argv[1]), entries, 1 << 29), 30)
+    worker = PythonWorkerProcess(lambda chunk: None, lambda *said: None)
+    entries = [FunctionEntry(name, f"accidents:{name}") for name in ("spin", "has_child")]
+    await worker.start(PythonWorkerSetup("dev", Path(sys.argv[1]), entries, 1 << 29), 30)
     told = lambda done, *_: print(worker.pid, int(done), flush=True)
-    worker.begin(Run(int(sys.argv[2]), b"{}", False, asyncio.get_running_loop().create_future(), told))
+    worker.begin_call(WorkerCall(int(sys.argv[2]), b"{}", False, asyncio.get_running_loop().create_future(), told))
     await asyncio.sleep(1000)
 
 asyncio.run(main())

@@ -10,11 +10,11 @@ import pytest
 from tests.providers.python.toolsets import KEY, failed, structured, text_of, workers, working, written
 from tests.support.sentences import unfit_arguments
 
-from pegboard.core.call import ProviderFailed, Returned
-from pegboard.core.catalogue import Listing, Off, Up
+from pegboard.core.call import ProviderFailure, ToolSuccess
+from pegboard.core.catalogue import Listing, ProviderOff, ProviderUp
 from pegboard.core.ids import ToolId
-from pegboard.core.own import Bounds
-from pegboard.core.server import Always, OnDemand
+from pegboard.core.own import ToolsetLimits
+from pegboard.core.server import StartOnDemand, StartWithGateway
 from pegboard.ports import Provider
 from pegboard.providers.python.provider import PythonTools
 
@@ -90,16 +90,16 @@ async def test_tools_are_listed_without_running_anything_and_the_first_call_wake
         assert (names(listing), workers()) == (["greet", "add"], [])
         assert listing.tools[0].spec.description == "Greet somebody."
         assert text_of(await watched.call("greet", name="Ada")) == "Hello Ada ✓"
-        assert isinstance(watched.provider.listing().health, Up)
+        assert isinstance(watched.provider.listing().health, ProviderUp)
         assert watched.provider.listing().tools == listing.tools
-    assert isinstance(watched.provider.listing().health, Off)
+    assert isinstance(watched.provider.listing().health, ProviderOff)
 
 
 @pytest.mark.behaviour("providers.python_called_locally", "providers.python_own_process")
 async def test_a_call_runs_the_function_in_a_process_that_is_not_ours(basics: Path) -> None:
     async with working(basics, "basics:process", "basics:add") as watched:
         assert structured(await watched.call("process"))["result"] == workers()[0].pid != os.getpid()
-        assert await watched.call("add", a=2, b=3) == Returned(
+        assert await watched.call("add", a=2, b=3) == ToolSuccess(
             b'{"content":[{"type":"text","text":"5"}],"structuredContent":{"result":5}}'
         )
 
@@ -120,14 +120,14 @@ async def test_a_worker_loads_nothing_that_only_the_gateway_needs(basics: Path) 
 
 
 async def test_sync_and_async_tools_of_one_toolset_take_turns(basics: Path) -> None:
-    async with working(basics, "basics:greet", "basics:agreet", bounds=Bounds(processes=1)) as watched:
+    async with working(basics, "basics:greet", "basics:agreet", bounds=ToolsetLimits(processes=1)) as watched:
         for _ in range(3):
             assert text_of(await watched.call("greet", name="Ada")) == "Hello Ada ✓"
             assert text_of(await watched.call("agreet", name="Åse")) == "Hello Åse ✓"
 
 
 async def test_async_calls_that_come_together_after_a_sync_one_are_all_answered(basics: Path) -> None:
-    async with working(basics, "basics:greet", "basics:agreet", bounds=Bounds(processes=1)) as watched:
+    async with working(basics, "basics:greet", "basics:agreet", bounds=ToolsetLimits(processes=1)) as watched:
         for _ in range(5):
             answers: list[str] = []
 
@@ -152,7 +152,7 @@ async def test_bad_arguments_are_told_place_by_place(basics: Path) -> None:
             "- extra: Extra inputs are not permitted",
         ]
         assert unfit[-1] == unfit_arguments(ToolId(KEY, "greet"), "PROBLEM").splitlines()[-1]
-        assert await watched.call("greet", name="\ud83d") == ProviderFailed(
+        assert await watched.call("greet", name="\ud83d") == ProviderFailure(
             "dev was not asked: the arguments hold half a character, which no JSON text can carry", False
         )
 
@@ -208,7 +208,7 @@ async def test_a_thousand_calls_at_once_each_get_their_own_answer(tool: str, tmp
 
 @pytest.mark.behaviour("providers.python_asleep")
 async def test_nobody_calls_and_the_processes_end(basics: Path) -> None:
-    async with working(basics, "basics:process", starts=OnDemand(0.05)) as watched:
+    async with working(basics, "basics:process", starts=StartOnDemand(0.05)) as watched:
         first = structured(await watched.call("process"))["result"]
         await watched.asleep()
         second = structured(await watched.call("process"))["result"]
@@ -217,7 +217,7 @@ async def test_nobody_calls_and_the_processes_end(basics: Path) -> None:
 
 
 async def test_one_that_is_always_started_is_up_before_anybody_calls(basics: Path) -> None:
-    async with working(basics, "basics:add", starts=Always()) as watched:
+    async with working(basics, "basics:add", starts=StartWithGateway()) as watched:
         await watched.up()
         assert len(workers()) == 1
 
@@ -226,7 +226,7 @@ async def test_one_that_is_always_started_is_up_before_anybody_calls(basics: Pat
 @pytest.mark.parametrize("restarts", [20, pytest.param(200, marks=pytest.mark.soak)])
 async def test_restarts_leave_neither_processes_nor_open_files(tmp_path: Path, restarts: int) -> None:
     folder = written(tmp_path / "one", {"one.py": "def one() -> int:\n    return 1\n"})
-    async with working(folder, "one:one", starts=Always()) as watched:
+    async with working(folder, "one:one", starts=StartWithGateway()) as watched:
         await watched.up()
         files = psutil.Process().num_fds()
         for _ in range(restarts):
@@ -242,10 +242,12 @@ async def test_what_was_approved_and_is_not_what_would_run_does_not_run(basics: 
         listed = (await watched.asleep()).tools[0].spec
         stale = watched.admitted("add", {"a": 1, "b": 1}, type(listed)("add", description="Something else"))
         with anyio.fail_after(30):
-            assert await watched.provider.call(stale) == ProviderFailed(
+            assert await watched.provider.call(stale) == ProviderFailure(
                 "dev:add has changed, and what was approved is not what would run. List the tools again", False
             )
-        assert await watched.call("gone") == ProviderFailed("dev does not have 'gone' now. List the tools again", False)
+        assert await watched.call("gone") == ProviderFailure(
+            "dev does not have 'gone' now. List the tools again", False
+        )
 
 
 @pytest.mark.parametrize("anyio_backend", [pytest.param(("asyncio", {"use_uvloop": True}), id="uvloop")])

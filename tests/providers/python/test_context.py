@@ -8,10 +8,10 @@ import anyio.to_thread
 import pytest
 from tests.providers.python.toolsets import failed, text_of, workers, working, written
 
-from pegboard.core.catalogue import Down
-from pegboard.core.own import Bounds
+from pegboard.core.catalogue import ProviderDown
+from pegboard.core.own import ToolsetLimits
 from pegboard.core.tool import Json
-from pegboard.ports import Unresolved
+from pegboard.ports import UnresolvedReference
 
 pytestmark = pytest.mark.anyio
 
@@ -58,19 +58,19 @@ SPEECH = {
 class Ear:
     """A client that hears what is said during its call."""
 
-    can: Mapping[str, Json] = {}
+    capabilities: Mapping[str, Json] = {}
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, Mapping[str, Json]]] = []
 
     @property
-    def who(self) -> Hashable:
+    def connection_key(self) -> Hashable:
         return "ear"
 
-    def note(self, method: str, params: Mapping[str, Json]) -> None:
+    def notify(self, method: str, params: Mapping[str, Json]) -> None:
         self.heard.append((method, params))
 
-    async def ask(self, method: str, params: Mapping[str, Json], last: object = None) -> Mapping[str, Json]:
+    async def request(self, method: str, params: Mapping[str, Json], last: object = None) -> Mapping[str, Json]:
         raise AssertionError
 
 
@@ -114,7 +114,7 @@ async def test_a_flood_of_progress_is_thinned_out_and_ends_with_the_last_word(sp
 @pytest.mark.behaviour("providers.python_cancellation")
 async def test_a_function_that_looks_hears_that_it_was_given_up_and_its_process_lives_on(speech: Path) -> None:
     begun = anyio.Event()
-    async with working(speech, "speech:heed", "speech:grouped", bounds=Bounds(processes=1)) as watched:
+    async with working(speech, "speech:heed", "speech:grouped", bounds=ToolsetLimits(processes=1)) as watched:
         async with anyio.create_task_group() as tasks:
 
             async def call() -> None:
@@ -148,9 +148,9 @@ async def test_an_error_is_told_without_secrets_and_without_places_on_this_machi
 
 @pytest.mark.behaviour("providers.python_secrets")
 async def test_a_secret_that_is_not_set_is_told_before_anything_runs(speech: Path) -> None:
-    missing = Unresolved("the secret TOKEN is not set. Run: pegboard toolset secrets set dev TOKEN")
+    missing = UnresolvedReference("the secret TOKEN is not set. Run: pegboard toolset secrets set dev TOKEN")
     async with working(speech, "speech:leak", secrets=missing) as watched:
-        listing = await watched.until(lambda listing: isinstance(listing.health, Down))
-        assert isinstance(listing.health, Down)
+        listing = await watched.until(lambda listing: isinstance(listing.health, ProviderDown))
+        assert isinstance(listing.health, ProviderDown)
         assert listing.health.why == missing.why
         assert workers() == []

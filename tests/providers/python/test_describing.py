@@ -6,9 +6,9 @@ import pytest
 from tests.providers.python.toolsets import entries, workers, written
 from tests.providers.running import nothing_left
 
-from pegboard.core.own import Bounds
+from pegboard.core.own import ToolsetLimits
 from pegboard.core.tool import JsonObject, ToolSpec
-from pegboard.ports.describing import CannotDescribe, Describe, Described, Entry
+from pegboard.ports.describing import DescribedTool, FunctionEntry, ToolDescriber, ToolDescriptionError
 from pegboard.providers.python.describing import Describer
 from pegboard.providers.python.environments import Environments
 
@@ -39,16 +39,16 @@ WEATHER = {
 }
 
 
-SMALL = Bounds(memory=256 * 1024 * 1024)
+SMALL = ToolsetLimits(memory=256 * 1024 * 1024)
 
 
-def describer(root: Path, **said: float) -> Describe:
+def describer(root: Path, **said: float) -> ToolDescriber:
     return Describer(Environments(root), **said)
 
 
-async def problems(folder: Path, *wanted: Entry, **said: float) -> tuple[str, ...]:
+async def problems(folder: Path, *wanted: FunctionEntry, **said: float) -> tuple[str, ...]:
     async with nothing_left():
-        with pytest.raises(CannotDescribe) as raised:
+        with pytest.raises(ToolDescriptionError) as raised:
             await describer(folder.parent / "environments", **said)(folder, wanted, (), print, SMALL)
     return raised.value.problems
 
@@ -57,8 +57,8 @@ async def problems(folder: Path, *wanted: Entry, **said: float) -> tuple[str, ..
 async def test_functions_are_described_with_the_words_of_the_manifest_before_their_own(tmp_path: Path) -> None:
     folder = written(tmp_path / "toolset", WEATHER)
     wanted = [
-        Entry("temperature", "weather.now:temperature"),
-        Entry("warmth", "weather.now:temperature", "Warmth", "How warm it feels."),
+        FunctionEntry("temperature", "weather.now:temperature"),
+        FunctionEntry("warmth", "weather.now:temperature", "Warmth", "How warm it feels."),
     ]
     async with nothing_left():
         first, second = await describer(tmp_path)(folder, wanted, (), print)
@@ -80,7 +80,7 @@ async def test_functions_are_described_with_the_words_of_the_manifest_before_the
         {"type": "object", "properties": {"result": {"type": "number"}}, "required": ["result"]},
         {"readOnlyHint": True},
     )
-    assert first == Described(spec, True)
+    assert first == DescribedTool(spec, True)
     assert (second.spec.name, second.spec.title, second.spec.description) == ("warmth", "Warmth", "How warm it feels.")
     assert second.spec.input_schema == spec.input_schema
     assert workers() == []
@@ -156,6 +156,6 @@ async def test_every_problem_is_told_and_a_broken_module_once(tmp_path: Path) ->
 @pytest.mark.behaviour("providers.python_problems_told")
 async def test_a_module_that_never_ends_to_load_is_given_up(tmp_path: Path) -> None:
     folder = written(tmp_path / "toolset", {"one.py": "while True: pass\n"})
-    assert await problems(folder, *entries("one:one"), within=3.0) == (
+    assert await problems(folder, *entries("one:one"), start_timeout=3.0) == (
         "the worker did not start within 3 s: importing its modules takes longer",
     )

@@ -12,12 +12,12 @@ import pytest
 from tests.providers.python.toolsets import entries, structured, text_of, working, written
 from tests.providers.python.wheels import wheel
 
-from pegboard.core.catalogue import Down
+from pegboard.core.catalogue import ProviderDown
 from pegboard.core.own import PythonTool
 from pegboard.core.tool import ToolSpec
-from pegboard.ports.describing import CannotDescribe
+from pegboard.ports.describing import ToolDescriptionError
 from pegboard.providers.python.describing import Describer
-from pegboard.providers.python.environments import CannotBuild, Environments
+from pegboard.providers.python.environments import EnvironmentBuildError, Environments
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -63,7 +63,7 @@ async def test_a_requirement_is_there_for_the_tools_beside_what_they_need_of_us(
 
 @pytest.mark.behaviour("providers.python_environment")
 async def test_a_program_of_a_package_runs_where_the_environment_was_moved_to(folder: Path, tmp_path: Path) -> None:
-    python = await environments(tmp_path / "environments").python(TINY, folder, print)
+    python = await environments(tmp_path / "environments").interpreter(TINY, folder, print)
     done = await anyio.run_process([str(python.parent / "tiny-says")])
     assert done.stdout == b"said\n"
 
@@ -75,12 +75,12 @@ async def test_equal_requirements_share_one_environment_and_other_content_has_an
     root, told = tmp_path / "environments", list[str]()
     wheel(tmp_path / "wheels", "other", "1.0", CODE)
     both = [f"other @ {(tmp_path / 'wheels' / 'other-1.0-py3-none-any.whl').as_uri()}", *TINY]
-    first = await environments(root).python(both, folder, told.append)
+    first = await environments(root).interpreter(both, folder, told.append)
     lines = len(told)
-    assert await environments(root).python(both[::-1], folder, told.append) == first
+    assert await environments(root).interpreter(both[::-1], folder, told.append) == first
     assert len(told) == lines
     wheel(folder, "tiny", "1.0", CODE.replace("42", "43"))
-    assert await environments(root).python(both, folder, told.append) != first
+    assert await environments(root).interpreter(both, folder, told.append) != first
     assert len(built(root)) == 2
 
 
@@ -89,15 +89,15 @@ async def test_what_no_toolset_requires_any_more_goes_and_what_may_be_in_the_mak
     folder: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / "environments"
-    used = await environments(root).python(TINY, folder, print)
+    used = await environments(root).interpreter(TINY, folder, print)
     (root / "unused").mkdir()
     fresh, old = root / ".a.1.building", root / ".b.2.building"
     for made in (fresh, old):
         made.mkdir()
     os.utime(old, (0, 0))
-    environments(root).keep([(TINY, folder), ((), folder)])
+    environments(root).remove_unused([(TINY, folder), ((), folder)])
     assert built(root) == sorted([used.parent.parent.name, fresh.name])
-    environments(root).keep([])
+    environments(root).remove_unused([])
     assert built(root) == [fresh.name]
 
 
@@ -106,7 +106,7 @@ async def test_many_who_need_the_same_at_once_build_it_once(folder: Path, tmp_pa
     root, told, found = tmp_path / "environments", list[str](), set[Path]()
 
     async def need() -> None:
-        found.add(await environments(root).python(TINY, folder, told.append))
+        found.add(await environments(root).interpreter(TINY, folder, told.append))
 
     async with anyio.create_task_group() as tasks:
         for _ in range(5):
@@ -125,7 +125,7 @@ async def test_a_build_that_was_killed_leaves_nothing_that_anybody_takes_for_who
         "from pegboard.providers.python.environments import Environments\n"
         "told = lambda line: print(line, flush=True)\n"
         "made = Environments(Path(sys.argv[1]), find=lambda name: None)\n"
-        "anyio.run(made.python, sys.argv[3:], Path(sys.argv[2]), told)"
+        "anyio.run(made.interpreter, sys.argv[3:], Path(sys.argv[2]), told)"
     )
     command = [sys.executable, "-c", program, str(root), str(folder), *TINY]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -138,7 +138,7 @@ async def test_a_build_that_was_killed_leaves_nothing_that_anybody_takes_for_who
         builder.kill()
     psutil.wait_procs(children, timeout=30)
     assert [name for name in built(root) if not name.startswith(".")] == []
-    python = await environments(root).python(TINY, folder, print)
+    python = await environments(root).interpreter(TINY, folder, print)
     assert built(root) == [python.parents[1].name]
     assert (await anyio.run_process([str(python), "-c", "import tiny"])).returncode == 0
 
@@ -159,11 +159,11 @@ async def test_what_cannot_be_installed_is_told_in_the_words_of_whoever_tried(
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     wheel(folder, "needy", "1.0", CODE, needs="is-not-anywhere>=9")
     root = tmp_path / "environments"
-    with pytest.raises(CannotBuild, match=said) as raised:
-        await environments(root).python(requirements, folder, print)
+    with pytest.raises(EnvironmentBuildError, match=said) as raised:
+        await environments(root).interpreter(requirements, folder, print)
     assert "\n" not in str(raised.value)
     assert not root.exists() or built(root) == []
-    with pytest.raises(CannotDescribe, match=r"^requirements: the toolset (?:requires|has no environment)"):
+    with pytest.raises(ToolDescriptionError, match=r"^requirements: the toolset (?:requires|has no environment)"):
         await Describer(environments(root))(folder, entries("uses:ask"), requirements, print)
 
 
@@ -175,8 +175,8 @@ async def test_a_toolset_whose_requirements_cannot_be_installed_is_down_with_the
     async with working(folder, tools=tools, requirements=("./nowhere-1.0-py3-none-any.whl",)) as watched:
         with anyio.fail_after(60):
             outcome = await watched.provider.call(watched.admitted("ask", {}))
-        listing = await watched.until(lambda listing: isinstance(listing.health, Down))
-        assert isinstance(listing.health, Down)
+        listing = await watched.until(lambda listing: isinstance(listing.health, ProviderDown))
+        assert isinstance(listing.health, ProviderDown)
         assert listing.health.why.startswith("has no environment, because its requirements cannot be installed: "), (
             listing.health.why
         )
@@ -186,7 +186,7 @@ async def test_a_toolset_whose_requirements_cannot_be_installed_is_down_with_the
 
 async def test_nothing_required_takes_our_own_interpreter(tmp_path: Path) -> None:
     root = tmp_path / "environments"
-    assert await environments(root).python((), tmp_path, print) == Path(sys.executable)
+    assert await environments(root).interpreter((), tmp_path, print) == Path(sys.executable)
     assert not root.exists()
     folder = written(tmp_path / "toolset", {"one.py": "def one() -> str:\n    return 'one'\n"})
     async with working(folder, "one:one", root=root) as watched:

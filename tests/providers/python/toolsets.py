@@ -12,17 +12,17 @@ import anyio
 import psutil
 from tests.providers.running import PATIENCE, nothing_left
 
-from pegboard.core.call import Admitted, Call, Outcome, Returned, ToolFailed
-from pegboard.core.catalogue import Asleep, Listing, Up
-from pegboard.core.ids import LOCAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
-from pegboard.core.own import Bounds, Own, PythonTool
-from pegboard.core.server import DeclaredAt, OnDemand, Server, Starts, Timeouts
+from pegboard.core.call import AdmittedCall, Outcome, ToolCall, ToolFailure, ToolSuccess
+from pegboard.core.catalogue import Listing, ProviderAsleep, ProviderUp
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
+from pegboard.core.own import OwnTools, PythonTool, ToolsetLimits
+from pegboard.core.server import DeclaredAt, Server, StartOnDemand, StartPolicy, Timeouts
 from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.ports import Peer, Progress, Unresolved
-from pegboard.ports.describing import Entry
+from pegboard.ports import ClientPeer, Progress, UnresolvedReference
+from pegboard.ports.describing import FunctionEntry
 from pegboard.providers.python.describing import Describer
 from pegboard.providers.python.environments import Environments
-from pegboard.providers.python.provider import Entries, PythonTools
+from pegboard.providers.python.provider import PythonTools, ReadEntries
 
 KEY = ToolsetKey(ToolsetId("dev"))
 
@@ -35,9 +35,9 @@ def written(folder: Path, files: Mapping[str, str]) -> Path:
     return folder
 
 
-def entries(*entrypoints: str) -> list[Entry]:
+def entries(*entrypoints: str) -> list[FunctionEntry]:
     """`module:function`, each a tool by the function's name."""
-    return [Entry(entrypoint.partition(":")[2], entrypoint) for entrypoint in entrypoints]
+    return [FunctionEntry(entrypoint.partition(":")[2], entrypoint) for entrypoint in entrypoints]
 
 
 class Watched:
@@ -60,42 +60,42 @@ class Watched:
         return self.provider.listing()
 
     async def up(self) -> Listing:
-        return await self.until(lambda listing: isinstance(listing.health, Up))
+        return await self.until(lambda listing: isinstance(listing.health, ProviderUp))
 
     async def asleep(self) -> Listing:
-        return await self.until(lambda listing: isinstance(listing.health, Asleep))
+        return await self.until(lambda listing: isinstance(listing.health, ProviderAsleep))
 
     async def call(
-        self, tool: str, /, *, progress: Progress | None = None, peer: Peer | None = None, **arguments: Json
+        self, tool: str, /, *, progress: Progress | None = None, peer: ClientPeer | None = None, **arguments: Json
     ) -> Outcome:
         return await self.call_with(tool, arguments, progress, peer)
 
     async def call_with(
-        self, tool: str, arguments: Mapping[str, Json], progress: Progress | None = None, peer: Peer | None = None
+        self, tool: str, arguments: Mapping[str, Json], progress: Progress | None = None, peer: ClientPeer | None = None
     ) -> Outcome:
         with anyio.fail_after(PATIENCE):
             return await self.provider.call(self.admitted(tool, arguments), progress, peer)
 
-    def admitted(self, tool: str, arguments: Mapping[str, Json], spec: ToolSpec | None = None) -> Admitted:
+    def admitted(self, tool: str, arguments: Mapping[str, Json], spec: ToolSpec | None = None) -> AdmittedCall:
         """As if the gate had let it through, as it is listed now."""
         known = self.provider.listing().by_id.get(id := ToolId(KEY, tool))
-        call = Call(CallId("1"), WireName(tool), arguments, LOCAL, datetime(2026, 1, 1, tzinfo=UTC))
-        return Admitted(call, Tool(id, spec or (ToolSpec(tool) if known is None else known.spec)))
+        call = ToolCall(CallId("1"), WireName(tool), arguments, LOCAL_PRINCIPAL, datetime(2026, 1, 1, tzinfo=UTC))
+        return AdmittedCall(call, Tool(id, spec or (ToolSpec(tool) if known is None else known.spec)))
 
 
 def text_of(outcome: Outcome) -> str:
-    assert isinstance(outcome, Returned | ToolFailed), outcome
+    assert isinstance(outcome, ToolSuccess | ToolFailure), outcome
     return "".join(block["text"] for block in json.loads(outcome.body)["content"])
 
 
 def failed(outcome: Outcome) -> str:
-    assert isinstance(outcome, ToolFailed), outcome
+    assert isinstance(outcome, ToolFailure), outcome
     assert json.loads(outcome.body)["isError"] is True
     return text_of(outcome)
 
 
 def structured(outcome: Outcome) -> Any:
-    assert isinstance(outcome, Returned), outcome
+    assert isinstance(outcome, ToolSuccess), outcome
     return json.loads(outcome.body)["structuredContent"]
 
 
@@ -104,7 +104,7 @@ def workers() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if "providers.python.worker" in " ".join(child.cmdline())]
 
 
-async def described(folder: Path, wanted: Sequence[Entry], root: Path) -> tuple[PythonTool, ...]:
+async def described(folder: Path, wanted: Sequence[FunctionEntry], root: Path) -> tuple[PythonTool, ...]:
     found = await Describer(Environments(root))(folder, wanted, (), print)
     return tuple(PythonTool(entry.entrypoint, one.spec) for entry, one in zip(wanted, found, strict=True))
 
@@ -113,12 +113,12 @@ async def described(folder: Path, wanted: Sequence[Entry], root: Path) -> tuple[
 async def working(
     folder: Path,
     *entrypoints: str,
-    bounds: Bounds | None = None,
-    starts: Starts | None = None,
-    secrets: Mapping[str, str] | Unresolved | None = None,
+    bounds: ToolsetLimits | None = None,
+    starts: StartPolicy | None = None,
+    secrets: Mapping[str, str] | UnresolvedReference | None = None,
     workspace: Path | None = None,
     linked: bool = False,
-    read: Entries | None = None,
+    read: ReadEntries | None = None,
     tools: Sequence[PythonTool] | None = None,
     call: float = 30.0,
     requirements: Sequence[str] = (),
@@ -127,24 +127,24 @@ async def working(
     """Run the provider for the length of the block; then no process and no open file may be left of it."""
     root = root or folder.parent / "environments"
 
-    async def values() -> Mapping[str, str] | Unresolved:
+    async def values() -> Mapping[str, str] | UnresolvedReference:
         return {} if secrets is None else secrets
 
     async with nothing_left():
         if tools is None:
             tools = await described(folder, entries(*entrypoints), root)
-        own = Own(
+        own = OwnTools(
             "digest",
             tuple(tools),
             tuple(requirements),
-            bounds=bounds or Bounds(),
+            bounds=bounds or ToolsetLimits(),
             linked=str(folder) if linked else None,
         )
         server = Server(
             KEY,
             own,
             DeclaredAt("toolset.yaml", 1),
-            starts=starts or OnDemand(),
+            starts=starts or StartOnDemand(),
             timeouts=Timeouts(start=30.0, call=call),
         )
         provider = PythonTools(

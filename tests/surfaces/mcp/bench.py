@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 import anyio
 
-from pegboard.core.call import Admitted, Arguments, Outcome, Returned, ToolFailed
-from pegboard.core.catalogue import Down, Health, Listing, Starting, Up
-from pegboard.core.ids import ServerKey, Source, ToolId
+from pegboard.core.call import AdmittedCall, Arguments, Outcome, ToolFailure, ToolSuccess
+from pegboard.core.catalogue import Health, Listing, ProviderDown, ProviderStart, ProviderUp
+from pegboard.core.ids import ServerKey, SourceKey, ToolId
 from pegboard.core.server import Server
 from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.ports import Library, Peer, Progress, Ring
+from pegboard.ports import ChangeCallback, ClientPeer, Progress, ResourceProvider
 
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -25,7 +25,7 @@ def silent() -> None:
 
 
 class Bench:
-    library: Library | None = None
+    resources: ResourceProvider | None = None
 
     def __init__(
         self, server: Server, tools: Mapping[str, tuple[Tool, Run]], extra: Mapping[str, tuple[Tool, Run]], held: bool
@@ -33,13 +33,13 @@ class Bench:
         self._key = server.key
         self._tools = dict(tools)
         self._extra = dict(extra)
-        self._health: Health = Starting(1, SINCE)
-        self._ring: Ring = silent
+        self._health: Health = ProviderStart(1, SINCE)
+        self._ring: ChangeCallback = silent
         self._held = anyio.Event()
         if not held:
             self._held.set()
-        self.admitted: Admitted | None = None
-        self.peer: Peer | None = None
+        self.admitted: AdmittedCall | None = None
+        self.peer: ClientPeer | None = None
         """What came with the latest call."""
         self.cancelled = 0
         self.running = 0
@@ -47,21 +47,23 @@ class Bench:
         """Set when a call that waits has begun."""
 
     @property
-    def source(self) -> Source:
+    def source(self) -> SourceKey:
         return self._key
 
     def listing(self) -> Listing:
-        tools = () if isinstance(self._health, Starting) else tuple(tool for tool, _ in self._tools.values())
+        tools = () if isinstance(self._health, ProviderStart) else tuple(tool for tool, _ in self._tools.values())
         return Listing(self._key, self._health, tools)
 
-    async def run(self, ring: Ring) -> None:
+    async def run(self, ring: ChangeCallback) -> None:
         self._ring = ring
         await self._held.wait()
-        self._health = Up(SINCE)
+        self._health = ProviderUp(SINCE)
         ring()
         await anyio.sleep_forever()
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
+    async def call(
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> Outcome:
         _, run = self._tools[admitted.tool.id.name]
         self.admitted, self.peer = admitted, peer
         self.running += 1
@@ -78,7 +80,7 @@ class Bench:
         self._tools = {
             name: (Tool(old.id, replace(old.spec), old.extra), run) for name, (old, run) in self._tools.items()
         }
-        self._health = Up(datetime(2026, 2, 2, tzinfo=UTC))
+        self._health = ProviderUp(datetime(2026, 2, 2, tzinfo=UTC))
         self._ring()
 
     def log(self) -> Sequence[str]:
@@ -98,7 +100,7 @@ class Bench:
         self._ring()
 
     def fall(self) -> None:
-        self._health = Down(SINCE, "it was unplugged")
+        self._health = ProviderDown(SINCE, "it was unplugged")
         self._ring()
 
 
@@ -106,12 +108,12 @@ def tool(key: ServerKey, spec: ToolSpec, **extra: Json) -> Tool:
     return Tool(ToolId(key, spec.name), spec, extra)
 
 
-def returned(text: str, **more: Json) -> Returned:
-    return Returned(_result(text, **more))
+def returned(text: str, **more: Json) -> ToolSuccess:
+    return ToolSuccess(_result(text, **more))
 
 
-def failed(text: str) -> ToolFailed:
-    return ToolFailed(_result(text, isError=True))
+def failed(text: str) -> ToolFailure:
+    return ToolFailure(_result(text, isError=True))
 
 
 def _result(text: str, **more: Json) -> bytes:

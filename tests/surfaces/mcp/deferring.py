@@ -14,18 +14,18 @@ from tests.surfaces.mcp.test_search import body
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
 from pegboard.surfaces.mcp.conversation import HANDLE_META_KEY
-from pegboard.surfaces.mcp.deferred import Deferred
-from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.mcp.deferred import DeferredPresentation
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
 from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 OWN = ["tool_search", "call_tool"]
 
 
 @asynccontextmanager
-async def deferring(workshop: Workshop, deferred: Deferred | None = None) -> AsyncIterator[str]:
+async def deferring(workshop: Workshop, deferred: DeferredPresentation | None = None) -> AsyncIterator[str]:
     if deferred is not None:
-        async with served(workshop, app=McpHttp(workshop.gateway, presentation=deferred)) as url:
+        async with served(workshop, app=McpHttpEndpoint(workshop.gateway, presentation=deferred)) as url:
             yield url
         return
     async with served(workshop, app=McpPaths(workshop.gateway)) as url:
@@ -41,7 +41,7 @@ async def client_at(where: str, mode: str, folder: Path, **options: Any) -> Asyn
         return
     async with open_workshop() as workshop:
         if where == "memory":
-            server = McpServer(workshop.gateway, presentation=Deferred(workshop.gateway)).server
+            server = GatewayMcpServer(workshop.gateway, presentation=DeferredPresentation(workshop.gateway)).server
             async with Client(InMemoryTransport(server), mode=mode, **options) as client:
                 yield client
         else:
@@ -66,6 +66,6 @@ async def listed(client: Client, handle: object) -> list[str]:
     return [tool.name for tool in result.tools]
 
 
-def in_memory(workshop: Workshop, mode: str = LEGACY, deferred: Deferred | None = None) -> Client:
-    shown = Deferred(workshop.gateway) if deferred is None else deferred
-    return Client(InMemoryTransport(McpServer(workshop.gateway, presentation=shown).server), mode=mode)
+def in_memory(workshop: Workshop, mode: str = LEGACY, deferred: DeferredPresentation | None = None) -> Client:
+    shown = DeferredPresentation(workshop.gateway) if deferred is None else deferred
+    return Client(InMemoryTransport(GatewayMcpServer(workshop.gateway, presentation=shown).server), mode=mode)

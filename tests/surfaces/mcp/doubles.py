@@ -5,26 +5,28 @@ from datetime import datetime
 
 import anyio
 
-from pegboard.core.activity import Decision
+from pegboard.core.activity import DecisionRecord
 from pegboard.core.call import CallRecord
 from pegboard.core.ids import PrincipalId
-from pegboard.core.policy import Decided
-from pegboard.ports import AuditQuery, AuditRow, Back, Onward, Saved, Stale
-from pegboard.ports.summing import Shares, Stretches, Summary, Whose
+from pegboard.core.policy import PolicyDecisions
+from pegboard.ports import AuditQuery, AuditRow, NewerPage, OlderPage, SavedVersion, StaleVersion
+from pegboard.ports.summing import ActivityBreakdown, ActivityGroup, ActivitySummary, TimeBuckets
 
 
 class MemoryStore:
-    def __init__(self, decided: Decided | None = None) -> None:
-        self._decided = Decided() if decided is None else decided
+    def __init__(self, decided: PolicyDecisions | None = None) -> None:
+        self._decided = PolicyDecisions() if decided is None else decided
 
-    async def load(self) -> Decided:
+    async def load(self) -> PolicyDecisions:
         return self._decided
 
-    async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
+    async def save(
+        self, before: PolicyDecisions, after: PolicyDecisions, *, by: PrincipalId, what: str, at: datetime
+    ) -> SavedVersion | StaleVersion:
         if before != self._decided:
-            return Stale(self._decided.version)
+            return StaleVersion(self._decided.version)
         self._decided = after
-        return Saved(after.version)
+        return SavedVersion(after.version)
 
     async def changes(self) -> AsyncIterator[None]:
         await anyio.sleep_forever()
@@ -34,32 +36,32 @@ class MemoryStore:
 class MemoryAudit:
     def __init__(self) -> None:
         self.records: list[CallRecord] = []
-        self.decisions: list[Decision] = []
+        self.decisions: list[DecisionRecord] = []
 
     def record(self, record: CallRecord) -> None:
         self.records.append(record)
 
-    def note(self, decision: Decision) -> None:
+    def record_decision(self, decision: DecisionRecord) -> None:
         self.decisions.append(decision)
 
-    async def back(self, query: AuditQuery) -> Back:
+    async def page_before(self, query: AuditQuery) -> OlderPage:
         raise NotImplementedError("the surface asks for no rows")
 
     async def row(self, number: int) -> AuditRow | None:
         raise NotImplementedError("the surface asks for no rows")
 
-    async def onward(self, query: AuditQuery, after: int, wait: float = 0) -> Onward:
+    async def page_after(self, query: AuditQuery, after: int, wait: float = 0) -> NewerPage:
         raise NotImplementedError("the surface asks for no rows")
 
-    async def latest(self) -> int:
+    async def latest_number(self) -> int:
         raise NotImplementedError("the surface asks for no rows")
 
-    async def summed(self, query: AuditQuery, stretches: Stretches, finding: Sequence[str]) -> Summary:
+    async def totals(self, query: AuditQuery, stretches: TimeBuckets, finding: Sequence[str]) -> ActivitySummary:
         raise NotImplementedError("the surface asks for no rows")
 
-    async def shared(self, query: AuditQuery, whose: Whose, start: int = 0) -> Shares:
+    async def breakdown(self, query: AuditQuery, whose: ActivityGroup, start: int = 0) -> ActivityBreakdown:
         raise NotImplementedError("the surface asks for no rows")
 
     @property
-    def dropped(self) -> int:
+    def dropped_count(self) -> int:
         return 0

@@ -31,14 +31,14 @@ from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
 from tests.surfaces.mcp.places import MODERN, http_client, served
 from tests.surfaces.mcp.workshop import HERE, Workshop, key
 
-from pegboard.core.catalogue import Up
-from pegboard.core.policy import Declared
-from pegboard.core.server import Connection, Http, Protocol, Server, Stdio, Timeouts, Transport, Trust
+from pegboard.core.catalogue import ProviderUp
+from pegboard.core.policy import DeclaredSettings
+from pegboard.core.server import Connection, Http, ProtocolMode, Server, Stdio, Timeouts, Transport, Trust
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.providers.mcp import McpServer as Provider
-from pegboard.surfaces.mcp.http import McpHttp
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.providers.mcp import McpServerProvider as Provider
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 CURIOUS = key("curious")
 DEADLINE = 60.0
@@ -105,7 +105,7 @@ class Inquiry:
     gateway: Gateway
     audit: MemoryAudit
     surface: str
-    server: McpServer
+    server: GatewayMcpServer
     url: str
     stack: AsyncExitStack
 
@@ -117,7 +117,7 @@ class Inquiry:
 
     @property
     def ended(self) -> list[str]:
-        return [type(record.ended).__name__ for record in self.audit.records]
+        return [type(record.outcome).__name__ for record in self.audit.records]
 
 
 @asynccontextmanager
@@ -127,7 +127,7 @@ async def inquiry(
     era: str = MODERN,
     *,
     call: float = 30.0,
-    protocol: Protocol = Protocol.LATEST,
+    protocol: ProtocolMode = ProtocolMode.LATEST,
     changes: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> AsyncIterator[Inquiry]:
@@ -140,18 +140,20 @@ async def inquiry(
             server = Server(
                 CURIOUS, reached, HERE, trust=Trust.OPEN, timeouts=Timeouts(30.0, call, 5.0), protocol=protocol
             )
-            declared = Declared(servers={CURIOUS: server}, toolsets={CURIOUS.toolset: Toolset(CURIOUS.toolset, HERE)})
+            declared = DeclaredSettings(
+                servers={CURIOUS: server}, toolsets={CURIOUS.toolset: Toolset(CURIOUS.toolset, HERE)}
+            )
             board = replace(declared, **(changes or {}))
             gateway = await stack.enter_async_context(
                 open_gateway(board, MemoryStore(), audit, _provider, lambda: datetime.now(UTC), **options)
             )
-            assert await gateway.settled(30)
-            assert isinstance(gateway.board.catalogue.listings[CURIOUS].health, Up)
-            app = McpHttp(gateway, short=surface == "http")
+            assert await gateway.wait_until_started(30)
+            assert isinstance(gateway.board.catalogue.listings[CURIOUS].health, ProviderUp)
+            app = McpHttpEndpoint(gateway, short=surface == "http")
             place = served(Workshop(gateway, audit), app=app)
             url = await stack.enter_async_context(place) if surface in ("http", "long") else ""
             async with AsyncExitStack() as clients:
-                yield Inquiry(gateway, audit, surface, McpServer(gateway), url, clients)
+                yield Inquiry(gateway, audit, surface, GatewayMcpServer(gateway), url, clients)
 
 
 async def _reached(stack: AsyncExitStack, transport: str, flags: tuple[str, ...]) -> Connection:

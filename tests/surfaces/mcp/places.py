@@ -15,12 +15,12 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.support.fork_server import python
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.surfaces.listening import WebServer, bound
-from pegboard.surfaces.listening.connection import protocol_for
-from pegboard.surfaces.mcp.door import Door
-from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.listening import WebServer, bind_socket
+from pegboard.surfaces.listening.connection import protocol_factory
+from pegboard.surfaces.mcp.door import RequestChecks
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
 from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 ROOT = Path(__file__).parents[3]
 LEGACY, MODERN = "legacy", "2026-07-28"
@@ -36,11 +36,11 @@ class Connect(Protocol):
 
 @asynccontextmanager
 async def served(
-    workshop: Workshop, door: Door | None = None, app: McpHttp | McpPaths | None = None
+    workshop: Workshop, door: RequestChecks | None = None, app: McpHttpEndpoint | McpPaths | None = None
 ) -> AsyncIterator[str]:
     """The address of the gateway's endpoint on a free port of this machine."""
-    app = McpHttp(workshop.gateway, door) if app is None else app
-    with bound("127.0.0.1", 0) as listening:
+    app = McpHttpEndpoint(workshop.gateway, door) if app is None else app
+    with bind_socket("127.0.0.1", 0) as listening:
         server = WebServer(
             uvicorn.Config(
                 app,
@@ -48,16 +48,16 @@ async def served(
                 ws="none",
                 log_level="warning",
                 timeout_graceful_shutdown=5,
-                http=protocol_for(app.express),
+                http=protocol_factory(app.fast_path),
             )
         )
-        async with app.running(), anyio.create_task_group() as tasks:
+        async with app.lifespan(), anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listening])
             try:
                 yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
             finally:
                 app.end_streams()
-                server.end()
+                server.stop()
 
 
 @asynccontextmanager
@@ -88,7 +88,7 @@ async def place(name: str, mode: str, errors: Path) -> AsyncIterator[Connect]:
 
         elif name in ("http", "long"):
             workshop = await stack.enter_async_context(open_workshop())
-            app = McpHttp(workshop.gateway, short=name == "http")
+            app = McpHttpEndpoint(workshop.gateway, short=name == "http")
             url = await stack.enter_async_context(served(workshop, app=app))
 
             async def connect(**options: Any) -> Client:
@@ -96,7 +96,7 @@ async def place(name: str, mode: str, errors: Path) -> AsyncIterator[Connect]:
 
         else:
             workshop = await stack.enter_async_context(open_workshop())
-            server = McpServer(workshop.gateway).server
+            server = GatewayMcpServer(workshop.gateway).server
 
             async def connect(**options: Any) -> Client:
                 return await stack.enter_async_context(Client(InMemoryTransport(server), mode=mode, **options))

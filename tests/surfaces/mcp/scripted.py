@@ -7,20 +7,20 @@ from typing import TypeAlias
 
 import msgspec
 
-from pegboard.core.call import Call, NeedsInput, Returned
-from pegboard.core.ids import LOCAL, CallId, PrincipalId, WireName
+from pegboard.core.call import NeedsInput, ToolCall, ToolSuccess
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, WireName
 from pegboard.core.tool import Json, JsonObject
 from pegboard.core.view import View
-from pegboard.ports import Peer, Progress
-from pegboard.surfaces.mcp.answer import Ended
+from pegboard.ports import ClientPeer, Progress
+from pegboard.surfaces.mcp.answer import CallOutcome
 
-Course: TypeAlias = Callable[[Call, Peer, Progress | None], Awaitable[Ended]]
-DONE = Returned(b'{"content":[]}')
+Course: TypeAlias = Callable[[ToolCall, ClientPeer, Progress | None], Awaitable[CallOutcome]]
+DONE = ToolSuccess(b'{"content":[]}')
 ASK = "elicitation/create"
 
 
-def asked(name: str = "ask", principal: PrincipalId = LOCAL, **beside: Json) -> Call:
-    call = Call(CallId("first"), WireName(name), {}, principal, datetime(2026, 1, 1, tzinfo=UTC))
+def asked(name: str = "ask", principal: PrincipalId = LOCAL_PRINCIPAL, **beside: Json) -> ToolCall:
+    call = ToolCall(CallId("first"), WireName(name), {}, principal, datetime(2026, 1, 1, tzinfo=UTC))
     return replace(call, beside={key: msgspec.json.encode(value) for key, value in beside.items()})
 
 
@@ -36,13 +36,15 @@ class Carrier:
 
     def __init__(self, course: Course) -> None:
         self._course = course
-        self.calls: list[Call] = []
+        self.calls: list[ToolCall] = []
         self.cancelled = 0
 
-    async def __call__(self, call: Call, view: View, progress: Progress | None, peer: Peer | None) -> Ended:
+    async def __call__(
+        self, call: ToolCall, view: View, progress: Progress | None, peer: ClientPeer | None
+    ) -> CallOutcome:
         assert peer is not None
         self.calls.append(call)
-        ended: Ended | None = None
+        ended: CallOutcome | None = None
         try:
             ended = await self._course(call, peer, progress)
         finally:

@@ -18,12 +18,12 @@ from tests.surfaces.mcp.places import DEADLINE, MODERN, ROOT, http_client, serve
 from tests.surfaces.mcp.workshop import HERE, Workshop, key
 
 from pegboard.core.commands import Command
-from pegboard.core.ids import LOCAL, ServerKey
-from pegboard.core.policy import Declared, Policy
+from pegboard.core.ids import LOCAL_PRINCIPAL, ServerKey
+from pegboard.core.policy import DeclaredSettings, Policy
 from pegboard.core.server import Server, Stdio, Trust
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.providers.mcp import McpServer
+from pegboard.providers.mcp import McpServerProvider
 
 WATCHED = "test://watched-resource"
 
@@ -46,7 +46,7 @@ def odd(server: ServerKey, kind: str = "odd") -> Server:
 @asynccontextmanager
 async def shelved(*servers: Server, **changes: Any) -> AsyncIterator[Gateway]:
     """The gateway over these servers, all of which have answered."""
-    declared = Declared(
+    declared = DeclaredSettings(
         servers={each.key: each for each in servers},
         toolsets={each.key.toolset: Toolset(each.key.toolset, HERE) for each in servers},
     )
@@ -54,16 +54,16 @@ async def shelved(*servers: Server, **changes: Any) -> AsyncIterator[Gateway]:
     def now() -> datetime:
         return datetime.now(UTC)
 
-    def provider_for(server: Server) -> McpServer:
-        return McpServer(server, str, now)
+    def provider_for(server: Server) -> McpServerProvider:
+        return McpServerProvider(server, str, now)
 
     async with open_gateway(replace(declared, **changes), MemoryStore(), MemoryAudit(), provider_for, now) as gateway:
-        assert await gateway.settled(DEADLINE)
+        assert await gateway.wait_until_started(DEADLINE)
         yield gateway
 
 
 async def does(gateway: Gateway, command: Command) -> None:
-    assert isinstance(await gateway.operator.do(command, LOCAL), Policy)
+    assert isinstance(await gateway.operator.execute(command, LOCAL_PRINCIPAL), Policy)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from tests.surfaces.mcp.bench import Bench, returned, tool
 from tests.surfaces.mcp.workshop import BENCH, SHELVES, open_workshop
 
 from pegboard.core.call import Arguments, Outcome
-from pegboard.core.presentations import Presented
+from pegboard.core.presentations import PresentationMode
 from pegboard.core.tool import ToolSpec
 from pegboard.ports import Progress
 from pegboard.surfaces.mcp.presentations import presentation_of
@@ -28,7 +28,7 @@ NOISY = {**SHELVES, BENCH: {**SHELVES[BENCH], "shout": (tool(BENCH, ToolSpec("sh
 
 async def main(arguments: list[str]) -> None:
     async with open_workshop(shelves=NOISY if "noisy" in arguments else SHELVES) as workshop:
-        presented = next((each for each in Presented if each in arguments), Presented.DIRECT)
+        presented = next((each for each in PresentationMode if each in arguments), PresentationMode.DIRECT)
         await serve_stdio(workshop.gateway, present=partial(presentation_of, presented))
 
 

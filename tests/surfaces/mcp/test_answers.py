@@ -12,14 +12,14 @@ from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, served
 from tests.surfaces.mcp.raw import ask, handshake
 from tests.surfaces.mcp.workshop import BENCH, ODD, SHELVES, key, open_workshop
 
-from pegboard.core.call import Demanded, ProviderFailed, Returned, ToolFailed, ToolIsLocked
+from pegboard.core.call import LockedToolRefusal, ProtocolErrorReply, ProviderFailure, ToolFailure, ToolSuccess
 from pegboard.core.ids import ToolId
-from pegboard.core.status import NeverApproved
+from pegboard.core.status import NoApproval
 from pegboard.core.tool import JsonObject, ToolSpec
 from pegboard.core.view import View
-from pegboard.surfaces.mcp.answer import enveloped, result_of
-from pegboard.surfaces.mcp.direct import Direct, Shown
-from pegboard.surfaces.mcp.raw.envelope import Envelope
+from pegboard.surfaces.mcp.answer import result_of, with_envelope
+from pegboard.surfaces.mcp.direct import DirectPresentation, ToolList
+from pegboard.surfaces.mcp.raw.envelope import ResultEncoder
 
 pytestmark = pytest.mark.anyio
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
@@ -55,17 +55,17 @@ def test_an_answer_of_another_era_is_put_into_the_envelope_of_this_one() -> None
     }
     old: dict[str, Any] = {"content": []}
     new: dict[str, Any] = {**old, "resultType": "complete", "_meta": {SERVER_INFO: {"name": "up"}, "a": 1}}
-    assert enveloped(old, envelope) == {"content": [], "resultType": "complete", "_meta": {SERVER_INFO: stamp}}
+    assert with_envelope(old, envelope) == {"content": [], "resultType": "complete", "_meta": {SERVER_INFO: stamp}}
     # A server that says who it is has answered; the gateway only carried it.
-    assert enveloped(new, envelope) == new
-    assert enveloped({"resultType": "input_required"}, envelope)["resultType"] == "input_required"
-    assert enveloped(old, {"content": [], "isError": False}) == old
-    assert enveloped({"content": [], "resultType": "complete"}, {"content": []}) == old
+    assert with_envelope(new, envelope) == new
+    assert with_envelope({"resultType": "input_required"}, envelope)["resultType"] == "input_required"
+    assert with_envelope(old, {"content": [], "isError": False}) == old
+    assert with_envelope({"content": [], "resultType": "complete"}, {"content": []}) == old
 
 
 @each_case("body", [b"", b"[]", b"\xff\xfe", b'{"content":' + b"[" * 1000 + b"]" * 1000 + b"}"])
 def test_an_answer_that_cannot_be_passed_on_is_an_error_that_says_the_call_ran(body: bytes) -> None:
-    for ended in (Returned(body), ToolFailed(body)):
+    for ended in (ToolSuccess(body), ToolFailure(body)):
         result = result_of("saw", ended)
         assert result["isError"] is True
         told = json.dumps(result["content"])
@@ -75,7 +75,7 @@ def test_an_answer_that_cannot_be_passed_on_is_an_error_that_says_the_call_ran(b
 
 @pytest.mark.behaviour("mcp.in.own_errors")
 def test_an_error_of_a_server_is_one_sentence_for_the_model_and_whole_for_its_program() -> None:
-    failed = ProviderFailed(
+    failed = ProviderFailure(
         "s answered with the error -32050: Quota", True, b'{"code":-32050,"message":"Quota","data":[7]}'
     )
     text = (
@@ -85,10 +85,13 @@ def test_an_error_of_a_server_is_one_sentence_for_the_model_and_whole_for_its_pr
     told: JsonObject = {"content": [{"type": "text", "text": text}], "isError": True}
     own: JsonObject = {"pegboard/error": {"code": -32050, "message": "Quota", "data": [7]}}
     assert result_of("saw", failed) == {**told, "_meta": own}
-    envelope = Envelope({"name": "us"})
-    assert json.loads(envelope.text(b"1", "saw", failed, modern=False)[1])["result"] == {**told, "_meta": own}
+    envelope = ResultEncoder({"name": "us"})
+    assert json.loads(envelope.encode_response(b"1", "saw", failed, modern=False)[1])["result"] == {
+        **told,
+        "_meta": own,
+    }
     stamped: JsonObject = {SERVER_INFO: {"name": "us"}, **own}
-    assert json.loads(envelope.text(b"1", "saw", failed, modern=True)[1])["result"] == {
+    assert json.loads(envelope.encode_response(b"1", "saw", failed, modern=True)[1])["result"] == {
         **told,
         "resultType": "complete",
         "_meta": stamped,
@@ -96,15 +99,15 @@ def test_an_error_of_a_server_is_one_sentence_for_the_model_and_whole_for_its_pr
 
 
 def test_a_failed_tool_is_marked_as_failed_even_when_its_body_forgot() -> None:
-    assert result_of("saw", ToolFailed(b'{"content":[]}')) == {"content": [], "isError": True}
+    assert result_of("saw", ToolFailure(b'{"content":[]}')) == {"content": [], "isError": True}
 
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_an_answer_nested_too_deep_spoils_nothing_but_itself(mode: str) -> None:
     deep = b'{"content":[],"structuredContent":' + b'{"x":' * 400 + b"1" + b"}" * 400 + b"}"
 
-    async def dig(*_: object) -> Returned:
-        return Returned(deep)
+    async def dig(*_: object) -> ToolSuccess:
+        return ToolSuccess(deep)
 
     shelf = {**SHELVES[BENCH], "dig": (tool(BENCH, ToolSpec("dig")), dig)}
     with anyio.fail_after(DEADLINE):
@@ -144,22 +147,22 @@ async def test_a_call_is_recorded_with_who_called_and_how_it_ended() -> None:
         ("open_vault", "raw 1", "local"),
     ]
     assert len({record.call.id for record in records}) == 3
-    _, broken, locked = (record.ended for record in records)
-    assert isinstance(broken, ProviderFailed)
+    _, broken, locked = (record.outcome for record in records)
+    assert isinstance(broken, ProviderFailure)
     vault = ToolId(key("vault"), "open_vault")
-    assert (records[2].tool, locked) == (vault, ToolIsLocked(vault, NeverApproved(vault)))
+    assert (records[2].tool, locked) == (vault, LockedToolRefusal(vault, NoApproval(vault)))
 
 
 @pytest.mark.behaviour("mcp.out.call_lists_nothing")
 async def test_a_call_does_not_list_the_tools_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
     listed: list[View] = []
-    shown = Direct.shown
+    shown = DirectPresentation.tool_list
 
-    def counted(self: Direct, view: View) -> Shown:
+    def counted(self: DirectPresentation, view: View) -> ToolList:
         listed.append(view)
         return shown(self, view)
 
-    monkeypatch.setattr(Direct, "shown", counted)
+    monkeypatch.setattr(DirectPresentation, "tool_list", counted)
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
             for mode in MODES:
@@ -192,7 +195,11 @@ async def test_equal_lists_are_equal_bytes_on_every_gateway_and_every_time() -> 
 @pytest.mark.parametrize(("code", "status"), [(-32021, 400), (-32602, 400), (-32042, 200)])
 def test_an_error_meant_for_the_client_has_the_status_that_the_protocol_gives_its_code(code: int, status: int) -> None:
     told = {"code": code, "message": "First this.", "data": {"requiredCapabilities": {"sampling": {}}}}
-    envelope = Envelope({"name": "pegboard", "version": "1"})
-    ended = Demanded(json.dumps(told).encode())
-    assert [envelope.text(b"7", "saw", ended, modern=modern)[0] for modern in (True, False)] == [status, 200]
-    assert json.loads(envelope.text(b"7", "saw", ended, modern=True)[1]) == {"jsonrpc": "2.0", "id": 7, "error": told}
+    envelope = ResultEncoder({"name": "pegboard", "version": "1"})
+    ended = ProtocolErrorReply(json.dumps(told).encode())
+    assert [envelope.encode_response(b"7", "saw", ended, modern=modern)[0] for modern in (True, False)] == [status, 200]
+    assert json.loads(envelope.encode_response(b"7", "saw", ended, modern=True)[1]) == {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "error": told,
+    }

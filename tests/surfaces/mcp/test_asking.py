@@ -13,7 +13,7 @@ from tests.surfaces.mcp.inquiry import Person, complaint, inquiry, said
 from tests.surfaces.mcp.places import LEGACY, MODERN, MODES
 from tests.surfaces.mcp.raw import INITIALIZE, handshake
 
-from pegboard.core.server import Protocol
+from pegboard.core.server import ProtocolMode
 
 pytestmark = pytest.mark.anyio
 SURFACES = ("memory", "http")
@@ -50,7 +50,7 @@ async def test_a_server_of_the_handshake_era_hears_at_once_that_the_client_canno
 async def test_a_server_of_both_eras_asks_in_the_middle_of_a_call_if_the_operator_says_handshake(
     transport: str, mode: str
 ) -> None:
-    async with inquiry("http", transport, MODERN, protocol=Protocol.HANDSHAKE) as place:
+    async with inquiry("http", transport, MODERN, protocol=ProtocolMode.HANDSHAKE) as place:
         person = Person()
         calls = await place.client(mode, person)
         (answer,) = said(await calls.call_tool("ask"))
@@ -138,7 +138,7 @@ async def test_a_client_that_gives_up_while_it_is_asked_ends_the_call_upstream(s
         if era == LEGACY:
             other = await place.client(LEGACY)
             assert said(await other.call_tool("given_up", {"count": 1})) == 1
-            assert place.ended[0] == "Cancelled"
+            assert place.ended[0] == "CallCancellation"
 
 
 async def test_a_client_that_goes_away_while_it_is_asked_leaves_no_call_behind() -> None:
@@ -243,7 +243,7 @@ async def test_a_parked_call_goes_on_once_and_only_as_it_was(surface: str) -> No
         ended = await calls.session.call_tool("ask", {}, input_responses=answer, request_state=again.request_state)
         assert isinstance(ended, CallToolResult)
         assert said(ended) == [{"action": "accept", "content": {"colour": "plum"}}]
-        assert place.ended == ["Returned"]
+        assert place.ended == ["ToolSuccess"]
 
 
 @pytest.mark.behaviour("mcp.in.sampling_and_elicitation")
@@ -255,7 +255,7 @@ async def test_between_two_of_the_newer_era_the_question_passes_as_it_is(surface
         assert needed.request_state == "[]"
         assert list(needed.input_requests or {}) == ["q"]
         assert said(await calls.call_tool("ask_twice")) == TEAL * 2
-        assert place.ended == ["NeedsInput", "NeedsInput", "NeedsInput", "Returned"]
+        assert place.ended == ["NeedsInput", "NeedsInput", "NeedsInput", "ToolSuccess"]
 
 
 async def _first(client: Any, tool: str) -> InputRequiredResult:

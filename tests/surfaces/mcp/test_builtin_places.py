@@ -11,38 +11,38 @@ from tests.surfaces.mcp.workshop import DECLARED, HERE, key, open_workshop
 
 from pegboard.core.code import CodeSettings
 from pegboard.core.commands import SetOverride
-from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Declared, Denial
-from pegboard.core.presentations import Listed, Presented, Presenting
-from pegboard.core.presentations.builtins import BUILTIN_TOOLS, FIXED
+from pegboard.core.policy import DeclaredSettings, Denial
+from pegboard.core.presentations import PinnedEntry, PresentationMode, PresentationSettings
+from pegboard.core.presentations.builtins import BUILTIN_TOOLS, FIXED_PRESENTATIONS
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.view import View
-from pegboard.gateway.code.code import Means
+from pegboard.gateway.code.code import ProgramBackend
 from pegboard.gateway.prompting import builtin_places_of
 from pegboard.providers.builtin.sandbox.monty import MontySandbox
 from pegboard.surfaces.mcp.presentations import presentation_of
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio
 CREATE_FILE = ToolId(key("files"), "create_file")
 ASKS = SetOverride(Override(CREATE_FILE.toolset, CREATE_FILE, requires_confirmation=True))
-LISTED = replace(DECLARED, code=CodeSettings(listed=True))
+LISTED = replace(DECLARED, code=CodeSettings(is_listed=True))
 
 
 @pytest.fixture
-async def means() -> AsyncIterator[Means]:
+async def means() -> AsyncIterator[ProgramBackend]:
     monty = MontySandbox(workers=1)
     try:
-        yield Means(lambda _: monty)
+        yield ProgramBackend(lambda _: monty)
     finally:
         with anyio.CancelScope(shield=True):
             await monty.aclose()
 
 
 @pytest.mark.behaviour("why.builtins")
-@pytest.mark.parametrize("presented", FIXED)
+@pytest.mark.parametrize("presented", FIXED_PRESENTATIONS)
 @pytest.mark.parametrize(
     ("declared", "asks"),
     [
@@ -51,26 +51,26 @@ async def means() -> AsyncIterator[Means]:
         (LISTED, False),
         (replace(DECLARED, selection=Selection(TheseToolsets(()))), False),
         (replace(LISTED, selection=Selection(TheseToolsets(("files",)))), False),
-        (replace(DECLARED, presenting=Presenting(always_visible=(Listed("*:*", HERE),))), False),
+        (replace(DECLARED, presentation=PresentationSettings(always_visible=(PinnedEntry("*:*", HERE),))), False),
         (replace(DECLARED, denials=(Denial(Pattern("*", "python_execution"), HERE),)), False),
     ],
 )
 async def test_every_builtin_is_where_it_is_said_to_be(
-    means: Means, presented: Presented, declared: Declared, asks: bool
+    means: ProgramBackend, presented: PresentationMode, declared: DeclaredSettings, asks: bool
 ) -> None:
     with anyio.fail_after(60):
         async with open_workshop(declared, programs=means) as workshop:
             if asks:
-                await workshop.gateway.operator.do(ASKS, LOCAL)
+                await workshop.gateway.operator.execute(ASKS, LOCAL_PRINCIPAL)
             shown = presentation_of(presented, workshop.gateway)
-            server = McpServer(workshop.gateway, presentation=shown).server
+            server = GatewayMcpServer(workshop.gateway, presentation=shown).server
             async with Client(InMemoryTransport(server), mode="auto") as client:
                 listed = {tool.name for tool in (await client.list_tools()).tools} & BUILTIN_TOOLS
             places = {
                 name: builtin_places_of(workshop.gateway, View(), name, presented)[0] for name in sorted(BUILTIN_TOOLS)
             }
     later = ("found by", "as soon as")
-    there = {name for name, place in places.items() if place.is_there and not any(word in place.why for word in later)}
+    there = {name for name, place in places.items() if place.is_listed and not any(word in place.why for word in later)}
     assert there == listed
     assert all(place.why for place in places.values())
 
@@ -82,13 +82,13 @@ async def test_each_builtin_is_told_of_every_endpoint_and_of_prompts() -> None:
     for places in told.values():
         assert [place.where for place in places] == [
             "/mcp and stdio, as direct",
-            *(f"/mcp/{each.value}" for each in FIXED),
+            *(f"/mcp/{each.value}" for each in FIXED_PRESENTATIONS),
             "prompts and chats",
         ]
     [*_, code, prompts] = told["python_execution"]
     reason = "this gateway has no sandbox, so it runs no programs"
-    assert (code.is_there, code.why, prompts.is_there, prompts.why) == (False, reason, False, reason)
-    assert [place.why for place in told["execute_sql"] if not place.is_there] == ["no database source is on"] * 7
+    assert (code.is_listed, code.why, prompts.is_listed, prompts.why) == (False, reason, False, reason)
+    assert [place.why for place in told["execute_sql"] if not place.is_listed] == ["no database source is on"] * 7
     assert told["retrieve_tools"][0].why == "it belongs to /mcp/search"
 
 
@@ -97,4 +97,4 @@ async def test_tool_search_is_not_said_to_be_in_a_prompt_that_does_not_have_it()
     async with open_workshop(replace(DECLARED, selection=Selection(TheseToolsets(())))) as workshop:
         [*_, prompts] = builtin_places_of(workshop.gateway, View(), "tool_search")
     why = "no tool is deferred, so that there is nothing to tell the model to look for"
-    assert (prompts.is_there, prompts.why) == (False, why)
+    assert (prompts.is_listed, prompts.why) == (False, why)

@@ -19,14 +19,14 @@ from tests.surfaces.mcp.raw import ask, error_of, modern, modern_headers
 from tests.surfaces.mcp.workshop import HERE, Workshop
 
 from pegboard.config.references import expander_for_callers
-from pegboard.core.catalogue import Asleep
+from pegboard.core.catalogue import ProviderAsleep
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.server import Http, Server, Trust
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.gateway import open_gateway
 from pegboard.providers.mcp import mcp_provider
-from pegboard.surfaces.mcp.answer import provider_text
+from pegboard.surfaces.mcp.answer import provider_failure_message
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ async def shared(url: str, *others: Server) -> AsyncIterator[Workshop]:
     """A gateway before that server, alone when it has been told that it lists nothing for nobody, or with others."""
     expand_for = expander_for_callers({}, Path())
     own = Server(KEY, Http(url, headers=OWN), HERE, trust=Trust.BASELINE)
-    declared = Declared(
+    declared = DeclaredSettings(
         {each.key: each for each in (own, *others)},
         {key.toolset: Toolset(key.toolset, HERE) for key in (KEY, *(each.key for each in others))},
     )
@@ -48,10 +48,10 @@ async def shared(url: str, *others: Server) -> AsyncIterator[Workshop]:
     async with open_gateway(
         declared, MemoryStore(), audit, lambda server: mcp_provider(server, expand_for, now), now
     ) as gateway:
-        with gateway.board.changed.listen() as bell:
-            while not others and not isinstance(gateway.board.catalogue.health(KEY), Asleep):
+        with gateway.board.changes.subscribe() as bell:
+            while not others and not isinstance(gateway.board.catalogue.health(KEY), ProviderAsleep):
                 await bell.wait()
-        assert await gateway.settled(DEADLINE)
+        assert await gateway.wait_until_started(DEADLINE)
         yield Workshop(gateway, audit)
 
 
@@ -86,7 +86,7 @@ async def test_two_callers_under_load_over_http_are_each_served_as_themselves_in
     assert heard == {"alice": ["alice"] * 100, "bob": ["bob"] * 100}
     assert json.loads(told.json()["result"]["content"][0]["text"])["crossed"] == 0
     why = f"{KEY} was not asked: it needs a header of your own: send X-Owner-Token with your request"
-    assert refused.json()["result"]["content"][0]["text"] == provider_text("whose", why, may_have_run=False)
+    assert refused.json()["result"]["content"][0]["text"] == provider_failure_message("whose", why, may_have_run=False)
     assert "token-of" not in repr(workshop.audit.records)
 
 

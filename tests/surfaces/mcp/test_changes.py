@@ -15,11 +15,11 @@ from tests.surfaces.mcp.places import DEADLINE, MODERN, MODES, Connect, http_cli
 from tests.surfaces.mcp.raw import handshake
 from tests.surfaces.mcp.workshop import OPEN_TOOLS, key, open_workshop
 
-from pegboard.core.commands import ThrowSwitch
-from pegboard.core.ids import LOCAL, ToolsetId
-from pegboard.surfaces.mcp.http import McpHttp
-from pegboard.surfaces.mcp.server import McpServer
-from pegboard.surfaces.mcp.watch import PAUSE
+from pegboard.core.commands import SetSwitch
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolsetId
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
+from pegboard.surfaces.mcp.server import GatewayMcpServer
+from pegboard.surfaces.mcp.watch import PAUSE_S
 
 pytestmark = pytest.mark.anyio
 ERAS = pytest.mark.parametrize("mode", MODES)
@@ -124,7 +124,7 @@ async def test_a_toolset_that_a_person_switches_off_leaves_the_list_of_every_cli
                     (False, [name for name in OPEN_TOOLS if not name.endswith("_file")]),
                     (True, OPEN_TOOLS),
                 ]:
-                    await workshop.gateway.operator.do(ThrowSwitch(ToolsetId("files"), on), LOCAL)
+                    await workshop.gateway.operator.execute(SetSwitch(ToolsetId("files"), on), LOCAL_PRINCIPAL)
                     while await names_of(client) != names:
                         await ear.heard.receive()
 
@@ -136,7 +136,7 @@ async def test_a_change_between_a_sessions_list_and_its_stream_is_told_when_the_
             session = await handshake(http, url)
             listed = await http.post(url, json={"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, headers=session)
             assert [tool["name"] for tool in listed.json()["result"]["tools"]] == OPEN_TOOLS
-            with workshop.gateway.board.changed.listen() as bell:
+            with workshop.gateway.board.changes.subscribe() as bell:
                 workshop.bench.grow()
                 await bell.wait()
             async with http.stream("GET", url, headers=session) as stream:
@@ -168,13 +168,13 @@ async def test_many_changes_in_a_moment_are_told_in_few_words() -> None:
             await ear.heard.receive()
             assert "late" in await names_of(client)
             told = 1 + ear.heard.statistics().current_buffer_used
-            assert told <= 2 + (anyio.current_time() - began) / PAUSE
+            assert told <= 2 + (anyio.current_time() - began) / PAUSE_S
 
 
 async def test_a_stream_of_changes_ends_in_order_when_the_server_goes_away() -> None:
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
-            gateway = McpServer(workshop.gateway)
+            gateway = GatewayMcpServer(workshop.gateway)
             async with (
                 Client(gateway.server, mode=MODERN) as client,
                 client.listen(tools_list_changed=True, prompts_list_changed=True) as subscription,
@@ -183,14 +183,14 @@ async def test_a_stream_of_changes_ends_in_order_when_the_server_goes_away() -> 
                     "tools_list_changed": True,
                     "prompts_list_changed": True,
                 }
-                gateway.state.ending.set()
+                gateway.state.shutdown.set()
                 assert [event async for event in subscription] == []
 
 
 async def test_the_stream_of_a_session_ends_in_order_when_the_server_goes_away() -> None:
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
-            app = McpHttp(workshop.gateway)
+            app = McpHttpEndpoint(workshop.gateway)
             async with served(workshop, app=app) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
                 session = await handshake(http, url)
                 async with http.stream("GET", url, headers=session) as stream:
@@ -200,9 +200,12 @@ async def test_the_stream_of_a_session_ends_in_order_when_the_server_goes_away()
 
 
 async def test_no_more_than_the_most_clients_listen_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pegboard.surfaces.mcp.server.MOST_LISTENERS", 1)
+    monkeypatch.setattr("pegboard.surfaces.mcp.server.MAX_LISTENERS", 1)
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, Client(McpServer(workshop.gateway).server, mode=MODERN) as client:
+        async with (
+            open_workshop() as workshop,
+            Client(GatewayMcpServer(workshop.gateway).server, mode=MODERN) as client,
+        ):
             async with client.listen(tools_list_changed=True):
                 with pytest.raises(MCPError, match="1 clients listen already"):
                     await client.listen(tools_list_changed=True).__aenter__()

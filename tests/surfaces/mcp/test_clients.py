@@ -9,9 +9,9 @@ from tests.support.sentences import unfit_opening, unknown_tool
 from tests.surfaces.mcp.places import Connect
 from tests.surfaces.mcp.workshop import BENCH, OPEN_TOOLS, PLAN, key
 
-from pegboard.core.call import ToolIsLocked, refusal_text
+from pegboard.core.call import LockedToolRefusal, refusal_text
 from pegboard.core.ids import ToolId
-from pegboard.core.status import NeverApproved
+from pegboard.core.status import NoApproval
 
 pytestmark = pytest.mark.anyio
 
@@ -116,7 +116,7 @@ async def test_each_refusal_says_what_and_why_and_what_to_do(connect: Connect) -
     locked = await client.call_tool("open_vault", {"word": "please"})
     assert (locked.is_error, text_of(locked)) == (
         True,
-        refusal_text(ToolIsLocked(OPEN_VAULT, NeverApproved(OPEN_VAULT))),
+        refusal_text(LockedToolRefusal(OPEN_VAULT, NoApproval(OPEN_VAULT))),
     )
     unfit = await client.call_tool("add", {"a": "two"})
     assert unfit.is_error

@@ -16,28 +16,28 @@ from tests.surfaces.mcp.workshop import DECLARED, HERE, SECRET, Workshop, key, o
 
 from pegboard.core.code import PYTHON_ID, CodeSettings
 from pegboard.core.ids import ToolId
-from pegboard.core.launch import LaunchFilter, launch_filter
+from pegboard.core.launch import LaunchFilter, parse_launch_filter
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Declared, Denial
-from pegboard.core.presentations import Listed, Presenting
+from pegboard.core.policy import DeclaredSettings, Denial
+from pegboard.core.presentations import PinnedEntry, PresentationSettings
 from pegboard.core.presentations.code import TOOLS
 from pegboard.core.view import View
-from pegboard.gateway.code.code import Means
+from pegboard.gateway.code.code import ProgramBackend
 from pegboard.providers.builtin.sandbox.monty import MontySandbox
-from pegboard.surfaces.mcp.code import Code
+from pegboard.surfaces.mcp.code import CodePresentation
 from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio
 NAMES = ["tool_search", "python_execution"]
 
 
 @pytest.fixture
-async def means() -> AsyncIterator[Means]:
+async def means() -> AsyncIterator[ProgramBackend]:
     monty = MontySandbox(workers=1)
     try:
-        yield Means(lambda _: monty)
+        yield ProgramBackend(lambda _: monty)
     finally:
         with anyio.CancelScope(shield=True):
             await monty.aclose()
@@ -45,11 +45,13 @@ async def means() -> AsyncIterator[Means]:
 
 @asynccontextmanager
 async def connected(
-    means: Means, declared: Declared = DECLARED, mode: str = "auto", view: View | None = None
+    means: ProgramBackend, declared: DeclaredSettings = DECLARED, mode: str = "auto", view: View | None = None
 ) -> AsyncIterator[tuple[Client, Workshop]]:
     with anyio.fail_after(DEADLINE):
         async with open_workshop(declared, programs=means) as workshop:
-            server = McpServer(workshop.gateway, view=view, presentation=Code(workshop.gateway)).server
+            server = GatewayMcpServer(
+                workshop.gateway, view=view, presentation=CodePresentation(workshop.gateway)
+            ).server
             async with Client(InMemoryTransport(server), mode=mode) as client:
                 yield client, workshop
 
@@ -71,7 +73,9 @@ def ran(result: object) -> Any:
 @pytest.mark.behaviour("code.presentation")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("where", ["memory", "http"])
-async def test_a_client_finds_functions_and_runs_a_program_that_calls_them(where: str, mode: str, means: Means) -> None:
+async def test_a_client_finds_functions_and_runs_a_program_that_calls_them(
+    where: str, mode: str, means: ProgramBackend
+) -> None:
     heard: list[str | None] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -104,7 +108,7 @@ async def test_a_client_finds_functions_and_runs_a_program_that_calls_them(where
 @asynccontextmanager
 async def at(where: str, mode: str, workshop: Workshop) -> AsyncIterator[Client]:
     if where == "memory":
-        server = McpServer(workshop.gateway, presentation=Code(workshop.gateway)).server
+        server = GatewayMcpServer(workshop.gateway, presentation=CodePresentation(workshop.gateway)).server
         async with Client(InMemoryTransport(server), mode=mode) as client:
             yield client
     else:
@@ -116,7 +120,7 @@ async def at(where: str, mode: str, workshop: Workshop) -> AsyncIterator[Client]
 
 
 @pytest.mark.behaviour("code.presentation")
-async def test_whole_stubs_and_functions_by_their_names_are_had_on_demand(means: Means) -> None:
+async def test_whole_stubs_and_functions_by_their_names_are_had_on_demand(means: ProgramBackend) -> None:
     async with connected(means) as (client, _):
         asked = {"query": "files.get_file and bench.add", "detail": "stub", "limit": 2}
         assert text(await client.call_tool("tool_search", asked)) == (
@@ -131,7 +135,7 @@ async def test_whole_stubs_and_functions_by_their_names_are_had_on_demand(means:
 
 
 @pytest.mark.behaviour("code.presentation", "law.withheld_in_search_and_code")
-async def test_of_a_locked_tool_no_program_and_no_search_learns_a_word(means: Means) -> None:
+async def test_of_a_locked_tool_no_program_and_no_search_learns_a_word(means: ProgramBackend) -> None:
     async with connected(means) as (client, _):
         hidden = text(await client.call_tool("tool_search", {"query": "open_vault"}))
         told = text(await client.call_tool("tool_search", {"query": "open_vault", "include_disabled": True}))
@@ -147,7 +151,7 @@ async def test_of_a_locked_tool_no_program_and_no_search_learns_a_word(means: Me
 
 
 @pytest.mark.behaviour("code.presentation")
-async def test_a_tool_called_by_its_own_name_is_told_to_be_a_function(means: Means) -> None:
+async def test_a_tool_called_by_its_own_name_is_told_to_be_a_function(means: ProgramBackend) -> None:
     async with connected(means) as (client, _):
         told = text(await client.call_tool("echo", {"text": "x"}), failed=True)
         with pytest.raises(MCPError, match="Did you mean 'tool_search'"):
@@ -159,8 +163,8 @@ async def test_a_tool_called_by_its_own_name_is_told_to_be_a_function(means: Mea
 
 
 @pytest.mark.behaviour("code.presentation")
-async def test_tools_that_always_stay_listed_are_called_by_their_own_names(means: Means) -> None:
-    kept = replace(DECLARED, presenting=Presenting(always_visible=(Listed("echo", HERE),)))
+async def test_tools_that_always_stay_listed_are_called_by_their_own_names(means: ProgramBackend) -> None:
+    kept = replace(DECLARED, presentation=PresentationSettings(always_visible=(PinnedEntry("echo", HERE),)))
     async with connected(means, kept) as (client, _):
         assert [tool.name for tool in (await client.list_tools()).tools] == [*NAMES, "echo"]
         assert text(await client.call_tool("echo", {"text": "hi"})) == "hi"
@@ -168,29 +172,31 @@ async def test_tools_that_always_stay_listed_are_called_by_their_own_names(means
 
 @pytest.mark.behaviour("code.same_rules")
 @pytest.mark.parametrize("listed", [False, True])
-async def test_what_the_operator_says_of_python_execution_holds_on_the_board_or_not(listed: bool, means: Means) -> None:
+async def test_what_the_operator_says_of_python_execution_holds_on_the_board_or_not(
+    listed: bool, means: ProgramBackend
+) -> None:
     barred = replace(
-        DECLARED, code=CodeSettings(listed=listed), denials=(Denial(Pattern("builtin", "python_*"), HERE),)
+        DECLARED, code=CodeSettings(is_listed=listed), denials=(Denial(Pattern("builtin", "python_*"), HERE),)
     )
     async with connected(means, barred) as (client, workshop):
         told = text(await client.call_tool("python_execution", {"code": "1"}), failed=True)
     assert "disabled_by_config" in told
     [record] = workshop.audit.records
-    assert (record.call.name, type(record.ended).__name__) == ("python_execution", "ToolIsLocked")
+    assert (record.call.name, type(record.outcome).__name__) == ("python_execution", "LockedToolRefusal")
 
 
 @pytest.mark.behaviour("code.same_rules")
-async def test_a_launch_filter_without_python_execution_lets_no_program_run(means: Means) -> None:
-    only = launch_filter({"deny_builtins": ["python_execution"]})
+async def test_a_launch_filter_without_python_execution_lets_no_program_run(means: ProgramBackend) -> None:
+    only = parse_launch_filter({"deny_builtins": ["python_execution"]})
     assert isinstance(only, LaunchFilter)
-    async with connected(means, view=View().filtered(only)) as (client, _):
+    async with connected(means, view=View().with_filter(only)) as (client, _):
         told = text(await client.call_tool("python_execution", {"code": "1"}), failed=True)
     assert told.startswith("No programs can be run here: ")
 
 
 @pytest.mark.behaviour("code.same_rules")
-async def test_a_program_that_every_person_must_confirm_does_not_run_unasked(means: Means) -> None:
-    asks = Override(PYTHON_ID.toolset, PYTHON_ID, requires_confirmation=True, declared=True)
+async def test_a_program_that_every_person_must_confirm_does_not_run_unasked(means: ProgramBackend) -> None:
+    asks = Override(PYTHON_ID.toolset, PYTHON_ID, requires_confirmation=True, is_declared=True)
     async with connected(means, replace(DECLARED, overrides=(asks,))) as (client, _):
         assert [tool.name for tool in (await client.list_tools()).tools] == [*NAMES, "pegboard_ticket"]
         told = text(await client.call_tool("python_execution", {"code": "1"}), failed=True)
@@ -198,9 +204,9 @@ async def test_a_program_that_every_person_must_confirm_does_not_run_unasked(mea
 
 
 @pytest.mark.behaviour("code.presentation")
-async def test_whoever_may_be_given_a_ticket_is_shown_how_to_wait_for_one(means: Means) -> None:
+async def test_whoever_may_be_given_a_ticket_is_shown_how_to_wait_for_one(means: ProgramBackend) -> None:
     asks = Override(
-        key("files").toolset, ToolId(key("files"), "delete_file"), requires_confirmation=True, declared=True
+        key("files").toolset, ToolId(key("files"), "delete_file"), requires_confirmation=True, is_declared=True
     )
     async with connected(means, replace(DECLARED, overrides=(asks,))) as (client, _):
         assert [tool.name for tool in (await client.list_tools()).tools] == [*NAMES, "pegboard_ticket"]
@@ -212,7 +218,7 @@ async def test_whoever_may_be_given_a_ticket_is_shown_how_to_wait_for_one(means:
 async def test_a_gateway_without_a_sandbox_says_so() -> None:
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
-            server = McpServer(workshop.gateway, presentation=Code(workshop.gateway)).server
+            server = GatewayMcpServer(workshop.gateway, presentation=CodePresentation(workshop.gateway)).server
             async with Client(InMemoryTransport(server)) as client:
                 assert [tool.name for tool in (await client.list_tools()).tools] == ["tool_search"]
                 told = text(await client.call_tool("python_execution", {"code": "1"}), failed=True)

@@ -21,23 +21,23 @@ from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
 from tests.surfaces.mcp.raw import ask, handshake
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, SHELVES, Workshop, open_workshop
 
-from pegboard.core.call import NotConfirmed
-from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.call import ConfirmationRefusal
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
 from pegboard.core.override import Override
-from pegboard.core.presentations import Presented
-from pegboard.core.ticket import Scope
+from pegboard.core.presentations import PresentationMode
+from pegboard.core.ticket import ConsentScope
 from pegboard.core.tool import ToolSpec
 from pegboard.store import key_of, open_store
-from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
 from pegboard.surfaces.mcp.presentations import presentation_of
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio
 
 ECHO = ToolId(BENCH, "echo")
 CONFIRMED = replace(
     DECLARED,
-    overrides=(*DECLARED.overrides, Override(BENCH.toolset, ECHO, requires_confirmation=True, declared=True)),
+    overrides=(*DECLARED.overrides, Override(BENCH.toolset, ECHO, requires_confirmation=True, is_declared=True)),
 )
 SAID = {"text": "hello"}
 PLACES = ("short", "long", "memory", "meta", "search")
@@ -63,8 +63,8 @@ class Place:
             options["elicitation_callback"] = elicit
         if self.name in ("memory", "meta", "search"):
             gateway = self.workshop.gateway
-            presented = Presented.DIRECT if self.name == "memory" else Presented(self.name)
-            server = McpServer(gateway, presentation=presentation_of(presented, gateway)).server
+            presented = PresentationMode.DIRECT if self.name == "memory" else PresentationMode(self.name)
+            server = GatewayMcpServer(gateway, presentation=presentation_of(presented, gateway)).server
             return await self.stack.enter_async_context(Client(InMemoryTransport(server), **options))
         return await self.stack.enter_async_context(http_client(self.url, **options))
 
@@ -80,10 +80,10 @@ class Place:
     def ran(self) -> bool:
         return self.workshop.bench.admitted is not None
 
-    async def allow(self, scope: Scope = Scope.ONCE) -> str:
+    async def allow(self, scope: ConsentScope = ConsentScope.ONCE) -> str:
         """As a person at the command line does, to the one ticket that waits."""
-        (ticket,) = await self.workshop.gateway.tickets.waiting()
-        await self.workshop.gateway.tickets.allow(ticket.id, scope, LOCAL)
+        (ticket,) = await self.workshop.gateway.tickets.pending_tickets()
+        await self.workshop.gateway.tickets.allow(ticket.id, scope, LOCAL_PRINCIPAL)
         return ticket.id
 
 
@@ -96,7 +96,7 @@ async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
                 open_store(url, clock=lambda: datetime.now(UTC), key=key_of({}, tmp_path))
             )
             workshop = await stack.enter_async_context(open_workshop(CONFIRMED, tickets=store.tickets))
-            app = McpHttp(workshop.gateway, short=request.param == "short")
+            app = McpHttpEndpoint(workshop.gateway, short=request.param == "short")
             served_at = (
                 await stack.enter_async_context(served(workshop, app=app)) if request.param in ("short", "long") else ""
             )
@@ -166,7 +166,7 @@ async def test_a_client_that_cannot_be_asked_gets_a_ticket_and_repeats_its_call(
 async def test_a_client_waits_for_the_decision_and_gets_the_result(place: Place, mode: str) -> None:
     client = await place.client(mode)
     await place.call(client, "echo", SAID)
-    (ticket,) = await place.workshop.gateway.tickets.waiting()
+    (ticket,) = await place.workshop.gateway.tickets.pending_tickets()
     results: list[CallToolResult] = []
 
     async def wait() -> None:
@@ -174,7 +174,7 @@ async def test_a_client_waits_for_the_decision_and_gets_the_result(place: Place,
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wait)
-        while not place.workshop.gateway.caller.ticket_tool.waiting:
+        while not place.workshop.gateway.caller.ticket_tool.waiting_count:
             await anyio.lowlevel.checkpoint()
         await place.allow()
     assert [text(result) for result in results] == ["hello"]
@@ -189,7 +189,10 @@ async def test_the_tool_to_wait_with_is_listed_only_where_a_call_may_need_it(pla
     assert names[-1] == "pegboard_ticket"
     own = [name for name in names if name.startswith("pegboard")]
     assert own == ["pegboard_ticket"], "nothing that decides is listed"
-    async with open_workshop() as plain, Client(InMemoryTransport(McpServer(plain.gateway).server), mode=mode) as other:
+    async with (
+        open_workshop() as plain,
+        Client(InMemoryTransport(GatewayMcpServer(plain.gateway).server), mode=mode) as other,
+    ):
         assert [tool.name for tool in (await other.list_tools()).tools] == names[:-1]
 
 
@@ -197,7 +200,7 @@ async def test_the_tool_to_wait_with_is_listed_only_where_a_call_may_need_it(pla
 async def test_no_server_takes_the_name_of_the_gateways_own_tool() -> None:
     shelf = {**SHELVES[BENCH], "pegboard_ticket": (tool(BENCH, ToolSpec("pegboard_ticket")), SHELVES[BENCH]["echo"][1])}
     async with open_workshop(shelves={**SHELVES, BENCH: shelf}) as workshop:
-        async with Client(InMemoryTransport(McpServer(workshop.gateway).server)) as client:
+        async with Client(InMemoryTransport(GatewayMcpServer(workshop.gateway).server)) as client:
             names = {tool.name for tool in (await client.list_tools()).tools}
         assert "pegboard_ticket" not in names
         assert "bench__pegboard_ticket" in names
@@ -211,7 +214,7 @@ async def test_both_roads_say_the_same_of_a_ticket(tmp_path: Path) -> None:
             store = await stack.enter_async_context(open_store(url, clock=lambda: datetime.now(UTC)))
             workshop = await stack.enter_async_context(open_workshop(CONFIRMED, tickets=store.tickets))
             urls = [
-                await stack.enter_async_context(served(workshop, app=McpHttp(workshop.gateway, short=short)))
+                await stack.enter_async_context(served(workshop, app=McpHttpEndpoint(workshop.gateway, short=short)))
                 for short in (True, False)
             ]
             http = await stack.enter_async_context(httpx2.AsyncClient(timeout=DEADLINE))
@@ -229,9 +232,11 @@ async def test_both_roads_say_the_same_of_a_ticket(tmp_path: Path) -> None:
                     (await http.post(url, json=message, headers=await handshake(http, url))).content for url in urls
                 ]
                 assert _message(answers[0]) == _message(answers[1])
-            (waiting,) = await workshop.gateway.tickets.waiting()
+            (waiting,) = await workshop.gateway.tickets.pending_tickets()
             assert waiting.client == "raw 1", "all four asked for the same call"
-            assert {type(record.ended) for record in workshop.audit.records if record.tool == ECHO} == {NotConfirmed}
+            assert {type(record.outcome) for record in workshop.audit.records if record.tool == ECHO} == {
+                ConfirmationRefusal
+            }
 
 
 def _message(content: bytes) -> Any:

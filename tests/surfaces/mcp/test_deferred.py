@@ -25,20 +25,20 @@ from tests.surfaces.mcp.test_changes import Ear, names_of
 from tests.surfaces.mcp.test_search import body, told
 from tests.surfaces.mcp.workshop import DECLARED, SECRET, SHELVES, echo, key, open_workshop
 
-from pegboard.core.commands import ThrowSwitch
-from pegboard.core.deferral import Materialised
-from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.commands import SetSwitch
+from pegboard.core.deferral import MaterializedTools
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
 from pegboard.core.policy import Policy
-from pegboard.core.presentations import Presenting
+from pegboard.core.presentations import PresentationSettings
 from pegboard.core.presentations.deferred import TOOLS
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.tool import ToolSpec
 from pegboard.core.view import View
 from pegboard.surfaces.mcp.conversation import HANDLE_META_KEY
-from pegboard.surfaces.mcp.deferred import Deferred
-from pegboard.surfaces.mcp.direct import Direct
-from pegboard.surfaces.mcp.pages import Page
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.deferred import DeferredPresentation
+from pegboard.surfaces.mcp.direct import DirectPresentation
+from pegboard.surfaces.mcp.pages import ToolPage
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio
 
@@ -105,8 +105,8 @@ async def test_no_tool_of_a_server_is_listed_before_it_was_found() -> None:
         assert [tool.name for tool in first.tools] == OWN
         assert first.tools[0].input_schema == TOOLS["tool_search"].spec.input_schema
         await search(client, "say it again", limit=1)
-        direct = Direct(workshop.gateway.board).page(View(), None)
-        assert isinstance(direct, Page)
+        direct = DirectPresentation(workshop.gateway.board).page(View(), None)
+        assert isinstance(direct, ToolPage)
         [echo] = [tool for tool in direct.tools if tool["name"] == "echo"]
         latest = await client.list_tools(cache_mode="bypass")
         assert latest.tools[2].model_dump(by_alias=True, exclude_none=True) == echo
@@ -130,7 +130,7 @@ async def test_an_answer_tells_what_is_needed_to_call_what_it_found(mode: str) -
 async def test_a_model_finds_a_tool_by_what_it_means_though_no_word_of_it_is_said() -> None:
     reading = Reading()
     async with opened(declared(SHED, BARN), Providers(FARM), meanings=reading.meanings) as house:
-        shown = McpServer(house.gateway, presentation=Deferred(house.gateway))
+        shown = GatewayMcpServer(house.gateway, presentation=DeferredPresentation(house.gateway))
         async with Client(InMemoryTransport(shown.server), mode=LEGACY) as client:
             await search(client, "foliage")
             await reading.all_read(3)
@@ -158,7 +158,7 @@ async def test_a_tool_that_is_locked_after_it_was_found_is_neither_listed_nor_ca
     echo = ToolId(key("bench"), "echo")
 
     async def switch(on: bool) -> None:
-        assert isinstance(await workshop.gateway.operator.do(ThrowSwitch(echo, on), LOCAL), Policy)
+        assert isinstance(await workshop.gateway.operator.execute(SetSwitch(echo, on), LOCAL_PRINCIPAL), Policy)
 
     async with open_workshop() as workshop, in_memory(workshop, mode) as client:
         handle = (await search(client, "Grüße")).get("handle")
@@ -190,7 +190,7 @@ async def test_what_one_view_found_is_not_shown_to_a_narrower_one() -> None:
 async def test_no_session_sees_what_another_found_and_an_ended_one_leaves_nothing() -> None:
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
-            deferred = Deferred(workshop.gateway)
+            deferred = DeferredPresentation(workshop.gateway)
             async with (
                 deferring(workshop, deferred) as url,
                 http_client(url, mode=LEGACY) as first,
@@ -217,7 +217,7 @@ async def test_searches_of_one_session_at_the_same_time_lose_nothing() -> None:
 async def test_a_conversation_keeps_so_many_tools_the_best_of_the_first_search_and_the_newest_among_them(
     mode: str,
 ) -> None:
-    two = replace(DECLARED, presenting=Presenting(materialised=2))
+    two = replace(DECLARED, presentation=PresentationSettings(max_materialized=2))
     async with open_workshop(two) as workshop, in_memory(workshop, mode) as client:
         handle = None
         for query in ("say it again", "two numbers", "create a folder"):
@@ -230,7 +230,7 @@ async def test_a_conversation_keeps_so_many_tools_the_best_of_the_first_search_a
 @pytest.mark.behaviour("deferred.session")
 async def test_a_session_takes_what_a_handle_brings_from_another_conversation() -> None:
     async with open_workshop() as workshop:
-        deferred = Deferred(workshop.gateway)
+        deferred = DeferredPresentation(workshop.gateway)
         async with in_memory(workshop, MODERN, deferred) as former, in_memory(workshop, LEGACY, deferred) as client:
             handle = (await search(former, "say it again", limit=1))["handle"]
             await search(client, "two numbers", limit=1, handle=handle)
@@ -295,12 +295,12 @@ async def test_nothing_of_a_withheld_tool_is_in_any_byte_of_a_deferred_conversat
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
             vault = ToolId(key("vault"), "open_vault")
-            deferred = Deferred(workshop.gateway, key=lambda: bytes(32))
+            deferred = DeferredPresentation(workshop.gateway, key=lambda: bytes(32))
             # As if it had been found before it was locked.
-            stale = deferred.handles.minted(Materialised(((vault,),)), LOCAL)
+            stale = deferred.handles.mint(MaterializedTools(((vault,),)), LOCAL_PRINCIPAL)
             async with deferring(workshop, deferred) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
                 session = await handshake(http, url)
-                deferred.sessions.add(session["mcp-session-id"], [vault])
+                deferred.sessions.add_found(session["mcp-session-id"], [vault])
                 for method, params in probes():
                     message = {"jsonrpc": "2.0", "id": 5, "method": method, "params": params}
                     answers = [

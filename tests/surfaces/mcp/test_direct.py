@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from tests.core.test_folded import objects, texts
 from tests.surfaces.mcp.workshop import SECRET
 
-from pegboard.core.catalogue import Listing, Up
-from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.catalogue import Listing, ProviderUp
+from pegboard.core.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolId, ToolsetId, WireName
 from pegboard.core.override import Override
-from pegboard.core.policy import Decided, Declared, Policy, Switch, Switchable
+from pegboard.core.policy import DeclaredSettings, Policy, PolicyDecisions, Switch, Switchable
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
-from pegboard.gateway.board import Board
-from pegboard.surfaces.mcp.direct import PAGE, Direct, tool_document, tool_text
-from pegboard.surfaces.mcp.door import host_of
-from pegboard.surfaces.mcp.pages import BadCursor, Page
-from pegboard.surfaces.mcp.raw.lists import Lists
+from pegboard.gateway.board import BoardState
+from pegboard.surfaces.mcp.direct import PAGE_SIZE, DirectPresentation, tool_document, tool_text
+from pegboard.surfaces.mcp.door import host_name
+from pegboard.surfaces.mcp.pages import BadCursor, ToolPage
+from pegboard.surfaces.mcp.raw.lists import ToolListEncoder
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = ServerKey(ToolsetId("shed"), ServerId("shed"))
@@ -36,24 +36,24 @@ def tool(name: str, **spec: object) -> Tool:
     return Tool(ToolId(KEY, name), ToolSpec(name, **spec))  # type: ignore[arg-type]  # the cases name the fields
 
 
-def board_of(*tools: Tool, overrides: tuple[Override, ...] = ()) -> Board:
-    declared = Declared(
+def board_of(*tools: Tool, overrides: tuple[Override, ...] = ()) -> BoardState:
+    declared = DeclaredSettings(
         servers={KEY: Server(KEY, Stdio("unused"), HERE, trust=Trust.OPEN)},
         toolsets={KEY.toolset: Toolset(KEY.toolset, HERE)},
         overrides=overrides,
     )
-    board = Board(Policy(declared))
-    board.hang(Listing(KEY, Up(NOW), tools))
+    board = BoardState(Policy(declared))
+    board.publish(Listing(KEY, ProviderUp(NOW), tools))
     return board
 
 
-def switched_off(board: Board, *names: str) -> None:
-    switches: dict[Switchable, Switch] = {ToolId(KEY, name): Switch(False, LOCAL, NOW) for name in names}
-    board.decide(replace(board.policy, decided=Decided(board.policy.version + 1, switches=switches)))
+def switched_off(board: BoardState, *names: str) -> None:
+    switches: dict[Switchable, Switch] = {ToolId(KEY, name): Switch(False, LOCAL_PRINCIPAL, NOW) for name in names}
+    board.set_policy(replace(board.policy, decisions=PolicyDecisions(board.policy.version + 1, switches=switches)))
 
 
-def names(page: Page | BadCursor) -> list[Json]:
-    assert isinstance(page, Page)
+def names(page: ToolPage | BadCursor) -> list[Json]:
+    assert isinstance(page, ToolPage)
     return [tool["name"] for tool in page.tools]
 
 
@@ -101,8 +101,8 @@ def test_a_schema_is_sent_as_it_came_unless_no_client_could_read_it(schema: Json
 
 
 def test_a_page_is_kept_once_for_both_eras() -> None:
-    shown = Direct(board_of(tool("saw"))).shown(View())
-    lists = Lists(b',"ttlMs":0')
+    shown = DirectPresentation(board_of(tool("saw"))).tool_list(View())
+    lists = ToolListEncoder(b',"ttlMs":0')
     old, new = (lists.page(shown, None, modern=modern) for modern in (False, True))
     assert old is not None
     assert new is not None
@@ -122,8 +122,8 @@ def test_one_tool_that_cannot_be_sent_whole_does_not_spoil_the_list() -> None:
         ToolSpec("odd", None, "half \ud800 pair", {"type": "object", "x": deep}, {"y": deep}),
         {"_meta": {"n": float("nan")}},
     )
-    page = Direct(board_of(odd, tool("saw"))).page(View(), None)
-    assert isinstance(page, Page)
+    page = DirectPresentation(board_of(odd, tool("saw"))).page(View(), None)
+    assert isinstance(page, ToolPage)
     assert page.tools == (
         {"name": "odd", "description": "half \ufffd pair", "inputSchema": {"type": "object"}, "_meta": {"n": None}},
         {"name": "saw", "inputSchema": {"type": "object"}},
@@ -133,28 +133,28 @@ def test_one_tool_that_cannot_be_sent_whole_does_not_spoil_the_list() -> None:
 
 def test_a_list_is_worked_out_once_for_each_state_of_the_board() -> None:
     board = board_of(tool("saw"))
-    direct = Direct(board)
-    assert direct.shown(View()) is direct.shown(View())
-    before = direct.shown(View())
+    direct = DirectPresentation(board)
+    assert direct.tool_list(View()) is direct.tool_list(View())
+    before = direct.tool_list(View())
     switched_off(board, "saw")
-    assert direct.shown(View()) is not before
-    assert direct.shown(View()).fragments == ()
+    assert direct.tool_list(View()) is not before
+    assert direct.tool_list(View()).fragments == ()
 
 
 def test_a_document_is_made_once_for_as_long_as_its_tool_stays_the_same() -> None:
     board = board_of(tool("saw"), tool("axe"))
-    direct = Direct(board)
-    saw = direct.shown(View()).fragments[0]
-    board.hang(Listing(KEY, Up(NOW), (*board.catalogue.tools.values(), tool("file"))))
-    assert direct.shown(View()).fragments[0] is saw
+    direct = DirectPresentation(board)
+    saw = direct.tool_list(View()).fragments[0]
+    board.publish(Listing(KEY, ProviderUp(NOW), (*board.catalogue.tools.values(), tool("file"))))
+    assert direct.tool_list(View()).fragments[0] is saw
 
 
 def test_equal_lists_have_equal_marks_and_other_lists_have_others() -> None:
     board = board_of(tool("saw"), tool("axe"))
-    direct = Direct(board)
-    first = direct.shown(View()).mark
-    board.hang(Listing(KEY, Up(datetime(2026, 5, 5, tzinfo=UTC)), (tool("saw"), tool("axe"))))
-    assert direct.shown(View()).mark == first
+    direct = DirectPresentation(board)
+    first = direct.tool_list(View()).fingerprint
+    board.publish(Listing(KEY, ProviderUp(datetime(2026, 5, 5, tzinfo=UTC)), (tool("saw"), tool("axe"))))
+    assert direct.tool_list(View()).fingerprint == first
     seen = {first}
     for tools in [
         (tool("axe"), tool("saw")),
@@ -164,8 +164,8 @@ def test_equal_lists_have_equal_marks_and_other_lists_have_others() -> None:
         (tool("saw", annotations={"readOnlyHint": True}), tool("axe")),
         (),
     ]:
-        board.hang(Listing(KEY, Up(NOW), tools))
-        mark = direct.shown(View()).mark
+        board.publish(Listing(KEY, ProviderUp(NOW), tools))
+        mark = direct.tool_list(View()).fingerprint
         assert mark not in seen
         seen.add(mark)
 
@@ -173,56 +173,56 @@ def test_equal_lists_have_equal_marks_and_other_lists_have_others() -> None:
 @pytest.mark.behaviour("overrides.name_is_for_display", "overrides.description")
 def test_an_override_shows_as_title_and_description_and_its_change_is_a_change() -> None:
     board = board_of(tool("saw", title="Saw", description="Cuts."))
-    direct = Direct(board)
-    before = direct.shown(View()).mark
+    direct = DirectPresentation(board)
+    before = direct.tool_list(View()).fingerprint
     override = Override(KEY.toolset, ToolId(KEY, "saw"), name_override="The saw", description_override="Cuts well.")
-    board.decide(replace(board.policy, decided=Decided(1, overrides=(override,))))
-    (document,) = map(json.loads, direct.shown(View()).fragments)
+    board.set_policy(replace(board.policy, decisions=PolicyDecisions(1, overrides=(override,))))
+    (document,) = map(json.loads, direct.tool_list(View()).fragments)
     assert (document["name"], document["title"], document["description"]) == ("saw", "The saw", "Cuts well.")
-    assert direct.shown(View()).mark != before
+    assert direct.tool_list(View()).fingerprint != before
 
 
 def test_what_is_narrowed_away_or_locked_is_not_shown_and_its_schema_is_withheld() -> None:
     board = board_of(tool("saw", description=SECRET, input_schema={"const": SECRET}), tool("axe"))
-    direct = Direct(board)
-    nothing = View().narrowed(Selection(TheseToolsets(())))
+    direct = DirectPresentation(board)
+    nothing = View().narrow(Selection(TheseToolsets(())))
     assert (direct.input_schema(View(), "saw"), direct.input_schema(nothing, "saw")) == ({"const": SECRET}, None)
     assert direct.input_schema(View(), "hammer") is None
     switched_off(board, "saw")
     assert direct.input_schema(View(), "saw") is None
-    assert SECRET not in repr(direct.shown(View()).fragments)
+    assert SECRET not in repr(direct.tool_list(View()).fragments)
 
 
 def test_a_long_list_comes_in_pages_that_join_to_the_whole() -> None:
-    many = [f"tool_{number}" for number in range(2 * PAGE + 7)]
-    direct = Direct(board_of(*(tool(name) for name in many)))
+    many = [f"tool_{number}" for number in range(2 * PAGE_SIZE + 7)]
+    direct = DirectPresentation(board_of(*(tool(name) for name in many)))
     joined: list[Json] = []
     cursor, sizes = None, []
     while True:
         page = direct.page(View(), cursor)
         joined += names(page)
         sizes.append(len(names(page)))
-        assert isinstance(page, Page)
+        assert isinstance(page, ToolPage)
         if (cursor := page.next) is None:
             break
-    assert (joined, sizes) == (many, [PAGE, PAGE, 7])
+    assert (joined, sizes) == (many, [PAGE_SIZE, PAGE_SIZE, 7])
 
 
 def test_a_list_of_exactly_one_page_has_no_next() -> None:
-    page = Direct(board_of(*(tool(f"tool_{number}") for number in range(PAGE)))).page(View(), None)
-    assert isinstance(page, Page)
-    assert (len(page.tools), page.next) == (PAGE, None)
+    page = DirectPresentation(board_of(*(tool(f"tool_{number}") for number in range(PAGE_SIZE)))).page(View(), None)
+    assert isinstance(page, ToolPage)
+    assert (len(page.tools), page.next) == (PAGE_SIZE, None)
 
 
 def test_a_page_goes_on_where_the_last_one_ended_when_the_board_changed_before_it() -> None:
-    many = [f"tool_{number}" for number in range(PAGE + 3)]
+    many = [f"tool_{number}" for number in range(PAGE_SIZE + 3)]
     board = board_of(*(tool(name) for name in many))
-    direct = Direct(board)
+    direct = DirectPresentation(board)
     first = direct.page(View(), None)
-    assert isinstance(first, Page)
-    switched_off(board, "tool_0", "tool_7", many[PAGE - 1])
-    assert names(direct.page(View(), first.next)) == many[PAGE:]
-    board.hang(Listing(KEY, Up(NOW), tuple(tool(name) for name in many if name != many[PAGE - 1])))
+    assert isinstance(first, ToolPage)
+    switched_off(board, "tool_0", "tool_7", many[PAGE_SIZE - 1])
+    assert names(direct.page(View(), first.next)) == many[PAGE_SIZE:]
+    board.publish(Listing(KEY, ProviderUp(NOW), tuple(tool(name) for name in many if name != many[PAGE_SIZE - 1])))
     assert direct.page(View(), first.next) == BadCursor("the list changed, and the tool it points at is gone")
 
 
@@ -230,12 +230,14 @@ def test_a_page_goes_on_where_the_last_one_ended_when_the_board_changed_before_i
     "cursor", ["", "x", "ä", "YWZ0ZXI", base64.urlsafe_b64encode(b"\xff\xff").decode(), "\x00" * 9]
 )
 def test_what_is_no_cursor_is_told_so(cursor: str) -> None:
-    assert Direct(board_of(tool("saw"))).page(View(), cursor) == BadCursor("this is no cursor of this server")
+    assert DirectPresentation(board_of(tool("saw"))).page(View(), cursor) == BadCursor(
+        "this is no cursor of this server"
+    )
 
 
 def test_a_cursor_tells_nothing_of_tools_outside_the_view() -> None:
-    direct = Direct(board_of(tool("saw"), tool("axe")))
-    away = View().narrowed(Selection(disabled=("saw",)))
+    direct = DirectPresentation(board_of(tool("saw"), tool("axe")))
+    away = View().narrow(Selection(disabled=("saw",)))
     of_saw, of_none = (base64.urlsafe_b64encode(f"after:{name}".encode()).decode() for name in ("saw", "never"))
     assert direct.page(away, of_saw) == direct.page(away, of_none)
 
@@ -259,4 +261,4 @@ def test_members_that_the_protocol_does_not_know_are_not_passed_on() -> None:
     ],
 )
 def test_what_is_no_host_header_names_no_host(text: str, host: str) -> None:
-    assert host_of(text) == host
+    assert host_name(text) == host

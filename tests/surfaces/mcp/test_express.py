@@ -12,12 +12,18 @@ from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import modern, modern_headers
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.core.call import Cancelled
+from pegboard.core.call import CallCancellation
 from pegboard.surfaces import listening
-from pegboard.surfaces.listening import Listening, bound
-from pegboard.surfaces.listening.express import LARGEST_BODY, MOST_HEADS, Head, Heads, Outlet
-from pegboard.surfaces.mcp.door import Door
-from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.listening import HttpServer, bind_socket
+from pegboard.surfaces.listening.express import (
+    MAX_BODY_BYTES,
+    MAX_CACHED_HEADS,
+    RequestHead,
+    RequestHeadCache,
+    ResponseSink,
+)
+from pegboard.surfaces.mcp.door import RequestChecks
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
 from pegboard.surfaces.mcp.raw import flight
 
 pytestmark = pytest.mark.anyio
@@ -87,7 +93,7 @@ class Place:
 @pytest.fixture
 async def place(anyio_backend: str) -> AsyncIterator[Place]:
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop, Door(patience=1.0)) as url:
+        async with open_workshop() as workshop, served(workshop, RequestChecks(client_timeout_s=1.0)) as url:
             yield Place(workshop, int(url.rsplit(":", 1)[1].removesuffix("/mcp")))
 
 
@@ -101,7 +107,7 @@ async def test_calls_written_together_are_answered_in_their_order(place: Place) 
 
 async def test_a_call_that_comes_while_another_runs_waits_for_it(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     # With a request waiting nothing more is read, so that the client has gone is seen when it is next written to.
-    monkeypatch.setattr(flight, "QUIET", 0.1)
+    monkeypatch.setattr(flight, "PING_AFTER_S", 0.1)
     line = await place.line()
     async with line.stream:
         await line.stream.send(written("wait", id=1))
@@ -110,10 +116,10 @@ async def test_a_call_that_comes_while_another_runs_waits_for_it(place: Place, m
         other = await place.line()
         async with other.stream:
             assert await other.call("echo", text="not held up") == (1, "not held up")
-        assert [type(record.ended).__name__ for record in place.workshop.audit.records] == ["Returned"] * 5
+        assert [type(record.outcome).__name__ for record in place.workshop.audit.records] == ["ToolSuccess"] * 5
     while len(place.workshop.audit.records) < 6:  # noqa: ASYNC110 - a list tells nobody
         await anyio.sleep(0.01)
-    assert place.workshop.audit.records[-1].ended == Cancelled()
+    assert place.workshop.audit.records[-1].outcome == CallCancellation()
 
 
 @pytest.mark.parametrize("pieces", [1, 7, 150, 10_000])
@@ -176,14 +182,14 @@ async def test_a_client_that_hangs_up_has_given_up_its_call(place: Place) -> Non
         await place.workshop.bench.started.wait()
     while len(place.workshop.audit.records) < 3:
         await anyio.lowlevel.checkpoint()
-    assert place.workshop.audit.records[-1].ended == Cancelled()
+    assert place.workshop.audit.records[-1].outcome == CallCancellation()
     assert (place.workshop.bench.cancelled, place.workshop.bench.running) == (1, 0)
 
 
 async def test_what_is_no_call_or_too_large_is_served_all_the_same(place: Place) -> None:
     line = await place.line()
     async with line.stream:
-        large = "x" * (LARGEST_BODY + 1)
+        large = "x" * (MAX_BODY_BYTES + 1)
         assert await line.call("echo", text=large) == (1, large)
         for body, status in ((b"{", 400), (b"", 400), (b"[]", 400)):
             message = modern("tools/call", name="echo", arguments={})
@@ -197,11 +203,11 @@ async def test_what_is_no_call_or_too_large_is_served_all_the_same(place: Place)
 async def test_a_call_under_way_is_answered_before_the_server_ends() -> None:
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
-            app = McpHttp(workshop.gateway)
-            async with app.running():
-                with bound("127.0.0.1", 0) as listener:
+            app = McpHttpEndpoint(workshop.gateway)
+            async with app.lifespan():
+                with bind_socket("127.0.0.1", 0) as listener:
                     port = listener.getsockname()[1]
-                    async with Listening(app, listener, app.end_streams, app.express):
+                    async with HttpServer(app, listener, app.end_streams, app.fast_path):
                         place = Place(workshop, port)
                         line = await place.line()
                         await line.stream.send(written("wait", report=True))
@@ -213,13 +219,13 @@ async def test_a_call_under_way_is_answered_before_the_server_ends() -> None:
 
 
 async def test_a_connection_that_nobody_uses_any_more_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(listening, "CHECK_INTERVAL_S", 0.01)
     monkeypatch.setattr(listening, "KEEP_ALIVE_SECONDS", 0)
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
-            app = McpHttp(workshop.gateway)
-            with bound("127.0.0.1", 0) as listener:
-                async with app.running(), Listening(app, listener, app.end_streams, Immediately()):
+            app = McpHttpEndpoint(workshop.gateway)
+            with bind_socket("127.0.0.1", 0) as listener:
+                async with app.lifespan(), HttpServer(app, listener, app.end_streams, Immediately()):
                     stream = await anyio.connect_tcp("127.0.0.1", listener.getsockname()[1])
                     async with stream:
                         line = Line(stream)
@@ -233,16 +239,16 @@ class Immediately:
     """Takes everything, and answers at once."""
 
     path = b"/mcp"
-    callers = None
+    principals = None
 
-    def take(self, outlet: Outlet, head: Head, body: bytes) -> "Immediately":
-        assert outlet.answer(200, b"content-length: 5\r\n", b"taken")
+    def try_handle(self, outlet: ResponseSink, head: RequestHead, body: bytes) -> "Immediately":
+        assert outlet.send_whole(200, b"content-length: 5\r\n", b"taken")
         return self
 
-    def leave(self) -> None:
+    def on_disconnect(self) -> None:
         raise AssertionError("it was answered")
 
-    def forget(self) -> None:
+    def forget_callers(self) -> None:
         """It keeps nothing."""
 
 
@@ -251,9 +257,9 @@ async def unasked(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def test_one_that_answers_at_once_may_be_asked_again_on_the_same_connection() -> None:
-    with anyio.fail_after(DEADLINE), bound("127.0.0.1", 0) as listener:
+    with anyio.fail_after(DEADLINE), bind_socket("127.0.0.1", 0) as listener:
         async with (
-            Listening(unasked, listener, lambda: None, Immediately()),
+            HttpServer(unasked, listener, lambda: None, Immediately()),
             await anyio.connect_tcp("127.0.0.1", listener.getsockname()[1]) as stream,
         ):
             line = Line(stream)
@@ -262,20 +268,22 @@ async def test_one_that_answers_at_once_may_be_asked_again_on_the_same_connectio
 
 
 def test_only_so_many_heads_are_remembered_and_only_what_was_one_request() -> None:
-    heads, head = Heads(), Head(b"", [], {})
+    heads, head = RequestHeadCache(), RequestHead(b"", [], {})
     text = b"POST /mcp HTTP/1.1\r\nx: %d\r\nContent-Length: 4\r\n\r\nbody"
-    for number in range(MOST_HEADS):
-        heads.keep(text % number, Head(b"", [], {}))
-    heads.keep(text % MOST_HEADS, head)
-    assert heads.of(text % 0) is None
-    found = heads.of(
-        (text % MOST_HEADS).replace(b"4", b"5", 1) if b"4" not in b"%d" % MOST_HEADS else text % MOST_HEADS
+    for number in range(MAX_CACHED_HEADS):
+        heads.add(text % number, RequestHead(b"", [], {}))
+    heads.add(text % MAX_CACHED_HEADS, head)
+    assert heads.find(text % 0) is None
+    found = heads.find(
+        (text % MAX_CACHED_HEADS).replace(b"4", b"5", 1)
+        if b"4" not in b"%d" % MAX_CACHED_HEADS
+        else text % MAX_CACHED_HEADS
     )
     assert found is not None
     assert found[0] is head
     two = b"POST /other HTTP/1.1\r\ncontent-length: 4\r\n\r\n"
-    heads.keep(two + b"bodyPOST", Head(b"", [], {}))
-    assert heads.of(two + b"body") is None
+    heads.add(two + b"bodyPOST", RequestHead(b"", [], {}))
+    assert heads.find(two + b"body") is None
 
 
 @pytest.mark.parametrize(
@@ -293,7 +301,7 @@ def test_only_so_many_heads_are_remembered_and_only_what_was_one_request() -> No
     ],
 )
 def test_a_head_that_only_resembles_a_known_one_is_parsed(head: bytes) -> None:
-    heads = Heads()
-    heads.keep(b"POST /mcp HTTP/1.1\r\ncontent-length: 4\r\n\r\nbody", Head(b"", [], {}))
-    assert heads.of(b"POST /mcp HTTP/1.1\r\ncontent-length: 17\r\n\r\n") is not None
-    assert heads.of(head + b"body") is None
+    heads = RequestHeadCache()
+    heads.add(b"POST /mcp HTTP/1.1\r\ncontent-length: 4\r\n\r\nbody", RequestHead(b"", [], {}))
+    assert heads.find(b"POST /mcp HTTP/1.1\r\ncontent-length: 17\r\n\r\n") is not None
+    assert heads.find(head + b"body") is None

@@ -18,11 +18,11 @@ from tests.surfaces.mcp.test_principals import ALICE, BOB
 from tests.surfaces.mcp.workshop import DECLARED, HERE, Workshop, open_workshop
 
 from pegboard.core.ids import PrincipalId
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.principal import Principal
 from pegboard.surfaces import listening
-from pegboard.surfaces.listening import Listening, bound
-from pegboard.surfaces.listening.express import Head, Heads
+from pegboard.surfaces.listening import HttpServer, bind_socket
+from pegboard.surfaces.listening.express import RequestHead, RequestHeadCache
 from pegboard.surfaces.mcp.paths import McpPaths
 
 pytestmark = pytest.mark.anyio
@@ -93,14 +93,14 @@ async def open_session(stream: SocketStream, header: str, nekot: str) -> None:
 
 
 @asynccontextmanager
-async def endpoint(declared: Declared = DECLARED) -> AsyncIterator[tuple[Workshop, list[object], SocketStream]]:
+async def endpoint(declared: DeclaredSettings = DECLARED) -> AsyncIterator[tuple[Workshop, list[object], SocketStream]]:
     with anyio.fail_after(DEADLINE):
         async with open_workshop(declared) as workshop:
             app = McpPaths(workshop.gateway)
-            with bound("127.0.0.1", 0) as listener:
+            with bind_socket("127.0.0.1", 0) as listener:
                 async with (
-                    app.running(),
-                    Listening(app, listener, app.end_streams, app.express) as listens,
+                    app.lifespan(),
+                    HttpServer(app, listener, app.end_streams, app.fast_path) as listens,
                     await anyio.connect_tcp("127.0.0.1", listener.getsockname()[1]) as stream,
                 ):
                     yield workshop, [listens, app], stream
@@ -115,8 +115,8 @@ async def forgotten(workshop: Workshop, nekot: str, roots: list[object]) -> None
 
 @pytest.mark.behaviour("per_caller.credentials_are_forgotten")
 async def test_the_credential_of_a_caller_who_comes_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "LOOK_EVERY", 0.01)
-    monkeypatch.setattr(listening, "FORGET_EVERY", 3600.0)
+    monkeypatch.setattr(listening, "CHECK_INTERVAL_S", 0.01)
+    monkeypatch.setattr(listening, "FORGET_INTERVAL_S", 3600.0)
     header = "x-owner-token: {}"
     async with endpoint() as (workshop, roots, stream):
         for _ in range(3):
@@ -125,14 +125,14 @@ async def test_the_credential_of_a_caller_who_comes_no_more_is_forgotten(monkeyp
         await open_session(stream, header, ALICES)
         for _ in range(2):
             await call(stream, header, BOBS)
-        monkeypatch.setattr(listening, "FORGET_EVERY", 0.0)
+        monkeypatch.setattr(listening, "FORGET_INTERVAL_S", 0.0)
         await forgotten(workshop, ALICES, roots)
         await call(stream, header, ALICES)
 
 
 @pytest.mark.behaviour("per_caller.credentials_are_forgotten")
 async def test_the_token_of_a_caller_who_is_taken_out_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(listening, "CHECK_INTERVAL_S", 0.01)
     header = "authorization: Bearer {}"
     guarded = replace(DECLARED, principals={**token_of(ALICE, ALICES), **token_of(BOB, BOBS)})
     async with endpoint(guarded) as (workshop, roots, stream):
@@ -140,18 +140,18 @@ async def test_the_token_of_a_caller_who_is_taken_out_is_forgotten(monkeypatch: 
             await call(stream, header, BOBS)
         await call(stream, header, ALICES)
         assert holders(BOBS, *roots), "or there would be nothing to forget"
-        await workshop.gateway.operator.redeclare(replace(guarded, principals=token_of(ALICE, ALICES)))
+        await workshop.gateway.operator.apply_settings(replace(guarded, principals=token_of(ALICE, ALICES)))
         await forgotten(workshop, BOBS, roots)
 
 
 def test_a_head_is_remembered_for_as_long_as_it_is_used_between_two_turns() -> None:
-    heads = Heads()
+    heads = RequestHeadCache()
     used, unused = (b"POST /%b HTTP/1.1\r\ncontent-length: 4\r\n\r\nbody" % path for path in (b"a", b"b"))
-    heads.keep(used, Head(b"", [], {}))
-    heads.keep(unused, Head(b"", [], {}))
+    heads.add(used, RequestHead(b"", [], {}))
+    heads.add(unused, RequestHead(b"", [], {}))
     for _ in range(3):
-        heads.turn()
-        assert heads.of(used) is not None
-    assert heads.of(unused) is None
+        heads.drop_unused()
+        assert heads.find(used) is not None
+    assert heads.find(unused) is None
     heads.clear()
-    assert heads.of(used) is None
+    assert heads.find(used) is None

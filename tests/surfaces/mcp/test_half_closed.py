@@ -12,7 +12,7 @@ from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, served
 from tests.surfaces.mcp.raw import handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.core.call import Arguments, Outcome, Returned
+from pegboard.core.call import Arguments, Outcome, ToolSuccess
 from pegboard.ports import Progress
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ def hold_up(workshop: Workshop) -> anyio.Event:
 
     async def run(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
         await goes_on.wait()
-        return Returned(b'{"content":[]}')
+        return ToolSuccess(b'{"content":[]}')
 
     bench._tools["wait"] = bench._tools["wait"][0], run
     return goes_on

@@ -17,11 +17,11 @@ from tests.surfaces.mcp.test_principals import ALICE, BOB, GUARDED, bearer
 from tests.surfaces.mcp.test_search import told
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.core.deferral import Materialised
-from pegboard.core.handle import minted
-from pegboard.core.ids import LOCAL, BuiltinKey, ToolId
-from pegboard.surfaces.mcp.conversation import HANDLE_META_KEY, LIFETIME, Handles
-from pegboard.surfaces.mcp.deferred import Deferred
+from pegboard.core.deferral import MaterializedTools
+from pegboard.core.handle import make_handle
+from pegboard.core.ids import LOCAL_PRINCIPAL, BuiltinKey, ToolId
+from pegboard.surfaces.mcp.conversation import HANDLE_LIFETIME, HANDLE_META_KEY, ConversationHandles
+from pegboard.surfaces.mcp.deferred import DeferredPresentation
 
 pytestmark = pytest.mark.anyio
 
@@ -38,9 +38,9 @@ async def test_a_stream_of_changes_is_not_opened_with_a_bad_handle() -> None:
 def bad_handles(good: str, workshop: Workshop) -> dict[str, tuple[object, str]]:
     """Each with what is told of it."""
     not_ours, too_old = "it is not one that this gateway gave you, or not all of it", "it has expired"
-    stale = minted([], LOCAL, datetime.now(UTC) - timedelta(seconds=1), bytes(32))
-    foreign = minted([], ALICE, datetime.now(UTC) + LIFETIME, bytes(32))
-    other_key = Handles(workshop.gateway).minted(Materialised(), LOCAL)
+    stale = make_handle([], LOCAL_PRINCIPAL, datetime.now(UTC) - timedelta(seconds=1), bytes(32))
+    foreign = make_handle([], ALICE, datetime.now(UTC) + HANDLE_LIFETIME, bytes(32))
+    other_key = ConversationHandles(workshop.gateway).mint(MaterializedTools(), LOCAL_PRINCIPAL)
     middle = len(good) // 2
     return {
         "forged": (good[:middle] + ("A" if good[middle] != "A" else "B") + good[middle + 1 :], not_ours),
@@ -65,7 +65,7 @@ def bad_handles(good: str, workshop: Workshop) -> dict[str, tuple[object, str]]:
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_bad_handle_is_refused_in_clear_words_and_costs_nothing_that_was_found(bad: str, mode: str) -> None:
     async with open_workshop() as workshop:
-        deferred = Deferred(workshop.gateway, key=lambda: bytes(32))
+        deferred = DeferredPresentation(workshop.gateway, key=lambda: bytes(32))
         async with in_memory(workshop, mode, deferred) as client, in_memory(workshop, MODERN, deferred) as modern:
             good = (await search(modern, "say it again", limit=1))["handle"]
             await search(client, "say it again", limit=1)
@@ -122,8 +122,8 @@ async def test_a_callers_handle_is_of_no_use_to_another_caller() -> None:
 @pytest.mark.behaviour("deferred.replicas")
 async def test_gateways_with_one_key_take_each_others_handles() -> None:
     async with open_workshop() as one, open_workshop() as other:
-        first = Deferred(one.gateway, key=lambda: b"k" * 32)
-        second = Deferred(other.gateway, key=lambda: b"k" * 32)
+        first = DeferredPresentation(one.gateway, key=lambda: b"k" * 32)
+        second = DeferredPresentation(other.gateway, key=lambda: b"k" * 32)
         async with in_memory(one, MODERN, first) as here, in_memory(other, MODERN, second) as there:
             handle = (await search(here, "say it again", limit=1))["handle"]
             assert await listed(there, handle) == [*OWN, "echo"]

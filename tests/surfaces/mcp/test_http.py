@@ -24,17 +24,17 @@ from tests.surfaces.mcp.raw import (
 )
 from tests.surfaces.mcp.workshop import OPEN_TOOLS, Workshop, open_workshop
 
-from pegboard.core.call import Cancelled
-from pegboard.surfaces.mcp.door import Door
-from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.core.call import CallCancellation
+from pegboard.surfaces.mcp.door import RequestChecks
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
 
 pytestmark = pytest.mark.anyio
 
-DOOR = Door(
-    hosts=frozenset({"Tools.Example"}),
-    origins=frozenset({"https://app.example/"}),
-    largest_body=1_000_000,
-    most_discarded=5_000_000,
+DOOR = RequestChecks(
+    allowed_hosts=frozenset({"Tools.Example"}),
+    allowed_origins=frozenset({"https://app.example/"}),
+    max_body_bytes=1_000_000,
+    max_discarded_bytes=5_000_000,
 )
 
 
@@ -187,7 +187,7 @@ def announced(*more: str) -> bytes:
 
 
 async def test_a_body_far_too_large_is_refused_before_it_comes(endpoint: Endpoint) -> None:
-    said = await spoken(endpoint.url, announced(f"Content-Length: {DOOR.most_discarded + 1}"))
+    said = await spoken(endpoint.url, announced(f"Content-Length: {DOOR.max_discarded_bytes + 1}"))
     assert (said.partition(b"\r\n")[0], TOO_LARGE.encode() in said) == (b"HTTP/1.1 413 Request Entity Too Large", True)
 
 
@@ -201,7 +201,10 @@ async def test_who_asks_before_sending_too_much_is_not_told_to_go_ahead(endpoint
 )
 async def test_the_rest_of_a_body_that_is_too_large_is_waited_for_only_so_long(length: str, sent: bytes) -> None:
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop, Door(patience=0.05, largest_body=10)) as url:
+        async with (
+            open_workshop() as workshop,
+            served(workshop, RequestChecks(client_timeout_s=0.05, max_body_bytes=10)) as url,
+        ):
             said = await spoken(url, announced(length) + sent)
             assert said.startswith(b"HTTP/1.1 413 ")
             assert b"connection: close" in said
@@ -312,7 +315,7 @@ async def test_no_more_than_the_most_sessions_are_open_and_an_idle_one_makes_roo
     with anyio.fail_after(DEADLINE):
         async with (
             open_workshop() as workshop,
-            served(workshop, Door(sessions=1, idle=0.05)) as url,
+            served(workshop, RequestChecks(max_sessions=1, session_idle_s=0.05)) as url,
             httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
             session = await handshake(http, url)
@@ -347,14 +350,14 @@ async def test_a_client_that_hangs_up_has_given_up_its_call(mode: str) -> None:
             await hang_up_during(workshop, url, message, headers)
             while not workshop.audit.records:
                 await anyio.lowlevel.checkpoint()
-            assert [record.ended for record in workshop.audit.records] == [Cancelled()]
+            assert [record.outcome for record in workshop.audit.records] == [CallCancellation()]
             assert (workshop.bench.cancelled, workshop.bench.running) == (1, 0)
 
 
 async def test_other_kinds_of_connection_are_not_served() -> None:
     async with open_workshop() as workshop:
         with pytest.raises(RuntimeError, match="HTTP requests only"):
-            await McpHttp(workshop.gateway)({"type": "websocket"}, None, None)  # type: ignore[arg-type]  # refused first
+            await McpHttpEndpoint(workshop.gateway)({"type": "websocket"}, None, None)  # type: ignore[arg-type]  # refused first
 
 
 async def test_what_the_gateway_says_of_itself_is_the_same_in_both_eras() -> None:

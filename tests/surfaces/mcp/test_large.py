@@ -12,11 +12,11 @@ from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, served
 from tests.surfaces.mcp.raw import ACCEPT, INITIALIZE, ask, error_of, handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import open_workshop
 
-from pegboard.surfaces.mcp.http import McpHttp
-from pegboard.surfaces.mcp.lines import BadLine, message_of
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
+from pegboard.surfaces.mcp.lines import BadLine, parse_line
 from pegboard.surfaces.mcp.raw import road
-from pegboard.surfaces.mcp.raw.calls import Decoded, decode
-from pegboard.surfaces.mcp.raw.metas import LARGEST
+from pegboard.surfaces.mcp.raw.calls import DecodedArguments, decode_arguments
+from pegboard.surfaces.mcp.raw.metas import MAX_META_BYTES
 
 pytestmark = pytest.mark.anyio
 
@@ -39,12 +39,12 @@ async def test_while_large_arguments_are_read_other_calls_are_answered(
 ) -> None:
     reading, read = anyio.Event(), threading.Event()
 
-    def slowly(raw: bytes) -> Decoded:
+    def slowly(raw: bytes) -> DecodedArguments:
         anyio.from_thread.run_sync(reading.set)
         assert read.wait(DEADLINE)
-        return decode(raw)
+        return decode_arguments(raw)
 
-    monkeypatch.setattr(road, "decode_large", slowly)
+    monkeypatch.setattr(road, "decode_large_arguments", slowly)
     found: list[httpx2.Response] = []
     with anyio.fail_after(DEADLINE):
         async with (
@@ -74,10 +74,10 @@ async def test_a_request_that_says_too_much_about_itself_is_refused_by_either_ro
     with anyio.fail_after(DEADLINE):
         async with (
             open_workshop() as workshop,
-            served(workshop, app=McpHttp(workshop.gateway, short=short)) as url,
+            served(workshop, app=McpHttpEndpoint(workshop.gateway, short=short)) as url,
             httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
-            answer = await call(http, url, mode, {"example.org/a": "x" * LARGEST})
+            answer = await call(http, url, mode, {"example.org/a": "x" * MAX_META_BYTES})
             assert error_of(answer) == (
                 400,
                 INVALID_PARAMS,
@@ -85,7 +85,7 @@ async def test_a_request_that_says_too_much_about_itself_is_refused_by_either_ro
                 "arguments.",
             )
             assert workshop.audit.records == []
-            assert (await call(http, url, mode, {"example.org/a": "x" * (LARGEST // 2)})).status_code == 200
+            assert (await call(http, url, mode, {"example.org/a": "x" * (MAX_META_BYTES // 2)})).status_code == 200
 
 
 MANY_VALUES = b'{"a":[' + b",".join([b"[1]"] * 500_001) + b"]}"
@@ -100,7 +100,7 @@ async def test_a_request_of_very_many_values_is_refused_by_either_road_before_it
     with anyio.fail_after(DEADLINE):
         async with (
             open_workshop() as workshop,
-            served(workshop, app=McpHttp(workshop.gateway, short=short)) as url,
+            served(workshop, app=McpHttpEndpoint(workshop.gateway, short=short)) as url,
             httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
             message = modern("tools/call", name="odd", arguments={})
@@ -157,7 +157,7 @@ def opening(values: int) -> bytes:
 async def test_who_says_too_much_about_itself_gets_no_session(short: bool) -> None:
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
-            app = McpHttp(workshop.gateway, short=short)
+            app = McpHttpEndpoint(workshop.gateway, short=short)
             async with served(workshop, app=app) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
                 refused = await http.post(url, content=opening(30_000), headers=ACCEPT)
                 error = {"code": INVALID_PARAMS, "message": OPENED_TOO_WIDE}
@@ -169,14 +169,14 @@ async def test_who_says_too_much_about_itself_gets_no_session(short: bool) -> No
 
 @pytest.mark.behaviour("speed.openings_are_bounded")
 def test_over_a_pipe_no_more_is_taken() -> None:
-    refused = message_of(opening(30_000))
+    refused = parse_line(opening(30_000))
     assert isinstance(refused, BadLine)
-    assert (refused.answer.id, refused.answer.error.code, refused.answer.error.message) == (
+    assert (refused.error.id, refused.error.error.code, refused.error.error.message) == (
         7,
         INVALID_PARAMS,
         OPENED_TOO_WIDE,
     )
-    assert isinstance(message_of(opening(20_000)), JSONRPCRequest)
+    assert isinstance(parse_line(opening(20_000)), JSONRPCRequest)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -203,6 +203,6 @@ async def test_other_requests_than_calls_have_a_tenth_of_the_values(mode: str, m
 
 def test_over_a_pipe_a_request_has_no_more_values_than_over_http() -> None:
     line = json.dumps(modern("tools/call", name="odd", arguments={})).encode()
-    refused = message_of(line.replace(b'"arguments": {}', b'"arguments": ' + MANY_VALUES))
+    refused = parse_line(line.replace(b'"arguments": {}', b'"arguments": ' + MANY_VALUES))
     assert isinstance(refused, BadLine)
-    assert refused.answer.error.message.startswith("The request 'tools/call' has more than 1000000 values")
+    assert refused.error.error.message.startswith("The request 'tools/call' has more than 1000000 values")

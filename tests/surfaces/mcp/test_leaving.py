@@ -13,10 +13,10 @@ from tests.surfaces.mcp.raw import handshake, modern, modern_headers
 from tests.surfaces.mcp.test_principals import ALICE, BOB, GUARDED, bearer, named
 from tests.surfaces.mcp.workshop import DECLARED, HERE, open_workshop
 
-from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
 from pegboard.core.principal import Principal
-from pegboard.gateway.access.callers import Hashes
-from pegboard.surfaces.mcp.leaving import left
+from pegboard.gateway.access.callers import TokenHashes
+from pegboard.surfaces.mcp.leaving import revoked_principals
 
 pytestmark = pytest.mark.anyio
 
@@ -89,11 +89,11 @@ async def test_the_streams_and_sessions_of_a_caller_that_is_taken_out_end_and_no
         ):
             session = await _session(url, bearer(BOB))
             async with streams(http, url, bearer(ALICE)) as alices, streams(http, url, bearer(BOB)) as bobs:
-                await workshop.gateway.operator.redeclare(replace(GUARDED, principals=now))
+                await workshop.gateway.operator.apply_settings(replace(GUARDED, principals=now))
                 for stream in bobs:
                     await stream.over.wait()
                 # Bob himself comes back with his former token: his session does not.
-                await workshop.gateway.operator.redeclare(GUARDED)
+                await workshop.gateway.operator.apply_settings(GUARDED)
                 ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
                 answer = await http.post(url, json=ping, headers={**session, **bearer(BOB)})
                 assert answer.status_code == 404
@@ -109,7 +109,7 @@ async def test_who_came_in_without_a_name_stays_until_callers_have_names() -> No
             httpx2.AsyncClient(timeout=None) as http,
             streams(http, url, {}) as open_streams,
         ):
-            await workshop.gateway.operator.redeclare(GUARDED)
+            await workshop.gateway.operator.apply_settings(GUARDED)
             for stream in open_streams:
                 await stream.over.wait()
 
@@ -117,12 +117,12 @@ async def test_who_came_in_without_a_name_stays_until_callers_have_names() -> No
 def test_only_who_could_come_in_before_and_could_not_now_has_left() -> None:
     alice, bob = named(ALICE)[ALICE].hashes, named(BOB)[BOB].hashes
     both, further = {ALICE: alice, BOB: bob}, {ALICE: alice, BOB: FURTHER_TOKEN.hashes}
-    nobody: Hashes = {}
-    assert list(left(both, both)) == []
-    assert list(left(both, further)) == []
-    assert list(left(further, both)) == [BOB]
-    assert list(left(both, {BOB: bob})) == [ALICE]
-    assert list(left(both, {ALICE: (), BOB: bob})) == [ALICE]
-    assert list(left(both, nobody)) == [ALICE, BOB]
-    assert list(left(nobody, both)) == [LOCAL]
-    assert list(left(nobody, nobody)) == []
+    nobody: TokenHashes = {}
+    assert list(revoked_principals(both, both)) == []
+    assert list(revoked_principals(both, further)) == []
+    assert list(revoked_principals(further, both)) == [BOB]
+    assert list(revoked_principals(both, {BOB: bob})) == [ALICE]
+    assert list(revoked_principals(both, {ALICE: (), BOB: bob})) == [ALICE]
+    assert list(revoked_principals(both, nobody)) == [ALICE, BOB]
+    assert list(revoked_principals(nobody, both)) == [LOCAL_PRINCIPAL]
+    assert list(revoked_principals(nobody, nobody)) == []

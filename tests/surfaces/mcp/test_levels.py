@@ -4,7 +4,7 @@ import pytest
 
 from pegboard.core.tool import Json
 from pegboard.surfaces.mcp import levels
-from pegboard.surfaces.mcp.levels import NO_LOGS, Levels, is_heard, wanted
+from pegboard.surfaces.mcp.levels import NO_LOGS, LogLevels, meets_level, requested_log_level
 
 
 @pytest.mark.behaviour("mcp.out.logging")
@@ -22,20 +22,20 @@ from pegboard.surfaces.mcp.levels import NO_LOGS, Levels, is_heard, wanted
     ],
 )
 def test_a_message_is_heard_from_the_level_on(told: object, level: str | None, heard: bool) -> None:
-    assert is_heard({"level": told}, level) is heard  # type: ignore[dict-item]  # whatever a server writes there
+    assert meets_level({"level": told}, level) is heard  # type: ignore[dict-item]  # whatever a server writes there
 
 
 def test_only_levels_of_the_protocol_are_wanted() -> None:
     told: list[Json] = ["info", "none", "", 7, None, []]
-    assert [wanted(level) for level in told] == ["info", None, None, None, None, None]
+    assert [requested_log_level(level) for level in told] == ["info", None, None, None, None, None]
 
 
 def test_sessions_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "MOST_SESSIONS", 2)
-    known = Levels()
+    monkeypatch.setattr(levels, "MAX_SESSIONS", 2)
+    known = LogLevels()
     for session, level in (("a", "info"), ("b", "error"), ("a", "debug"), ("c", "alert")):
-        known.set(session, level)
-    assert [known.of(session) for session in ("a", "b", "c")] == ["debug", None, "alert"]
+        known.set_level(session, level)
+    assert [known.level_of(session) for session in ("a", "b", "c")] == ["debug", None, "alert"]
     known.forget("a")
     known.forget("a")
-    assert known.of("a") is None
+    assert known.level_of("a") is None

@@ -7,41 +7,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, JSONRPCRequest
 
-from pegboard.surfaces.mcp.lines import BadLine, Lines, message_of
+from pegboard.surfaces.mcp.lines import BadLine, LineSplitter, parse_line
 
 
 @given(st.lists(st.binary().map(lambda text: text.replace(b"\n", b""))), st.lists(st.integers(1, 9)))
 def test_lines_are_the_same_in_whatever_pieces_they_come(wanted: list[bytes], sizes: list[int]) -> None:
     text = b"".join(line + b"\n" for line in wanted) + b"rest"
-    lines, found = Lines(), list[bytes | BadLine]()
+    lines, found = LineSplitter(), list[bytes | BadLine]()
     while text:
         size = sizes.pop() if sizes else len(text)
         found += lines.feed(text[:size])
         text = text[size:]
-    assert [*found, *lines.rest()] == [*wanted, b"rest"]
+    assert [*found, *lines.flush()] == [*wanted, b"rest"]
 
 
 @pytest.mark.parametrize("piece", [1, 7, 1000])
 def test_a_line_that_is_too_long_is_dropped_and_the_next_one_read(piece: int) -> None:
     text = b"x" * 100 + b"\n{}\n" + b"y" * 50
-    lines, found = Lines(longest=40), list[bytes | BadLine]()
+    lines, found = LineSplitter(longest=40), list[bytes | BadLine]()
     for start in range(0, len(text), piece):
         found += lines.feed(text[start : start + piece])
-    first, second, *more = [*found, *lines.rest()]
+    first, second, *more = [*found, *lines.flush()]
     assert isinstance(first, BadLine)
-    assert first.answer.error.message == "A message is longer than 40 bytes. Send less at once."
+    assert first.error.error.message == "A message is longer than 40 bytes. Send less at once."
     assert second == b"{}"
     assert [type(line) for line in more] == [BadLine]
 
 
 def test_a_message_is_read_and_a_blank_line_means_nothing() -> None:
-    assert message_of(b'{"jsonrpc":"2.0","id":"7","method":"ping"}\r') == JSONRPCRequest(
+    assert parse_line(b'{"jsonrpc":"2.0","id":"7","method":"ping"}\r') == JSONRPCRequest(
         jsonrpc="2.0", id="7", method="ping"
     )
-    assert message_of(b'{"jsonrpc":"2.0","method":"x","params":{}}') == JSONRPCNotification(
+    assert parse_line(b'{"jsonrpc":"2.0","method":"x","params":{}}') == JSONRPCNotification(
         jsonrpc="2.0", method="x", params={}
     )
-    assert [message_of(line) for line in (b"", b"  \r")] == [None, None]
+    assert [parse_line(line) for line in (b"", b"  \r")] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_a_message_is_read_and_a_blank_line_means_nothing() -> None:
 def test_a_line_that_is_no_message_is_answered_with_its_id_where_it_has_one(
     line: bytes, code: int, id: int | str | None
 ) -> None:
-    bad = message_of(line)
+    bad = parse_line(line)
     assert isinstance(bad, BadLine)
-    answer = json.loads(bad.answer.model_dump_json())
+    answer = json.loads(bad.error.model_dump_json())
     assert (answer["id"], answer["error"]["code"]) == (id, code)
     assert "Send one message a line." in answer["error"]["message"]
 
@@ -83,9 +83,9 @@ def test_a_line_that_is_no_message_is_answered_with_its_id_where_it_has_one(
     ids=["half a pair", "infinite", "250 levels", "2,000 levels", "50,000 levels"],
 )
 def test_a_line_that_not_every_reader_could_be_given_is_answered_with_its_id(argument: bytes, why: str) -> None:
-    bad = message_of(b'{"jsonrpc":"2.0","id":"a","method":"ping","params":{"x":' + argument + b"}}")
+    bad = parse_line(b'{"jsonrpc":"2.0","id":"a","method":"ping","params":{"x":' + argument + b"}}")
     assert isinstance(bad, BadLine)
-    assert json.loads(bad.answer.model_dump_json(exclude_none=True)) == {
+    assert json.loads(bad.error.model_dump_json(exclude_none=True)) == {
         "jsonrpc": "2.0",
         "id": "a",
         "error": {

@@ -21,12 +21,12 @@ from tests.surfaces.mcp.test_search import body, told
 from tests.surfaces.mcp.workshop import DECLARED, HERE, SECRET, Workshop, key, open_workshop
 
 from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.presentations import Listed, Presenting
-from pegboard.core.presentations.meta import TOOLS, tools_of
+from pegboard.core.presentations import PinnedEntry, PresentationSettings
+from pegboard.core.presentations.meta import TOOLS, list_tools
 from pegboard.core.view import View
-from pegboard.surfaces.mcp.meta import Meta
+from pegboard.surfaces.mcp.meta import MetaPresentation
 from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio
 NAMES = ["list_toolsets", "list_tools", "get_tool_input_schema", "get_tool_output_schema", "call_tool"]
@@ -34,7 +34,7 @@ NAMES = ["list_toolsets", "list_tools", "get_tool_input_schema", "get_tool_outpu
 
 @asynccontextmanager
 async def in_memory(workshop: Workshop, mode: str = MODES[0]) -> AsyncIterator[Client]:
-    server = McpServer(workshop.gateway, presentation=Meta(workshop.gateway)).server
+    server = GatewayMcpServer(workshop.gateway, presentation=MetaPresentation(workshop.gateway)).server
     async with Client(InMemoryTransport(server), mode=mode) as client:
         yield client
 
@@ -115,7 +115,9 @@ async def test_what_is_wrong_is_told_with_what_to_do() -> None:
                 ("name", "list_tools", {"toolsets": "files"}),
             )
         }
-        unknown_toolset = tools_of("fils", 0, workshop.gateway.board.resolution(View()), workshop.gateway.board.policy)
+        unknown_toolset = list_tools(
+            "fils", 0, workshop.gateway.board.resolution(View()), workshop.gateway.board.policy
+        )
     assert "'files'" in str(unknown_toolset)
     assert refused["toolset"] == unfit_arguments(ToolId(BuiltinKey(), "list_tools"), f"toolset: {unknown_toolset}")
     unknown = unknown_tool("ecko", "echo", found_by="list_tools")
@@ -195,8 +197,12 @@ async def test_nothing_of_a_withheld_tool_is_in_any_byte_of_the_meta_tools() -> 
 
 KEPT = replace(
     DECLARED,
-    presenting=Presenting(
-        always_visible=(Listed("bench:ech*", HERE), Listed("open_vault", HERE), Listed("mcp:bench~bench:late", HERE))
+    presentation=PresentationSettings(
+        always_visible=(
+            PinnedEntry("bench:ech*", HERE),
+            PinnedEntry("open_vault", HERE),
+            PinnedEntry("mcp:bench~bench:late", HERE),
+        )
     ),
 )
 
@@ -232,15 +238,15 @@ async def test_a_tool_that_stays_listed_is_called_by_its_own_name(presentation: 
 @pytest.mark.behaviour("present.always_visible")
 async def test_who_listens_hears_when_a_tool_that_stays_listed_comes() -> None:
     async with open_workshop(KEPT) as workshop:
-        meta = Meta(workshop.gateway)
+        meta = MetaPresentation(workshop.gateway)
         view = View()
-        before = meta.mark(view)
-        assert meta.mark(view) == before
+        before = meta.fingerprint(view)
+        assert meta.fingerprint(view) == before
         workshop.bench.grow()
-        with anyio.fail_after(DEADLINE), workshop.gateway.board.changed.listen() as bell:
+        with anyio.fail_after(DEADLINE), workshop.gateway.board.changes.subscribe() as bell:
             while "late" not in {id.name for id in workshop.gateway.board.catalogue.tools}:
                 await bell.wait()
-        assert meta.mark(view) != before
+        assert meta.fingerprint(view) != before
 
 
 @pytest.mark.behaviour("present.always_visible")

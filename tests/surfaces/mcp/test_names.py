@@ -27,16 +27,16 @@ from tests.surfaces.mcp.workshop import (
     server,
 )
 
-from pegboard.core.call import Call
-from pegboard.core.catalogue import Listing, Up
-from pegboard.core.commands import ThrowSwitch
-from pegboard.core.ids import LOCAL, CallId, PrincipalId, ServerKey, ToolId, ToolsetId, WireName
-from pegboard.core.policy import Approval, Decided, Declared, Policy, Switch
+from pegboard.core.call import ToolCall
+from pegboard.core.catalogue import Listing, ProviderUp
+from pegboard.core.commands import SetSwitch
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
 from pegboard.core.server import OnlyTools, Server, Trust
 from pegboard.core.tool import ToolSpec
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
-from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
 from pegboard.surfaces.mcp.paths import McpPaths
 
 pytestmark = pytest.mark.anyio
@@ -56,7 +56,7 @@ RIVALS: Mapping[str, Server] = {
 }
 
 
-def with_servers(*more: Server) -> Declared:
+def with_servers(*more: Server) -> DeclaredSettings:
     toolsets = {each.key.toolset: Toolset(each.key.toolset, HERE) for each in more}
     return replace(
         DECLARED,
@@ -74,7 +74,7 @@ def approved(spec: ToolSpec) -> Approval:
     return Approval(spec, PrincipalId("me"), THEN)
 
 
-def decided() -> Decided:
+def decided() -> PolicyDecisions:
     approvals = {
         ToolId(rival.key, name): approved(ToolSpec(name, None, "As it was." if why == "changed" else f"Would {name}."))
         for why, rival in RIVALS.items()
@@ -82,7 +82,7 @@ def decided() -> Decided:
         for name in STOLEN
     }
     off = Switch(False, PrincipalId("me"), THEN)
-    return Decided(
+    return PolicyDecisions(
         version=1,
         approvals=approvals,
         switches={ToolId(RIVALS["disabled_by_user"].key, name): off for name in STOLEN},
@@ -91,8 +91,8 @@ def decided() -> Decided:
 
 async def until_locked(workshop: Workshop, rival: ServerKey) -> None:
     board = workshop.gateway.board
-    with board.changed.listen() as bell:
-        while any(tool.id.source == rival for tool in board.resolution(View()).open()):
+    with board.changes.subscribe() as bell:
+        while any(tool.id.source == rival for tool in board.resolution(View()).open_tools()):
             await bell.wait()
 
 
@@ -115,17 +115,17 @@ async def test_locked_tools_that_are_called_like_open_ones_change_no_byte_of_def
         async with open_workshop(with_servers(*RIVALS.values()), shelves=shelves, decided=decided()) as workshop:
             down, off = rival_key(RIVALS["server_unavailable"]), rival_key(RIVALS["server_disabled"])
             workshop.benches[down].fall()
-            assert isinstance(await workshop.gateway.operator.do(ThrowSwitch(off, False), LOCAL), Policy)
+            assert isinstance(await workshop.gateway.operator.execute(SetSwitch(off, False), LOCAL_PRINCIPAL), Policy)
             await until_locked(workshop, down)
             await until_locked(workshop, off)
             with_locks = await said_by(workshop)
             resolution = workshop.gateway.board.resolution(View())
-    locked = {(verdict.tool.id.source, verdict.status.value) for verdict in resolution.locked()}
+    locked = {(verdict.tool.id.source, verdict.status.value) for verdict in resolution.locked_tools()}
     assert locked == {
         (key("vault"), "pending_approval"),
         *((rival.key, "pending_approval" if why == "changed" else why) for why, rival in RIVALS.items()),
     }
-    assert {resolution.names[tool.id] for tool in resolution.open()} >= {"create_file", "echo"}
+    assert {resolution.names[tool.id] for tool in resolution.open_tools()} >= {"create_file", "echo"}
     assert with_locks == without
 
 
@@ -134,7 +134,7 @@ RIVAL = key("rival")
 
 async def until_named(workshop: Workshop, name: str) -> None:
     board = workshop.gateway.board
-    with board.changed.listen() as bell:
+    with board.changes.subscribe() as bell:
         while name not in board.resolution(View()).by_name:
             await bell.wait()
 
@@ -176,7 +176,7 @@ def _text(answer: Any) -> str:
 async def callers(workshop: Workshop) -> AsyncIterator[Callers]:
     async with AsyncExitStack() as stack:
         short = await stack.enter_async_context(served(workshop, app=McpPaths(workshop.gateway)))
-        long = await stack.enter_async_context(served(workshop, app=McpHttp(workshop.gateway, short=False)))
+        long = await stack.enter_async_context(served(workshop, app=McpHttpEndpoint(workshop.gateway, short=False)))
         yield Callers(await stack.enter_async_context(httpx2.AsyncClient(timeout=DEADLINE)), short, long)
 
 
@@ -196,10 +196,10 @@ async def test_a_name_from_before_reaches_its_tool_by_every_road_and_a_locked_on
             assert await every.call("bench__echo", text="hello") == by_all("hello")
             assert await every.call("rival__echo") == by_all("done")
             operator = workshop.gateway.operator
-            assert isinstance(await operator.do(ThrowSwitch(RIVAL, False), LOCAL), Policy)
+            assert isinstance(await operator.execute(SetSwitch(RIVAL, False), LOCAL_PRINCIPAL), Policy)
             assert workshop.gateway.board.resolution(View()).names[ToolId(BENCH, "echo")] == "echo"
             assert await every.call("bench__echo", text="hello") == by_all("hello")
-            assert isinstance(await operator.do(ThrowSwitch(BENCH, False), LOCAL), Policy)
+            assert isinstance(await operator.execute(SetSwitch(BENCH, False), LOCAL_PRINCIPAL), Policy)
             told = await every.call("bench__echo", text="hello")
             assert told == await every.call("echo", text="hello")
             assert {text.partition(":")[0] for text in told.values()} == {"server_disabled"}
@@ -242,13 +242,13 @@ async def test_an_id_without_its_toolset_that_fits_two_servers_names_both() -> N
 FOUR = key("four")
 
 
-def known_of_four(**switches: bool) -> Decided:
+def known_of_four(**switches: bool) -> PolicyDecisions:
     """As the store has it after a time in which the server was up and its tools were approved."""
     names = ("four_read", "four_write")
-    return Decided(
+    return PolicyDecisions(
         version=4,
         approvals={ToolId(FOUR, name): approved(ToolSpec(name, None, f"Would {name}.")) for name in names},
-        baselined={FOUR: THEN},
+        first_seen={FOUR: THEN},
         switches={FOUR: Switch(False, PrincipalId("me"), THEN)} if switches.get("off") else {},
     )
 
@@ -292,7 +292,7 @@ async def test_after_a_restart_a_server_that_is_off_is_told_as_before_and_its_na
             [four] = [each for each in counted if each["id"] == "four~four"]
             assert (four["health"], four["tools"]) == ("off", {"callable": 0, "server_disabled": 2})
             operator = workshop.gateway.operator
-            assert isinstance(await operator.do(ThrowSwitch(FOUR, True), LOCAL), Policy)
+            assert isinstance(await operator.execute(SetSwitch(FOUR, True), LOCAL_PRINCIPAL), Policy)
             await until_open(workshop, FOUR)
             resolution = workshop.gateway.board.resolution(View())
             assert [id.name for id in resolution.names if id.source == FOUR] == ["four_read"], "all it lists now"
@@ -301,8 +301,8 @@ async def test_after_a_restart_a_server_that_is_off_is_told_as_before_and_its_na
 
 async def until_open(workshop: Workshop, source: ServerKey) -> None:
     board = workshop.gateway.board
-    with board.changed.listen() as bell:
-        while not any(tool.id.source == source for tool in board.resolution(View()).open()):
+    with board.changes.subscribe() as bell:
+        while not any(tool.id.source == source for tool in board.resolution(View()).open_tools()):
             await bell.wait()
 
 
@@ -318,7 +318,7 @@ async def test_a_call_of_a_remembered_tool_waits_for_its_server_to_start() -> No
             ended: list[object] = []
 
             async def call() -> None:
-                asked = Call(CallId("c1"), WireName("four_read"), {}, LOCAL, THEN)
+                asked = ToolCall(CallId("c1"), WireName("four_read"), {}, LOCAL_PRINCIPAL, THEN)
                 ended.append(await workshop.gateway.caller.call(asked, View()))
 
             tasks.start_soon(call)
@@ -362,7 +362,7 @@ async def test_what_was_seen_of_a_server_in_quarantine_is_told_by_name_alone() -
             open_workshop(with_servers(unread), shelves={**SHELVES, guest: {}}) as workshop,
             callers(workshop) as every,
         ):
-            workshop.gateway.board.hang_aside(Listing(guest, Up(THEN), (seen,)))
+            workshop.gateway.board.publish_preview(Listing(guest, ProviderUp(THEN), (seen,)))
             told = await every.call("help_me")
             assert {text.partition(":")[0] for text in told.values()} == {"server_quarantined"}
             found = await searched(workshop, "retrieve_tools", query="help me", include_disabled=True)

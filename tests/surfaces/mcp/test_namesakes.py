@@ -14,33 +14,33 @@ from tests.surfaces.mcp.places import DEADLINE
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, HERE, SHELVES, open_workshop, plain
 
 from pegboard.core.code import CodeSettings
-from pegboard.core.presentations import Listed, Presenting, code, deferred, meta, search
-from pegboard.gateway.code.code import Means
+from pegboard.core.presentations import PinnedEntry, PresentationSettings, code, deferred, meta, search
+from pegboard.gateway.code.code import ProgramBackend
 from pegboard.gateway.gateway import Gateway
 from pegboard.providers.builtin.sandbox.monty import MontySandbox
-from pegboard.surfaces.mcp.code import Code
-from pegboard.surfaces.mcp.deferred import Deferred
-from pegboard.surfaces.mcp.meta import Meta
+from pegboard.surfaces.mcp.code import CodePresentation
+from pegboard.surfaces.mcp.deferred import DeferredPresentation
+from pegboard.surfaces.mcp.meta import MetaPresentation
 from pegboard.surfaces.mcp.presentation import Presentation
-from pegboard.surfaces.mcp.search import Search
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio
 OURS = ("python_execution", "pegboard_ticket")
 OWN: Mapping[Callable[[Gateway], Presentation], tuple[str, ...]] = {
-    Code: (*code.TOOLS, *OURS),
-    Deferred: (*deferred.TOOLS, *OURS),
-    Meta: (*meta.TOOLS, *OURS),
-    Search: (*search.TOOLS, *OURS),
+    CodePresentation: (*code.TOOLS, *OURS),
+    DeferredPresentation: (*deferred.TOOLS, *OURS),
+    MetaPresentation: (*meta.TOOLS, *OURS),
+    SearchPresentation: (*search.TOOLS, *OURS),
 }
 NAMES = sorted({name for names in OWN.values() for name in names})
 
 
 @pytest.fixture
-async def means() -> AsyncIterator[Means]:
+async def means() -> AsyncIterator[ProgramBackend]:
     monty = MontySandbox(workers=1)
     try:
-        yield Means(lambda _: monty)
+        yield ProgramBackend(lambda _: monty)
     finally:
         with anyio.CancelScope(shield=True):
             await monty.aclose()
@@ -50,14 +50,14 @@ async def means() -> AsyncIterator[Means]:
 @pytest.mark.parametrize("listed", [False, True])
 @pytest.mark.parametrize("presentation", [*OWN])
 async def test_what_is_meant_for_the_gateways_own_never_reaches_a_server(
-    presentation: Callable[[Gateway], Presentation], listed: bool, means: Means
+    presentation: Callable[[Gateway], Presentation], listed: bool, means: ProgramBackend
 ) -> None:
     shelves = {**SHELVES, BENCH: {**SHELVES[BENCH], **plain("bench", *NAMES)}}
-    kept = Presenting(always_visible=(Listed("bench:*", HERE),))
-    declared = replace(DECLARED, code=CodeSettings(listed=listed), presenting=kept)
+    kept = PresentationSettings(always_visible=(PinnedEntry("bench:*", HERE),))
+    declared = replace(DECLARED, code=CodeSettings(is_listed=listed), presentation=kept)
     with anyio.fail_after(DEADLINE):
         async with open_workshop(declared, programs=means, shelves=shelves) as workshop:
-            server = McpServer(workshop.gateway, presentation=presentation(workshop.gateway)).server
+            server = GatewayMcpServer(workshop.gateway, presentation=presentation(workshop.gateway)).server
             async with Client(InMemoryTransport(server)) as client:
                 names = [tool.name for tool in (await client.list_tools()).tools]
                 assert len({*names}) == len(names)
@@ -66,7 +66,7 @@ async def test_what_is_meant_for_the_gateways_own_never_reaches_a_server(
                     with suppress(MCPError):
                         await client.call_tool(name, {"code": "1 + 1"})
                 assert workshop.bench.admitted is None
-                if presentation is Code:
+                if presentation is CodePresentation:
                     ran = await client.call_tool("python_execution", {"code": "1 + 1"})
                     assert isinstance(ran, CallToolResult)
                     assert ran.structured_content is not None

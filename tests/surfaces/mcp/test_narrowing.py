@@ -11,16 +11,16 @@ from tests.surfaces.mcp.places import DEADLINE, http_client, served
 from tests.surfaces.mcp.raw import ask, error_of, handshake
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, SHELVES, key, open_workshop
 
-from pegboard.core.policy import Declared
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.surfaces.mcp.door import Door
+from pegboard.surfaces.mcp.door import RequestChecks
 
 pytestmark = pytest.mark.anyio
 
 ALL = ["create_file", "get_file", "delete_file", "create_folder", "get_folder", "delete_folder"]
 SEEDED = [key("files"), key("folders")]
 SHELF = {shelf: SHELVES[shelf] for shelf in SEEDED}
-BOARD = Declared(
+BOARD = DeclaredSettings(
     servers={shelf: DECLARED.servers[shelf] for shelf in SEEDED},
     toolsets={shelf.toolset: DECLARED.toolsets[shelf.toolset] for shelf in SEEDED},
 )
@@ -146,7 +146,7 @@ Tools to choose from: mcp:files~files:create_file, mcp:files~files:delete_file, 
 async def test_the_list_of_what_there_is_is_cut_and_says_how_much_more_there_is(
     selected: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pegboard.surfaces.mcp.view.MOST_LISTED", 1)
+    monkeypatch.setattr("pegboard.surfaces.mcp.view.MAX_LISTED", 1)
     _, _, told = await selected.refusal({"X-Mcp-Enabled-Tools": "nothing_like_it"})
     assert told == snapshot("""\
 Unknown enabled tool 'nothing_like_it'.
@@ -226,7 +226,7 @@ async def test_a_name_that_is_not_known_yet_is_waited_for_while_its_server_start
     with anyio.fail_after(DEADLINE):
         async with (
             open_workshop(held=frozenset({BENCH})) as workshop,
-            served(workshop, Door(settle=DEADLINE)) as url,
+            served(workshop, RequestChecks(startup_wait_s=DEADLINE)) as url,
             httpx2.AsyncClient(timeout=DEADLINE) as http,
             anyio.create_task_group() as tasks,
         ):
@@ -249,7 +249,7 @@ async def test_a_server_that_never_starts_delays_a_refusal_only_so_long() -> Non
     with anyio.fail_after(DEADLINE):
         async with (
             open_workshop(held=frozenset({BENCH})) as workshop,
-            served(workshop, Door(settle=0.01)) as url,
+            served(workshop, RequestChecks(startup_wait_s=0.01)) as url,
             httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
             answer = await ask(http, url, "tools/list", {"X-Mcp-Enabled-Tools": "echo"})

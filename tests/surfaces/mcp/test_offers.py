@@ -22,14 +22,14 @@ from tests.surfaces.mcp.raw import ACCEPT, handshake
 from tests.surfaces.mcp.shelves import WATCHED, Ear, does, everything, following, met, odd, shelved
 from tests.surfaces.mcp.workshop import Workshop, key
 
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import SetSwitch
 from pegboard.core.ids import PrincipalId, ServerKey, ToolsetId
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import Trust
 from pegboard.core.view import View
 from pegboard.gateway.doctor import diagnose
 from pegboard.gateway.gateway import Gateway
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = [
     pytest.mark.anyio,
@@ -56,7 +56,7 @@ async def text_at(client: Client, uri: str) -> str:
 
 
 def in_memory(gateway: Gateway, view: View | None = None, mode: str = MODERN) -> Client:
-    return Client(McpServer(gateway, view).server, mode=mode)
+    return Client(GatewayMcpServer(gateway, view).server, mode=mode)
 
 
 @pytest.mark.behaviour("offers.listed", "offers.read", "offers.prompts", "offers.completions")
@@ -122,9 +122,9 @@ async def test_many_who_follow_one_resource_are_one_subscription_that_ends_with_
 ) -> None:
     with anyio.fail_after(DEADLINE):
         async with shelved(everything(SHELF, "handshake")) as gateway:
-            provider = gateway.roster.provider(SHELF)
+            provider = gateway.providers.provider(SHELF)
             assert provider is not None
-            library = provider.library
+            library = provider.resources
             assert library is not None
             asked: list[str] = []
             left = anyio.Event()
@@ -143,8 +143,8 @@ async def test_many_who_follow_one_resource_are_one_subscription_that_ends_with_
             monkeypatch.setattr(library, "unsubscribe", counted_end)
             ears = [Ear(), Ear(), Ear()]
             async with (
-                Client(McpServer(gateway).server, mode=LEGACY, message_handler=ears[0].hear) as first,
-                Client(McpServer(gateway).server, mode=MODERN, message_handler=ears[1].hear) as second,
+                Client(GatewayMcpServer(gateway).server, mode=LEGACY, message_handler=ears[0].hear) as first,
+                Client(GatewayMcpServer(gateway).server, mode=MODERN, message_handler=ears[1].hear) as second,
             ):
                 async with following(first, WATCHED):
                     async with following(second, WATCHED):
@@ -174,9 +174,9 @@ async def test_a_client_that_went_away_follows_nothing_any_more(mode: str) -> No
                 began = anyio.Event()
                 tasks.start_soon(follow)
                 await began.wait()
-                assert [uri for _, uri in gateway.following.followed] == [WATCHED]
+                assert [uri for _, uri in gateway.subscriptions.followed_keys] == [WATCHED]
                 tasks.cancel_scope.cancel()
-            while gateway.following.followed:
+            while gateway.subscriptions.followed_keys:
                 await anyio.lowlevel.checkpoint()
 
 
@@ -223,8 +223,8 @@ async def _posted(http: httpx2.AsyncClient, url: str, mode: str, method: str, **
     return result
 
 
-NARROW = View().narrowed(Selection(toolsets=TheseToolsets(("other",))))
-ONE_TOOL = View().narrowed(Selection(toolsets=TheseToolsets(("other",)), enabled=("mcp:shelf~shelf:test_simple_text",)))
+NARROW = View().narrow(Selection(toolsets=TheseToolsets(("other",))))
+ONE_TOOL = View().narrow(Selection(toolsets=TheseToolsets(("other",)), enabled=("mcp:shelf~shelf:test_simple_text",)))
 STRANGER = View(PrincipalId("stranger"))
 
 
@@ -250,9 +250,9 @@ async def test_what_a_view_is_not_given_is_neither_listed_nor_read_nor_followed(
     with anyio.fail_after(DEADLINE):
         async with shelved(server, odd(OTHER), selection=selection, grants=grants) as gateway:
             if why == "toolset off":
-                await does(gateway, ThrowSwitch(SHELF.toolset, False))
+                await does(gateway, SetSwitch(SHELF.toolset, False))
             if why == "server off":
-                await does(gateway, ThrowSwitch(SHELF, False))
+                await does(gateway, SetSwitch(SHELF, False))
             async with in_memory(gateway, view) as client:
                 assert await prompts_of(client) == ["odd one"]
                 assert await resources_of(client) == ["shelf://odd"]
@@ -275,14 +275,14 @@ async def test_a_server_that_is_switched_off_takes_its_offers_along_and_is_follo
     with anyio.fail_after(DEADLINE):
         async with (
             shelved(everything(SHELF)) as gateway,
-            Client(McpServer(gateway).server, mode=LEGACY, message_handler=ear.hear) as client,
+            Client(GatewayMcpServer(gateway).server, mode=LEGACY, message_handler=ear.hear) as client,
         ):
             assert WATCHED in await resources_of(client)
             async with following(client, WATCHED):
-                await does(gateway, ThrowSwitch(SHELF, False))
+                await does(gateway, SetSwitch(SHELF, False))
                 await ear.until("notifications/resources/list_changed")
                 assert await resources_of(client) == []
-                await does(gateway, ThrowSwitch(SHELF, True))
+                await does(gateway, SetSwitch(SHELF, True))
                 # Followed again at the process that took the former one's place.
                 await ear.until(f"notifications/resources/updated {WATCHED}")
                 await client.call_tool("test_trigger_resource_change")
@@ -326,7 +326,7 @@ async def fill_in(context: ClientRequestContext, params: ElicitRequestParams) ->
 async def test_a_prompt_that_needs_input_first_gets_it_from_a_client_of_its_era() -> None:
     with anyio.fail_after(DEADLINE):
         async with shelved(everything(SHELF, "stateless")) as gateway:
-            server = McpServer(gateway).server
+            server = GatewayMcpServer(gateway).server
             async with Client(server, mode=MODERN, elicitation_callback=fill_in) as client:
                 got = await client.get_prompt(IN_CONTEXT)
                 assert isinstance(got.messages[0].content, TextContent)

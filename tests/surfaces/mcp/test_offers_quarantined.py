@@ -12,15 +12,15 @@ from tests.surfaces.mcp.places import DEADLINE, MODERN, MODES, http_client, serv
 from tests.surfaces.mcp.shelves import WATCHED, does, everything, following, shelved
 from tests.surfaces.mcp.workshop import HERE, Workshop, key
 
-from pegboard.core.commands import AddServer, Release
-from pegboard.core.ids import LOCAL
+from pegboard.core.commands import AddServer, ReleaseServer
+from pegboard.core.ids import LOCAL_PRINCIPAL
 from pegboard.core.server import InstalledBy, Trust
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.gateway import Gateway
-from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
 from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.mcp.search import Search
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = [
     pytest.mark.anyio,
@@ -34,11 +34,11 @@ PLACES = ("memory", "short", "long", "search in memory", "search over HTTP")
 @asynccontextmanager
 async def client_at(place: str, gateway: Gateway, mode: str) -> AsyncIterator[Client]:
     if "memory" in place:
-        presentation = Search(gateway) if place.startswith("search") else None
-        async with Client(McpServer(gateway, presentation=presentation).server, mode=mode) as client:
+        presentation = SearchPresentation(gateway) if place.startswith("search") else None
+        async with Client(GatewayMcpServer(gateway, presentation=presentation).server, mode=mode) as client:
             yield client
         return
-    app = McpPaths(gateway) if place.startswith("search") else McpHttp(gateway, short=place == "short")
+    app = McpPaths(gateway) if place.startswith("search") else McpHttpEndpoint(gateway, short=place == "short")
     path = "/search" if place.startswith("search") else ""
     async with (
         served(Workshop(gateway, MemoryAudit()), app=app) as url,
@@ -48,7 +48,7 @@ async def client_at(place: str, gateway: Gateway, mode: str) -> AsyncIterator[Cl
 
 
 async def add_guest(gateway: Gateway, trust: Trust) -> None:
-    server = everything(GUEST, origin=InstalledBy(LOCAL, gateway.clock()), trust=trust, quarantined=True)
+    server = everything(GUEST, origin=InstalledBy(LOCAL_PRINCIPAL, gateway.clock()), trust=trust, quarantined=True)
     await does(gateway, AddServer(server, Toolset(GUEST.toolset, HERE, user_mcp=True)))
 
 
@@ -82,7 +82,7 @@ async def test_nothing_of_a_server_in_quarantine_is_listed_read_completed_or_fol
             else:
                 with pytest.raises(MCPError, match=f"There is no resource '{WATCHED}' here"):
                     await client.session.subscribe_resource(WATCHED)
-            assert gateway.roster.provider(GUEST) is None
+            assert gateway.providers.provider(GUEST) is None
 
 
 @pytest.mark.behaviour("offers.quarantine_withholds", "offers.strict_withholds")
@@ -91,9 +91,9 @@ async def test_once_it_is_let_out_its_trust_says_whether_its_prompts_and_resourc
     with anyio.fail_after(DEADLINE):
         async with shelved() as gateway, client_at("memory", gateway, MODERN) as client:
             await add_guest(gateway, trust)
-            await does(gateway, Release(GUEST))
-            with gateway.board.changed.listen() as bell:
-                while not gateway.board.catalogue.listings[GUEST].offers.resources:
+            await does(gateway, ReleaseServer(GUEST))
+            with gateway.board.changes.subscribe() as bell:
+                while not gateway.board.catalogue.listings[GUEST].resources.resources:
                     await bell.wait()
             listed = [str(each.uri) for each in (await client.list_resources(cache_mode="bypass")).resources]
             assert (WATCHED in listed) is (trust is Trust.BASELINE)

@@ -18,21 +18,21 @@ from tests.surfaces.mcp.raw import modern, modern_headers
 from tests.surfaces.mcp.test_roads import ERAS, Roads
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, SHELVES, open_workshop
 
-from pegboard.core.argument import Argument, held
+from pegboard.core.argument import ArgumentOverride, freeze_json
 from pegboard.core.call import Arguments, Outcome
 from pegboard.core.commands import EditOverride
-from pegboard.core.editing import Edit
-from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.editing import OverrideEdit
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Policy
-from pegboard.core.retrieval import Detail, Retrieval
+from pegboard.core.retrieval import AnswerDetail, ToolSearchQuery
 from pegboard.core.tool import Json, ToolSpec
 from pegboard.core.view import View
 from pegboard.ports import Progress
-from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
 from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.rest.access import hashed
+from pegboard.surfaces.rest.access import hash_token
 from pegboard.surfaces.rest.app import rest_app
 
 pytestmark = pytest.mark.anyio
@@ -52,9 +52,9 @@ SPEC = ToolSpec(
     },
 )
 SAID = {
-    "where": Argument(pin=held(SECRET)),
-    "loud": Argument(hide=True),
-    "deep": Argument(default=held(3), description="In metres"),
+    "where": ArgumentOverride(pin=freeze_json(SECRET)),
+    "loud": ArgumentOverride(hide=True),
+    "deep": ArgumentOverride(default=freeze_json(3), description="In metres"),
 }
 
 
@@ -65,13 +65,13 @@ async def dig(bench: Bench, arguments: Arguments, progress: Progress | None) -> 
 @pytest.fixture
 async def roads(anyio_backend: str) -> AsyncIterator[Roads]:
     shelves = {**SHELVES, BENCH: {**SHELVES[BENCH], "dig": (tool(BENCH, SPEC), dig)}}
-    row = Override(BENCH.toolset, ID, arguments=SAID, declared=True)
+    row = Override(BENCH.toolset, ID, arguments=SAID, is_declared=True)
     declared = replace(DECLARED, overrides=(*DECLARED.overrides, row))
     with anyio.fail_after(DEADLINE):
         async with AsyncExitStack() as stack:
             workshop = await stack.enter_async_context(open_workshop(declared, shelves=shelves))
             short = await stack.enter_async_context(served(workshop))
-            long = await stack.enter_async_context(served(workshop, app=McpHttp(workshop.gateway, short=False)))
+            long = await stack.enter_async_context(served(workshop, app=McpHttpEndpoint(workshop.gateway, short=False)))
             yield Roads(workshop, await stack.enter_async_context(httpx2.AsyncClient(timeout=DEADLINE)), short, long)
 
 
@@ -117,9 +117,9 @@ async def test_a_pinned_value_is_in_no_answer_no_record_and_no_log(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     gateway = roads.workshop.gateway
-    mine = Override(BENCH.toolset, ID, arguments={"deep": Argument(pin=held([SECRET]))})
+    mine = Override(BENCH.toolset, ID, arguments={"deep": ArgumentOverride(pin=freeze_json([SECRET]))})
     said: list[object] = []
-    app = rest_app(gateway, ABOUT, hashed(TOKEN), ScriptedSignIns)
+    app = rest_app(gateway, ABOUT, hash_token(TOKEN), ScriptedSignIns)
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app),
         base_url="http://127.0.0.1/api/v1",
@@ -137,7 +137,9 @@ async def test_a_pinned_value_is_in_no_answer_no_record_and_no_log(
                 assert answer.status_code == 200, answer.text
                 said.append(answer.text)
             if fits:  # a value that does not fit what the tool takes is refused, and nothing is told of it
-                assert isinstance(await gateway.operator.do(EditOverride(Edit(mine)), LOCAL), Policy)
+                assert isinstance(
+                    await gateway.operator.execute(EditOverride(OverrideEdit(mine)), LOCAL_PRINCIPAL), Policy
+                )
     said += [repr(roads.workshop.audit.records), caplog.text, repr(gateway.board.policy)]
     assert len(said) > 40
     assert [text for text in said if SECRET in (text if isinstance(text, str) else json.dumps(text))] == []
@@ -145,8 +147,10 @@ async def test_a_pinned_value_is_in_no_answer_no_record_and_no_log(
 
 @pytest.mark.behaviour("overrides.pin_never_told")
 async def test_a_pin_that_does_not_fit_the_tool_refuses_its_calls(roads: Roads) -> None:
-    mine = Override(BENCH.toolset, ID, arguments={"deep": Argument(pin=held("not a number"))})
-    assert isinstance(await roads.workshop.gateway.operator.do(EditOverride(Edit(mine)), LOCAL), Policy)
+    mine = Override(BENCH.toolset, ID, arguments={"deep": ArgumentOverride(pin=freeze_json("not a number"))})
+    assert isinstance(
+        await roads.workshop.gateway.operator.execute(EditOverride(OverrideEdit(mine)), LOCAL_PRINCIPAL), Policy
+    )
     short, long = await roads.both("modern", "tools/call", name="dig", arguments={})
     assert short == long
     assert "disabled_by_config: mcp:bench~bench:dig is closed" in json.dumps(short[2])
@@ -155,8 +159,12 @@ async def test_a_pin_that_does_not_fit_the_tool_refuses_its_calls(roads: Roads) 
 
 @pytest.mark.behaviour("overrides.misspelled_argument_is_closed")
 async def test_a_misspelled_pin_by_the_tools_name_refuses_its_calls(roads: Roads) -> None:
-    mine = Override(BENCH.toolset, Pattern(BENCH.toolset, "dig"), arguments={"deeep": Argument(pin=held(1))})
-    assert isinstance(await roads.workshop.gateway.operator.do(EditOverride(Edit(mine)), LOCAL), Policy)
+    mine = Override(
+        BENCH.toolset, Pattern(BENCH.toolset, "dig"), arguments={"deeep": ArgumentOverride(pin=freeze_json(1))}
+    )
+    assert isinstance(
+        await roads.workshop.gateway.operator.execute(EditOverride(OverrideEdit(mine)), LOCAL_PRINCIPAL), Policy
+    )
     for road in ("short", "long"):
         _, _, answer = await roads.by(road, "modern", "tools/call", name="dig", arguments={"deep": 9})
         assert "disabled_by_user: mcp:bench~bench:dig is closed" in json.dumps(answer)
@@ -165,8 +173,10 @@ async def test_a_misspelled_pin_by_the_tools_name_refuses_its_calls(roads: Roads
 
 @pytest.mark.behaviour("overrides.applied_to_discovered_tools")
 async def test_an_edit_shows_at_once_and_the_arguments_are_read_again_by_both_roads(roads: Roads) -> None:
-    mine = Override(BENCH.toolset, ID, arguments={"deep": Argument(hide=None, default=held(7))})
-    assert isinstance(await roads.workshop.gateway.operator.do(EditOverride(Edit(mine)), LOCAL), Policy)
+    mine = Override(BENCH.toolset, ID, arguments={"deep": ArgumentOverride(hide=None, default=freeze_json(7))})
+    assert isinstance(
+        await roads.workshop.gateway.operator.execute(EditOverride(OverrideEdit(mine)), LOCAL_PRINCIPAL), Policy
+    )
     for road in ("short", "long"):
         await roads.by(road, "modern", "tools/call", name="dig", arguments={})
         assert got(roads) == ({"deep": 7, "where": SECRET}, None)
@@ -175,10 +185,10 @@ async def test_an_edit_shows_at_once_and_the_arguments_are_read_again_by_both_ro
 @pytest.mark.behaviour("overrides.arguments_on_every_road", "overrides.pin_never_told")
 async def test_what_is_found_by_a_search_is_shown_and_called_the_same_way(roads: Roads) -> None:
     gateway = roads.workshop.gateway
-    found = await gateway.finder.retrieve(Retrieval("dig"), View())
+    found = await gateway.search.retrieve(ToolSearchQuery("dig"), View())
     (line,) = [one for one in cast("list[dict[str, Any]]", found["tools"]) if one["name"] == "dig"]
     assert line["signature"] == "(deep?: integer = 3)"
-    found = await gateway.finder.retrieve(Retrieval("dig", detail=Detail.FULL), View())
+    found = await gateway.search.retrieve(ToolSearchQuery("dig", detail=AnswerDetail.FULL), View())
     (shown,) = [one for one in cast("list[dict[str, Any]]", found["tools"]) if one["name"] == "dig"]
     assert shown["inputSchema"] == {
         "type": "object",
@@ -190,5 +200,5 @@ async def test_what_is_found_by_a_search_is_shown_and_called_the_same_way(roads:
     assert answer.json()["result"]["content"] == [{"type": "text", "text": "dug"}]
     assert got(roads) == ({"deep": 3, "where": SECRET}, None)
     for word in ("where", "loud"):
-        named = await gateway.finder.retrieve(Retrieval(word), View())
+        named = await gateway.search.retrieve(ToolSearchQuery(word), View())
         assert "dig" not in [one["name"] for one in cast("list[dict[str, Any]]", named["tools"])]

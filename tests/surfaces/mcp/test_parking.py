@@ -12,14 +12,14 @@ import pytest
 from tests.support.asking import AskedClient
 from tests.surfaces.mcp.scripted import ASK, DONE, Carrier, Course, asked
 
-from pegboard.core.call import Call, Demanded, NeedsInput, ProviderFailed, Returned
+from pegboard.core.call import NeedsInput, ProtocolErrorReply, ProviderFailure, ToolCall, ToolSuccess
 from pegboard.core.ids import PrincipalId
 from pegboard.core.selection import Selection
 from pegboard.core.tool import Json
 from pegboard.core.view import View
-from pegboard.ports import CannotAsk, Peer, Progress
-from pegboard.surfaces.mcp.answer import Ended
-from pegboard.surfaces.mcp.parking import Parking
+from pegboard.ports import ClientPeer, PeerRequestError, Progress
+from pegboard.surfaces.mcp.answer import CallOutcome
+from pegboard.surfaces.mcp.parking import PendingInputCalls
 
 pytestmark = pytest.mark.anyio
 UNKNOWN = (
@@ -28,20 +28,20 @@ UNKNOWN = (
 )
 
 
-async def asks(call: Call, peer: Peer, progress: Progress | None) -> Ended:
+async def asks(call: ToolCall, peer: ClientPeer, progress: Progress | None) -> CallOutcome:
     """Asks once, and gives the answer back."""
-    return Returned(json.dumps(dict(await peer.ask(ASK, {"message": "?"}))).encode())
+    return ToolSuccess(json.dumps(dict(await peer.request(ASK, {"message": "?"}))).encode())
 
 
 @asynccontextmanager
-async def parking(course: Course = asks, **limits: Any) -> AsyncIterator[tuple[Parking, Carrier]]:
+async def parking(course: Course = asks, **limits: Any) -> AsyncIterator[tuple[PendingInputCalls, Carrier]]:
     carry = Carrier(course)
     with anyio.fail_after(60):
-        async with Parking(carry, **limits).opened() as opened:
+        async with PendingInputCalls(carry, **limits).open() as opened:
             yield opened, carry
 
 
-def question_of(ended: Ended) -> tuple[str, dict[str, Any]]:
+def question_of(ended: CallOutcome) -> tuple[str, dict[str, Any]]:
     """The state and the questions of an answer that asks."""
     assert isinstance(ended, NeedsInput)
     body = json.loads(ended.body)
@@ -49,20 +49,20 @@ def question_of(ended: Ended) -> tuple[str, dict[str, Any]]:
     return body["requestState"], body["inputRequests"]
 
 
-def refusal_of(ended: Ended) -> str:
-    assert isinstance(ended, Demanded)
+def refusal_of(ended: CallOutcome) -> str:
+    assert isinstance(ended, ProtocolErrorReply)
     error = json.loads(ended.error)
     assert error["code"] == -32602
     return str(error["message"])
 
 
 async def test_a_call_that_asks_nothing_is_carried_as_it_is() -> None:
-    async def course(call: Call, peer: Peer, progress: Progress | None) -> Ended:
+    async def course(call: ToolCall, peer: ClientPeer, progress: Progress | None) -> CallOutcome:
         return DONE
 
     async with parking(course) as (parked, carry):
         assert await parked.call(asked(), View(), None, AskedClient()) == DONE
-        assert await parked.call(asked(), View(), None, AskedClient(can={})) == DONE
+        assert await parked.call(asked(), View(), None, AskedClient(capabilities={})) == DONE
         assert await parked.call(asked(requestState="a server's own"), View(), None, AskedClient()) == DONE
         assert len(carry.calls) == 3
 
@@ -73,7 +73,7 @@ async def test_the_answer_that_comes_back_goes_to_the_call_that_waits() -> None:
         state, questions = question_of(await parked.call(asked(), View(), None, AskedClient()))
         assert questions == {"1": {"method": ASK, "params": {"message": "?"}}}
         again = asked(requestState=state, inputResponses={"1": {"action": "accept"}, "else": {}})
-        assert await parked.call(again, View(), None, AskedClient()) == Returned(b'{"action": "accept"}')
+        assert await parked.call(again, View(), None, AskedClient()) == ToolSuccess(b'{"action": "accept"}')
         assert refusal_of(await parked.call(again, View(), None, AskedClient())) == UNKNOWN
         assert len(carry.calls) == 1
 
@@ -85,7 +85,7 @@ async def test_nobody_else_can_answer_for_a_call_or_learn_of_it() -> None:
         state, _ = question_of(await parked.call(asked(), View(), None, AskedClient()))
         answer = asked(requestState=state, inputResponses={"1": {}})
         stranger = replace(answer, principal=PrincipalId("mallory"))
-        narrower = View().narrowed(Selection(disabled=("x",)))
+        narrower = View().narrow(Selection(disabled=("x",)))
         for call, view in ((stranger, View()), (answer, narrower)):
             assert refusal_of(await parked.call(call, view, None, AskedClient())) == UNKNOWN
         for call in (replace(answer, arguments={"x": 1}), replace(answer, name=asked("other").name)):
@@ -94,7 +94,7 @@ async def test_nobody_else_can_answer_for_a_call_or_learn_of_it() -> None:
         for bad in unreadable:
             call = asked(requestState=state, inputResponses=bad)
             assert "not an object of objects" in refusal_of(await parked.call(call, View(), None, AskedClient()))
-        assert await parked.call(answer, View(), None, AskedClient()) == Returned(b"{}")
+        assert await parked.call(answer, View(), None, AskedClient()) == ToolSuccess(b"{}")
 
 
 async def test_states_cannot_be_guessed_from_one_another() -> None:
@@ -108,10 +108,10 @@ async def test_states_cannot_be_guessed_from_one_another() -> None:
 async def test_a_call_that_nobody_comes_back_for_is_cancelled() -> None:
     over = anyio.Event()
 
-    async def course(call: Call, peer: Peer, progress: Progress | None) -> Ended:
+    async def course(call: ToolCall, peer: ClientPeer, progress: Progress | None) -> CallOutcome:
         async def ask() -> None:
-            with pytest.raises(CannotAsk, match=r"did not answer within 0\.01 seconds"):
-                await peer.ask(ASK, {})
+            with pytest.raises(PeerRequestError, match=r"did not answer within 0\.01 seconds"):
+                await peer.request(ASK, {})
 
         try:
             async with anyio.create_task_group() as tasks:
@@ -121,7 +121,7 @@ async def test_a_call_that_nobody_comes_back_for_is_cancelled() -> None:
             over.set()
         raise AssertionError("unreachable")
 
-    async with parking(course, patience=0.01) as (parked, carry):
+    async with parking(course, answer_timeout_s=0.01) as (parked, carry):
         state, _ = question_of(await parked.call(asked(), View(), None, AskedClient()))
         await over.wait()
         late = asked(requestState=state, inputResponses={"1": {}})
@@ -132,14 +132,14 @@ async def test_a_call_that_nobody_comes_back_for_is_cancelled() -> None:
 
 @pytest.mark.behaviour("mcp.in.parked_calls_are_bounded")
 async def test_of_too_many_parked_calls_the_next_one_cannot_ask() -> None:
-    async def course(call: Call, peer: Peer, progress: Progress | None) -> Ended:
+    async def course(call: ToolCall, peer: ClientPeer, progress: Progress | None) -> CallOutcome:
         try:
-            await peer.ask(ASK, {})
-        except CannotAsk as refused:
-            return ProviderFailed(refused.message, may_have_run=False)
+            await peer.request(ASK, {})
+        except PeerRequestError as refused:
+            return ProviderFailure(refused.message, may_have_run=False)
         return DONE
 
-    full = ProviderFailed("Too many calls wait for answers already, so no more can be asked.", may_have_run=False)
+    full = ProviderFailure("Too many calls wait for answers already, so no more can be asked.", may_have_run=False)
     async with parking(course, most=2, most_of_one=1) as (parked, _):
         state, _ = question_of(await parked.call(asked(), View(), None, AskedClient()))
         assert await parked.call(asked(), View(), None, AskedClient()) == full
@@ -154,8 +154,8 @@ async def test_of_too_many_parked_calls_the_next_one_cannot_ask() -> None:
 async def test_whoever_gives_up_while_it_waits_cancels_the_call() -> None:
     started = anyio.Event()
 
-    async def course(call: Call, peer: Peer, progress: Progress | None) -> Ended:
-        await peer.ask(ASK, {})
+    async def course(call: ToolCall, peer: ClientPeer, progress: Progress | None) -> CallOutcome:
+        await peer.request(ASK, {})
         started.set()
         await anyio.sleep_forever()
         raise AssertionError("unreachable")
@@ -177,10 +177,10 @@ async def test_whoever_gives_up_while_it_waits_cancels_the_call() -> None:
 
 
 async def test_questions_at_the_same_time_come_together_or_one_after_the_other() -> None:
-    async def course(call: Call, peer: Peer, progress: Progress | None) -> Ended:
+    async def course(call: ToolCall, peer: ClientPeer, progress: Progress | None) -> CallOutcome:
         async with anyio.create_task_group() as tasks:
             for word in ("a", "b"):
-                tasks.start_soon(peer.ask, ASK, {"message": word})
+                tasks.start_soon(peer.request, ASK, {"message": word})
         return DONE
 
     async with parking(course) as (parked, _):
@@ -194,9 +194,9 @@ async def test_questions_at_the_same_time_come_together_or_one_after_the_other()
 
 
 async def test_an_end_that_came_while_the_client_was_asked_is_there_when_it_comes_back() -> None:
-    async def course(call: Call, peer: Peer, progress: Progress | None) -> Ended:
+    async def course(call: ToolCall, peer: ClientPeer, progress: Progress | None) -> CallOutcome:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(peer.ask, ASK, {})
+            tasks.start_soon(peer.request, ASK, {})
             await anyio.wait_all_tasks_blocked()
             tasks.cancel_scope.cancel()
         return DONE
@@ -208,12 +208,12 @@ async def test_an_end_that_came_while_the_client_was_asked_is_there_when_it_come
 
 
 async def test_each_request_hears_what_is_said_while_it_waits() -> None:
-    async def course(call: Call, peer: Peer, progress: Progress | None) -> Ended:
+    async def course(call: ToolCall, peer: ClientPeer, progress: Progress | None) -> CallOutcome:
         assert progress is not None
-        peer.note("notifications/message", {"n": 1})
+        peer.notify("notifications/message", {"n": 1})
         progress(1, 2, None)
-        await peer.ask(ASK, {})
-        peer.note("notifications/message", {"n": 2})
+        await peer.request(ASK, {})
+        peer.notify("notifications/message", {"n": 2})
         progress(2, 2, None)
         return DONE
 
@@ -235,7 +235,7 @@ async def test_what_is_parked_when_the_gateway_ends_is_cancelled() -> None:
 
 
 async def test_a_call_that_breaks_costs_only_itself(caplog: pytest.LogCaptureFixture) -> None:
-    async def course(call: Call, peer: Peer, progress: Progress | None) -> Ended:
+    async def course(call: ToolCall, peer: ClientPeer, progress: Progress | None) -> CallOutcome:
         if call.name == "broken":
             raise ZeroDivisionError
         return await asks(call, peer, progress)
@@ -244,7 +244,7 @@ async def test_a_call_that_breaks_costs_only_itself(caplog: pytest.LogCaptureFix
         state, _ = question_of(await parked.call(asked(), View(), None, AskedClient()))
         with caplog.at_level(logging.ERROR):
             ended = await parked.call(asked("broken"), View(), None, AskedClient())
-        assert ended == ProviderFailed("the gateway failed on it, and its log says why", may_have_run=True)
+        assert ended == ProviderFailure("the gateway failed on it, and its log says why", may_have_run=True)
         assert "ZeroDivisionError" in caplog.text
         answer = asked(requestState=state, inputResponses={"1": {}})
-        assert await parked.call(answer, View(), None, AskedClient()) == Returned(b"{}")
+        assert await parked.call(answer, View(), None, AskedClient()) == ToolSuccess(b"{}")

@@ -15,8 +15,8 @@ from tests.surfaces.mcp.test_search import NAMES as SEARCH
 from tests.surfaces.mcp.test_search import body
 from tests.surfaces.mcp.workshop import DECLARED, OPEN_TOOLS, Workshop, open_workshop
 
-from pegboard.core.policy import Declared
-from pegboard.core.presentations import Presented, Presenting
+from pegboard.core.policy import DeclaredSettings
+from pegboard.core.presentations import PresentationMode, PresentationSettings
 from pegboard.surfaces.mcp.paths import McpPaths
 
 pytestmark = pytest.mark.anyio
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.anyio
 FILES = ["create_file", "get_file", "delete_file"]
 
 
-def choosing(presentation: Presented, threshold: int = 100) -> Declared:
-    return replace(DECLARED, presenting=Presenting(presentation, threshold))
+def choosing(presentation: PresentationMode, threshold: int = 100) -> DeclaredSettings:
+    return replace(DECLARED, presentation=PresentationSettings(presentation, threshold))
 
 
 async def listed(http: httpx2.AsyncClient, url: str, headers: Mapping[str, str] | None = None) -> list[str]:
@@ -37,10 +37,15 @@ async def listed(http: httpx2.AsyncClient, url: str, headers: Mapping[str, str] 
 @pytest.mark.behaviour("present.paths", "present.chosen_by_the_operator")
 @pytest.mark.parametrize(
     ("presentation", "shown"),
-    [(Presented.DIRECT, OPEN_TOOLS), (Presented.META, META), (Presented.SEARCH, SEARCH), (Presented.AUTO, OPEN_TOOLS)],
+    [
+        (PresentationMode.DIRECT, OPEN_TOOLS),
+        (PresentationMode.META, META),
+        (PresentationMode.SEARCH, SEARCH),
+        (PresentationMode.AUTO, OPEN_TOOLS),
+    ],
 )
 async def test_the_operator_chooses_what_is_at_mcp_and_the_other_paths_are_fixed(
-    presentation: Presented, shown: list[str]
+    presentation: PresentationMode, shown: list[str]
 ) -> None:
     with anyio.fail_after(DEADLINE):
         async with (
@@ -170,7 +175,7 @@ async def test_an_unknown_toolset_is_404_with_what_is_near() -> None:
 async def test_above_the_threshold_auto_shows_search_and_takes_calls_either_way(mode: str) -> None:
     with anyio.fail_after(DEADLINE):
         async with (
-            open_workshop(choosing(Presented.AUTO, len(OPEN_TOOLS))) as workshop,
+            open_workshop(choosing(PresentationMode.AUTO, len(OPEN_TOOLS))) as workshop,
             served(workshop, app=McpPaths(workshop.gateway)) as url,
             http_client(url, mode=mode) as client,
         ):
@@ -196,7 +201,7 @@ async def test_above_the_threshold_auto_shows_search_and_takes_calls_either_way(
 
 async def _changed(workshop: Workshop, until: Callable[[set[str]], bool]) -> None:
     board = workshop.gateway.board
-    with board.changed.listen() as bell:
+    with board.changes.subscribe() as bell:
         while not until({id.name for id in board.catalogue.tools}):
             await bell.wait()
 

@@ -16,14 +16,14 @@ from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
 from tests.surfaces.mcp.raw import ACCEPT, INITIALIZE, ask, error_of, handshake
 from tests.surfaces.mcp.workshop import DECLARED, HERE, OPEN_TOOLS, Workshop, open_workshop
 
-from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
-from pegboard.core.policy import Declared, Policy
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolsetId
+from pegboard.core.policy import DeclaredSettings, Policy
 from pegboard.core.principal import Principal
-from pegboard.gateway.access.attempts import MOST_ADDRESSES, MOST_FAILURES, WINDOW, Attempts
-from pegboard.gateway.access.callers import callers
-from pegboard.gateway.board import Board
-from pegboard.surfaces.mcp.door import Door, Refused
-from pegboard.surfaces.mcp.entrance import Entrance, principal_of
+from pegboard.gateway.access.attempts import MAX_ADDRESSES, MAX_FAILURES, WINDOW_S, FailedAttempts
+from pegboard.gateway.access.callers import caller_token_hashes
+from pegboard.gateway.board import BoardState
+from pegboard.surfaces.mcp.door import HttpRejection, RequestChecks
+from pegboard.surfaces.mcp.entrance import BearerAuthentication, match_principal
 from pegboard.surfaces.mcp.exchange import client_text
 
 pytestmark = pytest.mark.anyio
@@ -155,9 +155,9 @@ async def handshake_as(http: httpx2.AsyncClient, url: str, who: PrincipalId) -> 
 async def test_a_caller_that_the_operator_takes_out_is_a_stranger_with_the_next_request(endpoint: Endpoint) -> None:
     assert await endpoint.names(BOB) == OPEN_TOOLS
     session = await handshake_as(endpoint.http, endpoint.url, BOB)
-    await endpoint.workshop.gateway.operator.redeclare(replace(GUARDED, principals=named(ALICE)))
+    await endpoint.workshop.gateway.operator.apply_settings(replace(GUARDED, principals=named(ALICE)))
     assert error_of(await endpoint.lists(**bearer(BOB))) == (401, INVALID_REQUEST, STRANGER)
-    await endpoint.workshop.gateway.operator.redeclare(DECLARED)
+    await endpoint.workshop.gateway.operator.apply_settings(DECLARED)
     assert (await endpoint.lists()).status_code == 401, "a gateway that required tokens stays closed"
     ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
     assert (await endpoint.http.post(endpoint.url, json=ping, headers=session)).status_code == 401
@@ -170,7 +170,7 @@ async def test_a_session_from_before_callers_had_names_is_nobodys() -> None:
         httpx2.AsyncClient(timeout=DEADLINE) as http,
     ):
         session = await handshake(http, url)
-        await workshop.gateway.operator.redeclare(GUARDED)
+        await workshop.gateway.operator.apply_settings(GUARDED)
         ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
         answer = await http.post(url, json=ping, headers={**session, **bearer(BOB)})
         assert answer.status_code == 404
@@ -181,22 +181,22 @@ async def test_many_wrong_tokens_are_told_to_wait_while_a_right_one_comes_in(
     endpoint: Endpoint, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG, "pegboard"):
-        for attempt in range(MOST_FAILURES):
+        for attempt in range(MAX_FAILURES):
             assert (await endpoint.lists(authorization=f"Bearer guess-{attempt}")).status_code == 401
         answer = await endpoint.lists(authorization="Bearer guess-last")
         assert answer.status_code == 429
-        assert 1 <= int(answer.headers["retry-after"]) <= WINDOW
+        assert 1 <= int(answer.headers["retry-after"]) <= WINDOW_S
         assert (await endpoint.lists(authorization="Bearer guess-again")).status_code == 429
         assert (await endpoint.lists()).status_code == 401
         assert await endpoint.names(BOB) == OPEN_TOOLS
     assert [record.message for record in caplog.records if record.name.startswith("pegboard.gateway.access")] == [
-        f"More than {MOST_FAILURES} wrong tokens within a minute from 127.0.0.1"
+        f"More than {MAX_FAILURES} wrong tokens within a minute from 127.0.0.1"
     ]
     assert "guess" not in caplog.text
 
 
-def entrance(declared: Declared, now: list[float]) -> Entrance:
-    return Entrance(Board(Policy(declared)), attempts=Attempts(lambda: now[0]))
+def entrance(declared: DeclaredSettings, now: list[float]) -> BearerAuthentication:
+    return BearerAuthentication(BoardState(Policy(declared)), attempts=FailedAttempts(lambda: now[0]))
 
 
 def test_wrong_tokens_are_forgiven_after_a_minute_and_counted_for_each_address_alone() -> None:
@@ -205,48 +205,51 @@ def test_wrong_tokens_are_forgiven_after_a_minute_and_counted_for_each_address_a
 
     def status(address: str) -> int:
         refused = at_door.principal_of(b"Bearer wrong", address)
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, HttpRejection)
         return refused.status
 
-    assert [status("a") for _ in range(MOST_FAILURES + 1)] == [401] * MOST_FAILURES + [429]
+    assert [status("a") for _ in range(MAX_FAILURES + 1)] == [401] * MAX_FAILURES + [429]
     assert status("b") == 401
-    now[0] += WINDOW
+    now[0] += WINDOW_S
     assert status("a") == 401
-    for other in range(MOST_ADDRESSES * 2):
+    for other in range(MAX_ADDRESSES * 2):
         status(f"other-{other}")
-    assert len(at_door._attempts._failures) == MOST_ADDRESSES
+    assert len(at_door._attempts._failures) == MAX_ADDRESSES
 
 
 def test_whoever_comes_in_is_remembered_until_the_callers_change() -> None:
-    board = Board(Policy(GUARDED))
-    at_door = Entrance(board)
+    board = BoardState(Policy(GUARDED))
+    at_door = BearerAuthentication(board)
     header = f"bearer   {TOKENS[BOB]}".encode()
     assert [at_door.principal_of(header), at_door.principal_of(header)] == [BOB, BOB]
-    board.decide(Policy(replace(GUARDED, principals=named(ALICE))))
-    assert isinstance(at_door.principal_of(header), Refused)
-    board.decide(Policy(DECLARED))
-    assert at_door.principal_of(header) == LOCAL
+    board.set_policy(Policy(replace(GUARDED, principals=named(ALICE))))
+    assert isinstance(at_door.principal_of(header), HttpRejection)
+    board.set_policy(Policy(DECLARED))
+    assert at_door.principal_of(header) == LOCAL_PRINCIPAL
 
 
 @pytest.mark.behaviour("principals.without_a_token_nobody_comes_in")
 def test_a_caller_without_a_usable_token_cannot_be_anybody_and_still_all_are_asked() -> None:
-    empty = callers(Policy(replace(GUARDED, principals={CAROL: Principal(CAROL, HERE)})), datetime.now(UTC))
+    empty = caller_token_hashes(Policy(replace(GUARDED, principals={CAROL: Principal(CAROL, HERE)})), datetime.now(UTC))
     for header in (None, b"", b"Bearer", b"Bearer ", b"Bearer \xff\x00", b"\xff"):
-        assert isinstance(principal_of(header, empty), Refused)
+        assert isinstance(match_principal(header, empty), HttpRejection)
 
 
 @pytest.mark.behaviour("principals.the_token_stays_here")
 def test_the_token_for_the_gateway_is_not_among_the_headers_that_a_call_carries_on() -> None:
     headers = [(b"authorization", b"Bearer x"), (b"x-token", b"a"), (b"x-token", b"b")]
-    assert entrance(GUARDED, [0.0]).own_headers(headers) == {b"x-token": b"a, b"}
-    assert entrance(DECLARED, [0.0]).own_headers(headers) == {b"authorization": b"Bearer x", b"x-token": b"a, b"}
+    assert entrance(GUARDED, [0.0]).forwardable_headers(headers) == {b"x-token": b"a, b"}
+    assert entrance(DECLARED, [0.0]).forwardable_headers(headers) == {
+        b"authorization": b"Bearer x",
+        b"x-token": b"a, b",
+    }
 
 
 async def test_one_principal_opens_only_so_many_sessions_and_the_others_theirs() -> None:
     with anyio.fail_after(DEADLINE):
         async with (
             open_workshop(GUARDED) as workshop,
-            served(workshop, Door(sessions_of_one=2)) as url,
+            served(workshop, RequestChecks(max_sessions_per_principal=2)) as url,
             httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
 

@@ -14,16 +14,16 @@ from tests.surfaces.mcp.places import MODERN, MODES
 from pegboard.core.code import CodeSettings
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
-from pegboard.gateway.code.code import Means
+from pegboard.gateway.code.code import ProgramBackend
 from pegboard.providers.builtin.sandbox.monty import MontySandbox
 
 pytestmark = pytest.mark.anyio
 
 SURFACES = ("memory", "http", "long")
-LISTED: Mapping[str, Any] = {"code": CodeSettings(listed=True, runs=1)}
+LISTED: Mapping[str, Any] = {"code": CodeSettings(is_listed=True, runs=1)}
 CONFIRMED: Mapping[str, Any] = {
     **LISTED,
-    "overrides": (Override(CURIOUS.toolset, ToolId(CURIOUS, "held"), requires_confirmation=True, declared=True),),
+    "overrides": (Override(CURIOUS.toolset, ToolId(CURIOUS, "held"), requires_confirmation=True, is_declared=True),),
 }
 
 
@@ -31,7 +31,7 @@ CONFIRMED: Mapping[str, Any] = {
 async def programs(surface: str, changes: Mapping[str, Any] = LISTED, era: str = MODERN) -> AsyncIterator[Inquiry]:
     monty = MontySandbox(workers=1)
     try:
-        async with inquiry(surface, era=era, changes=changes, programs=Means(lambda _: monty)) as place:
+        async with inquiry(surface, era=era, changes=changes, programs=ProgramBackend(lambda _: monty)) as place:
             yield place
     finally:
         with anyio.CancelScope(shield=True):
@@ -112,4 +112,4 @@ async def test_who_gives_a_program_up_is_heard_by_the_servers_of_its_calls(surfa
         await other.call_tool("given_up", {"count": 2})
         # The next program has the one turn that there is, so the former has ended.
         await other.call_tool("python_execution", {"code": "1"})
-        assert sorted(place.ended) == [*["Cancelled"] * 3, *["Returned"] * 3]
+        assert sorted(place.ended) == [*["CallCancellation"] * 3, *["ToolSuccess"] * 3]

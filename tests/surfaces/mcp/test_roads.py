@@ -14,11 +14,11 @@ from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import ACCEPT, MODERN_META, events_of, handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import BENCH, SHELVES, Workshop, open_workshop
 
-from pegboard.core.call import Arguments, Cancelled, Demanded, NeedsInput, Outcome, Returned
+from pegboard.core.call import Arguments, CallCancellation, NeedsInput, Outcome, ProtocolErrorReply, ToolSuccess
 from pegboard.core.tool import ToolSpec
-from pegboard.ports import CannotAsk, Progress
-from pegboard.surfaces.mcp.http import McpHttp
-from pegboard.surfaces.mcp.raw.reply import WAITING, Reply
+from pegboard.ports import PeerRequestError, Progress
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
+from pegboard.surfaces.mcp.raw.reply import MAX_QUEUED_EVENTS, ResponseWriter
 
 pytestmark = pytest.mark.anyio
 
@@ -31,15 +31,15 @@ async def need(bench: Bench, arguments: Arguments, progress: Progress | None) ->
 
 
 async def demand(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
-    return Demanded(json.dumps(ERROR).encode())
+    return ProtocolErrorReply(json.dumps(ERROR).encode())
 
 
 async def inquire(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
     assert bench.peer is not None
-    bench.peer.note("notifications/message", {"level": "info", "data": "asking"})
+    bench.peer.notify("notifications/message", {"level": "info", "data": "asking"})
     try:
-        told = await bench.peer.ask("elicitation/create", {"message": "Which saw?", "requestedSchema": {}})
-    except CannotAsk as refused:
+        told = await bench.peer.request("elicitation/create", {"message": "Which saw?", "requestedSchema": {}})
+    except PeerRequestError as refused:
         return returned(f"{refused.code} {refused.message}")
     return returned(json.dumps(told))
 
@@ -47,7 +47,7 @@ async def inquire(bench: Bench, arguments: Arguments, progress: Progress | None)
 async def pretty(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
     assert progress is not None
     progress(1, None, "writing")
-    return Returned(json.dumps({"content": [{"type": "text", "text": "two\nlines"}]}, indent=2).encode())
+    return ToolSuccess(json.dumps({"content": [{"type": "text", "text": "two\nlines"}]}, indent=2).encode())
 
 
 CURIOUS = {
@@ -95,7 +95,7 @@ async def roads(anyio_backend: str) -> AsyncIterator[Roads]:
         async with AsyncExitStack() as stack:
             workshop = await stack.enter_async_context(open_workshop(shelves=CURIOUS))
             short = await stack.enter_async_context(served(workshop))
-            long = await stack.enter_async_context(served(workshop, app=McpHttp(workshop.gateway, short=False)))
+            long = await stack.enter_async_context(served(workshop, app=McpHttpEndpoint(workshop.gateway, short=False)))
             yield Roads(workshop, await stack.enter_async_context(httpx2.AsyncClient(timeout=DEADLINE)), short, long)
 
 
@@ -205,16 +205,16 @@ async def test_what_waits_for_a_slow_client_is_bounded_whatever_stands_first() -
         await reads.wait()
         sent.append(message.get("body", b""))
 
-    reply = Reply(send)
-    reply.tell(b'"question"', must=True)
+    reply = ResponseWriter(send)
+    reply.send_event(b'"question"', must=True)
     await anyio.lowlevel.checkpoint()
-    for number in range(10 * WAITING):
-        reply.tell(b"%d" % number)
-    reply.tell(b'"another"', must=True)
+    for number in range(10 * MAX_QUEUED_EVENTS):
+        reply.send_event(b"%d" % number)
+    reply.send_event(b'"another"', must=True)
     reads.set()
     await reply.finish(b'"answer"')
     said = [event.split(b"data: ")[1].strip() for event in sent if b"data: " in event]
-    newest = [b"%d" % number for number in range(9 * WAITING, 10 * WAITING)]
+    newest = [b"%d" % number for number in range(9 * MAX_QUEUED_EVENTS, 10 * MAX_QUEUED_EVENTS)]
     assert said == [b'"question"', *newest, b'"another"', b'"answer"']
 
 
@@ -286,7 +286,7 @@ async def test_a_call_given_up_by_a_notification_is_cancelled_and_answered(roads
         assert (await roads.http.post(url, json=stop, headers=headers)).status_code == 202
     assert answers[0].json()["error"]["code"] == -32800
     assert roads.workshop.bench.running == 0
-    assert [record.ended for record in roads.workshop.audit.records] == [Cancelled()]
+    assert [record.outcome for record in roads.workshop.audit.records] == [CallCancellation()]
 
 
 async def test_a_session_is_of_no_use_by_either_road_once_it_is_gone(roads: Roads) -> None:

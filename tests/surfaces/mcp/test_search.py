@@ -21,13 +21,13 @@ from tests.surfaces.mcp.raw import ask, error_of, handshake
 from tests.surfaces.mcp.test_principals import ALICE, GUARDED, bearer
 from tests.surfaces.mcp.workshop import SECRET, SHELVES, Workshop, key, open_workshop
 
-from pegboard.core.commands import ThrowSwitch
-from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.commands import SetSwitch
+from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
 from pegboard.core.policy import Policy
 from pegboard.core.presentations.search import TOOLS
 from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.mcp.search import Search
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio
 NAMES = ["retrieve_tools", "describe_tool", "call_tool", "upstream_servers"]
@@ -90,7 +90,7 @@ async def client_at(where: str, mode: str, folder: Any) -> AsyncIterator[Client]
         return
     async with open_workshop() as workshop:
         if where == "memory":
-            server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+            server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
             async with Client(InMemoryTransport(server), mode=mode) as client:
                 yield client
         else:
@@ -113,7 +113,7 @@ async def test_a_call_by_search_is_admitted_recorded_and_refused_as_any_other() 
                 assert (told(searched).split("\nThe input schema")[0], searched.is_error) == (told(plain), True)
             wrong = told(await search.call_tool("call_tool", {"name": "ecko"}))
             assert wrong == unknown_tool("ecko", "echo", found_by="retrieve_tools")
-        records = [(record.call.name, type(record.ended).__name__) for record in workshop.audit.records]
+        records = [(record.call.name, type(record.outcome).__name__) for record in workshop.audit.records]
         assert records[0::2][:4] == records[1::2][:4]
         assert [name for name, _ in records] == [
             *("echo", "echo", "open_vault", "open_vault", "fail", "fail", "vanish", "vanish", "ecko")
@@ -170,7 +170,7 @@ UNFIT_ARGUMENTS: list[tuple[str, Any, str]] = [
 @pytest.mark.behaviour("search.own_arguments_checked")
 async def test_arguments_that_do_not_fit_are_refused_by_name() -> None:
     async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
         async with Client(InMemoryTransport(server)) as client:
             with collect_failures() as failures:
                 for name, arguments, problem in UNFIT_ARGUMENTS:
@@ -214,7 +214,7 @@ async def test_the_bytes_of_a_default_answer_are_the_same_with_and_without_locke
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
             files = ToolId(key("files"), "delete_file")
-            assert isinstance(await workshop.gateway.operator.do(ThrowSwitch(files, False), LOCAL), Policy)
+            assert isinstance(await workshop.gateway.operator.execute(SetSwitch(files, False), LOCAL_PRINCIPAL), Policy)
             with_locks = await bytes_of(workshop)
             shown = {*workshop.gateway.board.catalogue.tools}
         bare = {name: entry for name, entry in SHELVES[key("files")].items() if name != "delete_file"}
@@ -267,7 +267,7 @@ async def test_nothing_of_a_withheld_tool_is_in_any_byte_of_a_search() -> None:
 @pytest.mark.behaviour("law.withheld_in_search_and_code")
 async def test_no_word_of_a_withheld_tool_finds_it() -> None:
     async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
         async with Client(InMemoryTransport(server)) as client:
             asked = {"query": SECRET, "include_disabled": True}
             assert body(await client.call_tool("retrieve_tools", asked)) == {"tools": [], "ranker": "lexical"}
@@ -318,7 +318,7 @@ async def test_a_session_of_one_presentation_is_none_of_another() -> None:
 async def test_a_search_waits_for_servers_that_are_starting() -> None:
     with anyio.fail_after(DEADLINE):
         async with open_workshop(held=frozenset({key("files")})) as workshop:
-            server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+            server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
             async with Client(InMemoryTransport(server)) as client, anyio.create_task_group() as tasks:
                 tasks.start_soon(_release, workshop)
                 found = body(await client.call_tool("retrieve_tools", {"query": "create_file", "limit": 1}))
@@ -352,7 +352,7 @@ async def test_a_principal_finds_what_it_is_granted_and_a_stranger_nothing() -> 
 @pytest.mark.behaviour("names.of_other_programs")
 async def test_the_habits_of_an_agent_of_mcpproxy_get_our_names() -> None:
     async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
         async with Client(InMemoryTransport(server)) as client:
             habits: dict[str, dict[str, Any]] = {
                 "upstream_servers": {"operation": "list"},

@@ -11,8 +11,8 @@ from tests.surfaces.mcp.test_search import body, told
 from tests.surfaces.mcp.workshop import key, open_workshop
 
 from pegboard.core.ids import ToolId
-from pegboard.surfaces.mcp.search import Search
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize("mode", MODES)
 async def test_arguments_that_do_not_fit_the_tool_are_answered_with_its_schema(mode: str) -> None:
     async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
         async with Client(InMemoryTransport(server), mode=mode) as client:
             refused = told(await client.call_tool("call_tool", {"name": "add", "arguments": {"a": 1, "b": "two"}}))
             _, schema = refused.split("The input schema of mcp:bench~bench:add is:\n")
@@ -34,7 +34,7 @@ async def test_arguments_that_do_not_fit_the_tool_are_answered_with_its_schema(m
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_tool_is_found_as_a_line_and_whole_on_demand(mode: str) -> None:
     async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
         async with Client(InMemoryTransport(server), mode=mode) as client:
             asked = {"query": "adds two numbers", "limit": 1, "server": "bench", "toolset": "bench"}
             compact = body(await client.call_tool("retrieve_tools", asked))
@@ -55,7 +55,7 @@ async def test_a_tool_is_found_as_a_line_and_whole_on_demand(mode: str) -> None:
 @pytest.mark.behaviour("search.describe_tool")
 async def test_a_tool_that_was_found_is_described_whole() -> None:
     async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
         async with Client(InMemoryTransport(server)) as client:
             told_of = body(await client.call_tool("describe_tool", {"names": ["add", "open_vault", "ad"]}))
     add = workshop.gateway.board.catalogue.tools[ToolId(key("bench"), "add")].spec

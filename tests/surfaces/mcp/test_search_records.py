@@ -15,12 +15,12 @@ from tests.store.engines import now
 from tests.surfaces.mcp.places import DEADLINE, MODES
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.core.call import CallRecord, Cancelled, Returned
-from pegboard.core.ids import LOCAL, BuiltinKey, ToolId
+from pegboard.core.call import CallCancellation, CallRecord, ToolSuccess
+from pegboard.core.ids import LOCAL_PRINCIPAL, BuiltinKey, ToolId
 from pegboard.ports import AuditQuery
-from pegboard.store import Keeping, open_store
-from pegboard.surfaces.mcp.search import Search
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.store import ContentRetention, open_store
+from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.anyio
 async def searching(
     workshop: Workshop, mode: str = MODES[0], ready: anyio.Event | None = None
 ) -> AsyncIterator[Client]:
-    server = McpServer(workshop.gateway, presentation=Search(workshop.gateway, ready)).server
+    server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway, ready)).server
     who = Implementation(name="finder", version="1.0")
     async with Client(InMemoryTransport(server), mode=mode, client_info=who) as client:
         yield client
@@ -37,7 +37,7 @@ async def searching(
 
 def told(record: CallRecord) -> tuple[str, str, str, str, str]:
     call = record.call
-    return call.name, str(record.tool), type(record.ended).__name__, call.presentation, call.client
+    return call.name, str(record.tool), type(record.outcome).__name__, call.presentation, call.client
 
 
 @pytest.mark.behaviour("search.recorded", "audit.every_call")
@@ -58,20 +58,20 @@ async def test_each_call_leaves_one_record_as_what_it_was(mode: str) -> None:
             version = workshop.gateway.board.policy.version
     shown = ("search", "finder 1.0")
     assert [told(record) for record in records] == [
-        ("retrieve_tools", "retrieve_tools", "Returned", *shown),
-        ("echo", "mcp:bench~bench:echo", "Returned", *shown),
-        ("mcp:bench~bench:add", "mcp:bench~bench:add", "Returned", *shown),
-        ("open_vault", "mcp:vault~vault:open_vault", "ToolIsLocked", *shown),
+        ("retrieve_tools", "retrieve_tools", "ToolSuccess", *shown),
+        ("echo", "mcp:bench~bench:echo", "ToolSuccess", *shown),
+        ("mcp:bench~bench:add", "mcp:bench~bench:add", "ToolSuccess", *shown),
+        ("open_vault", "mcp:vault~vault:open_vault", "LockedToolRefusal", *shown),
         ("nobody", "None", "UnknownTool", *shown),
         ("call_tool", "call_tool", "BadArguments", *shown),
-        ("upstream_servers", "upstream_servers", "Returned", *shown),
+        ("upstream_servers", "upstream_servers", "ToolSuccess", *shown),
         ("upstream_servers", "upstream_servers", "BadArguments", *shown),
         ("echo", "None", "UnknownTool", *shown),
     ]
-    assert {(record.call.principal, record.policy_version) for record in records} == {(LOCAL, version)}
+    assert {(record.call.principal, record.policy_version) for record in records} == {(LOCAL_PRINCIPAL, version)}
     assert len({record.call.id for record in records}) == len(records)
-    assert [record.took > timedelta() for record in records] == [
-        isinstance(record.ended, Returned) for record in records
+    assert [record.duration > timedelta() for record in records] == [
+        isinstance(record.outcome, ToolSuccess) for record in records
     ]
 
 
@@ -87,7 +87,7 @@ async def test_a_search_that_its_client_gives_up_is_recorded_as_given_up() -> No
                 await anyio.lowlevel.checkpoint()
             (record,) = workshop.audit.records
     retrieve = ToolId(BuiltinKey(), "retrieve_tools")
-    assert (record.call.name, record.tool, record.ended) == ("retrieve_tools", retrieve, Cancelled())
+    assert (record.call.name, record.tool, record.outcome) == ("retrieve_tools", retrieve, CallCancellation())
 
 
 @pytest.mark.behaviour("search.recorded", "audit.content_redacted", "audit.content_bounded")
@@ -100,7 +100,7 @@ async def test_a_kept_query_is_redacted_by_the_rule_and_cut(tmp_path: Path) -> N
             await client.call_tool("upstream_servers", {})
             records = tuple(workshop.audit.records)
     url = f"sqlite:///{tmp_path / 'pegboard.db'}"
-    async with open_store(url, clock=now, keeping=Keeping(arguments=True)) as store:
+    async with open_store(url, clock=now, keeping=ContentRetention(arguments=True)) as store:
         for record in records:
             store.audit.record(record)
         servers, long, hidden = await store.audit.rows(AuditQuery())
@@ -109,8 +109,8 @@ async def test_a_kept_query_is_redacted_by_the_rule_and_cut(tmp_path: Path) -> N
     assert 900 < len(long.arguments) < 1_200
     assert (long.argument_bytes > 1_950, (long.argument_tokens or 0) > 100) == (True, True)
     for row in (servers, long, hidden):
-        assert (row.kind, row.ended, row.presentation) == ("call", "returned", "search")
-        assert (row.took_us > 0, row.result_bytes > 0, bool(row.result_tokens)) == (True, True, True)
+        assert (row.kind, row.outcome, row.presentation) == ("call", "returned", "search")
+        assert (row.duration_us > 0, row.result_bytes > 0, bool(row.result_tokens)) == (True, True, True)
     async with open_store(f"{url}.bare", clock=now) as bare:
         bare.audit.record(records[0])
         (row,) = await bare.audit.rows(AuditQuery())

@@ -10,8 +10,8 @@ from tests.support.sentences import unfit_opening, unknown_tool
 from tests.surfaces.mcp.test_search import body, told
 from tests.surfaces.mcp.workshop import open_workshop
 
-from pegboard.surfaces.mcp.search import Search
-from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 )
 async def test_a_call_that_call_tool_does_not_take_is_answered_with_the_schema_of_the_tool_it_names(wrong: Any) -> None:
     async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
         async with Client(InMemoryTransport(server)) as client:
             problem, schema = told(await client.call_tool("call_tool", {"name": "echo", **wrong})).split(
                 "\nThe input schema of mcp:bench~bench:echo is:\n"
@@ -45,7 +45,7 @@ async def test_a_call_that_call_tool_does_not_take_is_answered_with_the_schema_o
 @pytest.mark.parametrize("name", ["echo", "mcp:bench~bench:echo"])
 async def test_a_tool_that_is_called_by_its_own_name_here_is_told_to_be_called_with_call_tool(name: str) -> None:
     async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
         async with Client(InMemoryTransport(server)) as client:
             assert told(await client.call_tool(name, {"text": "x"})) == (
                 f"{name!r} is not in this list of tools. Call it with call_tool: "
@@ -57,20 +57,20 @@ async def test_a_tool_that_is_called_by_its_own_name_here_is_told_to_be_called_w
 @pytest.mark.behaviour("present.own_name_told")
 async def test_a_locked_tool_that_is_called_by_its_own_name_is_refused_as_call_tool_refuses_it() -> None:
     async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
         async with Client(InMemoryTransport(server)) as client:
             by_itself = told(await client.call_tool("open_vault", {}))
             assert by_itself == told(await client.call_tool("call_tool", {"name": "open_vault"}))
     assert by_itself.startswith("pending_approval: ")
-    refused = [(record.call.name, type(record.ended).__name__, str(record.tool)) for record in workshop.audit.records]
-    assert refused == [("open_vault", "ToolIsLocked", "mcp:vault~vault:open_vault")] * 2
+    refused = [(record.call.name, type(record.outcome).__name__, str(record.tool)) for record in workshop.audit.records]
+    assert refused == [("open_vault", "LockedToolRefusal", "mcp:vault~vault:open_vault")] * 2
 
 
 @pytest.mark.behaviour("present.own_name_told")
 async def test_a_name_that_means_nothing_is_told_with_what_is_near_and_how_names_are_found() -> None:
     found_by = "Names are found with retrieve_tools."
     async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        server = GatewayMcpServer(workshop.gateway, presentation=SearchPresentation(workshop.gateway)).server
         async with Client(InMemoryTransport(server)) as client:
             for name, near in (("zzz", ""), ("upstream_server", "Did you mean 'upstream_servers'? ")):
                 with pytest.raises(MCPError) as refused:

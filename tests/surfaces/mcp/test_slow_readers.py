@@ -13,12 +13,12 @@ from tests.surfaces.mcp.places import DEADLINE, http_client, served
 from tests.surfaces.mcp.raw import ask, handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import BENCH, SHELVES, open_workshop
 
-from pegboard.core.call import Arguments, Cancelled, Outcome, Returned
+from pegboard.core.call import Arguments, CallCancellation, Outcome, ToolSuccess
 from pegboard.core.tool import ToolSpec
 from pegboard.ports import Progress
-from pegboard.surfaces.mcp.door import Door
-from pegboard.surfaces.mcp.http import McpHttp
-from pegboard.surfaces.mcp.progress import WAITING, progress_to
+from pegboard.surfaces.mcp.door import RequestChecks
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
+from pegboard.surfaces.mcp.progress import MAX_QUEUED, open_progress_reporter
 
 pytestmark = pytest.mark.anyio
 WORDS = "x" * 100_000
@@ -78,8 +78,8 @@ async def test_a_call_whose_client_does_not_read_ends_and_others_are_served_mean
                 while not any(record.call.name == "chatter" for record in workshop.audit.records):
                     (block,) = (await other.call_tool("echo", {"text": "hi"})).content
                     assert block.model_dump()["text"] == "hi"
-                ended = [record.ended for record in workshop.audit.records if record.call.name == "chatter"]
-                assert [type(how) for how in ended] == [Returned]
+                ended = [record.outcome for record in workshop.audit.records if record.call.name == "chatter"]
+                assert [type(how) for how in ended] == [ToolSuccess]
             assert (await ask(http, url, "tools/list")).status_code == 200
 
 
@@ -89,7 +89,7 @@ async def test_a_client_that_does_not_read_is_let_go_after_a_while_and_its_call_
     with anyio.fail_after(DEADLINE):
         async with (
             open_workshop(shelves=CHATTY) as workshop,
-            served(workshop, Door(patience=0.05)) as url,
+            served(workshop, RequestChecks(client_timeout_s=0.05)) as url,
             httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
             headers, message = await call_of_chatter(http, url, era, forever=True)
@@ -97,7 +97,7 @@ async def test_a_client_that_does_not_read_is_let_go_after_a_while_and_its_call_
                 await workshop.bench.started.wait()
                 while not workshop.audit.records:
                     await anyio.lowlevel.checkpoint()
-            assert [record.ended for record in workshop.audit.records] == [Cancelled()]
+            assert [record.outcome for record in workshop.audit.records] == [CallCancellation()]
             assert (workshop.bench.cancelled, workshop.bench.running) == (1, 0)
 
 
@@ -110,13 +110,13 @@ async def test_progress_that_waits_for_a_slow_client_is_bounded_and_the_newest_i
         heard.append(done)
 
     with anyio.fail_after(DEADLINE):
-        async with progress_to(report) as tell:
+        async with open_progress_reporter(report) as tell:
             for number in range(100_000):
                 tell(number, None, None)
             tell(float("nan"), None, None)
             reading.set()
         tell(100_000, None, None)
-    assert len(heard) <= WAITING + 1
+    assert len(heard) <= MAX_QUEUED + 1
     assert (heard[-1], heard == sorted(heard)) == (99_999, True)
 
 
@@ -124,7 +124,7 @@ async def test_a_stream_of_changes_that_is_not_read_is_closed_and_others_still_h
     """The connection takes the head of the answer and the first event, then nothing more."""
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
-            app = McpHttp(workshop.gateway, Door(patience=0.05))
+            app = McpHttpEndpoint(workshop.gateway, RequestChecks(client_timeout_s=0.05))
             async with served(workshop, app=app) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
                 session = await handshake(http, url)
                 opened = anyio.Event()

@@ -14,12 +14,12 @@ from tests.surfaces.mcp.test_express import Line
 from tests.surfaces.mcp.test_principals import ALICE, GUARDED, bearer
 from tests.surfaces.mcp.workshop import open_workshop
 
-from pegboard.surfaces.listening import Listening, bound
-from pegboard.surfaces.mcp.door import Door
+from pegboard.surfaces.listening import HttpServer, bind_socket
+from pegboard.surfaces.mcp.door import RequestChecks
 from pegboard.surfaces.mcp.paths import McpPaths
 
 pytestmark = pytest.mark.anyio
-DOOR = Door(sessions=1, patience=0.5, largest_body=10_000)
+DOOR = RequestChecks(max_sessions=1, client_timeout_s=0.5, max_body_bytes=10_000)
 LIST = modern("tools/list")
 PLAIN = frozenset({417, 431, 501, 505})
 
@@ -70,8 +70,8 @@ async def place(anyio_backend: str) -> AsyncIterator[Knocking]:
     with anyio.fail_after(DEADLINE):
         async with open_workshop(GUARDED) as workshop:
             app = McpPaths(workshop.gateway, DOOR)
-            with bound("127.0.0.1", 0) as listener:
-                async with app.running(), Listening(app, listener, app.end_streams, app.express):
+            with bind_socket("127.0.0.1", 0) as listener:
+                async with app.lifespan(), HttpServer(app, listener, app.end_streams, app.fast_path):
                     yield Knocking(listener.getsockname()[1])
 
 

@@ -13,10 +13,10 @@ from tests.surfaces.mcp.places import DEADLINE, ROOT, stdio_parameters
 from tests.surfaces.mcp.raw import INITIALIZE, modern
 from tests.surfaces.mcp.workshop import BENCH, OPEN_TOOLS, Workshop, open_workshop
 
-from pegboard.core.catalogue import Starting
+from pegboard.core.catalogue import ProviderStart
 from pegboard.core.ids import ServerKey
 from pegboard.surfaces.mcp.stdio import serve_pipes
-from pegboard.surfaces.mcp.unanswered import Unanswered
+from pegboard.surfaces.mcp.unanswered import UnansweredRequests
 
 pytestmark = pytest.mark.anyio
 READY = [INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
@@ -99,8 +99,10 @@ class Pipes:
 async def settled_but(workshop: Workshop, held: ServerKey) -> None:
     """Wait until every other server is up."""
     board = workshop.gateway.board
-    with board.changed.listen() as bell:
-        while any(isinstance(word.health, Starting) for key, word in board.catalogue.listings.items() if key != held):
+    with board.changes.subscribe() as bell:
+        while any(
+            isinstance(word.health, ProviderStart) for key, word in board.catalogue.listings.items() if key != held
+        ):
             await bell.wait()
 
 
@@ -179,7 +181,7 @@ async def test_a_gateway_that_stops_does_not_wait_for_its_input() -> None:
 
 @pytest.mark.behaviour("supervision.slow_reader")
 async def test_a_client_that_sends_without_reading_is_not_read_without_end() -> None:
-    unanswered = Unanswered(most=2)
+    unanswered = UnansweredRequests(most=2)
     first, second, third = (JSONRPCRequest(jsonrpc="2.0", id=id, method="ping") for id in (1, "2", 3))
     with anyio.fail_after(DEADLINE):
         await unanswered.add(first)
@@ -187,10 +189,10 @@ async def test_a_client_that_sends_without_reading_is_not_read_without_end() -> 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(unanswered.add, third)
             with anyio.move_on_after(0.01) as waiting:
-                await unanswered.none()
+                await unanswered.wait_until_none()
             assert waiting.cancelled_caught
-            unanswered.answered("nobody")
-            unanswered.answered(1)
-        await unanswered.given_up("2")
-        unanswered.answered(3)
-        await unanswered.none()
+            unanswered.mark_answered("nobody")
+            unanswered.mark_answered(1)
+        await unanswered.mark_cancelled("2")
+        unanswered.mark_answered(3)
+        await unanswered.wait_until_none()

@@ -11,9 +11,9 @@ from tests.surfaces.mcp.places import DEADLINE
 from tests.surfaces.mcp.shelves import shelved
 from tests.surfaces.mcp.workshop import HERE, key
 
-from pegboard.core.call import Call, ProviderFailed
-from pegboard.core.ids import LOCAL, CallId, WireName
-from pegboard.core.policy import Declared
+from pegboard.core.call import ProviderFailure, ToolCall
+from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, WireName
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.server import Server, Stdio, Trust
 from pegboard.core.view import View
 
@@ -27,18 +27,18 @@ def everyday() -> Server:
     return Server(DAY, Stdio(command, tuple(arguments)), HERE, trust=Trust.OPEN)
 
 
-def edited(declared: Declared) -> Declared:
+def edited(declared: DeclaredSettings) -> DeclaredSettings:
     server = declared.servers[DAY]
     assert isinstance(server.connection, Stdio)
     connection = replace(server.connection, env={"COLOUR": "blue"})
     return replace(declared, servers={DAY: replace(server, connection=connection)})
 
 
-def removed(declared: Declared) -> Declared:
+def removed(declared: DeclaredSettings) -> DeclaredSettings:
     return replace(declared, servers={})
 
 
-def switched_off(declared: Declared) -> Declared:
+def switched_off(declared: DeclaredSettings) -> DeclaredSettings:
     return replace(declared, servers={DAY: replace(declared.servers[DAY], enabled=False)})
 
 
@@ -52,15 +52,17 @@ def switched_off(declared: Declared) -> Declared:
     ],
 )
 async def test_a_call_that_is_cut_off_by_a_change_of_the_settings_says_so(
-    change: Callable[[Declared], Declared], why: str
+    change: Callable[[DeclaredSettings], DeclaredSettings], why: str
 ) -> None:
     with anyio.fail_after(DEADLINE):
         async with shelved(everyday()) as gateway:
 
             def heard(done: float, of: float | None, words: str | None) -> None:
                 policy = gateway.board.policy
-                gateway.board.decide(replace(policy, declared=change(policy.declared)))
+                gateway.board.set_policy(replace(policy, declared=change(policy.declared)))
 
-            call = Call(CallId("1"), WireName("sleepy"), {"seconds": 3600, "steps": 3600}, LOCAL, datetime.now(UTC))
+            call = ToolCall(
+                CallId("1"), WireName("sleepy"), {"seconds": 3600, "steps": 3600}, LOCAL_PRINCIPAL, datetime.now(UTC)
+            )
             ended = await gateway.caller.call(call, View(), heard)
-    assert ended == ProviderFailed(f"day~day was stopped because {why}, before it answered", may_have_run=True)
+    assert ended == ProviderFailure(f"day~day was stopped because {why}, before it answered", may_have_run=True)

@@ -7,14 +7,14 @@ from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import ask, spoken
 from tests.surfaces.mcp.workshop import open_workshop
 
-from pegboard.surfaces.mcp.door import Door
+from pegboard.surfaces.mcp.door import RequestChecks
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_body_that_does_not_come_is_waited_for_only_so_long() -> None:
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop, Door(patience=0.05)) as url:
+        async with open_workshop() as workshop, served(workshop, RequestChecks(client_timeout_s=0.05)) as url:
             answer = await spoken(
                 url,
                 b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -17,15 +17,15 @@ from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import DECLARED, HERE, Workshop, key, open_workshop
 
-from pegboard.core.call import Cancelled, Returned, ToolIsLocked, UnknownTool
-from pegboard.core.policy import Declared
+from pegboard.core.call import CallCancellation, LockedToolRefusal, ToolSuccess, UnknownTool
+from pegboard.core.policy import DeclaredSettings
 from pegboard.core.server import Server, Stdio, Timeouts, Trust
 from pegboard.core.toolset import Toolset
-from pegboard.core.unlisted import may_have
+from pegboard.core.unlisted import possible_owners
 from pegboard.gateway import unlisted
 from pegboard.gateway.gateway import open_gateway
-from pegboard.providers.mcp import McpServer
-from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.providers.mcp import McpServerProvider
+from pegboard.surfaces.mcp.http import McpHttpEndpoint
 
 pytestmark = pytest.mark.anyio
 
@@ -51,18 +51,20 @@ class Door:
 
 
 @asynccontextmanager
-async def starting(declared: Declared = DECLARED) -> AsyncIterator[Door]:
+async def starting(declared: DeclaredSettings = DECLARED) -> AsyncIterator[Door]:
     """The workshop while its folders are still starting, and everything else is up."""
     with anyio.fail_after(DEADLINE):
         async with AsyncExitStack() as stack:
             workshop = await stack.enter_async_context(open_workshop(declared, held=frozenset({FOLDERS})))
             board = workshop.gateway.board
-            with board.changed.listen() as bell:
+            with board.changes.subscribe() as bell:
                 while sum(bool(word.tools) for word in board.catalogue.listings.values()) < 3:
                     await bell.wait()
             urls = {
                 "short": await stack.enter_async_context(served(workshop)),
-                "long": await stack.enter_async_context(served(workshop, app=McpHttp(workshop.gateway, short=False))),
+                "long": await stack.enter_async_context(
+                    served(workshop, app=McpHttpEndpoint(workshop.gateway, short=False))
+                ),
             }
             yield Door(workshop, await stack.enter_async_context(httpx2.AsyncClient(timeout=DEADLINE)), urls)
 
@@ -85,8 +87,8 @@ async def test_a_call_waits_for_the_server_that_may_have_its_tool() -> None:
         assert answers == []
         door.workshop.benches[FOLDERS].release()
     assert [answer["result"]["content"] for answer in answers] == [[{"type": "text", "text": "done"}]] * len(WAYS)
-    ended = [type(record.ended) for record in door.workshop.audit.records if record.call.name == "get_folder"]
-    assert ended == [Returned] * len(WAYS), "each is recorded once"
+    ended = [type(record.outcome) for record in door.workshop.audit.records if record.call.name == "get_folder"]
+    assert ended == [ToolSuccess] * len(WAYS), "each is recorded once"
 
 
 @pytest.mark.behaviour("calls.wait_for_a_start")
@@ -99,7 +101,7 @@ async def test_a_call_whose_server_does_not_come_is_told_which_one_is_starting()
                 assert result["isError"] is True
                 assert result["content"][0]["text"].startswith(f"{SENTENCE} Try again in a moment")
         refused = door.workshop.audit.records[0]
-        assert isinstance(refused.ended, ToolIsLocked)
+        assert isinstance(refused.outcome, LockedToolRefusal)
         assert str(refused.tool) == "mcp:folders~folders:get_folder"
 
 
@@ -115,17 +117,17 @@ async def test_once_the_server_has_listed_a_name_that_it_has_not_is_unknown() ->
             await door.call("short", "modern", "get_file")
             door.workshop.benches[FOLDERS].release()
         assert answers[0]["error"]["message"].startswith(unknown_tool_opening("paint_folder"))
-        assert [type(record.ended) for record in door.workshop.audit.records] == [Returned, UnknownTool]
+        assert [type(record.outcome) for record in door.workshop.audit.records] == [ToolSuccess, UnknownTool]
 
 
 async def test_a_call_that_is_given_up_while_it_waits_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits, find_owners = anyio.Event(), may_have
+    waits, find_owners = anyio.Event(), possible_owners
 
     def find_and_tell(*args: Any) -> Any:
         waits.set()  # between this and the wait, nothing else runs
         return find_owners(*args)
 
-    monkeypatch.setattr(unlisted, "may_have", find_and_tell)
+    monkeypatch.setattr(unlisted, "possible_owners", find_and_tell)
     async with starting() as door:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(door.call, "short", "modern", "get_folder")
@@ -134,7 +136,7 @@ async def test_a_call_that_is_given_up_while_it_waits_is_recorded(monkeypatch: p
         with anyio.fail_after(DEADLINE):
             while not door.workshop.audit.records:
                 await anyio.lowlevel.checkpoint()
-        assert [record.ended for record in door.workshop.audit.records] == [Cancelled()]
+        assert [record.outcome for record in door.workshop.audit.records] == [CallCancellation()]
 
 
 @pytest.mark.slow
@@ -143,7 +145,7 @@ async def test_a_call_to_a_gateway_that_has_just_started_reaches_a_slow_server()
     """A real one, whose list comes late."""
     slow = key("slow")
     program, *arguments = warm_command("slow_list", "0.5")
-    declared = Declared(
+    declared = DeclaredSettings(
         servers={slow: Server(slow, Stdio(program, tuple(arguments)), HERE, trust=Trust.BASELINE)},
         toolsets={slow.toolset: Toolset(slow.toolset, HERE)},
     )
@@ -151,8 +153,8 @@ async def test_a_call_to_a_gateway_that_has_just_started_reaches_a_slow_server()
     def now() -> datetime:
         return datetime.now(UTC)
 
-    def provider_for(server: Server) -> McpServer:
-        return McpServer(server, lambda text: text, now)
+    def provider_for(server: Server) -> McpServerProvider:
+        return McpServerProvider(server, lambda text: text, now)
 
     with anyio.fail_after(DEADLINE):
         async with open_gateway(declared, MemoryStore(), MemoryAudit(), provider_for, now) as gateway:

@@ -3,9 +3,9 @@
 import pytest
 
 from pegboard.core.ids import PrincipalId
-from pegboard.core.selection import Everything, Selection, TheseToolsets
+from pegboard.core.selection import AllToolsets, Selection, TheseToolsets
 from pegboard.core.view import View
-from pegboard.surfaces.mcp.view import LONGEST, MOST_NAMES, MOST_PARAMETERS, BadOption, view_of, wants_meta_tools
+from pegboard.surfaces.mcp.view import MAX_NAMES, MAX_OPTION_BYTES, MAX_PARAMETERS, BadOption, view_of, wants_meta_tools
 
 Header = tuple[bytes, bytes]
 
@@ -15,7 +15,7 @@ def only(*names: str) -> TheseToolsets:
 
 
 def narrowed(**selection: object) -> View:
-    return View().narrowed(Selection(**selection))  # type: ignore[arg-type]  # the cases below name the fields
+    return View().narrow(Selection(**selection))  # type: ignore[arg-type]  # the cases below name the fields
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def narrowed(**selection: object) -> View:
         ([(b"x-mcp-toolsets", b" Files , FOLDERS,,files ")], b"", narrowed(toolsets=only("files", "folders"))),
         ([(b"x-mcp-toolsets", b"")], b"", narrowed(toolsets=only())),
         ([(b"x-mcp-toolsets", b" , ")], b"", narrowed(toolsets=only())),
-        ([(b"x-mcp-toolsets", b"files,all")], b"", narrowed(toolsets=Everything())),
+        ([(b"x-mcp-toolsets", b"files,all")], b"", narrowed(toolsets=AllToolsets())),
         ([(b"x-mcp-enabled-tools", b"add, mcp:a~b:Read:It")], b"", narrowed(enabled=("add", "mcp:a~b:Read:It"))),
         ([(b"x-mcp-disabled-tools", b"*:delete_*")], b"", narrowed(disabled=("*:delete_*",))),
         ([(b"x-mcp-enabled-tools", b""), (b"x-mcp-disabled-tools", b" ")], b"", narrowed()),
@@ -119,18 +119,18 @@ def test_options_are_read_into_a_view(headers: list[Header], query: bytes, view:
         ),
         ([], b"toolsets=%FF", "The query parameter toolsets is not UTF-8 text. Encode it as UTF-8."),
         (
-            [(b"x-mcp-enabled-tools", b"a" * (LONGEST + 1))],
+            [(b"x-mcp-enabled-tools", b"a" * (MAX_OPTION_BYTES + 1))],
             b"",
             "The header X-Mcp-Enabled-Tools is longer than 16384 bytes. Use patterns or toolsets.",
         ),
         (
-            [(b"x-mcp-enabled-tools", ",".join(map(str, range(MOST_NAMES + 1))).encode())],
+            [(b"x-mcp-enabled-tools", ",".join(map(str, range(MAX_NAMES + 1))).encode())],
             b"",
             "The header X-Mcp-Enabled-Tools lists 1001 names; at most 1000 are taken. Use patterns.",
         ),
         (
             [],
-            b"&".join(b"a=1" for _ in range(MOST_PARAMETERS + 1)),
+            b"&".join(b"a=1" for _ in range(MAX_PARAMETERS + 1)),
             "The address has more than 100 query parameters. Leave out what is not needed.",
         ),
     ],
@@ -143,7 +143,7 @@ def test_an_option_that_cannot_be_read_is_told_by_name_and_how_to_mend_it(
 
 def test_a_view_is_that_of_the_one_who_asks() -> None:
     ada = PrincipalId("ada")
-    assert view_of([(b"x-mcp-toolsets", b"files")], b"", ada) == View(ada).narrowed(Selection(toolsets=only("files")))
+    assert view_of([(b"x-mcp-toolsets", b"files")], b"", ada) == View(ada).narrow(Selection(toolsets=only("files")))
 
 
 @pytest.mark.behaviour("request.dynamic")

@@ -7,9 +7,9 @@ from tests.docspace.boards import housed, listening, text_of
 from tests.providers.test_per_caller import OWN, owners
 from tests.surfaces.mcp.places import MODES, http_client
 
-from pegboard.compose.house import House
-from pegboard.core.ids import LOCAL
-from pegboard.core.ticket import Scope, Ticket
+from pegboard.compose.house import Application
+from pegboard.core.ids import LOCAL_PRINCIPAL
+from pegboard.core.ticket import ConsentScope, Ticket
 
 pytestmark = pytest.mark.anyio
 WAITS = "confirmation_required: "
@@ -22,9 +22,9 @@ async def called(url: str, name: str, mode: str, tool: str = "whose", **argument
         return text_of(await client.call_tool(tool, arguments))
 
 
-async def allowed(house: House, scope: Scope) -> Ticket:
-    [ticket] = await house.gateway.tickets.waiting()
-    decided = await house.gateway.tickets.allow(ticket.id, scope, LOCAL)
+async def allowed(house: Application, scope: ConsentScope) -> Ticket:
+    [ticket] = await house.gateway.tickets.pending_tickets()
+    decided = await house.gateway.tickets.allow(ticket.id, scope, LOCAL_PRINCIPAL)
     assert isinstance(decided, Ticket)
     return decided
 
@@ -36,14 +36,14 @@ async def test_a_yes_is_used_by_nobody_with_another_callers_credentials(mode: st
         servers = {"diary": {"url": upstream, "headers": OWN, "trust": "open"}}
         async with housed(tmp_path, None, servers=servers, overrides=ASKS) as house, listening(house) as url:
             assert (await called(url, "alice", mode)).startswith(WAITS)
-            once = await allowed(house, Scope.ONCE)
-            assert once.whose is not None
-            assert once.whose.told == "diary~diary with the X-Owner-Token of the caller"
+            once = await allowed(house, ConsentScope.ONCE)
+            assert once.identity is not None
+            assert once.identity.description == "diary~diary with the X-Owner-Token of the caller"
             assert "other credentials" in await called(url, "bob", mode, "pegboard_ticket", ticket=once.id, wait=0)
             assert (await called(url, "bob", mode)).startswith(WAITS)
             assert await called(url, "alice", mode) == "alice"
 
-            await allowed(house, Scope.ALWAYS)
+            await allowed(house, ConsentScope.ALWAYS)
             assert [await called(url, "bob", mode) for _ in range(2)] == ["bob"] * 2
             assert (await called(url, "alice", mode)).startswith(WAITS)
     kept = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())

@@ -9,18 +9,18 @@ import anyio
 from tests.surfaces.mcp.bench import Bench, Run, failed, returned, tool
 from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
 
-from pegboard.core.call import Arguments, Outcome, ProviderFailed, Returned
+from pegboard.core.call import Arguments, Outcome, ProviderFailure, ToolSuccess
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.override import Override
-from pegboard.core.policy import Decided, Declared
+from pegboard.core.policy import DeclaredSettings, PolicyDecisions
 from pegboard.core.selection import Selection
 from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.core.toolset import Toolset
-from pegboard.gateway.code.code import Means
+from pegboard.gateway.code.code import ProgramBackend
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.ports import Progress, TicketStore
-from pegboard.ports.opening import Engines
+from pegboard.ports.opening import EngineFactory
 
 HERE = DeclaredAt("pegboard.yaml", 1)
 SECRET = "swordfish"
@@ -59,7 +59,7 @@ ODD = (
 
 
 async def odd(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
-    return Returned(ODD)
+    return ToolSuccess(ODD)
 
 
 async def fail(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
@@ -67,11 +67,11 @@ async def fail(bench: Bench, arguments: Arguments, progress: Progress | None) ->
 
 
 async def break_off(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
-    return ProviderFailed("the server closed its end", may_have_run=True)
+    return ProviderFailure("the server closed its end", may_have_run=True)
 
 
 async def vanish(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
-    return ProviderFailed("the server does not take connections", may_have_run=False)
+    return ProviderFailure("the server does not take connections", may_have_run=False)
 
 
 async def steps(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
@@ -195,7 +195,7 @@ def server(name: str, trust: Trust = Trust.OPEN) -> Server:
     return Server(key(name), Stdio("unused"), HERE, trust=trust)
 
 
-DECLARED = Declared(
+DECLARED = DeclaredSettings(
     servers={shelf: server(shelf.server, Trust.STRICT if shelf == key("vault") else Trust.OPEN) for shelf in SHELVES},
     toolsets={shelf.toolset: Toolset(shelf.toolset, HERE) for shelf in SHELVES},
     overrides=(
@@ -204,7 +204,7 @@ DECLARED = Declared(
             ToolId(key("files"), "get_file"),
             name_override="Look at a file",
             description_override="Shows what is in a file.",
-            declared=True,
+            is_declared=True,
         ),
     ),
 )
@@ -223,15 +223,15 @@ class Workshop:
 
 @asynccontextmanager
 async def open_workshop(
-    declared: Declared = DECLARED,
+    declared: DeclaredSettings = DECLARED,
     *,
     selection: Selection | None = None,
     shelves: Mapping[ServerKey, Mapping[str, tuple[Tool, Run]]] = SHELVES,
     held: frozenset[ServerKey] = frozenset(),
     tickets: TicketStore | None = None,
-    decided: Decided | None = None,
-    programs: Means | None = None,
-    engines: Engines | None = None,
+    decided: PolicyDecisions | None = None,
+    programs: ProgramBackend | None = None,
+    engines: EngineFactory | None = None,
 ) -> AsyncIterator[Workshop]:
     """A running gateway over these shelves, with every server up but those that are held in their start."""
     if selection is not None:
@@ -251,5 +251,5 @@ async def open_workshop(
         engines=engines,
     ) as gateway:
         if not held:
-            assert await gateway.settled(60)
+            assert await gateway.wait_until_started(60)
         yield Workshop(gateway, audit, benches)

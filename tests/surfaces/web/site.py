@@ -11,13 +11,13 @@ from tests.support.house import declared, opened
 from tests.support.shared_api import shared_rest_app
 from tests.support.sign_ins import ScriptedSignIns
 
-from pegboard.core.policy import Declared
-from pegboard.gateway.access.keys import Keys, hashed
-from pegboard.gateway.access.reception import Reception
-from pegboard.surfaces.mcp.door import Door
-from pegboard.surfaces.root import Root
-from pegboard.surfaces.web.files import Files
-from pegboard.surfaces.web.site import Site
+from pegboard.core.policy import DeclaredSettings
+from pegboard.gateway.access.keys import TokenIndex, hash_token
+from pegboard.gateway.access.reception import OperatorAuthentication
+from pegboard.surfaces.mcp.door import RequestChecks
+from pegboard.surfaces.root import HttpRouter
+from pegboard.surfaces.web.files import SiteFiles
+from pegboard.surfaces.web.site import WebUiSite
 
 TOKEN = "the-start-up-token"
 OWN = "http://127.0.0.1:8460"
@@ -26,30 +26,30 @@ PAGE = {"sec-fetch-site": "same-origin", "origin": OWN}
 """What a browser says of a request that a page of the gateway's own makes."""
 
 
-def built(folder: Path) -> Files:
+def built(folder: Path) -> SiteFiles:
     (folder / "assets").mkdir(parents=True)
     (folder / "index.html").write_text("<!doctype html><title>the wall</title>")
     (folder / "assets" / "index-B1x9_qZk.js").write_text("console.log('wall')")
     (folder / "favicon.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    return Files(folder)
+    return SiteFiles(folder)
 
 
 @asynccontextmanager
 async def browsing(
-    files: Files | None = None, *, board: Declared | None = None, reception: dict[str, object] | None = None
-) -> AsyncIterator[tuple[httpx2.AsyncClient, Reception]]:
+    files: SiteFiles | None = None, *, board: DeclaredSettings | None = None, reception: dict[str, object] | None = None
+) -> AsyncIterator[tuple[httpx2.AsyncClient, OperatorAuthentication]]:
     """A client that keeps no cookies of its own: each test says what it sends."""
     async with opened(board or declared(GITHUB, NOTES), Providers(TOOLS)) as house:
-        desk = Reception(Keys(house.gateway.board, hashed(TOKEN)), 8460, **(reception or {}))  # type: ignore[arg-type]
-        door = Door(frozenset({"tools.example.org"}))
+        desk = OperatorAuthentication(TokenIndex(house.gateway.board, hash_token(TOKEN)), 8460, **(reception or {}))  # type: ignore[arg-type]
+        door = RequestChecks(frozenset({"tools.example.org"}))
 
         def check(headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
-            refused = door.address_refusal(headers)
+            refused = door.check_address(headers)
             return None if refused is None else (refused.status, refused.message)
 
         with shared_rest_app(house.gateway, ABOUT, desk, ScriptedSignIns) as api:
-            site = Site(desk, Files(Path("/nonexistent")) if files is None else files)
-            app = Root(api=api, pages=site, sign_in=api, check=check)
+            site = WebUiSite(desk, SiteFiles(Path("/nonexistent")) if files is None else files)
+            app = HttpRouter(api=api, pages=site, sign_in=api, check=check)
             async with httpx2.AsyncClient(
                 transport=httpx2.ASGITransport(app, client=("127.0.0.1", 40000)), base_url=OWN
             ) as client:

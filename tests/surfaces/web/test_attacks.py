@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from tests.surfaces.web.site import COOKIE, PAGE, TOKEN, browsing, secret_in, signed_in
 
-from pegboard.gateway.access.reception import Reception
+from pegboard.gateway.access.reception import OperatorAuthentication
 
 pytestmark = pytest.mark.anyio
 
@@ -153,9 +153,9 @@ async def test_whoever_can_do_everything_is_recognised_in_the_same_way_as_a_stra
         assert set(compared) == {32}
 
 
-def _compared(desk: Reception, compared: list[int], token: str) -> int:
+def _compared(desk: OperatorAuthentication, compared: list[int], token: str) -> int:
     before = len(compared)
-    desk.keys.holder(token)
+    desk.tokens.identify(token)
     return len(compared) - before
 
 

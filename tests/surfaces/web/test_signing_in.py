@@ -219,7 +219,7 @@ async def test_whoever_guesses_tokens_is_told_to_wait_at_every_door_together() -
 
 @pytest.mark.behaviour("access.https_cookie")
 async def test_behind_tls_the_cookie_is_for_tls_alone() -> None:
-    async with browsing(reception={"public": "https://tools.example.org"}) as (client, reception):
+    async with browsing(reception={"public_url": "https://tools.example.org"}) as (client, reception):
         public = {"host": "tools.example.org"}
         answer = await client.get(reception.login_path(), headers=public)
         (line,) = answer.headers.get_list("set-cookie")
@@ -251,7 +251,7 @@ async def test_an_address_works_once_and_a_second_click_says_how_to_get_another(
 @pytest.mark.behaviour("access.login_link")
 async def test_an_address_does_not_work_for_long() -> None:
     clock = [0.0]
-    async with browsing(reception={"links": LoginLinks(lambda: clock[0])}) as (client, reception):
+    async with browsing(reception={"login_links": LoginLinks(lambda: clock[0])}) as (client, reception):
         path, late = reception.login_path(), reception.login_path()
         clock[0] = LINK_SECONDS - 1
         assert (await client.get(path)).headers["location"] == "/ui/"

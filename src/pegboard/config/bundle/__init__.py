@@ -1,38 +1,38 @@
 """Toolsets on their way in: archives and folders that nobody vouches for, looked at before anything is written."""
 
-from .archive import Archive, Limits, opened
-from .checkout import Checkout, Ignored, checkout_of
+from .archive import Archive, BundleLimits, open_archive
+from .checkout import Checkout, IgnoredFiles, find_checkout
 from .private import is_private, private_files
 from .staging import (
-    LEFT_OUT,
     MANIFESTS,
+    SKIPPED_NAMES,
     BadBundleError,
     Progress,
-    Staged,
-    found_in_place,
+    StagedBundle,
+    inspect_in_place,
     is_executable,
-    staged_archive,
-    staged_folder,
-    sweep,
+    remove_leftovers,
+    stage_archive,
+    stage_folder,
 )
 
 __all__ = [
-    "LEFT_OUT",
     "MANIFESTS",
+    "SKIPPED_NAMES",
     "Archive",
     "BadBundleError",
+    "BundleLimits",
     "Checkout",
-    "Ignored",
-    "Limits",
+    "IgnoredFiles",
     "Progress",
-    "Staged",
-    "checkout_of",
-    "found_in_place",
+    "StagedBundle",
+    "find_checkout",
+    "inspect_in_place",
     "is_executable",
     "is_private",
-    "opened",
+    "open_archive",
     "private_files",
-    "staged_archive",
-    "staged_folder",
-    "sweep",
+    "remove_leftovers",
+    "stage_archive",
+    "stage_folder",
 ]

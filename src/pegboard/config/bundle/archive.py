@@ -8,33 +8,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pegboard.config.problem import Problem
+from pegboard.config.problem import FileProblem
 
-from .names import clashes, trouble_in
+from .names import find_clashes, path_problem
 
 MIB: Final = 1024 * 1024
-_HEADER: Final = 30
+_LOCAL_HEADER_BYTES: Final = 30
 """Bytes of what stands before each file, without its name."""
-_SMALL: Final = 4096
+_RATIO_EXEMPT_BYTES: Final = 4096
 """Files up to this size may be packed as tightly as they come: a page of blanks is no bomb."""
-_UTF8: Final = 0x800
-_ENCRYPTED: Final = 0x1 | 0x40
-_PATCHED: Final = 0x20
-_UNDERSTOOD: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_LEFT_OUT: Final = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", ".mypy_cache"})
+_UTF8_FLAG: Final = 0x800
+_ENCRYPTED_FLAGS: Final = 0x1 | 0x40
+_PATCHED_FLAG: Final = 0x20
+_SUPPORTED_COMPRESSION: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_SKIPPED_NAMES: Final = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", ".mypy_cache"})
 """What belongs to whoever packed it. Installed packages stay: without them what was packed may not run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BundleLimits:
     """Of one bundle, unpacked."""
 
-    archive: int = 100 * MIB
-    files: int = 10_000
-    total: int = 256 * MIB
-    one: int = 64 * MIB
-    ratio: int = 200
-    depth: int = 16
+    max_archive_bytes: int = 100 * MIB
+    max_files: int = 10_000
+    max_total_bytes: int = 256 * MIB
+    max_file_bytes: int = 64 * MIB
+    max_ratio: int = 200
+    max_depth: int = 16
 
 
 @dataclass(frozen=True)
@@ -44,78 +44,88 @@ class Archive:
     """The files that are unpacked; folders come of themselves."""
 
 
-def opened(file: Path, limits: Limits) -> Archive | tuple[Problem, ...]:
+def open_archive(file: Path, limits: BundleLimits) -> Archive | tuple[FileProblem, ...]:
     """What is in it, or all that speaks against it."""
     try:
-        if (size := file.stat().st_size) > limits.archive:
-            return (_whole(file, f"it is larger than {limits.archive // MIB} MiB ({size:,} bytes)."),)
+        if (size := file.stat().st_size) > limits.max_archive_bytes:
+            return (
+                _archive_problem(file, f"it is larger than {limits.max_archive_bytes // MIB} MiB ({size:,} bytes)."),
+            )
         with zipfile.ZipFile(file) as archive:
             listed = archive.infolist()
-            if len(listed) > limits.files * 2:
-                return (_whole(file, f"it holds more than {limits.files:,} files."),)
+            if len(listed) > limits.max_files * 2:
+                return (_archive_problem(file, f"it holds more than {limits.max_files:,} files."),)
             # A name may be empty, at which the library's own question fails.
             entries = tuple(
-                entry for entry in listed if not entry.filename.endswith("/") and not _is_left_out(entry.filename)
+                entry for entry in listed if not entry.filename.endswith("/") and not _is_skipped(entry.filename)
             )
-            problems = (*_about_all(file, entries, limits), *_about_each(file, archive, listed, entries, limits))
+            problems = (*_check_totals(file, entries, limits), *_check_entries(file, archive, listed, entries, limits))
     except UnicodeDecodeError as error:
-        name = _shown(error.object.decode("utf-8", "backslashreplace") if isinstance(error.object, bytes) else "")
-        return (Problem(file.name, 0, name, "its name is said to be UTF-8 and is not. Pack the bundle again."),)
+        name = _printable_name(
+            error.object.decode("utf-8", "backslashreplace") if isinstance(error.object, bytes) else ""
+        )
+        return (FileProblem(file.name, 0, name, "its name is said to be UTF-8 and is not. Pack the bundle again."),)
     except (zipfile.BadZipFile, struct.error, EOFError, ValueError, NotImplementedError) as error:
-        return (_whole(file, f"it is no ZIP archive that can be read: {_one_line(error)}."),)
+        return (_archive_problem(file, f"it is no ZIP archive that can be read: {_one_line(error)}."),)
     except OSError as error:
-        return (_whole(file, f"it cannot be read: {error.strerror or error}."),)
+        return (_archive_problem(file, f"it cannot be read: {error.strerror or error}."),)
     return problems or Archive(file, entries)
 
 
-def _about_all(file: Path, entries: tuple[zipfile.ZipInfo, ...], limits: Limits) -> Iterator[Problem]:
+def _check_totals(file: Path, entries: tuple[zipfile.ZipInfo, ...], limits: BundleLimits) -> Iterator[FileProblem]:
     if not entries:
-        yield _whole(file, "it is empty.")
-    if len(entries) > limits.files:
-        yield _whole(file, f"it holds {len(entries):,} files, and {limits.files:,} are the most.")
-    if (total := sum(entry.file_size for entry in entries)) > limits.total:
-        yield _whole(file, f"unpacked it would take {total:,} bytes, and {limits.total // MIB} MiB are the most.")
+        yield _archive_problem(file, "it is empty.")
+    if len(entries) > limits.max_files:
+        yield _archive_problem(file, f"it holds {len(entries):,} files, and {limits.max_files:,} are the most.")
+    if (total := sum(entry.file_size for entry in entries)) > limits.max_total_bytes:
+        yield _archive_problem(
+            file, f"unpacked it would take {total:,} bytes, and {limits.max_total_bytes // MIB} MiB are the most."
+        )
 
 
-def _about_each(
+def _check_entries(
     file: Path,
     archive: zipfile.ZipFile,
     listed: list[zipfile.ZipInfo],
     entries: tuple[zipfile.ZipInfo, ...],
-    limits: Limits,
-) -> Iterator[Problem]:
+    limits: BundleLimits,
+) -> Iterator[FileProblem]:
     for entry in listed:
         # A name is cut where it holds a zero byte, so that what is shown is not what is meant.
         if entry.orig_filename != entry.filename and entry.orig_filename.replace("\\", "/") != entry.filename:
-            yield Problem(file.name, 0, _shown(entry.orig_filename), "its name holds a zero byte. Rename the file.")
-        elif (why := _trouble(entry, limits)) is not None:
-            yield Problem(file.name, 0, _shown(entry.orig_filename), why)
-    for name, why in clashes(entry.filename for entry in entries):
-        yield Problem(file.name, 0, _shown(name), why)
-    for name in _overlapping(archive, listed):
-        yield Problem(file.name, 0, _shown(name), "its bytes are those of another file too. Pack the bundle again.")
+            yield FileProblem(
+                file.name, 0, _printable_name(entry.orig_filename), "its name holds a zero byte. Rename the file."
+            )
+        elif (why := _entry_problem(entry, limits)) is not None:
+            yield FileProblem(file.name, 0, _printable_name(entry.orig_filename), why)
+    for name, why in find_clashes(entry.filename for entry in entries):
+        yield FileProblem(file.name, 0, _printable_name(name), why)
+    for name in _overlapping_entries(archive, listed):
+        yield FileProblem(
+            file.name, 0, _printable_name(name), "its bytes are those of another file too. Pack the bundle again."
+        )
 
 
-def _trouble(entry: zipfile.ZipInfo, limits: Limits) -> str | None:
-    if (why := trouble_in(entry.orig_filename.removesuffix("/"), limits.depth)) is not None:
+def _entry_problem(entry: zipfile.ZipInfo, limits: BundleLimits) -> str | None:
+    if (why := path_problem(entry.orig_filename.removesuffix("/"), limits.max_depth)) is not None:
         return why
-    if not entry.filename.isascii() and not entry.flag_bits & _UTF8:
+    if not entry.filename.isascii() and not entry.flag_bits & _UTF8_FLAG:
         return "its name is in a code that the archive does not tell. Pack it with a program that writes UTF-8."
-    if entry.flag_bits & _ENCRYPTED:
+    if entry.flag_bits & _ENCRYPTED_FLAGS:
         return "it is encrypted. Pack the bundle without a password."
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        return f"it is {_KINDS.get(kind, 'something else')} and no file. Put a copy of what it means in its place."
-    if entry.flag_bits & _PATCHED or entry.compress_type not in _UNDERSTOOD:
+        return f"it is {_FILE_KINDS.get(kind, 'something else')} and no file. Put a copy of what it means in its place."
+    if entry.flag_bits & _PATCHED_FLAG or entry.compress_type not in _SUPPORTED_COMPRESSION:
         return "it is packed in a way that is not understood here. Pack it with the usual method, deflate."
-    if entry.file_size > limits.one:
-        return f"unpacked it takes {entry.file_size:,} bytes, and {limits.one // MIB} MiB are the most."
-    if entry.file_size > _SMALL and entry.file_size > limits.ratio * max(entry.compress_size, 1):
-        return f"it would grow more than {limits.ratio} times its size when unpacked."
+    if entry.file_size > limits.max_file_bytes:
+        return f"unpacked it takes {entry.file_size:,} bytes, and {limits.max_file_bytes // MIB} MiB are the most."
+    if entry.file_size > _RATIO_EXEMPT_BYTES and entry.file_size > limits.max_ratio * max(entry.compress_size, 1):
+        return f"it would grow more than {limits.max_ratio} times its size when unpacked."
     return None
 
 
-_KINDS: Final = {
+_FILE_KINDS: Final = {
     stat.S_IFLNK: "a symbolic link",
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -124,27 +134,29 @@ _KINDS: Final = {
 }
 
 
-def _overlapping(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Iterator[str]:
+def _overlapping_entries(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Iterator[str]:
     """Files that share bytes: the way in which a small archive unpacks to more than there are disks for."""
     reached = 0
     for entry in sorted(entries, key=lambda entry: entry.header_offset):
         if entry.header_offset < reached:
             yield entry.filename
-        reached = max(reached, entry.header_offset + _HEADER + len(entry.orig_filename) + entry.compress_size)
+        reached = max(
+            reached, entry.header_offset + _LOCAL_HEADER_BYTES + len(entry.orig_filename) + entry.compress_size
+        )
     if entries and reached > archive.start_dir:
         yield entries[-1].filename
 
 
-def _is_left_out(name: str) -> bool:
+def _is_skipped(name: str) -> bool:
     """What one system's archiver adds of its own accord, and what a version control keeps for itself."""
-    return name.startswith("__MACOSX/") or not _LEFT_OUT.isdisjoint(name.split("/"))
+    return name.startswith("__MACOSX/") or not _SKIPPED_NAMES.isdisjoint(name.split("/"))
 
 
-def _whole(file: Path, what: str) -> Problem:
-    return Problem(file.name, 0, "", what)
+def _archive_problem(file: Path, what: str) -> FileProblem:
+    return FileProblem(file.name, 0, "", what)
 
 
-def _shown(name: str) -> str:
+def _printable_name(name: str) -> str:
     """On one line and not endless: it is a stranger's text."""
     return repr(name)[1:-1][:200]
 

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-_SECONDS: Final = 30.0
-_SHA1: Final = 40
+_GIT_TIMEOUT_S: Final = 30.0
+_SHA1_DIGITS: Final = 40
 """Digits of a name that Git gives; newer repositories have longer ones."""
-_QUIET: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false")
+_SAFE_OPTIONS: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false")
 """A checkout's own settings could name programs to run at this."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
+class IgnoredFiles:
     names: frozenset[str] = frozenset()
     """Files, and folders with a `/` at the end, by their names from the folder."""
-    trouble: str = ""
+    failure: str = ""
     """Why Git could not be asked, though this is a checkout; else empty."""
 
-    def holds(self, name: str) -> bool:
+    def contains(self, name: str) -> bool:
         return name in self.names
 
 
@@ -34,49 +34,49 @@ class Checkout:
     """Whether something in the folder is not as that commit has it."""
 
 
-def ignored_in(folder: Path, manifests: tuple[str, ...]) -> Ignored:
+def find_ignored(folder: Path, manifests: tuple[str, ...]) -> IgnoredFiles:
     """Nothing where the manifest itself is ignored: then the folder only lies in somebody else's checkout."""
     if not _is_in_checkout(folder):
-        return Ignored()
-    told = _asked(folder, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+        return IgnoredFiles()
+    told = _run_git(folder, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
     if not isinstance(told, bytes):
-        return Ignored(trouble=told)
+        return IgnoredFiles(failure=told)
     names = frozenset(os.fsdecode(name) for name in told.split(b"\0") if name)
     if "./" in names or not names.isdisjoint(manifests):
-        return Ignored()
-    return Ignored(names)
+        return IgnoredFiles()
+    return IgnoredFiles(names)
 
 
-def checkout_of(folder: Path, manifests: tuple[str, ...]) -> Checkout | None:
+def find_checkout(folder: Path, manifests: tuple[str, ...]) -> Checkout | None:
     """`None` where its manifest is not under Git's control, or nothing was committed yet."""
-    if not _is_in_checkout(folder) or not _asked(folder, "ls-files", "-z", "--", *manifests):
+    if not _is_in_checkout(folder) or not _run_git(folder, "ls-files", "-z", "--", *manifests):
         return None
-    commit = _asked(folder, "rev-parse", "--verify", "HEAD")
+    commit = _run_git(folder, "rev-parse", "--verify", "HEAD")
     # `status` would run the filters that the checkout names. What they make is not what is imported, either.
-    committed = _asked(folder, "ls-tree", "-r", "-z", "HEAD", "--", ".")
-    there = _asked(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".")
+    committed = _run_git(folder, "ls-tree", "-r", "-z", "HEAD", "--", ".")
+    there = _run_git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".")
     if not isinstance(commit, bytes) or not isinstance(committed, bytes) or not isinstance(there, bytes):
         return None
-    return Checkout(commit.decode("ascii", "replace").strip(), _differs(folder, committed, there))
+    return Checkout(commit.decode("ascii", "replace").strip(), _has_changes(folder, committed, there))
 
 
-def _differs(folder: Path, committed: bytes, there: bytes) -> bool:
+def _has_changes(folder: Path, committed: bytes, there: bytes) -> bool:
     objects: dict[str, str] = {}
     for entry in filter(None, committed.split(b"\0")):
         told, _, name = entry.partition(b"\t")
         objects[os.fsdecode(name)] = told.split()[-1].decode("ascii", "replace")
     if objects.keys() != {os.fsdecode(name) for name in there.split(b"\0") if name}:
         return True
-    return any(_object_of(folder / name, len(object)) != object for name, object in objects.items())
+    return any(_git_object_id(folder / name, len(object)) != object for name, object in objects.items())
 
 
-def _object_of(file: Path, digits: int) -> str:
+def _git_object_id(file: Path, digits: int) -> str:
     """What Git calls these contents; nothing for what cannot be read."""
     try:
         content = os.fsencode(os.readlink(file)) if file.is_symlink() else file.read_bytes()
     except OSError:
         return ""
-    made = hashlib.sha1(usedforsecurity=False) if digits == _SHA1 else hashlib.sha256()
+    made = hashlib.sha1(usedforsecurity=False) if digits == _SHA1_DIGITS else hashlib.sha256()
     made.update(b"blob %d\0" % len(content))
     made.update(content)
     return made.hexdigest()
@@ -86,7 +86,7 @@ def _is_in_checkout(folder: Path) -> bool:
     return any((above / ".git").exists() for above in (folder, *folder.parents))
 
 
-def _asked(folder: Path, *words: str) -> bytes | str:
+def _run_git(folder: Path, *words: str) -> bytes | str:
     """What it answered; or as text, why there is no answer."""
     git = shutil.which("git")
     if git is None:
@@ -97,12 +97,12 @@ def _asked(folder: Path, *words: str) -> bytes | str:
     environ |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
     try:
         done = subprocess.run(  # noqa: S603 - the words are ours, and no shell reads them
-            [git, *_QUIET, *words],
+            [git, *_SAFE_OPTIONS, *words],
             cwd=folder,
             env=environ,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_SECONDS,
+            timeout=_GIT_TIMEOUT_S,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-_ENV: Final = re.compile(r"\.env(?:rc|\..+|)|.+\.env", re.IGNORECASE)
-_EXAMPLE: Final = re.compile(r".*\.(?:example|sample|template|dist|defaults?)(?:\..+)?", re.IGNORECASE)
+_ENV_FILE: Final = re.compile(r"\.env(?:rc|\..+|)|.+\.env", re.IGNORECASE)
+_EXAMPLE_FILE: Final = re.compile(r".*\.(?:example|sample|template|dist|defaults?)(?:\..+)?", re.IGNORECASE)
 _NAMES: Final = re.compile(
     r"\.npmrc|\.yarnrc(?:\.yml)?|\.pypirc|[._]netrc|\.git-credentials|\.htpasswd|\.pgpass|\.my\.cnf|\.dockercfg"
     r"|\.vault-token|credentials\.json|client_secrets?\.json|service[-_]account.*\.json"
@@ -14,9 +14,9 @@ _NAMES: Final = re.compile(
     re.IGNORECASE,
 )
 _FOLDERS: Final = frozenset({".aws", ".ssh", ".gnupg", ".docker", ".kube"})
-_MAYBE: Final = re.compile(r".+\.(?:pem|key|crt|cer|der|asc|gpg)", re.IGNORECASE)
-_KEY: Final = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY")
-_ENOUGH: Final = 1_000_000
+_CERTIFICATE_FILE: Final = re.compile(r".+\.(?:pem|key|crt|cer|der|asc|gpg)", re.IGNORECASE)
+_PRIVATE_KEY_HEADER: Final = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY")
+_MAX_SCAN_BYTES: Final = 1_000_000
 
 
 def private_files(folder: Path, names: Iterable[str]) -> frozenset[str]:
@@ -28,15 +28,15 @@ def is_private(name: str) -> bool:
     *folders, last = name.split("/")
     if not _FOLDERS.isdisjoint(folders) or _NAMES.fullmatch(last):
         return True
-    return _ENV.fullmatch(last) is not None and _EXAMPLE.fullmatch(last) is None
+    return _ENV_FILE.fullmatch(last) is not None and _EXAMPLE_FILE.fullmatch(last) is None
 
 
 def _holds_key(folder: Path, name: str) -> bool:
     """A certificate is for everybody, and a key may stand in the same kind of file."""
-    if not _MAYBE.fullmatch(name):
+    if not _CERTIFICATE_FILE.fullmatch(name):
         return False
     path = folder.joinpath(*name.split("/"))
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
-        return _KEY.search(file.read(_ENOUGH)) is not None
+        return _PRIVATE_KEY_HEADER.search(file.read(_MAX_SCAN_BYTES)) is not None

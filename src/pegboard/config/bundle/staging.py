@@ -13,21 +13,23 @@ from pathlib import Path
 from typing import IO, Final, TypeAlias
 
 from pegboard.config.private_files import copy_privately, make_private_folder, open_private_file
-from pegboard.config.problem import Problem
+from pegboard.config.problem import FileProblem
 
-from .archive import MIB, Archive, Limits, opened
-from .checkout import Ignored, ignored_in
-from .names import clashes, trouble_in
+from .archive import MIB, Archive, BundleLimits, open_archive
+from .checkout import IgnoredFiles, find_ignored
+from .names import find_clashes, path_problem
 from .private import private_files
 
 MANIFESTS: Final = ("toolset.yaml", "toolset.yml")
-LEFT_OUT: Final = frozenset({".git", ".hg", ".svn", "__pycache__", ".venv", "node_modules", ".DS_Store", ".mypy_cache"})
+SKIPPED_NAMES: Final = frozenset(
+    {".git", ".hg", ".svn", "__pycache__", ".venv", "node_modules", ".DS_Store", ".mypy_cache"}
+)
 """Folders and files that belong to whoever works on a toolset, and not to the toolset."""
-_CHUNK: Final = 256 * 1024
+_CHUNK_BYTES: Final = 256 * 1024
 _PREFIX: Final = "staging-"
-_PROGRAM: Final = 0o700
+_EXECUTABLE_MODE: Final = 0o700
 """Of a file that may be run. No other mark of whoever packed it is kept."""
-_UNIX: Final = 3
+_UNIX_SYSTEM: Final = 3
 """The system of an archive's maker that tells such marks."""
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -37,59 +39,59 @@ Progress: TypeAlias = Callable[[int, int], None]
 class BadBundleError(Exception):
     """Nothing of the bundle was kept."""
 
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
+    def __init__(self, problems: tuple[FileProblem, ...]) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = problems
 
 
-_NOTHING: Final = Ignored()
+_NOTHING_IGNORED: Final = IgnoredFiles()
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedBundle:
     folder: Path
     """Where the manifest lies."""
     manifest: Path
     files: tuple[str, ...]
     """All of them, by their names from there, in order."""
-    left_out: tuple[str, ...] = ()
+    withheld_files: tuple[str, ...] = ()
     """Files that usually hold secrets: none of `files`, and not in the folder, unless it is used where it is."""
-    ignored: Ignored = _NOTHING
+    ignored: IgnoredFiles = _NOTHING_IGNORED
     """What of a checkout Git ignores: none of `files` either."""
 
 
-def _unheard(done: int, total: int) -> None:
+def _no_progress(done: int, total: int) -> None:
     """Nobody watches."""
 
 
 @contextmanager
-def staged_archive(
-    file: Path, beside: Path, limits: Limits | None = None, progress: Progress = _unheard
-) -> Iterator[Staged]:
+def stage_archive(
+    file: Path, beside: Path, limits: BundleLimits | None = None, progress: Progress = _no_progress
+) -> Iterator[StagedBundle]:
     """The archive, unpacked in a folder in `beside` that is removed at the end, unless it was moved away by then.
 
     Raises `BadBundleError`.
     """
-    archive = opened(file, limits or Limits())
+    archive = open_archive(file, limits or BundleLimits())
     if not isinstance(archive, Archive):
         raise BadBundleError(archive)
-    with _folder(beside) as folder:
+    with _staging_folder(beside) as folder:
         _unpack(archive, folder, progress)
-        yield _found(file.name, folder)
+        yield _locate_manifest(file.name, folder)
 
 
 @contextmanager
-def staged_folder(
-    source: Path, beside: Path, limits: Limits | None = None, progress: Progress = _unheard
-) -> Iterator[Staged]:
+def stage_folder(
+    source: Path, beside: Path, limits: BundleLimits | None = None, progress: Progress = _no_progress
+) -> Iterator[StagedBundle]:
     """The same of a folder, such as a checkout on disk: of that, what Git ignores stays behind."""
-    ignored = ignored_in(source, MANIFESTS)
-    names, problems = _looked_through(source, limits or Limits(), ignored)
+    ignored = find_ignored(source, MANIFESTS)
+    names, problems = _scan_folder(source, limits or BundleLimits(), ignored)
     if problems:
         raise BadBundleError(problems)
-    left_out = _private(source, names)
+    left_out = _find_private(source, names)
     names = [name for name in names if name not in left_out]
-    with _folder(beside) as folder:
+    with _staging_folder(beside) as folder:
         for done, name in enumerate(names, 1):
             target = folder / name
             make_private_folder(target.parent)
@@ -97,39 +99,39 @@ def staged_folder(
                 # Not followed: between the look and the copy somebody may have put a link in its place.
                 copy_privately(source / name, target)
                 if is_executable(source / name):
-                    target.chmod(_PROGRAM)
+                    target.chmod(_EXECUTABLE_MODE)
             except OSError as error:
                 raise BadBundleError(
-                    (Problem(source.name, 0, name, f"it cannot be read: {error.strerror}."),)
+                    (FileProblem(source.name, 0, name, f"it cannot be read: {error.strerror}."),)
                 ) from None
             if target.is_symlink():
-                raise BadBundleError((Problem(source.name, 0, name, _LINK),))
+                raise BadBundleError((FileProblem(source.name, 0, name, _LINK),))
             progress(done, len(names))
-        yield replace(_found(source.name, folder), left_out=tuple(sorted(left_out)), ignored=ignored)
+        yield replace(_locate_manifest(source.name, folder), withheld_files=tuple(sorted(left_out)), ignored=ignored)
 
 
-def found_in_place(source: Path, limits: Limits | None = None) -> Staged:
+def inspect_in_place(source: Path, limits: BundleLimits | None = None) -> StagedBundle:
     """A folder that is used where it is: the same is asked of it, and nothing is copied. Raises `BadBundleError`."""
-    ignored = ignored_in(source, MANIFESTS)
-    names, problems = _looked_through(source, limits or Limits(), ignored)
+    ignored = find_ignored(source, MANIFESTS)
+    names, problems = _scan_folder(source, limits or BundleLimits(), ignored)
     if problems:
         raise BadBundleError(problems)
     manifests = [source / each for each in MANIFESTS if each in names]
     if len(manifests) != 1:
-        raise BadBundleError((Problem(source.name, 0, "", _NO_MANIFEST if not manifests else _TWO_MANIFESTS),))
-    left_out = _private(source, names)
-    return Staged(source, manifests[0], tuple(sorted({*names} - left_out)), tuple(sorted(left_out)), ignored)
+        raise BadBundleError((FileProblem(source.name, 0, "", _NO_MANIFEST if not manifests else _TWO_MANIFESTS),))
+    left_out = _find_private(source, names)
+    return StagedBundle(source, manifests[0], tuple(sorted({*names} - left_out)), tuple(sorted(left_out)), ignored)
 
 
-def _private(folder: Path, names: list[str]) -> frozenset[str]:
+def _find_private(folder: Path, names: list[str]) -> frozenset[str]:
     try:
         return private_files(folder, names)
     except OSError as error:
-        raise BadBundleError((Problem(folder.name, 0, "", f"it cannot be read: {error.strerror}."),)) from None
+        raise BadBundleError((FileProblem(folder.name, 0, "", f"it cannot be read: {error.strerror}."),)) from None
 
 
 @contextmanager
-def _folder(beside: Path) -> Iterator[Path]:
+def _staging_folder(beside: Path) -> Iterator[Path]:
     """On the same disk as what it will replace, so that one rename puts it in its place."""
     make_private_folder(beside)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside))
@@ -139,7 +141,7 @@ def _folder(beside: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def sweep(beside: Path) -> None:
+def remove_leftovers(beside: Path) -> None:
     """What is left of imports that were cut off."""
     for folder in beside.glob(f"{_PREFIX}*"):
         shutil.rmtree(folder, ignore_errors=True)
@@ -152,10 +154,10 @@ def _unpack(archive: Archive, folder: Path, progress: Progress) -> None:
                 _unpack_one(packed, entry, folder)
             except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
                 what = f"it is damaged ({' '.join(str(error).split())[:200]}). Pack the bundle again."
-                raise BadBundleError((Problem(archive.file.name, 0, entry.filename, what),)) from None
+                raise BadBundleError((FileProblem(archive.file.name, 0, entry.filename, what),)) from None
             except OSError as error:
                 what = f"it cannot be written: {error.strerror}."
-                raise BadBundleError((Problem(archive.file.name, 0, entry.filename, what),)) from None
+                raise BadBundleError((FileProblem(archive.file.name, 0, entry.filename, what),)) from None
             progress(done, len(archive.entries))
 
 
@@ -163,14 +165,14 @@ def _unpack_one(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path) -
     target = folder.joinpath(*entry.filename.split("/"))
     make_private_folder(target.parent)
     with os.fdopen(open_private_file(target), "wb") as out, packed.open(entry) as source:
-        _copy(source, out, entry.file_size)
-    if entry.create_system == _UNIX and (entry.external_attr >> 16) & stat.S_IXUSR:
-        target.chmod(_PROGRAM)
+        _copy_exactly(source, out, entry.file_size)
+    if entry.create_system == _UNIX_SYSTEM and (entry.external_attr >> 16) & stat.S_IXUSR:
+        target.chmod(_EXECUTABLE_MODE)
 
 
-def _copy(source: IO[bytes], out: IO[bytes], size: int) -> None:
+def _copy_exactly(source: IO[bytes], out: IO[bytes], size: int) -> None:
     left = size
-    while chunk := source.read(_CHUNK):
+    while chunk := source.read(_CHUNK_BYTES):
         left -= len(chunk)
         if left < 0:
             raise ValueError("there is more of it than the archive says")
@@ -179,36 +181,40 @@ def _copy(source: IO[bytes], out: IO[bytes], size: int) -> None:
         raise ValueError("there is less of it than the archive says")
 
 
-def _found(name: str, folder: Path) -> Staged:
+def _locate_manifest(name: str, folder: Path) -> StagedBundle:
     """The manifest at the top, or in the one folder that everything is in."""
     tops = sorted(folder.iterdir())
     if len(tops) == 1 and tops[0].is_dir() and not any((folder / name).is_file() for name in MANIFESTS):
         folder = tops[0]
     manifests = [folder / each for each in MANIFESTS if (folder / each).is_file()]
     if len(manifests) != 1:
-        raise BadBundleError((Problem(name, 0, "", _NO_MANIFEST if not manifests else _TWO_MANIFESTS),))
+        raise BadBundleError((FileProblem(name, 0, "", _NO_MANIFEST if not manifests else _TWO_MANIFESTS),))
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    left_out = _private(folder, files)
+    left_out = _find_private(folder, files)
     for each in left_out:
         (folder / each).unlink()
-    return Staged(folder, manifests[0], tuple(each for each in files if each not in left_out), tuple(sorted(left_out)))
+    return StagedBundle(
+        folder, manifests[0], tuple(each for each in files if each not in left_out), tuple(sorted(left_out))
+    )
 
 
-def _looked_through(source: Path, limits: Limits, ignored: Ignored) -> tuple[list[str], tuple[Problem, ...]]:
+def _scan_folder(
+    source: Path, limits: BundleLimits, ignored: IgnoredFiles
+) -> tuple[list[str], tuple[FileProblem, ...]]:
     names: list[str] = []
-    problems: list[Problem] = []
+    problems: list[FileProblem] = []
     total = 0
-    for name, told in _walked(source, ignored):
+    for name, told in _walk_files(source, ignored):
         total += told.st_size
         names.append(name)
-        if len(names) > limits.files:
-            return names, (Problem(source.name, 0, "", f"it holds more than {limits.files:,} files."),)
-        if (why := _trouble(name, told, limits)) is not None:
-            problems.append(Problem(source.name, 0, name, why))
-    problems += [Problem(source.name, 0, name, why) for name, why in clashes(names)]
-    if total > limits.total:
-        what = f"it takes {total:,} bytes, and {limits.total // MIB} MiB are the most."
-        problems.append(Problem(source.name, 0, "", what))
+        if len(names) > limits.max_files:
+            return names, (FileProblem(source.name, 0, "", f"it holds more than {limits.max_files:,} files."),)
+        if (why := _file_problem(name, told, limits)) is not None:
+            problems.append(FileProblem(source.name, 0, name, why))
+    problems += [FileProblem(source.name, 0, name, why) for name, why in find_clashes(names)]
+    if total > limits.max_total_bytes:
+        what = f"it takes {total:,} bytes, and {limits.max_total_bytes // MIB} MiB are the most."
+        problems.append(FileProblem(source.name, 0, "", what))
     return names, tuple(problems)
 
 
@@ -220,27 +226,29 @@ _TWO_MANIFESTS: Final = "there are both a toolset.yaml and a toolset.yml. Keep o
 _LINK: Final = "it is a symbolic link. Put a copy of what it means in its place."
 
 
-def _trouble(name: str, told: os.stat_result, limits: Limits) -> str | None:
+def _file_problem(name: str, told: os.stat_result, limits: BundleLimits) -> str | None:
     if stat.S_ISLNK(told.st_mode):
         return _LINK
     if not stat.S_ISREG(told.st_mode):
         return "it is no file. Remove it."
-    if told.st_size > limits.one:
-        return f"it takes {told.st_size:,} bytes, and {limits.one // MIB} MiB are the most."
-    return trouble_in(name, limits.depth)
+    if told.st_size > limits.max_file_bytes:
+        return f"it takes {told.st_size:,} bytes, and {limits.max_file_bytes // MIB} MiB are the most."
+    return path_problem(name, limits.max_depth)
 
 
-def _walked(source: Path, ignored: Ignored) -> Iterator[tuple[str, os.stat_result]]:
+def _walk_files(source: Path, ignored: IgnoredFiles) -> Iterator[tuple[str, os.stat_result]]:
     """Every file and link, none of them followed. Of what is ignored nothing is looked at, however much it is."""
     for folder, inner, files in os.walk(source):
         above = Path(folder).relative_to(source)
         inner[:] = sorted(
-            each for each in inner if each not in LEFT_OUT and not ignored.holds(f"{(above / each).as_posix()}/")
+            each
+            for each in inner
+            if each not in SKIPPED_NAMES and not ignored.contains(f"{(above / each).as_posix()}/")
         )
         links = [each for each in inner if (Path(folder) / each).is_symlink()]
         for each in sorted([*files, *links]):
             name = (above / each).as_posix()
-            if each not in LEFT_OUT and not ignored.holds(name):
+            if each not in SKIPPED_NAMES and not ignored.contains(name):
                 yield name, (Path(folder) / each).lstat()
 
 

@@ -1,21 +1,21 @@
 """The server lists of other clients: where they are, and what they say in our words."""
 
-from .find import find, read_list
-from .found import Client, Found
-from .fragment import Secret, as_yaml, entry_of, without_secrets
-from .merge import Merged, merged
+from .find import find_client_lists, read_list
+from .found import ClientApp, ClientServerList
+from .fragment import ExtractedSecret, extract_secrets, format_yaml, yaml_entry
+from .merge import MergedServers, merge_lists
 from .pasted import read_pasted
 
 __all__ = [
-    "Client",
-    "Found",
-    "Merged",
-    "Secret",
-    "as_yaml",
-    "entry_of",
-    "find",
-    "merged",
+    "ClientApp",
+    "ClientServerList",
+    "ExtractedSecret",
+    "MergedServers",
+    "extract_secrets",
+    "find_client_lists",
+    "format_yaml",
+    "merge_lists",
     "read_list",
     "read_pasted",
-    "without_secrets",
+    "yaml_entry",
 ]

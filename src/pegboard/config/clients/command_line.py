@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-_SET: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _VARIABLE: Final = re.compile(r"(?<!\$)\$([A-Za-z_][A-Za-z0-9_]*)")
 _OPERATORS: Final = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>&1"})
-_PAIRED: Final = {"-e": "env", "--env": "env", "-H": "headers", "--header": "headers"}
-_SAID: Final = {"-t": "transport", "--transport": "transport", "-s": "scope", "--scope": "scope"}
+_PAIR_OPTIONS: Final = {"-e": "env", "--env": "env", "-H": "headers", "--header": "headers"}
+_TEXT_OPTIONS: Final = {"-t": "transport", "--transport": "transport", "-s": "scope", "--scope": "scope"}
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandLine:
     """A program with its arguments, or an address; and the name it was given."""
 
     words: tuple[str, ...] = ()
@@ -26,44 +26,44 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Unclear:
+class UnclearCommand:
     line: int
-    what: str
+    message: str
 
 
-def command_of(text: str) -> Command | Unclear:
+def parse_command(text: str) -> CommandLine | UnclearCommand:
     lines = [line.strip() for line in re.sub(r"\\\n\s*", " ", text).split("\n")]
     commands = [(number, line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
     if len(commands) != 1:
         second = commands[1][0] if commands else 0
-        return Unclear(second, "these are several lines, and a command is one. Paste one of them.")
+        return UnclearCommand(second, "these are several lines, and a command is one. Paste one of them.")
     ((number, line),) = commands
     try:
         words = shlex.split(line.removeprefix("$ ").removeprefix("> "), posix=True)
     except ValueError:
-        return Unclear(number, "a quotation mark is opened and not closed. Copy all of the command.")
+        return UnclearCommand(number, "a quotation mark is opened and not closed. Copy all of the command.")
     operator = next((word for word in words if word in _OPERATORS or word.endswith(";")), None)
     if operator is not None:
-        return Unclear(
+        return UnclearCommand(
             number, f"a server is started without a shell, so {operator!r} means nothing. Paste one command."
         )
     words = [_VARIABLE.sub(r"${\1}", word) for word in words]
     env: list[tuple[str, str]] = []
-    while words and (found := _SET.fullmatch(words[0])) is not None:
+    while words and (found := _ASSIGNMENT.fullmatch(words[0])) is not None:
         env.append((found[1], found[2]))
         words = words[1:]
-    if words[:1] == ["env"] and any(_SET.fullmatch(word) for word in words[1:2]):
-        return command_of(shlex.join([*(f"{name}={value}" for name, value in env), *words[1:]]))
+    if words[:1] == ["env"] and any(_ASSIGNMENT.fullmatch(word) for word in words[1:2]):
+        return parse_command(shlex.join([*(f"{name}={value}" for name, value in env), *words[1:]]))
     if not words:
-        return Unclear(number, "it sets variables and names no program. Copy all of the command.")
+        return UnclearCommand(number, "it sets variables and names no program. Copy all of the command.")
     if words[1:3] == ["mcp", "add"]:
-        return _added(words[3:], tuple(env), number)
+        return _parse_mcp_add(words[3:], tuple(env), number)
     if len(words) == 1 and not re.fullmatch(r"[\w@./~\\:+${}-]+", words[0]):
-        return Unclear(number, "this is neither an address (https://…) nor a program with arguments.")
-    return Command(tuple(words), tuple(env))
+        return UnclearCommand(number, "this is neither an address (https://…) nor a program with arguments.")
+    return CommandLine(tuple(words), tuple(env))
 
 
-def _added(words: list[str], env: tuple[tuple[str, str], ...], line: int) -> Command | Unclear:
+def _parse_mcp_add(words: list[str], env: tuple[tuple[str, str], ...], line: int) -> CommandLine | UnclearCommand:
     """`… mcp add [options] NAME URL | [--] COMMAND ARGS…`, by which other clients' guides tell how to add a server."""
     pairs: dict[str, list[tuple[str, str]]] = {"env": [*env], "headers": []}
     said: dict[str, str] = {}
@@ -71,23 +71,23 @@ def _added(words: list[str], env: tuple[tuple[str, str], ...], line: int) -> Com
     own = iter(words)
     for word in own:
         option, _, value = word.partition("=") if word.startswith("--") else (word, "", "")
-        if option in _PAIRED:
-            pairs[_PAIRED[option]] += _pair(value or next(own, ""))
-        elif option in _SAID:
-            said[_SAID[option]] = value or next(own, "")
+        if option in _PAIR_OPTIONS:
+            pairs[_PAIR_OPTIONS[option]] += _parse_pair(value or next(own, ""))
+        elif option in _TEXT_OPTIONS:
+            said[_TEXT_OPTIONS[option]] = value or next(own, "")
         elif word == "--":
             plain += own
         elif len(plain) >= 2 or not word.startswith("-"):
             plain.append(word)
     if len(plain) < 2:
-        return Unclear(line, "it names no server with an address or a command. Copy all of it.")
+        return UnclearCommand(line, "it names no server with an address or a command. Copy all of it.")
     name, first, *rest = plain
     if re.match(r"https?://", first, re.IGNORECASE):
-        return Command(name=name, url=first, transport=said.get("transport"), headers=tuple(pairs["headers"]))
-    return Command((first, *rest), tuple(pairs["env"]), name)
+        return CommandLine(name=name, url=first, transport=said.get("transport"), headers=tuple(pairs["headers"]))
+    return CommandLine((first, *rest), tuple(pairs["env"]), name)
 
 
-def _pair(text: str) -> Iterator[tuple[str, str]]:
+def _parse_pair(text: str) -> Iterator[tuple[str, str]]:
     found = re.fullmatch(r"([^=:\s]+)\s*[=:]\s*(.*)", text, re.DOTALL)
     if found is not None:
         yield found[1], found[2]

@@ -4,27 +4,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from pegboard.config.problem import Problem
+from pegboard.config.problem import FileProblem
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.core.server import DeclaredAt, Server, Stdio
 
-from .found import Client, Found
+from .found import ClientApp, ClientServerList
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedServers:
     servers: tuple[Server, ...]
-    problems: tuple[Problem, ...] = ()
-    notes: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict[str, tuple[Problem, ...]])
+    problems: tuple[FileProblem, ...] = ()
+    notes: Mapping[str, tuple[FileProblem, ...]] = field(default_factory=dict[str, tuple[FileProblem, ...]])
     """The problems that are about one server, by its id."""
 
 
-def merged(found: Iterable[Found]) -> Merged:
+def merge_lists(found: Iterable[ClientServerList]) -> MergedServers:
     """In the order in which they were found. A server that is on in one list is on."""
     servers: dict[str, Server] = {}
     wishes: dict[str, str] = {}
-    problems: list[Problem] = []
-    notes: dict[str, tuple[Problem, ...]] = {}
+    problems: list[FileProblem] = []
+    notes: dict[str, tuple[FileProblem, ...]] = {}
     for one in found:
         problems += one.problems
         for server, key in zip(one.servers, one.keys, strict=True):
@@ -32,21 +32,21 @@ def merged(found: Iterable[Found]) -> Merged:
             about = tuple(problem for problem in one.problems if _is_about(problem, key))
             same = next((id for id, other in servers.items() if wishes[id] == wish and _is_same(server, other)), None)
             if same is not None:
-                servers[same] = _joined(servers[same], server)
+                servers[same] = _merge_server(servers[same], server)
                 notes[same] += about
                 continue
-            id = _free(wish, one.client, servers)
+            id = _free_id(wish, one.client, servers)
             wishes[id] = wish
             servers[id] = replace(server, key=ServerKey(ToolsetId(id), ServerId(id)))
             notes[id] = about
             if id != wish:
-                renamed = _told(server, servers[wish], id)
+                renamed = _rename_problem(server, servers[wish], id)
                 problems.append(renamed)
                 notes[id] += (renamed,)
-    return Merged(tuple(servers.values()), tuple(problems), notes)
+    return MergedServers(tuple(servers.values()), tuple(problems), notes)
 
 
-def _is_about(problem: Problem, key: str) -> bool:
+def _is_about(problem: FileProblem, key: str) -> bool:
     return problem.key == key or problem.key.startswith((f"{key}.", f"{key}["))
 
 
@@ -58,14 +58,14 @@ def _is_same(server: Server, other: Server) -> bool:
     return (here, server.limit) == (there, other.limit)
 
 
-def _joined(server: Server, same: Server) -> Server:
+def _merge_server(server: Server, same: Server) -> Server:
     here, there = server.connection, same.connection
     if isinstance(here, Stdio) and isinstance(there, Stdio):
         here = replace(here, cwd=there.cwd if here.cwd is None else here.cwd)
     return replace(server, connection=here, enabled=max(server.enabled, same.enabled))
 
 
-def _free(wanted: str, client: Client, taken: Iterable[str]) -> str:
+def _free_id(wanted: str, client: ClientApp, taken: Iterable[str]) -> str:
     ids = {*taken}
     if wanted not in ids:
         return wanted
@@ -74,7 +74,7 @@ def _free(wanted: str, client: Client, taken: Iterable[str]) -> str:
     return next(id for id in numbered if id not in ids)
 
 
-def _told(server: Server, first: Server, id: str) -> Problem:
+def _rename_problem(server: Server, first: Server, id: str) -> FileProblem:
     at = server.origin if isinstance(server.origin, DeclaredAt) else DeclaredAt("", 0)
     what = f"another server has this id already ({first.origin}) and is not the same; this one becomes {id!r}."
-    return Problem(at.file, at.line, server.id, what)
+    return FileProblem(at.file, at.line, server.id, what)

@@ -11,126 +11,130 @@ from typing import Final
 
 from pegboard.config.json_text import parse_json
 from pegboard.config.masking import is_secret_key
-from pegboard.config.problem import Problem
-from pegboard.config.tree import Entry, Items, Kind, Node, Parsed, Scalar, Table
+from pegboard.config.problem import FileProblem
+from pegboard.config.tree import ListNode, MapEntry, MapNode, Node, ParsedFile, ScalarKind, ScalarNode
 from pegboard.config.yaml_text import parse_yaml
-from pegboard.core.server import Http, Stdio, plainly_reached
+from pegboard.core.server import Http, Stdio, require_stdio_or_http
 
-from .command_line import Command, Unclear, command_of
+from .command_line import CommandLine, UnclearCommand, parse_command
 from .find import read_tree
-from .found import Client, Found
-from .naming import name_of
+from .found import ClientApp, ClientServerList
+from .naming import suggest_name
 
-PASTED: Final = "pasted text"
-MOST: Final = 1_000_000
+PASTED_FILE_NAME: Final = "pasted text"
+MAX_LENGTH: Final = 1_000_000
 _FENCE: Final = re.compile(r"\A```[a-zA-Z0-9]*[ \t]*\n(.*?)\n?```\Z", re.DOTALL)
 _URL: Final = re.compile(r"https?://\S+", re.IGNORECASE)
-_LISTS: Final = ("mcpServers", "servers", "mcp", "mcp.servers", "projects")
-_ENTRY: Final = ("command", "url", "serverUrl", "httpUrl")
+_LIST_KEYS: Final = ("mcpServers", "servers", "mcp", "mcp.servers", "projects")
+_ENTRY_KEYS: Final = ("command", "url", "serverUrl", "httpUrl")
 _YAML: Final = re.compile(r"[\w\"'.-]+:(?:\s|$)")
-_BLANK: Final = re.compile(
+_UNFILLED_VALUE: Final = re.compile(
     r"<[^<>]+>|\[[^\[\]]+\]|.*\byour[-_ ].*|.*[-_ ]here|x{3,}|\*{3,}|\.{3}|change[-_ ]?me|todo|placeholder",
     re.IGNORECASE,
 )
-_WHAT: Final = (
+_HINT: Final = (
     "Paste an address (https://…), a command line (npx -y a-server), or a piece of a client's list of servers "
     '({"mcpServers": {…}}).'
 )
 
 
-def read_pasted(text: str, home: Path, platform: str) -> Found:
+def read_pasted(text: str, home: Path, platform: str) -> ClientServerList:
     """`home` and `platform` are what placeholders of other clients are read by."""
-    if len(text) > MOST:
-        return _nothing(0, f"this is longer than {MOST:,} characters. {_WHAT}")
+    if len(text) > MAX_LENGTH:
+        return _no_servers(0, f"this is longer than {MAX_LENGTH:,} characters. {_HINT}")
     text = text.replace("\r\n", "\n").strip("\ufeff \t\n")
     fenced = _FENCE.match(text)
     text = text if fenced is None else fenced.group(1).strip()
     if not text:
-        return _nothing(0, f"there is nothing in it. {_WHAT}")
-    parsed = _parsed(text)
-    if isinstance(parsed, Found):
+        return _no_servers(0, f"there is nothing in it. {_HINT}")
+    parsed = _parse_text(text)
+    if isinstance(parsed, ClientServerList):
         return parsed
-    found = read_tree(parsed, PASTED, home, platform)
+    found = read_tree(parsed, PASTED_FILE_NAME, home, platform)
     if not found.servers and not found.problems:
-        return _nothing(0, f"no servers are in it, neither under mcpServers nor under servers. {_WHAT}")
-    return replace(found, problems=(*found.problems, *_blanks(found)))
+        return _no_servers(0, f"no servers are in it, neither under mcpServers nor under servers. {_HINT}")
+    return replace(found, problems=(*found.problems, *_unfilled_values(found)))
 
 
-def _parsed(text: str) -> Parsed | Found:
+def _parse_text(text: str) -> ParsedFile | ClientServerList:
     if _URL.fullmatch(text):
-        return _alone(_entry(("url", _text(text))))
+        return _wrap_entry(_entry_node(("url", _text_node(text))))
     if text[0] in '{["':
         bare = text.rstrip().rstrip(",")
-        return _listed(parse_json(f"{{{bare}}}" if text[0] == '"' else bare, PASTED))
+        return _wrap_list(parse_json(f"{{{bare}}}" if text[0] == '"' else bare, PASTED_FILE_NAME))
     if _YAML.match(text):
-        return _listed(parse_yaml(text, PASTED))
-    command = command_of(text)
-    if isinstance(command, Unclear):
-        return _nothing(command.line, command.what)
-    return _alone(_started(command), command.name)
+        return _wrap_list(parse_yaml(text, PASTED_FILE_NAME))
+    command = parse_command(text)
+    if isinstance(command, UnclearCommand):
+        return _no_servers(command.line, command.message)
+    return _wrap_entry(_command_entry(command), command.name)
 
 
-def _listed(parsed: Parsed) -> Parsed:
+def _wrap_list(parsed: ParsedFile) -> ParsedFile:
     """Whatever of a list was copied: all of the file, the map of servers, or one of them."""
     root = parsed.root
-    if not isinstance(root, Table) or any(root.get(name) is not None for name in _LISTS):
+    if not isinstance(root, MapNode) or any(root.get(name) is not None for name in _LIST_KEYS):
         return parsed
-    if any(isinstance(root.get(key), Scalar) for key in _ENTRY):
-        return replace(_alone(root), problems=parsed.problems)
-    if root.entries and all(isinstance(entry.value, Table) for entry in root.entries):
-        return replace(parsed, root=_map(root))
+    if any(isinstance(root.get(key), ScalarNode) for key in _ENTRY_KEYS):
+        return replace(_wrap_entry(root), problems=parsed.problems)
+    if root.entries and all(isinstance(entry.value, MapNode) for entry in root.entries):
+        return replace(parsed, root=_wrap_servers(root))
     return parsed
 
 
-def _alone(entry: Table, name: str | None = None) -> Parsed:
+def _wrap_entry(entry: MapNode, name: str | None = None) -> ParsedFile:
     said = entry.get("name")
-    own = said.text if isinstance(said, Scalar) and said.kind is Kind.TEXT and said.text else None
-    words = [node.text for key in _ENTRY if isinstance(node := entry.get(key), Scalar)]
+    own = said.text if isinstance(said, ScalarNode) and said.kind is ScalarKind.TEXT and said.text else None
+    words = [node.text for key in _ENTRY_KEYS if isinstance(node := entry.get(key), ScalarNode)]
     args = entry.get("args")
-    words += [item.text for item in args.nodes if isinstance(item, Scalar)] if isinstance(args, Items) else []
-    called = name or own or name_of(words)
-    return Parsed(_map(Table((Entry(called, entry.line, entry),), entry.line)))
+    words += [item.text for item in args.items if isinstance(item, ScalarNode)] if isinstance(args, ListNode) else []
+    called = name or own or suggest_name(words)
+    return ParsedFile(_wrap_servers(MapNode((MapEntry(called, entry.line, entry),), entry.line)))
 
 
-def _map(servers: Table) -> Table:
-    return Table((Entry("mcpServers", servers.line, servers),), servers.line)
+def _wrap_servers(servers: MapNode) -> MapNode:
+    return MapNode((MapEntry("mcpServers", servers.line, servers),), servers.line)
 
 
-def _started(command: Command) -> Table:
-    env = Table(tuple(Entry(name, 1, _text(value)) for name, value in command.env), 1)
-    headers = Table(tuple(Entry(name, 1, _text(value)) for name, value in command.headers), 1)
+def _command_entry(command: CommandLine) -> MapNode:
+    env = MapNode(tuple(MapEntry(name, 1, _text_node(value)) for name, value in command.env), 1)
+    headers = MapNode(tuple(MapEntry(name, 1, _text_node(value)) for name, value in command.headers), 1)
     members: list[tuple[str, Node]] = []
     if command.url is not None:
-        members += [("url", _text(command.url)), *([("headers", headers)] if headers.entries else [])]
-        members += [("type", _text(command.transport))] if command.transport else []
+        members += [("url", _text_node(command.url)), *([("headers", headers)] if headers.entries else [])]
+        members += [("type", _text_node(command.transport))] if command.transport else []
     else:
         program, *args = command.words
-        members += [("command", _text(program)), ("args", Items(tuple(map(_text, args)), 1))]
+        members += [("command", _text_node(program)), ("args", ListNode(tuple(map(_text_node, args)), 1))]
         members += [("env", env)] if env.entries else []
-    return _entry(*members)
+    return _entry_node(*members)
 
 
-def _entry(*members: tuple[str, Node]) -> Table:
-    return Table(tuple(Entry(key, 1, value) for key, value in members), 1)
+def _entry_node(*members: tuple[str, Node]) -> MapNode:
+    return MapNode(tuple(MapEntry(key, 1, value) for key, value in members), 1)
 
 
-def _text(text: str) -> Scalar:
-    return Scalar(Kind.TEXT, text, 1)
+def _text_node(text: str) -> ScalarNode:
+    return ScalarNode(ScalarKind.TEXT, text, 1)
 
 
-def _nothing(line: int, what: str) -> Found:
-    return Found(Client.UNKNOWN, Path(PASTED), problems=(Problem(PASTED, line, "", what),))
+def _no_servers(line: int, what: str) -> ClientServerList:
+    return ClientServerList(
+        ClientApp.UNKNOWN, Path(PASTED_FILE_NAME), problems=(FileProblem(PASTED_FILE_NAME, line, "", what),)
+    )
 
 
-def _blanks(found: Found) -> Iterator[Problem]:
+def _unfilled_values(found: ClientServerList) -> Iterator[FileProblem]:
     """Guides leave a place for what is one's own, and a server started with it says little of why it fails."""
     for server, key in zip(found.servers, found.keys, strict=True):
-        match plainly_reached(server.connection):
+        match require_stdio_or_http(server.connection):
             case Stdio(_, _, values):
                 at = f"{key}.env"
             case Http(_, _, values):
                 at = f"{key}.headers"
         for name, value in values.items():
             own = value.removeprefix("Bearer ").strip()
-            if _BLANK.fullmatch(own) or (is_secret_key(name) and not own):
-                yield Problem(PASTED, 0, f"{at}.{name}", "this looks like a blank. Put a value of your own there.")
+            if _UNFILLED_VALUE.fullmatch(own) or (is_secret_key(name) and not own):
+                yield FileProblem(
+                    PASTED_FILE_NAME, 0, f"{at}.{name}", "this looks like a blank. Put a value of your own there."
+                )

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from pegboard.config.references import literal
+from pegboard.config.references import escape_literal
 
-from .found import Client
+from .found import ClientApp
 
 _PLACEHOLDER: Final = re.compile(r"\$\{([^{}$]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PLAIN: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?")
+_PLAIN_NAME: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class PromptedInput:
     """Something an editor asks its user for."""
 
     description: str = ""
@@ -25,41 +25,41 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Wording:
+class PlaceholderTranslator:
     """What placeholders mean in one list: whose list it is, and the folder it speaks of, if it is a project's."""
 
-    client: Client
+    client: ClientApp
     home: Path
     folder: Path | None = None
-    inputs: Mapping[str, Input] = field(default_factory=dict[str, Input])
-    windows: bool = False
+    inputs: Mapping[str, PromptedInput] = field(default_factory=dict[str, PromptedInput])
+    is_windows: bool = False
 
-    def translated(self, text: str, own_env: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+    def translate(self, text: str, own_env: frozenset[str]) -> tuple[str, tuple[str, ...]]:
         """The text with our references, and what a person must still do for it to work."""
         notes: list[str] = []
         parts: list[str] = []
         place = 0
         for found in _PLACEHOLDER.finditer(text):
-            before = literal(text[place : found.start()])
-            here = self._one(found.group(1), own_env, notes)
+            before = escape_literal(text[place : found.start()])
+            here = self._translate_one(found.group(1), own_env, notes)
             if before.endswith("$") and here.startswith("${"):
                 notes.append("a '$' directly before a reference cannot be written here. Put it into the variable.")
                 before = before[:-1]
             parts += (before, here)
             place = found.end()
-        return "".join((*parts, literal(text[place:]))), tuple(notes)
+        return "".join((*parts, escape_literal(text[place:]))), tuple(notes)
 
-    def _one(self, inside: str, own_env: frozenset[str], notes: list[str]) -> str:
-        if (known := self._predefined(inside)) is not None:
-            return literal(known)
+    def _translate_one(self, inside: str, own_env: frozenset[str], notes: list[str]) -> str:
+        if (known := self._predefined_value(inside)) is not None:
+            return escape_literal(known)
         scheme, colon, name = inside.partition(":")
         if colon and scheme == "env" and _NAME.fullmatch(name):
             return f"${{{name}}}"
         # The others read no files this way, and a list from a project must not make the gateway read one for it.
-        if colon and scheme == "file" and name.strip() and self.client is Client.WINDSURF:
+        if colon and scheme == "file" and name.strip() and self.client is ClientApp.WINDSURF:
             return f"${{file:{name}}}"
         if colon and scheme == "input" and name:
-            return self._input(name, notes)
+            return self._translate_input(name, notes)
         is_editors = self.client.knows_folders and (
             inside in _FOLDERS or scheme in ("config", "command", "workspaceFolder")
         )
@@ -69,16 +69,16 @@ class Wording:
                 f"${{{inside}}} is known to {self.client.value} alone. Set the environment variable {variable}."
             )
             return f"${{{variable}}}"
-        plain = _PLAIN.fullmatch(inside)
+        plain = _PLAIN_NAME.fullmatch(inside)
         if plain is not None and self.client.expands_plain_names and plain.group(1) not in own_env:
             return f"${{{inside}}}"
-        return literal(f"${{{inside}}}")
+        return escape_literal(f"${{{inside}}}")
 
-    def _predefined(self, inside: str) -> str | None:
+    def _predefined_value(self, inside: str) -> str | None:
         if not self.client.knows_folders:
             return None
         if inside in ("/", "pathSeparator"):
-            return "\\" if self.windows else "/"
+            return "\\" if self.is_windows else "/"
         if inside == "userHome":
             return str(self.home)
         if self.folder is None:
@@ -87,8 +87,8 @@ class Wording:
             return self.folder.name
         return str(self.folder) if inside in _FOLDERS else None
 
-    def _input(self, name: str, notes: list[str]) -> str:
-        asked = self.inputs.get(name, Input())
+    def _translate_input(self, name: str, notes: list[str]) -> str:
+        asked = self.inputs.get(name, PromptedInput())
         variable = variable_name(name)
         if asked.default is not None and not set("${}") & set(asked.default):
             return f"${{{variable}:-{asked.default}}}"
@@ -106,8 +106,8 @@ def variable_name(*words: str) -> str:
     return name if _NAME.fullmatch(name) else f"PEGBOARD_{name or 'VALUE'}"
 
 
-def absolute(path: str, folder: Path | None) -> str:
+def absolute_path(path: str, folder: Path | None) -> str:
     """A path as our own settings want it: one in a project's list is meant from the project's folder."""
     if folder is None or path.startswith(("${", "~")) or os.path.isabs(path):
         return path
-    return os.path.join(literal(str(folder)), path)
+    return os.path.join(escape_literal(str(folder)), path)

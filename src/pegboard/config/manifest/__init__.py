@@ -1,38 +1,38 @@
 """toolset.yaml, the manifest of a toolset: read, checked against the toolset's files, and written again."""
 
 from .checking import check_files
-from .containers import LABEL, read_label
+from .containers import TOOLS_LABEL, read_label
 from .model import (
     CommandEntry,
-    Commands,
     ContainerEntry,
-    Labelled,
+    ContainerOffer,
+    DeclaredCommands,
     Manifest,
-    Offered,
+    McpOnStdio,
     SecretEntry,
-    SpeaksMcp,
     ToolEntry,
+    ToolsFromLabel,
 )
 from .reading import read_manifest
 from .template import new_toolset
-from .writing import Written, written, written_without_secrets
+from .writing import ManifestText, format_manifest, format_without_secrets
 
 __all__ = [
-    "LABEL",
+    "TOOLS_LABEL",
     "CommandEntry",
-    "Commands",
     "ContainerEntry",
-    "Labelled",
+    "ContainerOffer",
+    "DeclaredCommands",
     "Manifest",
-    "Offered",
+    "ManifestText",
+    "McpOnStdio",
     "SecretEntry",
-    "SpeaksMcp",
     "ToolEntry",
-    "Written",
+    "ToolsFromLabel",
     "check_files",
+    "format_manifest",
+    "format_without_secrets",
     "new_toolset",
     "read_label",
     "read_manifest",
-    "written",
-    "written_without_secrets",
 ]

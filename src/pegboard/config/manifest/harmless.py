@@ -5,20 +5,20 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from pegboard.config.masking import Span, is_secret_key, secrets_in
-from pegboard.core.redact import holds_secret, is_secret, named_secrets
+from pegboard.config.masking import SecretSpan, is_secret_key, secrets_in
+from pegboard.core.redact import holds_secret, is_secret, named_secret_spans
 
-_SWITCH: Final = re.compile(r"true|false|yes|no|on|off|none|null|\*", re.IGNORECASE)
+_SWITCH_VALUE: Final = re.compile(r"true|false|yes|no|on|off|none|null|\*", re.IGNORECASE)
 """That there is none, or that something is on."""
-_SWITCHED: Final = re.compile(
+_SWITCH_NAME: Final = re.compile(
     r"(?:^|[_-])(?:use|uses|enabled?|disabled?|requires?|required|is|has|no|skip|allow|with|without)(?:[_-]|$)",
     re.IGNORECASE,
 )
 """Named so, a value says whether, not which: `USE_AUTH`, unlike `PASSWORD`."""
 _NUMBER: Final = r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?(?:ms|s|m|h|d|k|kb|mb|gb|ki|mi|gi|%)?"
 _PORT: Final = r"(?::[0-9]{1,5})?"
-_STEP: Final = r"(?:api|mcp|sse|rest|rpc|graphql|latest|v[0-9]{1,3}(?:\.[0-9]{1,2})?)"
-_STEPS: Final = rf"(?:/{_STEP})*/?"
+_PATH_STEP: Final = r"(?:api|mcp|sse|rest|rpc|graphql|latest|v[0-9]{1,3}(?:\.[0-9]{1,2})?)"
+_PATH: Final = rf"(?:/{_PATH_STEP})*/?"
 _HOST: Final = r"(?:[a-z0-9](?:[a-z0-9-]{0,62})\.)*[a-z0-9](?:[a-z0-9-]{0,62})"
 _HARMLESS: Final = re.compile(
     r"auto|default|all|debug|info|warn|warning|error|critical|fatal|trace|verbose|quiet|silent"
@@ -27,17 +27,17 @@ _HARMLESS: Final = re.compile(
     r"|(?:application|text)/[a-z.+-]{1,40}|\*/\*"
     rf"|{_NUMBER}|[0-9]{{1,4}}(?:\.[0-9]{{1,4}}){{2,3}}{_PORT}|localhost{_PORT}"
     r"|\.|\./(?:[a-z0-9_. -]{1,40}/){0,10}[a-z0-9_. -]{0,40}"
-    rf"|(?:https?|wss?)://{_HOST}{_PORT}{_STEPS}",
+    rf"|(?:https?|wss?)://{_HOST}{_PORT}{_PATH}",
     re.IGNORECASE,
 )
-_COUNTED: Final = re.compile(r"(?:^|[_-])(?:max|min|limit|count|budget|size|timeout|ttl)(?:[_-]|$)", re.IGNORECASE)
+_COUNT_NAME: Final = re.compile(r"(?:^|[_-])(?:max|min|limit|count|budget|size|timeout|ttl)(?:[_-]|$)", re.IGNORECASE)
 _PLAIN_HEADERS: Final = frozenset({"accept", "accept-encoding", "accept-language", "content-type", "user-agent"})
-_BESIDE: Final = re.compile(
-    rf"[\s:;,&?/|@_.-]*|(?:[;,&? ]*[a-z_-]{{1,20}}=)|[a-z][a-z0-9+]{{1,20}}://(?:{_HOST}{_PORT}{_STEPS})?"
-    rf"|@?{_PORT}{_STEPS}|@(?:[a-z0-9-]{{1,40}}\.)+[a-z]{{2,12}}{_PORT}{_STEPS}",
+_BESIDE_REFERENCE: Final = re.compile(
+    rf"[\s:;,&?/|@_.-]*|(?:[;,&? ]*[a-z_-]{{1,20}}=)|[a-z][a-z0-9+]{{1,20}}://(?:{_HOST}{_PORT}{_PATH})?"
+    rf"|@?{_PORT}{_PATH}|@(?:[a-z0-9-]{{1,40}}\.)+[a-z]{{2,12}}{_PORT}{_PATH}",
     re.IGNORECASE,
 )
-_MORE_SECRETS: Final = re.compile(
+_OTHER_SECRET_NAME: Final = re.compile(
     r"(?:^|[^a-z])(?:creds?|login|salt|licen[cs]e|signing|hmac|webhook|passphrase|private|mnemonic|otp)(?:$|[^a-z])",
     re.IGNORECASE,
 )
@@ -49,14 +49,14 @@ _MEMBER: Final = re.compile(
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s\"'<>]+")
 _PARAMETER: Final = re.compile(r"(?<=[?&#;])([^=&#;?\s]+)=((?:\$\{[^}]*\}|[^&#\s])+)")
 _SEGMENT: Final = re.compile(r"(?<=/)[^/?#;\s]+")
-_TELLING: Final = re.compile(r"(?:web)?hooks?|services?|tokens?|keys?|secrets?|bot|u|s|k|t", re.IGNORECASE)
+_SECRET_PATH_STEP: Final = re.compile(r"(?:web)?hooks?|services?|tokens?|keys?|secrets?|bot|u|s|k|t", re.IGNORECASE)
 _WORD: Final = re.compile(r"[^\s\"',;|<>()\[\]{}$]{12,}")
-_RUN: Final = re.compile(r"[A-Za-z0-9_~-]{12,}")
+_TOKEN_RUN: Final = re.compile(r"[A-Za-z0-9_~-]{12,}")
 _BASE64: Final = re.compile(r"(?=[^+=]*[+=])[A-Za-z0-9+/]{20,}={0,2}")
-_TURNS: Final = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
+_LETTER_DIGIT_CHANGE: Final = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
 _CAMEL: Final = re.compile(r"(?:[A-Z]?[a-z]+|[A-Z]+)(?:[A-Z][a-z]+)*[A-Z]*[0-9]*")
 _UUID: Final = re.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_PINNED: Final = re.compile(r"(?:sha256:|@|#)[0-9a-f]{40,64}\Z|sha(?:256|384|512)-[A-Za-z0-9+/=]+\Z")
+_DIGEST: Final = re.compile(r"(?:sha256:|@|#)[0-9a-f]{40,64}\Z|sha(?:256|384|512)-[A-Za-z0-9+/=]+\Z")
 """A digest or a commit: who names one pins what is fetched, and everybody may know."""
 
 
@@ -64,11 +64,11 @@ def is_harmless(name: str, value: str) -> bool:
     """Of a value that has this name: an environment variable, a header or a parameter of an address."""
     if not value.strip():
         return True
-    if speaks_of_secrets(name):
-        if _SWITCHED.search(name):
-            return _SWITCH.fullmatch(value) is not None
-        return _COUNTED.search(name) is not None and re.fullmatch(_NUMBER, value) is not None
-    if _SWITCH.fullmatch(value):
+    if is_secret_name(name):
+        if _SWITCH_NAME.search(name):
+            return _SWITCH_VALUE.fullmatch(value) is not None
+        return _COUNT_NAME.search(name) is not None and re.fullmatch(_NUMBER, value) is not None
+    if _SWITCH_VALUE.fullmatch(value):
         return True
     if name.lower() in _PLAIN_HEADERS:
         return not looks_secret(value)
@@ -77,48 +77,50 @@ def is_harmless(name: str, value: str) -> bool:
 
 def is_harmless_beside(text: str) -> bool:
     """Of what stands between references: signs, the name of what follows, or how an address begins or ends."""
-    return _BESIDE.fullmatch(text) is not None and not any(looks_random(run) for run in _RUN.findall(text))
+    return _BESIDE_REFERENCE.fullmatch(text) is not None and not any(
+        looks_random(run) for run in _TOKEN_RUN.findall(text)
+    )
 
 
-def speaks_of_secrets(name: str) -> bool:
-    return is_secret_key(name) or is_secret(name) or _MORE_SECRETS.search(_WORD_BREAK.sub("_", name)) is not None
+def is_secret_name(name: str) -> bool:
+    return is_secret_key(name) or is_secret(name) or _OTHER_SECRET_NAME.search(_WORD_BREAK.sub("_", name)) is not None
 
 
 def looks_secret(text: str) -> bool:
     """By its form alone."""
-    return bool(suspects(text)) or holds_secret(text)
+    return bool(find_suspects(text)) or holds_secret(text)
 
 
-def suspects(text: str) -> tuple[Span, ...]:
+def find_suspects(text: str) -> tuple[SecretSpan, ...]:
     """The parts of an argument or address that look like secrets, in order and apart. They may hold references."""
-    return merged((*secrets_in(text), *_told(text), *_random(text), *_of_addresses(text)))
+    return merge_spans((*secrets_in(text), *_named_spans(text), *_random_spans(text), *_address_spans(text)))
 
 
-def _told(text: str) -> Iterator[Span]:
+def _named_spans(text: str) -> Iterator[SecretSpan]:
     """By what stands before it, as in `{"apiKey": "…"}`."""
     for member in _MEMBER.finditer(text):
         kind = member.lastgroup or ""
-        if speaks_of_secrets(member["name"]) and not is_harmless(member["name"], member[kind]):
-            yield Span(*member.span(kind), member["name"])
-    for start, end in named_secrets(text):
+        if is_secret_name(member["name"]) and not is_harmless(member["name"], member[kind]):
+            yield SecretSpan(*member.span(kind), member["name"])
+    for start, end in named_secret_spans(text):
         # A sign at its end may be the beginning of `$${`.
         while end > start and text[end - 1] == "$":
             end -= 1
         if end > start:
-            yield Span(start, end)
+            yield SecretSpan(start, end)
 
 
-def merged(spans: Iterable[Span]) -> tuple[Span, ...]:
-    kept: list[Span] = []
+def merge_spans(spans: Iterable[SecretSpan]) -> tuple[SecretSpan, ...]:
+    kept: list[SecretSpan] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
         if not kept or span.start >= kept[-1].end:
             kept.append(span)
         else:
-            kept[-1] = Span(kept[-1].start, max(span.end, kept[-1].end), kept[-1].name or span.name)
+            kept[-1] = SecretSpan(kept[-1].start, max(span.end, kept[-1].end), kept[-1].name or span.name)
     return tuple(kept)
 
 
-def _of_addresses(text: str) -> Iterator[Span]:
+def _address_spans(text: str) -> Iterator[SecretSpan]:
     for address in _ADDRESS.finditer(text):
         start, whole = address.start(), address.group()
         path = re.split(r"[?#]", whole, maxsplit=1)[0]
@@ -127,19 +129,19 @@ def _of_addresses(text: str) -> Iterator[Span]:
             segment = found.group()
             is_host = found.start() == path.find("://") + 3
             told = told and not re.fullmatch(r"[a-z]{1,20}", segment)
-            is_open = is_host or "${" in segment or _PINNED.search(segment) is not None
+            is_open = is_host or "${" in segment or _DIGEST.search(segment) is not None
             if not is_open and (told or _has_random(segment, 12)):
-                yield Span(start + found.start(), start + found.end(), "url")
-            told = told or (not is_host and _TELLING.fullmatch(segment) is not None)
+                yield SecretSpan(start + found.start(), start + found.end(), "url")
+            told = told or (not is_host and _SECRET_PATH_STEP.fullmatch(segment) is not None)
         for found in _PARAMETER.finditer(whole):
             if "${" not in found.group(2) and not is_harmless(found.group(1), found.group(2)):
-                yield Span(start + found.start(2), start + found.end(2), found.group(1))
+                yield SecretSpan(start + found.start(2), start + found.end(2), found.group(1))
 
 
-def _random(text: str) -> Iterator[Span]:
+def _random_spans(text: str) -> Iterator[SecretSpan]:
     for found in _WORD.finditer(text):
         word = found.group()
-        if _PINNED.search(word):
+        if _DIGEST.search(word):
             continue
         is_option = "://" not in word and re.match(r"-{0,2}[A-Za-z][\w.-]*=.", word)
         option = word[: word.find("=") + 1] if is_option else ""
@@ -149,17 +151,17 @@ def _random(text: str) -> Iterator[Span]:
             continue
         if value.startswith(("/", "./", "../", "~")) or "@" in value or "://" in word:
             # A path, a package or an address: what names it stays, and of its parts those go that look like secrets.
-            for run in _RUN.finditer(value):
+            for run in _TOKEN_RUN.finditer(value):
                 if looks_random(run.group()):
-                    yield Span(start + run.start(), start + run.end())
+                    yield SecretSpan(start + run.start(), start + run.end())
         else:
-            yield Span(start, found.end())
+            yield SecretSpan(start, found.end())
 
 
 def _has_random(text: str, least: int) -> bool:
     if _BASE64.fullmatch(text):
         return looks_random(re.sub("[+/=]", "", text))
-    return any(looks_random(run, least) for run in _RUN.findall(text))
+    return any(looks_random(run, least) for run in _TOKEN_RUN.findall(text))
 
 
 def looks_random(run: str, least: int = 16) -> bool:
@@ -167,7 +169,7 @@ def looks_random(run: str, least: int = 16) -> bool:
     if len(run) < least:
         return False
     words = re.split(r"[_~-]+", run)
-    turns = [len(_TURNS.findall(word)) for word in words]
+    turns = [len(_LETTER_DIGIT_CHANGE.findall(word)) for word in words]
     return _UUID.search(run) is not None or max(turns) >= 3 or sum(turns) >= 5 or any(map(_is_key, words))
 
 

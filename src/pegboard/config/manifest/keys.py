@@ -5,40 +5,52 @@ from typing import Final
 
 from pegboard.config import keys as settings
 from pegboard.config import override_keys
-from pegboard.config.override_keys import ARGUMENTS, TITLE, TURNING, WORDS, Overriding
-from pegboard.config.section import Key, Section
-from pegboard.config.shape import ANY_TEXT, AnyMap, Choice, Form, ListOf, Seconds, Text, Truth, Whole
+from pegboard.config.override_keys import ARGUMENTS, BIDI_CONTROLS, LONG_TEXT, TITLE, OverrideSection
+from pegboard.config.section import ConfigKey, ConfigSection
+from pegboard.config.shape import (
+    ANY_TEXT,
+    AnyMapField,
+    BooleanField,
+    ChoiceField,
+    DurationField,
+    IntegerField,
+    ListField,
+    TextField,
+    TextRule,
+)
 from pegboard.core.ids import ID_RULE
-from pegboard.core.own import MIB, Bounds, Image
-from pegboard.core.server import OnDemand, Transport
+from pegboard.core.own import MIB, ContainerImage, ToolsetLimits
+from pegboard.core.server import StartOnDemand, Transport
 from pegboard.core.tool import JsonObject
 
-from .shapes import FirstVersion, NameOrMap, Number, RendererName, RendererOrMap, Size
+from .shapes import ManifestVersionField, NameOrMapField, NumberField, RendererField, RendererNameField, SizeField
 
 TOOL_RULE: Final = "1 to 64 characters of A-Z, a-z, 0-9, '_' and '-'"
-_TOOL_ID: Final = Form(r"[A-Za-z0-9_-]{1,64}", f"use {TOOL_RULE}")
-_SERVER_ID: Final = Form(r"[a-z0-9][a-z0-9_-]{0,63}", f"use {ID_RULE}")
+_TOOL_ID: Final = TextRule(r"[A-Za-z0-9_-]{1,64}", f"use {TOOL_RULE}")
+_SERVER_ID: Final = TextRule(r"[a-z0-9][a-z0-9_-]{0,63}", f"use {ID_RULE}")
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
-_ENTRYPOINT: Final = Form(
+_ENTRYPOINT: Final = TextRule(
     rf"{_NAME}(?:\.{_NAME})*:{_NAME}",
     "write package.module:function, with dots between folders and without .py: tools/weather.py is tools.weather",
-    longest=512,
+    max_length=512,
 )
-_SECRET: Final = Form(r"[A-Za-z_][A-Za-z0-9_]{0,127}", "a secret's name holds letters, digits and '_', such as API_KEY")
-_VERSION: Final = Form(
-    rf"[^\s\u0000-\u001f\u007f-\u009f{TURNING}][^\u0000-\u001f\u007f-\u009f\u2028\u2029{TURNING}]{{0,63}}",
+_SECRET: Final = TextRule(
+    r"[A-Za-z_][A-Za-z0-9_]{0,127}", "a secret's name holds letters, digits and '_', such as API_KEY"
+)
+_VERSION: Final = TextRule(
+    rf"[^\s\u0000-\u001f\u007f-\u009f{BIDI_CONTROLS}][^\u0000-\u001f\u007f-\u009f\u2028\u2029{BIDI_CONTROLS}]{{0,63}}",
     "write up to 64 characters, such as 1.0.0",
 )
-_IMAGE: Final = Form(
+_IMAGE: Final = TextRule(
     r"[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,254}", "write an image as the engine knows it, such as docker.io/library/alpine:3"
 )
-_REQUIREMENT: Final = Form(
+_REQUIREMENT: Final = TextRule(
     r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\s*(?:\[[A-Za-z0-9._,\s-]*\])?\s*(?:[<>=!~;@(][^\r\n\u0000]*)?",
     "write a package and what versions will do, such as httpx>=0.27; options and paths are not taken here",
-    longest=1_024,
+    max_length=1_024,
 )
-_ONE_LINE: Final = Form(TITLE.regex, TITLE.rule, longest=TITLE.longest)
-_SEVERAL_LINES: Final = Form(WORDS.regex, WORDS.rule, longest=WORDS.longest)
+_ONE_LINE: Final = TextRule(TITLE.regex, TITLE.rule, max_length=TITLE.max_length)
+_SEVERAL_LINES: Final = TextRule(LONG_TEXT.regex, LONG_TEXT.rule, max_length=LONG_TEXT.max_length)
 
 SPELLINGS: Final = {
     "requiresConfirmation": "requires_confirmation",
@@ -55,38 +67,44 @@ SPELLINGS: Final = {
 }
 
 
-def _spellings(*keys: Key[object]) -> dict[str, str]:
+def _spellings(*keys: ConfigKey[object]) -> dict[str, str]:
     names = {key.name for key in keys}
     return {other: name for other, name in SPELLINGS.items() if name in names}
 
 
 REQUIRES_CONFIRMATION: Final = override_keys.REQUIRES_CONFIRMATION
 
-TOOL_ID: Final = Key(
-    "id", Text(_TOOL_ID, as_written=True), f"The tool's id within the toolset, which models see: {TOOL_RULE}."
+TOOL_ID: Final = ConfigKey(
+    "id", TextField(_TOOL_ID, accepts_scalars=True), f"The tool's id within the toolset, which models see: {TOOL_RULE}."
 )
-ENTRYPOINT: Final = Key(
+ENTRYPOINT: Final = ConfigKey(
     "entrypoint",
-    Text(_ENTRYPOINT),
+    TextField(_ENTRYPOINT),
     "The function: package.module:function, where package/module.py is a file of the toolset.",
 )
-TOOL_NAME: Final = Key("name", Text(_ONE_LINE, as_written=True), "The name people see. By default the function's.")
-TOOL_DESCRIPTION: Final = Key(
-    "description", Text(_SEVERAL_LINES, as_written=True), "What models read. By default the function's docstring."
+TOOL_NAME: Final = ConfigKey(
+    "name", TextField(_ONE_LINE, accepts_scalars=True), "The name people see. By default the function's."
 )
-RENDERER: Final = Key(
+TOOL_DESCRIPTION: Final = ConfigKey(
+    "description",
+    TextField(_SEVERAL_LINES, accepts_scalars=True),
+    "What models read. By default the function's docstring.",
+)
+RENDERER: Final = ConfigKey(
     "renderer",
-    RendererOrMap(),
+    RendererField(),
     "How a person is shown the tool's calls: a renderer's name, or a map of its type and what it takes.",
 )
-_NOT_HERE: Final = "this is passed over: the function's own annotations and docstring say it."
-TOOL: Final = Section(
+_IGNORED_MESSAGE: Final = "this is passed over: the function's own annotations and docstring say it."
+TOOL: Final = ConfigSection(
     "One Python function that becomes a tool.",
     (TOOL_ID, ENTRYPOINT, TOOL_NAME, TOOL_DESCRIPTION, REQUIRES_CONFIRMATION, RENDERER),
     required=("id", "entrypoint"),
     aliases=_spellings(REQUIRES_CONFIRMATION),
-    passed_over={
-        **dict.fromkeys(("input_schema", "inputSchema", "output_schema", "outputSchema", "parameters"), _NOT_HERE),
+    ignored_keys={
+        **dict.fromkeys(
+            ("input_schema", "inputSchema", "output_schema", "outputSchema", "parameters"), _IGNORED_MESSAGE
+        ),
         **dict.fromkeys(("category", "tags", "icon"), "this is passed over: nothing here is sorted by it."),
     },
     advice={
@@ -97,14 +115,16 @@ TOOL: Final = Section(
         "enabled": "Write it under tool_overrides.",
         "command": "A command runs in a container: write it under containers.",
     },
-    allows_own_keys=True,
-    nothing_is_unsaid=True,
+    allows_extension_keys=True,
+    null_is_absent=True,
 )
 
-SERVER_ID: Final = Key("id", Text(_SERVER_ID, as_written=True), f"The server's id within the toolset: {ID_RULE}.")
-TRANSPORT: Final = Key[Transport | None](
+SERVER_ID: Final = ConfigKey(
+    "id", TextField(_SERVER_ID, accepts_scalars=True), f"The server's id within the toolset: {ID_RULE}."
+)
+TRANSPORT: Final = ConfigKey[Transport | None](
     "transport",
-    Choice(
+    ChoiceField(
         {
             "http": Transport.STREAMABLE_HTTP,
             "sse": Transport.SSE,
@@ -116,16 +136,16 @@ TRANSPORT: Final = Key[Transport | None](
     ),
     "How the server speaks: http or sse at a url; stdio with a command, which need not be said.",
 )
-SERVER_CONFIRMATION: Final = Key(
-    "requires_confirmation", Truth(), "Whether a person must say yes to each call of the server's tools.", False
+SERVER_CONFIRMATION: Final = ConfigKey(
+    "requires_confirmation", BooleanField(), "Whether a person must say yes to each call of the server's tools.", False
 )
-_OF_SETTINGS: Final = tuple(
+_SHARED_SERVER_KEYS: Final = tuple(
     key for key in settings.SERVER.keys if key.name not in ("toolset", "trust", settings.TRANSPORT.name)
 )
 
 
 @dataclass(frozen=True)
-class _Server(Section):
+class _ServerSection(ConfigSection):
     """Beside the keys, which transport goes with which of them, for editors."""
 
     def schema(self) -> JsonObject:
@@ -136,51 +156,62 @@ class _Server(Section):
         spellings = (TRANSPORT.name, *(other for other, name in self.aliases.items() if name == TRANSPORT.name))
         speaks: JsonObject = {"properties": {each: {**transport, "enum": ["stdio", None]} for each in spellings}}
         served: JsonObject = {"properties": {each: {**transport, "not": {"const": "stdio"}} for each in spellings}}
-        rule: JsonObject = {"if": self._said("command"), "then": speaks, "else": served}
+        rule: JsonObject = {"if": self._requires("command"), "then": speaks, "else": served}
         return {**schema, "allOf": [*rules, rule]}
 
 
-SERVER: Final = _Server(
+SERVER: Final = _ServerSection(
     "One MCP server of the toolset: a program to start (command) or an address (url).",
-    (SERVER_ID, *_OF_SETTINGS, TRANSPORT, SERVER_CONFIRMATION),
+    (SERVER_ID, *_SHARED_SERVER_KEYS, TRANSPORT, SERVER_CONFIRMATION),
     required=("id",),
     exactly_one=settings.SERVER.exactly_one,
     at_most_one=settings.SERVER.at_most_one,
     needs={name: other for name, other in settings.SERVER.needs.items() if name != TRANSPORT.name},
     aliases={**_spellings(SERVER_CONFIRMATION, settings.IDLE_STOP), "type": "transport", "server_type": "transport"},
-    passed_over=dict.fromkeys(("name", "description"), "this is passed over: a server is known by its id."),
+    ignored_keys=dict.fromkeys(("name", "description"), "this is passed over: a server is known by its id."),
     advice={
         **settings.SERVER.advice,
         "toolset": "A server of a manifest belongs to its toolset. Remove this.",
         "trust": "How far a toolset is trusted is for whoever imports it to say. Remove this.",
         "image": "Write it under containers, with mcp: true.",
     },
-    allows_own_keys=True,
-    nothing_is_unsaid=True,
+    allows_extension_keys=True,
+    null_is_absent=True,
 )
 
-CONTAINER_ID: Final = Key("id", Text(_SERVER_ID, as_written=True), f"The container's id within the toolset: {ID_RULE}.")
-IMAGE: Final = Key("image", Text(_IMAGE), "The image, as podman or docker knows it.")
-MCP: Final = Key(
-    "mcp", Truth(), "Whether the image speaks MCP on its input and output. It is then a server of the toolset.", False
+CONTAINER_ID: Final = ConfigKey(
+    "id", TextField(_SERVER_ID, accepts_scalars=True), f"The container's id within the toolset: {ID_RULE}."
 )
-COMMAND_ID: Final = Key(
-    "id", Text(_TOOL_ID, as_written=True), f"The tool's id within the toolset, which models see: {TOOL_RULE}."
+IMAGE: Final = ConfigKey("image", TextField(_IMAGE), "The image, as podman or docker knows it.")
+MCP: Final = ConfigKey(
+    "mcp",
+    BooleanField(),
+    "Whether the image speaks MCP on its input and output. It is then a server of the toolset.",
+    False,
 )
-COMMAND: Final = Key(
+COMMAND_ID: Final = ConfigKey(
+    "id", TextField(_TOOL_ID, accepts_scalars=True), f"The tool's id within the toolset, which models see: {TOOL_RULE}."
+)
+COMMAND: Final = ConfigKey(
     "command",
-    ListOf(Text(as_written=True)),
+    ListField(TextField(accepts_scalars=True)),
     "The command in the container and its arguments, each on its own. It reads the arguments of a call as JSON from "
     "its input, and writes JSON or text.",
 )
-COMMAND_NAME: Final = Key("name", Text(_ONE_LINE, as_written=True), "The name people see. By default the id.")
-COMMAND_DESCRIPTION: Final = Key("description", Text(_SEVERAL_LINES, as_written=True), "What models read.")
-INPUT_SCHEMA: Final = Key("input_schema", AnyMap(), "The JSON Schema of the arguments. By default any object.")
-OUTPUT_SCHEMA: Final = Key(
-    "output_schema", AnyMap(), "The JSON Schema of the result. With it the command must write JSON that fits."
+COMMAND_NAME: Final = ConfigKey(
+    "name", TextField(_ONE_LINE, accepts_scalars=True), "The name people see. By default the id."
 )
-TIMEOUT: Final = Key("timeout", Seconds(), "How long one call may take, by default what limits.time says.")
-COMMAND_SECTION: Final = Section(
+COMMAND_DESCRIPTION: Final = ConfigKey(
+    "description", TextField(_SEVERAL_LINES, accepts_scalars=True), "What models read."
+)
+INPUT_SCHEMA: Final = ConfigKey(
+    "input_schema", AnyMapField(), "The JSON Schema of the arguments. By default any object."
+)
+OUTPUT_SCHEMA: Final = ConfigKey(
+    "output_schema", AnyMapField(), "The JSON Schema of the result. With it the command must write JSON that fits."
+)
+TIMEOUT: Final = ConfigKey("timeout", DurationField(), "How long one call may take, by default what limits.time says.")
+COMMAND_SECTION: Final = ConfigSection(
     "One command of the image that becomes a tool.",
     (
         *(COMMAND_ID, COMMAND, COMMAND_NAME, COMMAND_DESCRIPTION),
@@ -189,42 +220,52 @@ COMMAND_SECTION: Final = Section(
     required=("id", "command"),
     aliases=_spellings(INPUT_SCHEMA, OUTPUT_SCHEMA, REQUIRES_CONFIRMATION),
     advice={"entrypoint": "A tool of a container is a command: write command."},
-    allows_own_keys=True,
-    nothing_is_unsaid=True,
+    allows_extension_keys=True,
+    null_is_absent=True,
 )
-CONTAINER_TOOLS: Final = Key(
+CONTAINER_TOOLS: Final = ConfigKey(
     "tools",
-    ListOf(COMMAND_SECTION),
+    ListField(COMMAND_SECTION),
     "The commands of the image that are tools. Without them and without mcp: true, the image's label "
     "io.pegboard.tools tells them.",
 )
-CONTAINER_ARGS: Final = Key(
-    "args", settings.ARGS.shape, "What the image's entrypoint gets, each on its own. References are allowed."
+CONTAINER_ARGS: Final = ConfigKey(
+    "args", settings.ARGS.field_type, "What the image's entrypoint gets, each on its own. References are allowed."
 )
-CONTAINER_ENV: Final = Key(
+CONTAINER_ENV: Final = ConfigKey(
     "env",
-    settings.ENV.shape,
+    settings.ENV.field_type,
     "Environment variables in the container. Keep secrets out of the file by references: ${NAME}.",
 )
-NETWORK: Final = Key("network", Truth(), "Whether the container reaches the network.", False)
-CONTAINER_WORKSPACE: Final = Key(
-    "workspace", Truth(), "Whether the toolset's workspace is mounted at /workspace, for reading and writing.", False
+NETWORK: Final = ConfigKey("network", BooleanField(), "Whether the container reaches the network.", False)
+CONTAINER_WORKSPACE: Final = ConfigKey(
+    "workspace",
+    BooleanField(),
+    "Whether the toolset's workspace is mounted at /workspace, for reading and writing.",
+    False,
 )
-MEMORY: Final = Key(
-    "memory", Size(), "The most memory: bytes, or a text such as 256MB or 1GB.", f"{Image('').memory // MIB}MB"
+MEMORY: Final = ConfigKey(
+    "memory",
+    SizeField(),
+    "The most memory: bytes, or a text such as 256MB or 1GB.",
+    f"{ContainerImage('').memory // MIB}MB",
 )
-PIDS: Final = Key("pids", Whole(1, 100_000), "The most processes in the container.", Image("").pids)
-CPUS: Final = Key("cpus", Number(1_024), "The most processors, such as 0.5 or 2. By default as many as there are.")
-IDLE_STOP: Final = Key(
+PIDS: Final = ConfigKey(
+    "pids", IntegerField(1, 100_000), "The most processes in the container.", ContainerImage("").pids
+)
+CPUS: Final = ConfigKey(
+    "cpus", NumberField(1_024), "The most processors, such as 0.5 or 2. By default as many as there are."
+)
+IDLE_STOP: Final = ConfigKey(
     "idle_stop",
-    Seconds(),
+    DurationField(),
     "How long nobody must have called before the container is stopped: seconds, or a text such as 90s or 10m.",
-    OnDemand().idle,
+    StartOnDemand().idle_s,
 )
 
 
 @dataclass(frozen=True)
-class _Container(Section):
+class _ContainerSection(ConfigSection):
     """Beside the keys, that an image speaks MCP or has commands, for editors."""
 
     def schema(self) -> JsonObject:
@@ -234,7 +275,7 @@ class _Container(Section):
         return {**super().schema(), "not": both}
 
 
-CONTAINER: Final = _Container(
+CONTAINER: Final = _ContainerSection(
     "One container of the toolset: an image that speaks MCP, or one with commands that are tools.",
     (
         *(CONTAINER_ID, IMAGE, MCP, CONTAINER_TOOLS, CONTAINER_ARGS, CONTAINER_ENV),
@@ -249,38 +290,42 @@ CONTAINER: Final = _Container(
         "ports": "A container is spoken to by its input and output. Remove this.",
         "timeout": "Write it at each tool.",
     },
-    allows_own_keys=True,
-    nothing_is_unsaid=True,
+    allows_extension_keys=True,
+    null_is_absent=True,
 )
 
-OVERRIDE_TARGET: Final = Key(
+OVERRIDE_TARGET: Final = ConfigKey(
     "tool_id",
-    Text(settings.TARGET, as_written=True),
+    TextField(settings.TARGET, accepts_scalars=True),
     "What is changed: a tool's id, server:tool, or a pattern such as filesystem:* or *:read_*.",
 )
-_ENABLED: Final = Key(
-    "enabled", Truth(), "false takes the tool away; whoever imports the toolset can switch it on again."
+_ENABLED: Final = ConfigKey(
+    "enabled", BooleanField(), "false takes the tool away; whoever imports the toolset can switch it on again."
 )
-_RENDERER: Final = Key("renderer", RendererName(), override_keys.RENDERER.description)
+_RENDERER: Final = ConfigKey("renderer", RendererNameField(), override_keys.RENDERER.description)
 _OVERRIDE_KEYS: Final = (
     *(_RENDERER, override_keys.RENDERER_CONFIG, override_keys.NAME_OVERRIDE),
     *(override_keys.DESCRIPTION_OVERRIDE, REQUIRES_CONFIRMATION, override_keys.TOOL_CONFIRMATION, _ENABLED, ARGUMENTS),
 )
-OVERRIDE: Final = Overriding(
+OVERRIDE: Final = OverrideSection(
     "What is changed of the tools that one id or pattern fits.",
     (OVERRIDE_TARGET, *_OVERRIDE_KEYS),
     required=("tool_id",),
     aliases=_spellings(OVERRIDE_TARGET, *_OVERRIDE_KEYS),
     advice=override_keys.OVERRIDE.advice,
-    allows_own_keys=True,
-    nothing_is_unsaid=True,
+    allows_extension_keys=True,
+    null_is_absent=True,
 )
 
-SECRET_NAME: Final = Key("name", Text(_SECRET, is_secret=True), "The secret's name, as tools and references know it.")
-SECRET_DESCRIPTION: Final = Key(
-    "description", Text(_SEVERAL_LINES, as_written=True), "What it is for and where to get it, for whoever is asked."
+SECRET_NAME: Final = ConfigKey(
+    "name", TextField(_SECRET, is_secret=True), "The secret's name, as tools and references know it."
 )
-SECRET: Final = Section(
+SECRET_DESCRIPTION: Final = ConfigKey(
+    "description",
+    TextField(_SEVERAL_LINES, accepts_scalars=True),
+    "What it is for and where to get it, for whoever is asked.",
+)
+SECRET: Final = ConfigSection(
     "One secret that the toolset needs, by its name. Its value is set where the toolset is imported.",
     (SECRET_NAME, SECRET_DESCRIPTION),
     required=("name",),
@@ -288,59 +333,71 @@ SECRET: Final = Section(
         "value": "A manifest is shared, so no secret stands in it. It is set where the toolset is imported: "
         "pegboard toolset secrets set"
     },
-    nothing_is_unsaid=True,
+    null_is_absent=True,
 )
 
-LIMIT_MEMORY: Final = Key(
+LIMIT_MEMORY: Final = ConfigKey(
     "memory",
-    Size(),
+    SizeField(),
     "The most memory of one process: bytes, or a text such as 512MB or 2GB.",
-    f"{Bounds().memory // MIB}MB",
+    f"{ToolsetLimits().memory // MIB}MB",
 )
-LIMIT_TIME: Final = Key(
-    "time", Seconds(), "How long one call may take: seconds, or a text such as 30s or 2m.", Bounds().seconds
+LIMIT_TIME: Final = ConfigKey(
+    "time",
+    DurationField(),
+    "How long one call may take: seconds, or a text such as 30s or 2m.",
+    ToolsetLimits().seconds,
 )
-LIMIT_PROCESSES: Final = Key("processes", Whole(1, 64), "The most processes at a time.", Bounds().processes)
+LIMIT_PROCESSES: Final = ConfigKey(
+    "processes", IntegerField(1, 64), "The most processes at a time.", ToolsetLimits().processes
+)
 
-SCHEMA: Final = Key("$schema", Text(ANY_TEXT), "The address of this schema, for editors. Pegboard does not read it.")
-MANIFEST_VERSION: Final = Key("manifest_version", FirstVersion(), "The version of this format: 1.", 1)
-ID: Final = Key("id", Text(settings.IDENTIFIER, as_written=True), f"The toolset's id: {ID_RULE}.")
-NAME: Final = Key("name", Text(_ONE_LINE, as_written=True), "The name people see. By default the id.")
-VERSION: Final = Key(
+SCHEMA: Final = ConfigKey(
+    "$schema", TextField(ANY_TEXT), "The address of this schema, for editors. Pegboard does not read it."
+)
+MANIFEST_VERSION: Final = ConfigKey("manifest_version", ManifestVersionField(), "The version of this format: 1.", 1)
+ID: Final = ConfigKey("id", TextField(settings.IDENTIFIER, accepts_scalars=True), f"The toolset's id: {ID_RULE}.")
+NAME: Final = ConfigKey("name", TextField(_ONE_LINE, accepts_scalars=True), "The name people see. By default the id.")
+VERSION: Final = ConfigKey(
     "version",
-    Text(_VERSION, as_written=True),
+    TextField(_VERSION, accepts_scalars=True),
     "The toolset's version, such as 1.0.0. Importing an older one over a newer one must be asked for.",
 )
-DESCRIPTION: Final = Key("description", Text(_SEVERAL_LINES, as_written=True), "What the toolset is for.")
-TOOLS: Final = Key("tools", ListOf(TOOL), "The Python functions that are tools.")
-MCP_SERVERS: Final = Key("mcp_servers", ListOf(SERVER), "The MCP servers that belong to the toolset.")
-CONTAINERS: Final = Key("containers", ListOf(CONTAINER), "The containers that belong to the toolset.")
-TOOL_OVERRIDES: Final = Key(
+DESCRIPTION: Final = ConfigKey(
+    "description", TextField(_SEVERAL_LINES, accepts_scalars=True), "What the toolset is for."
+)
+TOOLS: Final = ConfigKey("tools", ListField(TOOL), "The Python functions that are tools.")
+MCP_SERVERS: Final = ConfigKey("mcp_servers", ListField(SERVER), "The MCP servers that belong to the toolset.")
+CONTAINERS: Final = ConfigKey("containers", ListField(CONTAINER), "The containers that belong to the toolset.")
+TOOL_OVERRIDES: Final = ConfigKey(
     "tool_overrides",
-    ListOf(OVERRIDE),
+    ListField(OVERRIDE),
     "What is changed of the toolset's tools. Field by field the most specific wins; what pegboard.yaml and people say "
     "lies on top.",
 )
-REQUIREMENTS: Final = Key(
+REQUIREMENTS: Final = ConfigKey(
     "requirements",
-    ListOf(Text(_REQUIREMENT)),
+    ListField(TextField(_REQUIREMENT)),
     "Packages that the Python tools need. They are installed into an environment of the toolset's own.",
 )
-SECRETS: Final = Key(
+SECRETS: Final = ConfigKey(
     "secrets",
-    ListOf(NameOrMap(SECRET_NAME.shape, SECRET)),
+    ListField(NameOrMapField(SECRET_NAME.field_type, SECRET)),
     "Secrets that the toolset needs, by name. Tools get them by their context, servers and containers by ${NAME}.",
 )
-WORKSPACE: Final = Key(
-    "workspace", Truth(), "Whether the Python tools get a folder of their own, which outlives calls and updates.", False
+WORKSPACE: Final = ConfigKey(
+    "workspace",
+    BooleanField(),
+    "Whether the Python tools get a folder of their own, which outlives calls and updates.",
+    False,
 )
-LIMITS: Final = Key(
+LIMITS: Final = ConfigKey(
     "limits",
-    Section("", (LIMIT_MEMORY, LIMIT_TIME, LIMIT_PROCESSES), nothing_is_unsaid=True),
+    ConfigSection("", (LIMIT_MEMORY, LIMIT_TIME, LIMIT_PROCESSES), null_is_absent=True),
     "What the toolset's own tools may take.",
 )
 
-TOOLSET: Final = Section(
+TOOLSET: Final = ConfigSection(
     "The manifest of a toolset: what it brings, what it needs, and what it changes of its tools.",
     (
         *(SCHEMA, MANIFEST_VERSION, ID, NAME, VERSION, DESCRIPTION),
@@ -357,10 +414,10 @@ TOOLSET: Final = Section(
         "enabled": "Whether a toolset is on is for whoever imports it to say. Remove this.",
         "user_mcp": "This is worked out by itself. Remove it.",
     },
-    passed_over=dict.fromkeys(
+    ignored_keys=dict.fromkeys(
         ("author", "authors", "category", "homepage", "icon", "keywords", "license", "repository", "tags"),
         "this is passed over: nothing here uses it.",
     ),
-    allows_own_keys=True,
-    nothing_is_unsaid=True,
+    allows_extension_keys=True,
+    null_is_absent=True,
 )

@@ -4,16 +4,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from pegboard.config.problem import Problem
+from pegboard.config.problem import FileProblem
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.override import Override
-from pegboard.core.own import Bounds, Image
+from pegboard.core.own import ContainerImage, ToolsetLimits
 from pegboard.core.server import DeclaredAt, EveryTool, Server
 from pegboard.core.tool import Json, JsonObject
 
-from .paths import unplaced
+from .paths import with_relative_paths
 
-FILE: Final = "toolset.yaml"
+MANIFEST_FILE_NAME: Final = "toolset.yaml"
 
 
 @dataclass(frozen=True)
@@ -54,28 +54,28 @@ class CommandEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class SpeaksMcp:
+class McpOnStdio:
     """The container is an MCP server on its input and output: `toolset~id`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
+class DeclaredCommands:
     tools: tuple[CommandEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class ToolsFromLabel:
     """What there is stands in the image's label `io.pegboard.tools`, which is read when the toolset is imported."""
 
 
-Offered: TypeAlias = SpeaksMcp | Commands | Labelled
+ContainerOffer: TypeAlias = McpOnStdio | DeclaredCommands | ToolsFromLabel
 
 
 @dataclass(frozen=True)
 class ContainerEntry:
     id: str
-    image: Image
-    offers: Offered = field(default_factory=Labelled)
+    image: ContainerImage
+    offers: ContainerOffer = field(default_factory=ToolsFromLabel)
     idle: float | None = None
     """Seconds without a call after which it is stopped."""
     line: int = field(default=0, compare=False)
@@ -106,19 +106,19 @@ class Manifest:
     requirements: tuple[str, ...] = ()
     secrets: tuple[SecretEntry, ...] = ()
     workspace: bool = False
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: ToolsetLimits = field(default_factory=ToolsetLimits)
     folder: Path = Path("/")
     """What relative paths of its servers are taken from."""
-    file: str = FILE
-    warnings: tuple[Problem, ...] = ()
+    file: str = MANIFEST_FILE_NAME
+    warnings: tuple[FileProblem, ...] = ()
     """What is passed over, and what may not be meant."""
-    about: JsonObject = field(default_factory=dict[str, Json])
+    metadata: JsonObject = field(default_factory=dict[str, Json])
     """What it says of itself that nothing here uses: its author, its licence, and keys of its own. It is given on."""
-    passed_over: bool = False
+    has_unread_keys: bool = False
     """Whether its text says more than is read and given on: keys of another system."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Manifest) and self._said == other._said
+        return isinstance(other, Manifest) and self._comparable == other._comparable
 
     def __hash__(self) -> int:
         return hash((self.id, self.version))
@@ -127,7 +127,7 @@ class Manifest:
     def commands(self) -> tuple[CommandEntry, ...]:
         """Of all containers."""
         offers = (container.offers for container in self.containers)
-        return tuple(entry for offered in offers if isinstance(offered, Commands) for entry in offered.tools)
+        return tuple(entry for offered in offers if isinstance(offered, DeclaredCommands) for entry in offered.tools)
 
     @property
     def own_tools(self) -> tuple[ToolId, ...]:
@@ -138,7 +138,7 @@ class Manifest:
     @property
     def server_keys(self) -> tuple[ServerKey, ...]:
         """Of its servers, those in containers included."""
-        named = (each.id for each in self.containers if isinstance(each.offers, SpeaksMcp))
+        named = (each.id for each in self.containers if isinstance(each.offers, McpOnStdio))
         keys = (server.key for server in self.servers)
         return (
             *(key for key in keys if isinstance(key, ServerKey)),
@@ -146,16 +146,16 @@ class Manifest:
         )
 
     @property
-    def _said(self) -> tuple[object, ...]:
+    def _comparable(self) -> tuple[object, ...]:
         return (
             *(self.id, self.name, self.version, self.description, self.tools),
-            tuple(_anywhere(unplaced(server, self.folder)) for server in self.servers),
+            tuple(_without_positions(with_relative_paths(server, self.folder)) for server in self.servers),
             self.containers,
-            tuple(replace(row, origins={}, declared=False, manifest=False) for row in self.overrides),
-            *(self.requirements, self.secrets, self.workspace, self.bounds, self.about),
+            tuple(replace(row, origins={}, is_declared=False, from_manifest=False) for row in self.overrides),
+            *(self.requirements, self.secrets, self.workspace, self.bounds, self.metadata),
         )
 
 
-def _anywhere(server: Server) -> Server:
+def _without_positions(server: Server) -> Server:
     limit = server.limit if isinstance(server.limit, EveryTool) else replace(server.limit, at=None, lines=())
-    return replace(server, origin=DeclaredAt(FILE, 0), limit=limit)
+    return replace(server, origin=DeclaredAt(MANIFEST_FILE_NAME, 0), limit=limit)

@@ -7,65 +7,65 @@ from pathlib import Path
 from typing import Final
 
 from pegboard.config import keys as settings
-from pegboard.config.declaring import Place, server
-from pegboard.config.files import decoded
+from pegboard.config.declaring import FileContext, declare_server
+from pegboard.config.files import decode_text
 from pegboard.config.json_text import parse_json
-from pegboard.config.problem import Problem
-from pegboard.config.section import OWN_PREFIX, Key, T, Values
-from pegboard.config.settings import Broken
-from pegboard.config.telling import Placed, Telling, Wrong
-from pegboard.config.tree import Node, Parsed, Table, plain
+from pegboard.config.problem import FileProblem
+from pegboard.config.section import EXTENSION_PREFIX, ConfigKey, ConfigValues, T
+from pegboard.config.settings import InvalidFile
+from pegboard.config.telling import Invalid, LocatedValue, ProblemCollector
+from pegboard.config.tree import MapNode, Node, ParsedFile, to_json
 from pegboard.config.yaml_text import parse_yaml
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.own import Bounds
+from pegboard.core.own import ToolsetLimits
 from pegboard.core.server import Server
 from pegboard.core.tool import JsonObject
 
 from . import keys
-from .containers import container
+from .containers import read_container
 from .model import Manifest, SecretEntry, ToolEntry
-from .overriding import overrides
-from .remarks import remarks
+from .overriding import apply_overrides
+from .remarks import add_warnings
 
-MAX_BYTES: Final = 2_000_000
+MAX_MANIFEST_BYTES: Final = 2_000_000
 
 
 def read_manifest(
     content: bytes | str, file: str, folder: Path, environ: Mapping[str, str] = os.environ
-) -> Manifest | Broken:
+) -> Manifest | InvalidFile:
     """`file` names the text in problems, and `folder` is what relative paths of the manifest's servers are taken from:
     where the toolset's files lie when it runs."""
-    parsed = _parsed(content, file)
-    tell = Telling(file, [*parsed.problems])
+    parsed = _parse_content(content, file)
+    tell = ProblemCollector(file, [*parsed.problems])
     if parsed.root is None and tell.problems:
-        return Broken(file, tell.told())
-    values = keys.TOOLSET.read(parsed.root or Table((), 1), "", tell)
-    if isinstance(values, Wrong):
-        return Broken(file, tell.told())
-    about = _about(parsed.root)
+        return InvalidFile(file, tell.sorted_problems())
+    values = keys.TOOLSET.parse(parsed.root or MapNode((), 1), "", tell)
+    if isinstance(values, Invalid):
+        return InvalidFile(file, tell.sorted_problems())
+    about = _read_metadata(parsed.root)
     passed_over = any(warning.key not in about for warning in tell.warnings)
-    read = _manifest(values, Place(file, folder, environ), tell)
-    manifest = replace(read, about=about, passed_over=passed_over)
-    return Broken(file, tell.told()) if tell.problems else manifest
+    read = _build_manifest(values, FileContext(file, folder, environ), tell)
+    manifest = replace(read, metadata=about, has_unread_keys=passed_over)
+    return InvalidFile(file, tell.sorted_problems()) if tell.problems else manifest
 
 
-def _about(root: Node | None) -> JsonObject:
-    entries = root.entries if isinstance(root, Table) else ()
+def _read_metadata(root: Node | None) -> JsonObject:
+    entries = root.entries if isinstance(root, MapNode) else ()
     return {
-        entry.key: plain(entry.value)
+        entry.key: to_json(entry.value)
         for entry in entries
-        if entry.key in keys.TOOLSET.passed_over or entry.key.startswith(OWN_PREFIX)
+        if entry.key in keys.TOOLSET.ignored_keys or entry.key.startswith(EXTENSION_PREFIX)
     }
 
 
-def _parsed(content: bytes | str, file: str) -> Parsed:
+def _parse_content(content: bytes | str, file: str) -> ParsedFile:
     raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    if len(raw) > MAX_BYTES:
-        what = f"larger than {MAX_BYTES // 1_000_000} MB, which is the limit. Is it the right file?"
-        return Parsed(None, (Problem(file, 0, "", what),))
-    text = decoded(raw, file)
-    if isinstance(text, Problem):
-        return Parsed(None, (text,))
+    if len(raw) > MAX_MANIFEST_BYTES:
+        what = f"larger than {MAX_MANIFEST_BYTES // 1_000_000} MB, which is the limit. Is it the right file?"
+        return ParsedFile(None, (FileProblem(file, 0, "", what),))
+    text = decode_text(raw, file)
+    if isinstance(text, FileProblem):
+        return ParsedFile(None, (text,))
     if file.lower().endswith((".json", ".jsonc")):
         return parse_json(text, file)
     parsed = parse_yaml(text, file)
@@ -76,11 +76,11 @@ def _parsed(content: bytes | str, file: str) -> Parsed:
     return parsed
 
 
-def _manifest(values: Values, place: Place, tell: Telling) -> Manifest:
+def _build_manifest(values: ConfigValues, place: FileContext, tell: ProblemCollector) -> Manifest:
     id = ToolsetId(values.value(keys.ID, ""))
     tools = values.value(keys.TOOLS, ())
     servers = values.value(keys.MCP_SERVERS, ())
-    containers = tuple(container(said, tell) for said in values.value(keys.CONTAINERS, ()))
+    containers = tuple(read_container(said, tell) for said in values.value(keys.CONTAINERS, ()))
     _check_unique("tool", [*_ids(tools, keys.TOOL_ID), *_ids(_commands(values), keys.COMMAND_ID)], tell)
     _check_unique(
         "server or container",
@@ -105,80 +105,88 @@ def _manifest(values: Values, place: Place, tell: Telling) -> Manifest:
     )
     if tell.problems:
         return manifest
-    return remarks(overrides(manifest, values, tell), values, tell)
+    return add_warnings(apply_overrides(manifest, values, tell), values, tell)
 
 
-def _tool(said: Placed[Values]) -> ToolEntry:
+def _tool(said: LocatedValue[ConfigValues]) -> ToolEntry:
     values = said.value
     entrypoint = values.get(keys.ENTRYPOINT)
     return ToolEntry(
         id=values.value(keys.TOOL_ID, ""),
         entrypoint="" if entrypoint is None else entrypoint.value,
-        name=text(values, keys.TOOL_NAME),
-        description=text(values, keys.TOOL_DESCRIPTION),
-        requires_confirmation=text(values, keys.REQUIRES_CONFIRMATION),
+        name=optional_value(values, keys.TOOL_NAME),
+        description=optional_value(values, keys.TOOL_DESCRIPTION),
+        requires_confirmation=optional_value(values, keys.REQUIRES_CONFIRMATION),
         line=said.line if entrypoint is None else entrypoint.line,
     )
 
 
-def text(values: Values, key: Key[T]) -> T | None:
+def optional_value(values: ConfigValues, key: ConfigKey[T]) -> T | None:
     said = values.get(key)
     return None if said is None else said.value
 
 
-def _server(toolset: ToolsetId, said: Placed[Values], place: Place, tell: Telling) -> Server:
+def _server(toolset: ToolsetId, said: LocatedValue[ConfigValues], place: FileContext, tell: ProblemCollector) -> Server:
     values = said.value
     transport, command = values.get(keys.TRANSPORT), values.get(settings.COMMAND)
-    if transport is not None and (transport.value is None) != (command is not None) and len(values.found) > 1:
+    if transport is not None and (transport.value is None) != (command is not None) and len(values.located_values) > 1:
         what = "stdio goes only with command." if transport.value is None else "a command speaks stdio."
-        tell.wrong(transport.line, transport.at, f"{what} Remove this, or correct it.")
+        tell.add_problem(transport.line, transport.key, f"{what} Remove this, or correct it.")
     for path in (command, values.get(settings.CWD)):
         _check_inside(path, tell)
     # `stdio` is what a command means by itself.
     stdio = transport is not None and transport.value is None
-    found = {name: placed for name, placed in values.found.items() if not (stdio and name == keys.TRANSPORT.name)}
+    found = {
+        name: placed for name, placed in values.located_values.items() if not (stdio and name == keys.TRANSPORT.name)
+    }
     key = ServerKey(toolset, ServerId(values.value(keys.SERVER_ID, "")))
-    return server(key, Placed(Values(found, values.wrong, values.line), said.at, said.line), place, tell)
+    return declare_server(
+        key, LocatedValue(ConfigValues(found, values.invalid_keys, values.line), said.key, said.line), place, tell
+    )
 
 
-def _check_inside(path: Placed[str] | None, tell: Telling) -> None:
+def _check_inside(path: LocatedValue[str] | None, tell: ProblemCollector) -> None:
     """A path that is relative is one of the toolset's files."""
     if path is None or "${" in path.value or path.value.startswith(("/", "\\", "~")):
         return
     if os.path.normpath(path.value.replace("\\", "/")).split("/")[0] == "..":
         what = "this leads out of the toolset's folder. Put what it needs into the toolset, or write an absolute path."
-        tell.wrong(path.line, path.at, what)
+        tell.add_problem(path.line, path.key, what)
 
 
-def _secret(values: Values) -> SecretEntry:
+def _secret(values: ConfigValues) -> SecretEntry:
     return SecretEntry(values.value(keys.SECRET_NAME, ""), values.value(keys.SECRET_DESCRIPTION, ""))
 
 
-def _bounds(said: Placed[Values] | None) -> Bounds:
-    usual = Bounds()
+def _bounds(said: LocatedValue[ConfigValues] | None) -> ToolsetLimits:
+    usual = ToolsetLimits()
     if said is None:
         return usual
-    return Bounds(
+    return ToolsetLimits(
         memory=said.value.value(keys.LIMIT_MEMORY, usual.memory),
         seconds=said.value.value(keys.LIMIT_TIME, usual.seconds),
         processes=said.value.value(keys.LIMIT_PROCESSES, usual.processes),
     )
 
 
-def _commands(values: Values) -> Iterator[Placed[Values]]:
+def _commands(values: ConfigValues) -> Iterator[LocatedValue[ConfigValues]]:
     for said in values.value(keys.CONTAINERS, ()):
         yield from said.value.value(keys.CONTAINER_TOOLS, ())
 
 
-def _ids(entries: Sequence[Placed[Values]] | Iterator[Placed[Values]], key: Key[str]) -> Iterator[Placed[str]]:
+def _ids(
+    entries: Sequence[LocatedValue[ConfigValues]] | Iterator[LocatedValue[ConfigValues]], key: ConfigKey[str]
+) -> Iterator[LocatedValue[str]]:
     for entry in entries:
         if (said := entry.value.get(key)) is not None:
             yield said
 
 
-def _check_unique(kind: str, ids: Sequence[Placed[str]], tell: Telling) -> None:
-    first: dict[str, Placed[str]] = {}
+def _check_unique(kind: str, ids: Sequence[LocatedValue[str]], tell: ProblemCollector) -> None:
+    first: dict[str, LocatedValue[str]] = {}
     for said in ids:
         if (before := first.setdefault(said.value, said)) is not said:
-            what = f"there is a {kind} {said.value!r} already, at {before.at} on line {before.line}. Choose another id."
-            tell.wrong(said.line, said.at, what)
+            what = (
+                f"there is a {kind} {said.value!r} already, at {before.key} on line {before.line}. Choose another id."
+            )
+            tell.add_problem(said.line, said.key, what)

@@ -6,40 +6,42 @@ from typing import Final
 
 from pegboard.config import override_keys
 from pegboard.config.overriding import texts_in
-from pegboard.config.referenced import texts_of
-from pegboard.config.references import FileText, Variable, parts
-from pegboard.config.section import Values
-from pegboard.config.telling import Placed, Telling
+from pegboard.config.referenced import connection_texts
+from pegboard.config.references import FileReference, VariableReference, parse_references
+from pegboard.config.section import ConfigValues
+from pegboard.config.telling import LocatedValue, ProblemCollector
 
 from . import keys
 from .model import Manifest
 
-_EVERYWHERE: Final = frozenset({"HOME", "PATH", "USER", "LANG", "PWD", "SHELL", "TMPDIR", "TEMP", "TMP", "USERPROFILE"})
+_COMMON_VARIABLES: Final = frozenset(
+    {"HOME", "PATH", "USER", "LANG", "PWD", "SHELL", "TMPDIR", "TEMP", "TMP", "USERPROFILE"}
+)
 
 
-def remarks(manifest: Manifest, values: Values, tell: Telling) -> Manifest:
+def add_warnings(manifest: Manifest, values: ConfigValues, tell: ProblemCollector) -> Manifest:
     known = {secret.name for secret in manifest.secrets}
     for said, texts in _texts(manifest, values):
-        split = [part for text in texts if isinstance(found := parts(text), tuple) for part in found]
-        variables = {part.name for part in split if isinstance(part, Variable) and part.default is None}
-        for name in sorted(variables - known - _EVERYWHERE):
+        split = [part for text in texts if isinstance(found := parse_references(text), tuple) for part in found]
+        variables = {part.name for part in split if isinstance(part, VariableReference) and part.default is None}
+        for name in sorted(variables - known - _COMMON_VARIABLES):
             what = (
                 f"${{{name}}} is taken from the environment of the gateway. Name it under secrets, so that whoever "
                 "imports the toolset is asked for it."
             )
-            tell.warn(said.line, said.at, what)
-        for part in dict.fromkeys(part for part in split if isinstance(part, FileText)):
-            tell.warn(
-                said.line, said.at, f"{part} reads a file of whoever imports the toolset. Ask for a secret instead."
+            tell.add_warning(said.line, said.key, what)
+        for part in dict.fromkeys(part for part in split if isinstance(part, FileReference)):
+            tell.add_warning(
+                said.line, said.key, f"{part} reads a file of whoever imports the toolset. Ask for a secret instead."
             )
     if not (manifest.tools or manifest.servers or manifest.containers):
-        tell.warn(0, "", "this toolset brings no tools. Write tools, mcp_servers or containers.")
+        tell.add_warning(0, "", "this toolset brings no tools. Write tools, mcp_servers or containers.")
     return replace(manifest, warnings=tuple(sorted(tell.warnings, key=lambda problem: problem.line)))
 
 
-def _texts(manifest: Manifest, values: Values) -> Iterator[tuple[Placed[Values], Iterable[str]]]:
+def _texts(manifest: Manifest, values: ConfigValues) -> Iterator[tuple[LocatedValue[ConfigValues], Iterable[str]]]:
     for said, each in zip(values.value(keys.MCP_SERVERS, ()), manifest.servers, strict=True):
-        yield said, texts_of(each.connection)
+        yield said, connection_texts(each.connection)
     for said, container in zip(values.value(keys.CONTAINERS, ()), manifest.containers, strict=True):
         yield said, (*container.image.args, *container.image.env.values())
     rows = values.value(keys.TOOL_OVERRIDES, ())

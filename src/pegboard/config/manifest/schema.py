@@ -9,7 +9,7 @@ from pegboard.core.tool import Json, JsonObject
 from .keys import COMMAND_SECTION, CONTAINER, OVERRIDE, SECRET, SERVER, TOOL, TOOLSET
 
 TOOLSET_SCHEMA_FILE: Final = Path(__file__).with_name("toolset.schema.json")
-_PARTS: Final = {
+_DEFINITIONS: Final = {
     "tool": TOOL,
     "server": SERVER,
     "container": CONTAINER,
@@ -21,13 +21,13 @@ _PARTS: Final = {
 
 def toolset_schema() -> JsonObject:
     """Each kind of entry by itself, because some may stand under more than one spelling of their key."""
-    schemas = {name: part.schema() for name, part in _PARTS.items()}
-    names = {_text(schema): name for name, schema in schemas.items()}
+    schemas = {name: part.schema() for name, part in _DEFINITIONS.items()}
+    names = {_canonical_text(schema): name for name, schema in schemas.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "toolset.yaml",
-        **{name: _short(inner, names) for name, inner in TOOLSET.schema().items()},
-        "$defs": {name: _inside(schema, names) for name, schema in schemas.items()},
+        **{name: _reference_or_inline(inner, names) for name, inner in TOOLSET.schema().items()},
+        "$defs": {name: _replace_inner(schema, names) for name, schema in schemas.items()},
     }
 
 
@@ -35,21 +35,21 @@ def toolset_schema_text() -> str:
     return json.dumps(toolset_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _short(value: Json, names: dict[str, str]) -> Json:
-    if isinstance(value, dict) and (name := names.get(_text(value))) is not None:
+def _reference_or_inline(value: Json, names: dict[str, str]) -> Json:
+    if isinstance(value, dict) and (name := names.get(_canonical_text(value))) is not None:
         return {"$ref": f"#/$defs/{name}"}
-    return _inside(value, names)
+    return _replace_inner(value, names)
 
 
-def _inside(value: Json, names: dict[str, str]) -> Json:
+def _replace_inner(value: Json, names: dict[str, str]) -> Json:
     if isinstance(value, dict):
-        return {name: _short(inner, names) for name, inner in value.items()}
+        return {name: _reference_or_inline(inner, names) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_short(inner, names) for inner in value]
+        return [_reference_or_inline(inner, names) for inner in value]
     return value
 
 
-def _text(value: Json) -> str:
+def _canonical_text(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from pegboard.core.ids import BadId, ToolsetId, toolset_id
+from pegboard.core.ids import BadId, ToolsetId, parse_toolset_id
 
 _MANIFEST: Final = """\
 # What this toolset brings. Every key: docs/reference/toolset-yaml.md in Pegboard.
@@ -112,7 +112,7 @@ def test_days_are_counted_from_today() -> None:
 
 def new_toolset(id: str) -> Mapping[str, str] | BadId:
     """The files of a new toolset by their names, with slashes; or why it cannot have this id."""
-    match toolset_id(id):
+    match parse_toolset_id(id):
         case BadId() as bad:
             return bad
         case known:
@@ -120,7 +120,7 @@ def new_toolset(id: str) -> Mapping[str, str] | BadId:
 
 
 def _files(id: ToolsetId) -> Mapping[str, str]:
-    words = {"id": _plain(id), "name": _title(id), "package": _package(id)}
+    words = {"id": _quote_id(id), "name": _title(id), "package": _package(id)}
     package = words["package"]
     return {
         "toolset.yaml": _MANIFEST.format(**words),
@@ -131,7 +131,7 @@ def _files(id: ToolsetId) -> Mapping[str, str]:
     }
 
 
-def _plain(id: str) -> str:
+def _quote_id(id: str) -> str:
     """An id of digits, or one such as `null`, is a text too."""
     return id if re.fullmatch(r"[a-z][a-z0-9_-]*", id) and id not in ("null", "true", "false") else f'"{id}"'
 

@@ -1,36 +1,47 @@
 """Databases as the core knows them: what a source is called, what of it may be read, and how much of an answer is."""
 
-from .access import EVERYTHING, Access, BadPattern, NamePattern, name_pattern
-from .answer import Answer, Checked, Cut, Failed, Fault, Field, Finding, FindingSeverity, Refused, Rows
+from .access import FULL_ACCESS, BadPattern, DatabaseAccess, NamePattern, parse_name_pattern
+from .answer import (
+    DatabaseCheck,
+    DatabaseFinding,
+    FindingSeverity,
+    QueryAnswer,
+    QueryRows,
+    ResultColumn,
+    ResultTruncation,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+)
 from .row_collector import RowCollector
-from .schema import Column, Relation, Schema, Table, TableName, narrow_schema
-from .source import Database, Dialect, Limits, SourceId
+from .schema import DatabaseSchema, DatabaseTable, ForeignKey, TableColumn, TableName, narrow_schema
+from .source import DatabaseId, DatabaseSettings, Dialect, QueryLimits
 
 __all__ = [
-    "EVERYTHING",
-    "Access",
-    "Answer",
+    "FULL_ACCESS",
     "BadPattern",
-    "Checked",
-    "Column",
-    "Cut",
-    "Database",
+    "DatabaseAccess",
+    "DatabaseCheck",
+    "DatabaseFinding",
+    "DatabaseId",
+    "DatabaseSchema",
+    "DatabaseSettings",
+    "DatabaseTable",
     "Dialect",
-    "Failed",
-    "Fault",
-    "Field",
-    "Finding",
     "FindingSeverity",
-    "Limits",
+    "ForeignKey",
     "NamePattern",
-    "Refused",
-    "Relation",
+    "QueryAnswer",
+    "QueryLimits",
+    "QueryRows",
+    "ResultColumn",
+    "ResultTruncation",
     "RowCollector",
-    "Rows",
-    "Schema",
-    "SourceId",
-    "Table",
+    "StatementFailure",
+    "StatementFault",
+    "StatementRefusal",
+    "TableColumn",
     "TableName",
-    "name_pattern",
     "narrow_schema",
+    "parse_name_pattern",
 ]

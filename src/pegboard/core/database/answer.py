@@ -8,11 +8,11 @@ from pegboard.core.folded import Json
 
 from .values import ValueFormat
 
-Row: TypeAlias = tuple[Json, ...]
+RowValues: TypeAlias = tuple[Json, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ResultColumn:
     """A column of an answer."""
 
     name: str
@@ -23,30 +23,30 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ResultTruncation:
     """What of an answer was left out."""
 
     rows: bool
     """There are more rows than these."""
-    by: str = ""
+    limited_by: str = ""
     """`rows` or `bytes`: the limit that ended them."""
     cells: tuple[tuple[int, int, int], ...] = ()
     """Values that were cut: row and column, from 0, and the bytes of the whole value."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    columns: tuple[Field, ...]
-    rows: tuple[Row, ...]
-    cut: Cut | None
+class QueryRows:
+    columns: tuple[ResultColumn, ...]
+    rows: tuple[RowValues, ...]
+    truncation: ResultTruncation | None
     """`None` where this is all."""
     seconds: float
-    affected: int | None = None
+    affected_rows: int | None = None
     """How many rows a statement that writes has changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class StatementRefusal:
     """The statement was not run, because of what it is."""
 
     why: str
@@ -56,7 +56,7 @@ class Refused:
     """It would change rows, and was asked without `write`: where the source may be written, a person can be asked."""
 
 
-class Fault(Enum):
+class StatementFault(Enum):
     """What went wrong, as far as the caller can fix it."""
 
     SYNTAX = "syntax"
@@ -74,7 +74,7 @@ class Fault(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class StatementFailure:
     """The statement was run, or begun, and there are no rows. A closed table or column fails like one that does not
     exist: with the same message, fault, name and position."""
 
@@ -82,12 +82,12 @@ class Failed:
     """The engine's own, without what is closed."""
     position: int | None = None
     """Characters before the place that is meant, in the statement as it was given."""
-    fault: Fault = Fault.OTHER
+    fault: StatementFault = StatementFault.OTHER
     name: str | None = None
     """What was not found, as the statement spells it."""
 
 
-Answer: TypeAlias = Rows | Refused | Failed
+QueryAnswer: TypeAlias = QueryRows | StatementRefusal | StatementFailure
 """To one statement."""
 
 
@@ -106,7 +106,7 @@ class FindingSeverity(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DatabaseFinding:
     """Something about a source that its operator should know. Agents never see it."""
 
     message: str
@@ -116,9 +116,9 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class DatabaseCheck:
     version: str
     """The engine's, with its name; empty when it was not reached."""
     role: str | None
     """The login that the source uses, where it has logins."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DatabaseFinding, ...] = ()

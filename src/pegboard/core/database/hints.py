@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
-from .answer import Fault
-from .outline import called, quoted
-from .schema import Schema, Table, TableName
+from .answer import StatementFault
+from .outline import quote_identifier, quote_table
+from .schema import DatabaseSchema, DatabaseTable, TableName
 
 MAX_TABLES: Final = 5
 MAX_COLUMNS: Final = 60
@@ -39,35 +39,37 @@ _NO_ALIASES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Hints:
+class StatementHints:
     sentences: tuple[str, ...]
     """Which name is wrong, and which may be meant."""
     tables: tuple[str, ...]
     """Those that the statement names, or may mean, each with its columns."""
 
 
-def hints_for(schema: Schema, statement: str, fault: Fault, name: str | None = None) -> Hints:
+def hints_for(schema: DatabaseSchema, statement: str, fault: StatementFault, name: str | None = None) -> StatementHints:
     """`name` is what was not found, as the engine reports it."""
     tables, aliases = _tables_named(schema, statement)
     meant = [*dict.fromkeys(table.name for table in tables)]
     sentences: list[str] = []
     path = _path(name) if name else ()
-    if path and fault is Fault.NO_TABLE:
+    if path and fault is StatementFault.NO_TABLE:
         likely = _near_tables(schema, path[-1])
         sentences.append(_about_table(schema, path, likely))
         meant += [table for table in likely if table not in meant]
-    elif path and fault is Fault.NO_COLUMN:
+    elif path and fault is StatementFault.NO_COLUMN:
         sentences += _about_column(schema, path, tables, aliases)
         if sentences and not sentences[-1].endswith("?") and len(path) == 1 and f'"{path[0]}"' in statement:
             text = path[0].replace("'", "''")
             sentences.append(f"Double quotes are for names. If a text is meant, write it in single quotes: '{text}'.")
-    return Hints(tuple(sentences), tuple(_outline(schema, schema.by_name[name]) for name in meant[:MAX_TABLES]))
+    return StatementHints(
+        tuple(sentences), tuple(_outline(schema, schema.by_name[name]) for name in meant[:MAX_TABLES])
+    )
 
 
-def _tables_named(schema: Schema, statement: str) -> tuple[list[Table], Mapping[str, Table]]:
+def _tables_named(schema: DatabaseSchema, statement: str) -> tuple[list[DatabaseTable], Mapping[str, DatabaseTable]]:
     """The tables that a statement names, and what it calls them, in lower case."""
-    tables: list[Table] = []
-    aliases: dict[str, Table] = {}
+    tables: list[DatabaseTable] = []
+    aliases: dict[str, DatabaseTable] = {}
     for found in _TABLE.finditer(_NO_SQL.sub(" ", statement[:_MAX_STATEMENT_LENGTH])):
         table = _table(schema, _path(found["path"]))
         if table is None:
@@ -83,7 +85,7 @@ def _path(text: str) -> _Path:
     return tuple(part.strip("\"`[]'").replace('""', '"') for part in _PARTS.findall(text)) or (text,)
 
 
-def _table(schema: Schema, path: _Path) -> Table | None:
+def _table(schema: DatabaseSchema, path: _Path) -> DatabaseTable | None:
     """By its schema, or in the default one; case does not matter here."""
     fitting = [
         each
@@ -91,74 +93,78 @@ def _table(schema: Schema, path: _Path) -> Table | None:
         if name.table.casefold() == path[-1].casefold()
         and (len(path) < 2 or name.schema.casefold() == path[-2].casefold())
     ]
-    return min(fitting, key=lambda each: each.name.schema != schema.default, default=None)
+    return min(fitting, key=lambda each: each.name.schema != schema.default_schema, default=None)
 
 
-def _near_tables(schema: Schema, name: str) -> Sequence[TableName]:
+def _near_tables(schema: DatabaseSchema, name: str) -> Sequence[TableName]:
     by_name: dict[str, list[TableName]] = {}
     for each in schema.by_name:
         by_name.setdefault(each.table, []).append(each)
-    return [table for found in near(name, by_name) for table in by_name[found]][:3]
+    return [table for found in similar_names(name, by_name) for table in by_name[found]][:3]
 
 
-def _about_table(schema: Schema, path: _Path, likely: Sequence[TableName]) -> str:
+def _about_table(schema: DatabaseSchema, path: _Path, likely: Sequence[TableName]) -> str:
     missing = f"There is no table {'.'.join(path)!r} here."
     if likely:
-        return f"{missing} Did you mean {_either([called(name, schema) for name in likely])}?"
+        return f"{missing} Did you mean {_either_text([quote_table(name, schema) for name in likely])}?"
     if 0 < len(schema.by_name) <= _MAX_LISTED_TABLES:
-        return f"{missing} The tables are {', '.join(called(name, schema) for name in schema.by_name)}."
+        return f"{missing} The tables are {', '.join(quote_table(name, schema) for name in schema.by_name)}."
     return f"{missing} Find one with search_schemas."
 
 
-def _about_column(schema: Schema, path: _Path, tables: Sequence[Table], aliases: Mapping[str, Table]) -> Iterator[str]:
+def _about_column(
+    schema: DatabaseSchema, path: _Path, tables: Sequence[DatabaseTable], aliases: Mapping[str, DatabaseTable]
+) -> Iterator[str]:
     column, among = path[-1], [*dict.fromkeys(tables)]
     if len(path) > 1:
         owner = path[-2].lower()
         own = [aliases[owner]] if owner in aliases else [t for t in tables if t.name.table.lower() == owner]
         other_names = [alias for alias, table in aliases.items() if table.name.table.lower() == owner]
         if other_names and owner not in aliases and any(_has(table, column) for table in own):
-            yield f"{path[-2]!r} is called {_either(other_names)} in this statement."
+            yield f"{path[-2]!r} is called {_either_text(other_names)} in this statement."
         if not own and tables:
-            known = [*aliases, *dict.fromkeys(called(table.name, schema) for table in tables)]
-            yield f"{path[-2]!r} names no table of this statement; it has {_either(known)}."
+            known = [*aliases, *dict.fromkeys(quote_table(table.name, schema) for table in tables)]
+            yield f"{path[-2]!r} names no table of this statement; it has {_either_text(known)}."
         among = own or among
     if not among or any(_has(table, column) for table in among):
         return
     by_name: dict[str, list[str]] = {}
     for table in among:
         for each in table.columns:
-            place = f"{called(table.name, schema)}.{quoted(each.name, schema.dialect)}"
+            place = f"{quote_table(table.name, schema)}.{quote_identifier(each.name, schema.dialect)}"
             by_name.setdefault(each.name, []).append(place)
-    missing = f"There is no column {column!r} in {_either([called(table.name, schema) for table in among])}"
-    likely = [place for found in near(column, by_name) for place in by_name[found]][:3]
+    missing = f"There is no column {column!r} in {_either_text([quote_table(table.name, schema) for table in among])}"
+    likely = [place for found in similar_names(column, by_name) for place in by_name[found]][:3]
     if likely:
-        yield f"{missing}. Did you mean {_either(likely)}?"
+        yield f"{missing}. Did you mean {_either_text(likely)}?"
     else:
-        joined = [called(table.name, schema) for table in _joined_to(schema, among) if _has(table, column)]
-        yield f"{missing}, and none like it.{f' {_either(joined)} has one of that name.' if joined else ''}"
+        joined = [quote_table(table.name, schema) for table in _tables_joined_to(schema, among) if _has(table, column)]
+        yield f"{missing}, and none like it.{f' {_either_text(joined)} has one of that name.' if joined else ''}"
 
 
-def _has(table: Table, column: str) -> bool:
+def _has(table: DatabaseTable, column: str) -> bool:
     return any(each.name.casefold() == column.casefold() for each in table.columns)
 
 
-def _joined_to(schema: Schema, tables: Sequence[Table]) -> Sequence[Table]:
+def _tables_joined_to(schema: DatabaseSchema, tables: Sequence[DatabaseTable]) -> Sequence[DatabaseTable]:
     names = {table.name: None for table in tables}
     found: dict[TableName, None] = {}
     for name in names:
-        found |= dict.fromkeys(each.to for each in schema.relations_from(name))
+        found |= dict.fromkeys(each.to_table for each in schema.relations_from(name))
         found |= dict.fromkeys(each.table for each in schema.relations_to(name))
     return [schema.by_name[name] for name in found if name not in names]
 
 
-def _outline(schema: Schema, table: Table) -> str:
+def _outline(schema: DatabaseSchema, table: DatabaseTable) -> str:
     """Name and type of each column."""
-    columns = (f"{quoted(each.name, schema.dialect)} {each.type}".rstrip() for each in table.columns[:MAX_COLUMNS])
+    columns = (
+        f"{quote_identifier(each.name, schema.dialect)} {each.type}".rstrip() for each in table.columns[:MAX_COLUMNS]
+    )
     left = len(table.columns) - MAX_COLUMNS
-    return f"{called(table.name, schema)} has {', '.join(columns)}{f', and {left} more' if left > 0 else ''}"
+    return f"{quote_table(table.name, schema)} has {', '.join(columns)}{f', and {left} more' if left > 0 else ''}"
 
 
-def _either(names: Sequence[str]) -> str:
+def _either_text(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}" if names else ""
 
 
@@ -170,7 +176,7 @@ _MAX_COMPARED: Final = 100
 _MIN_PART: Final = 3
 
 
-def near(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
+def similar_names(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     """Names like a name: misspelt, shortened, or with its words in another order. The best first."""
     wanted, own_words = name[:_MAX_COMPARED].casefold(), _words(name)
     matcher = SequenceMatcher(autojunk=False)

@@ -6,19 +6,19 @@ from typing import Final
 
 from pegboard.core.folded import Json, JsonObject
 
-from .schema import Column, Relation, Schema, Table, TableName
+from .schema import DatabaseSchema, DatabaseTable, ForeignKey, TableColumn, TableName
 from .source import Dialect
 
-MOST_COLUMNS: Final = 40
-MOST_RELATIONS: Final = 20
-_LONGEST_COMMENT: Final = 300
+MAX_COLUMNS: Final = 40
+MAX_RELATIONS: Final = 20
+_MAX_COMMENT_CHARS: Final = 300
 
 Samples = Mapping[str, Sequence[str]]
 """Values of some columns, by their names."""
-_COLUMNS: Final = 5
-_ROWS: Final = 10
-_LABELS: Final = ("name", "title", "label", "code", "number", "nm", "desc", "email", "description")
-_TEXTS: Final = ("char", "text", "string", "clob")
+_MAX_COLUMNS: Final = 5
+_ROW_LIMIT: Final = 10
+_LABEL_COLUMNS: Final = ("name", "title", "label", "code", "number", "nm", "desc", "email", "description")
+_TEXT_TYPES: Final = ("char", "text", "string", "clob")
 
 _BARE: Final = re.compile("[a-z_][a-z0-9_]*")
 """Small letters alone: PostgreSQL makes small what is not quoted."""
@@ -54,41 +54,41 @@ _WORDS: Final = """
     values varbinary varchar varcharacter variadic varying verbose view virtual when where while window with
     within without write xor year_month zerofill
 """
-RESERVED: Final = frozenset(_WORDS.split())
+RESERVED_WORDS: Final = frozenset(_WORDS.split())
 """The words of SQL that one engine or another does not take for a name. A name in quotes is never wrong."""
 
 
-def quoted(name: str, dialect: Dialect) -> str:
-    if _BARE.fullmatch(name) and name not in RESERVED:
+def quote_identifier(name: str, dialect: Dialect) -> str:
+    if _BARE.fullmatch(name) and name not in RESERVED_WORDS:
         return name
     mark = "`" if dialect is Dialect.MYSQL else '"'
     return f"{mark}{name.replace(mark, mark * 2)}{mark}"
 
 
-def called(name: TableName, schema: Schema) -> str:
+def quote_table(name: TableName, schema: DatabaseSchema) -> str:
     """A table as a statement names it: with its schema, but where a bare name finds just this table."""
-    bare = quoted(name.table, schema.dialect)
-    if not name.schema or name.schema == schema.default:
+    bare = quote_identifier(name.table, schema.dialect)
+    if not name.schema or name.schema == schema.default_schema:
         return bare
-    return f"{quoted(name.schema, schema.dialect)}.{bare}"
+    return f"{quote_identifier(name.schema, schema.dialect)}.{bare}"
 
 
-def outline(
-    schema: Schema,
+def table_outline(
+    schema: DatabaseSchema,
     name: TableName,
     wanted: Collection[str] = (),
     samples: Samples | None = None,
-    most: int = MOST_COLUMNS,
+    most: int = MAX_COLUMNS,
 ) -> JsonObject:
     """`table` is written as a statement must write it. Of very many columns it shows those of keys, those that are
     `wanted`, and the first, and says how many are left."""
     table, refers_to = schema.by_name[name], schema.relations_from(name)
-    shown = _shown(table, wanted, {column for relation in refers_to for column in relation.columns}, most)
-    told: JsonObject = {"table": called(name, schema)}
+    shown = _columns_to_show(table, wanted, {column for relation in refers_to for column in relation.columns}, most)
+    told: JsonObject = {"table": quote_table(name, schema)}
     if table.is_view:
         told["is_view"] = True
     if table.comment:
-        told["comment"] = _short(table.comment)
+        told["comment"] = _short_comment(table.comment)
     if table.rows is not None:
         told["rows_about"] = table.rows
     told["columns"] = [_column(schema.dialect, table, column, (samples or {}).get(column.name, ())) for column in shown]
@@ -96,13 +96,15 @@ def outline(
         told["columns_left"] = left
     relations = (*refers_to, *schema.relations_to(name))
     if relations:
-        told["joins"] = [_join(schema, each) for each in relations[:MOST_RELATIONS]]
-    if len(relations) > MOST_RELATIONS:
-        told["joins_left"] = len(relations) - MOST_RELATIONS
+        told["joins"] = [_join(schema, each) for each in relations[:MAX_RELATIONS]]
+    if len(relations) > MAX_RELATIONS:
+        told["joins_left"] = len(relations) - MAX_RELATIONS
     return told
 
 
-def _shown(table: Table, wanted: Collection[str], keys: Collection[str], most: int) -> Sequence[Column]:
+def _columns_to_show(
+    table: DatabaseTable, wanted: Collection[str], keys: Collection[str], most: int
+) -> Sequence[TableColumn]:
     if len(table.columns) <= most:
         return table.columns
 
@@ -114,75 +116,82 @@ def _shown(table: Table, wanted: Collection[str], keys: Collection[str], most: i
     return [table.columns[place] for place in sorted(best)]
 
 
-def _column(dialect: Dialect, table: Table, column: Column, samples: Sequence[str]) -> JsonObject:
-    told: JsonObject = {"name": quoted(column.name, dialect), "type": column.type}
+def _column(dialect: Dialect, table: DatabaseTable, column: TableColumn, samples: Sequence[str]) -> JsonObject:
+    told: JsonObject = {"name": quote_identifier(column.name, dialect), "type": column.type}
     if column.name in table.key:
         told["is_key"] = True
     elif not column.is_nullable:
         told["is_required"] = True
     if column.comment:
-        told["comment"] = _short(column.comment)
+        told["comment"] = _short_comment(column.comment)
     if samples:
         values: list[Json] = [*samples]
         told["samples"] = values
     return told
 
 
-def _join(schema: Schema, relation: Relation) -> str:
+def _join(schema: DatabaseSchema, relation: ForeignKey) -> str:
     """As the condition of a join."""
-    own, other = called(relation.table, schema), called(relation.to, schema)
+    own, other = quote_table(relation.table, schema), quote_table(relation.to_table, schema)
     return " AND ".join(
-        f"{own}.{quoted(here, schema.dialect)} = {other}.{quoted(there, schema.dialect)}"
+        f"{own}.{quote_identifier(here, schema.dialect)} = {other}.{quote_identifier(there, schema.dialect)}"
         for here, there in zip(relation.columns, relation.to_columns, strict=True)
     )
 
 
-def _short(text: str) -> str:
+def _short_comment(text: str) -> str:
     """On one line: what a comment says is written by anybody."""
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_COMMENT else line[: _LONGEST_COMMENT - 1] + "…"
+    return line if len(line) <= _MAX_COMMENT_CHARS else line[: _MAX_COMMENT_CHARS - 1] + "…"
 
 
-def example(schema: Schema, name: TableName, wanted: Sequence[str] = (), beside: Collection[TableName] = ()) -> str:
+def example_statement(
+    schema: DatabaseSchema, name: TableName, wanted: Sequence[str] = (), beside: Collection[TableName] = ()
+) -> str:
     """`wanted` are columns to show before others, `beside` are tables to join with before others."""
     table = schema.by_name[name]
     names = [column.name for column in table.columns]
     first = [name for name in (*table.key, *wanted) if name in names]
-    shown = [*dict.fromkeys((*first, *names))][:_COLUMNS]
-    joined = _joined(schema, name, beside)
+    shown = [*dict.fromkeys((*first, *names))][:_MAX_COLUMNS]
+    joined = _table_to_join(schema, name, beside)
     if joined is None:
-        columns = ", ".join(quoted(column, schema.dialect) for column in shown) or "*"
-        return f"SELECT {columns} FROM {called(name, schema)} LIMIT {_ROWS}"  # noqa: S608 - every name is quoted
+        columns = ", ".join(quote_identifier(column, schema.dialect) for column in shown) or "*"
+        return f"SELECT {columns} FROM {quote_table(name, schema)} LIMIT {_ROW_LIMIT}"  # noqa: S608 - every name is quoted
     relation, label = joined
-    own, other = _aliases(name.table, relation.to.table)
+    own, other = _aliases(name.table, relation.to_table.table)
     on = " AND ".join(
-        f"{other}.{quoted(there, schema.dialect)} = {own}.{quoted(here, schema.dialect)}"
+        f"{other}.{quote_identifier(there, schema.dialect)} = {own}.{quote_identifier(here, schema.dialect)}"
         for here, there in zip(relation.columns, relation.to_columns, strict=True)
     )
-    columns = ", ".join(f"{own}.{quoted(column, schema.dialect)}" for column in shown)
+    columns = ", ".join(f"{own}.{quote_identifier(column, schema.dialect)}" for column in shown)
     return (
-        f"SELECT {columns}, {other}.{quoted(label, schema.dialect)} FROM {called(name, schema)} AS {own} "  # noqa: S608
-        f"JOIN {called(relation.to, schema)} AS {other} ON {on} LIMIT {_ROWS}"
+        f"SELECT {columns}, {other}.{quote_identifier(label, schema.dialect)} "  # noqa: S608 - names quoted above
+        f"FROM {quote_table(name, schema)} AS {own} "
+        f"JOIN {quote_table(relation.to_table, schema)} AS {other} ON {on} LIMIT {_ROW_LIMIT}"
     )
 
 
-def _joined(schema: Schema, name: TableName, beside: Collection[TableName]) -> tuple[Relation, str] | None:
+def _table_to_join(
+    schema: DatabaseSchema, name: TableName, beside: Collection[TableName]
+) -> tuple[ForeignKey, str] | None:
     """What it refers to that has something to read."""
     found = [
         (relation, label)
         for relation in schema.relations_from(name)
-        if relation.to != name and relation.columns and (label := _label(schema.by_name[relation.to])) is not None
+        if relation.to_table != name
+        and relation.columns
+        and (label := _label_column(schema.by_name[relation.to_table])) is not None
     ]
-    return min(found, key=lambda each: each[0].to not in beside, default=None)
+    return min(found, key=lambda each: each[0].to_table not in beside, default=None)
 
 
-def _label(table: Table) -> str | None:
+def _label_column(table: DatabaseTable) -> str | None:
     texts = [
         column.name
         for column in table.columns
-        if column.name not in table.key and any(text in column.type.casefold() for text in _TEXTS)
+        if column.name not in table.key and any(text in column.type.casefold() for text in _TEXT_TYPES)
     ]
-    ranked = ((rank, name) for name in texts for rank, word in enumerate(_LABELS) if word in name.casefold())
+    ranked = ((rank, name) for name in texts for rank, word in enumerate(_LABEL_COLUMNS) if word in name.casefold())
     return min(ranked, default=(0, texts[0] if texts else None))[1]
 
 

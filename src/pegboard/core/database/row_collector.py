@@ -13,8 +13,8 @@ from typing import Final, TypeAlias, cast
 
 from pegboard.core.folded import Json
 
-from .answer import Cut, Field, Row, Rows
-from .source import Limits
+from .answer import QueryRows, ResultColumn, ResultTruncation, RowValues
+from .source import QueryLimits
 from .values import ELLIPSIS, MAX_EXACT_INTEGER, ValueFormat, json_value, valid_text
 
 _SizedColumn: TypeAlias = tuple[Sequence[Json], Sequence[int] | None, int]
@@ -34,8 +34,8 @@ _QUOTE_BYTES: Final = 3
 class RowCollector:
     """Fetch `next_fetch` rows, give them to `add`, and go on until it returns false."""
 
-    limits: Limits
-    rows: list[Row] = field(default_factory=list[Row])
+    limits: QueryLimits
+    rows: list[RowValues] = field(default_factory=list[RowValues])
     _bytes_left: int = field(init=False)
     _ended_by: str = ""
     _last_count: int = 0
@@ -71,32 +71,34 @@ class RowCollector:
         return not self._ended_by
 
     @property
-    def cut(self) -> Cut | None:
+    def truncation(self) -> ResultTruncation | None:
         if not self._ended_by and not self._cut_values:
             return None
-        return Cut(bool(self._ended_by), self._ended_by, tuple(sorted(self._cut_values)))
+        return ResultTruncation(bool(self._ended_by), self._ended_by, tuple(sorted(self._cut_values)))
 
-    def to_rows(self, names: Iterable[str], types: Sequence[str], seconds: float, affected: int | None = None) -> Rows:
+    def to_rows(
+        self, names: Iterable[str], types: Sequence[str], seconds: float, affected: int | None = None
+    ) -> QueryRows:
         """The answer. `types` are the database's own words for them, in the order of the names."""
         fields = (
-            Field(name, type, tuple(sorted(self._formats.get(number, ()))))
+            ResultColumn(name, type, tuple(sorted(self._formats.get(number, ()))))
             for number, (name, type) in enumerate(zip(unique_names(names), types, strict=True))
         )
-        return Rows(tuple(fields), tuple(self.rows), self.cut, seconds, affected)
+        return QueryRows(tuple(fields), tuple(self.rows), self.truncation, seconds, affected)
 
     def _keep(self, fetched: Sequence[Sequence[object]]) -> None:
         cut: list[tuple[int, int, int]] = []
-        sized = [self._sized(number, column, cut) for number, column in enumerate(zip(*fetched, strict=True))]
+        sized = [self._size_column(number, column, cut) for number, column in enumerate(zip(*fetched, strict=True))]
         size, count = sum(total for _, _, total in sized), len(fetched)
         self._last_bytes += size
         if size > self._bytes_left:
-            count, size = self._fitting(sized, count)
+            count, size = self._count_fitting(sized, count)
             self._ended_by = "bytes"
         self._bytes_left -= size
         self._cut_values += [each for each in cut if each[0] < len(self.rows) + count]
         self.rows += zip(*(column[:count] for column, _, _ in sized), strict=True) if sized else [()] * count
 
-    def _fitting(self, sized: Sequence[_SizedColumn], count: int) -> tuple[int, int]:
+    def _count_fitting(self, sized: Sequence[_SizedColumn], count: int) -> tuple[int, int]:
         """How many of these rows there is room for, and their bytes."""
         taken = 0
         for place in range(count):
@@ -106,14 +108,14 @@ class RowCollector:
             taken += size
         return count, taken
 
-    def _sized(self, number: int, column: tuple[object, ...], cut: list[tuple[int, int, int]]) -> _SizedColumn:
+    def _size_column(self, number: int, column: tuple[object, ...], cut: list[tuple[int, int, int]]) -> _SizedColumn:
         types = {*map(type, column)} - {NoneType}
         only = next(iter(types)) if len(types) == 1 else None
         if not types or (only is not None and _is_json(only, column)):
             return cast(Sequence[Json], column), None, _VALUE_BYTES * len(column)
         if only is str and (sizes := self._text_sizes(cast(Sequence[str | None], column))) is not None:
             return cast(Sequence[Json], column), sizes, sum(sizes)
-        return self._converted(number, column, cut)
+        return self._convert_column(number, column, cut)
 
     def _text_sizes(self, column: Sequence[str | None]) -> Sequence[int] | None:
         """`None` where a text is too long or not valid."""
@@ -124,11 +126,11 @@ class RowCollector:
             ]
         except UnicodeEncodeError:
             return None
-        return sizes if max(sizes) <= self.limits.cell + _QUOTE_BYTES else None
+        return sizes if max(sizes) <= self.limits.cell_chars + _QUOTE_BYTES else None
 
-    def _converted(self, number: int, column: tuple[object, ...], cut: list[tuple[int, int, int]]) -> _SizedColumn:
+    def _convert_column(self, number: int, column: tuple[object, ...], cut: list[tuple[int, int, int]]) -> _SizedColumn:
         """A column of which values are changed or cut."""
-        limit, first = self.limits.cell, len(self.rows)
+        limit, first = self.limits.cell_chars, len(self.rows)
         values: list[Json] = []
         sizes: list[int] = []
         on_format = self._formats.setdefault(number, set()).add

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from .access import Access
+from .access import DatabaseAccess
 from .source import Dialect
 
 
@@ -19,7 +19,7 @@ class TableName(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     name: str
     type: str
     """As the database names it."""
@@ -28,9 +28,9 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DatabaseTable:
     name: TableName
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     key: tuple[str, ...] = ()
     """The columns of the primary key, in its order."""
     comment: str = ""
@@ -40,73 +40,77 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class ForeignKey:
     """A foreign key: columns of one table that name rows of another, pair by pair."""
 
     table: TableName
     columns: tuple[str, ...]
-    to: TableName
+    to_table: TableName
     to_columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Schema:
+class DatabaseSchema:
     """All that may be read of one source, in a steady order."""
 
     dialect: Dialect
-    tables: tuple[Table, ...]
-    relations: tuple[Relation, ...] = ()
-    default: str = ""
+    tables: tuple[DatabaseTable, ...]
+    relations: tuple[ForeignKey, ...] = ()
+    default_schema: str = ""
     """The schema that a bare table name is looked up in first."""
 
-    def names(self) -> Iterator[tuple[str, str, str]]:
+    def column_names(self) -> Iterator[tuple[str, str, str]]:
         for table in self.tables:
             for column in table.columns:
                 yield (*table.name, column.name)
 
     @cached_property
-    def by_name(self) -> Mapping[TableName, Table]:
+    def by_name(self) -> Mapping[TableName, DatabaseTable]:
         return {table.name: table for table in self.tables}
 
-    def relations_from(self, name: TableName) -> Sequence[Relation]:
+    def relations_from(self, name: TableName) -> Sequence[ForeignKey]:
         """What a table refers to."""
-        return self._ends[0].get(name, ())
+        return self._relations_by_end[0].get(name, ())
 
-    def relations_to(self, name: TableName) -> Sequence[Relation]:
+    def relations_to(self, name: TableName) -> Sequence[ForeignKey]:
         """What refers to a table, itself aside."""
-        return self._ends[1].get(name, ())
+        return self._relations_by_end[1].get(name, ())
 
     @cached_property
-    def _ends(self) -> tuple[Mapping[TableName, Sequence[Relation]], Mapping[TableName, Sequence[Relation]]]:
-        out, back = defaultdict[TableName, list[Relation]](list), defaultdict[TableName, list[Relation]](list)
+    def _relations_by_end(
+        self,
+    ) -> tuple[Mapping[TableName, Sequence[ForeignKey]], Mapping[TableName, Sequence[ForeignKey]]]:
+        out, back = defaultdict[TableName, list[ForeignKey]](list), defaultdict[TableName, list[ForeignKey]](list)
         for each in self.relations:
-            if each.table in self.by_name and each.to in self.by_name:
+            if each.table in self.by_name and each.to_table in self.by_name:
                 out[each.table].append(each)
-                if each.to != each.table:
-                    back[each.to].append(each)
+                if each.to_table != each.table:
+                    back[each.to_table].append(each)
         return out, back
 
 
-def narrow_schema(schema: Schema, access: Access) -> Schema:
+def narrow_schema(schema: DatabaseSchema, access: DatabaseAccess) -> DatabaseSchema:
     """Without what is closed, and without a word of it: a relation or key goes with any of its columns."""
-    if access.is_whole:
+    if access.is_unrestricted:
         return schema
     tables = tuple(
-        narrow for table in schema.tables if access.opens(*table.name) and (narrow := _narrow(table, access)).columns
+        narrow
+        for table in schema.tables
+        if access.allows_table(*table.name) and (narrow := _narrow_table(table, access)).columns
     )
     columns = {table.name: frozenset(column.name for column in table.columns) for table in tables}
     relations = tuple(
         each
         for each in schema.relations
         if each.table in columns
-        and each.to in columns
+        and each.to_table in columns
         and columns[each.table].issuperset(each.columns)
-        and columns[each.to].issuperset(each.to_columns)
+        and columns[each.to_table].issuperset(each.to_columns)
     )
     return replace(schema, tables=tables, relations=relations)
 
 
-def _narrow(table: Table, access: Access) -> Table:
-    columns = tuple(each for each in table.columns if access.opens_column(*table.name, each.name))
+def _narrow_table(table: DatabaseTable, access: DatabaseAccess) -> DatabaseTable:
+    columns = tuple(each for each in table.columns if access.allows_column(*table.name, each.name))
     kept = {each.name for each in columns}
     return replace(table, columns=columns, key=table.key if kept.issuperset(table.key) else ())

@@ -10,15 +10,15 @@ from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.server import DeclaredAt
 from pegboard.core.tool import Tool, ToolSpec
 
-from .access import Access
+from .access import DatabaseAccess
 
-SourceId = NewType("SourceId", str)
+DatabaseId = NewType("DatabaseId", str)
 
 MAX_CALL_ROWS: Final = 1000
 """What a caller may ask for, unless the source declares another limit."""
 DEFAULT_CALL_ROWS: Final = 100
 """For a caller that does not say how many."""
-_PLAN_BYTES: Final = 64_000
+_MAX_PLAN_BYTES: Final = 64_000
 
 
 class Dialect(Enum):
@@ -35,35 +35,35 @@ class Dialect(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QueryLimits:
     """How much of an answer a source gives, and how long it may take. All are kept while rows are fetched; none by
     writing into a statement."""
 
     rows: int = DEFAULT_CALL_ROWS
     bytes: int = 1_000_000
     """Of all rows together, as JSON text has them, give or take punctuation."""
-    cell: int = 2_000
+    cell_chars: int = 2_000
     """Bytes of one value; longer ones are cut."""
     seconds: float = 10.0
 
-    def for_plan(self) -> "Limits":
+    def for_plan(self) -> "QueryLimits":
         """A plan is one value in some engines, and of no use when it is cut."""
-        return replace(self, cell=max(self.cell, min(self.bytes, _PLAN_BYTES)))
+        return replace(self, cell_chars=max(self.cell_chars, min(self.bytes, _MAX_PLAN_BYTES)))
 
 
-DEFAULT_LIMITS: Final = Limits(rows=MAX_CALL_ROWS)
+DEFAULT_QUERY_LIMITS: Final = QueryLimits(rows=MAX_CALL_ROWS)
 
 
 @dataclass(frozen=True)
-class Database:
-    id: SourceId
+class DatabaseSettings:
+    id: DatabaseId
     url: str = field(repr=False)
     """As it was written: references are followed when it is opened."""
     origin: DeclaredAt
     enabled: bool = True
     description: str = ""
-    access: Access = field(default_factory=Access)
-    limits: Limits = DEFAULT_LIMITS
+    access: DatabaseAccess = field(default_factory=DatabaseAccess)
+    limits: QueryLimits = DEFAULT_QUERY_LIMITS
     """Its rows are the most that one call may ask for."""
     samples: bool = False
     """Whether values of it may be read for the search, and shown by it."""
@@ -72,24 +72,24 @@ class Database:
     force: bool = False
     """Whether it is served though its login may do more than it should."""
 
-    def limits_of_call(self, rows: int | None) -> Limits:
+    def limits_for_call(self, rows: int | None) -> QueryLimits:
         """For a call that asks for so many rows."""
         return replace(self.limits, rows=min(DEFAULT_CALL_ROWS if rows is None else rows, self.limits.rows))
 
-    def without_origin(self) -> "Database":
+    def without_origin(self) -> "DatabaseSettings":
         """All that an open source is made from: another line of the file changes nothing."""
         return replace(self, origin=DeclaredAt("", 0))
 
 
-def enabled_databases(databases: Mapping[SourceId, Database]) -> Mapping[SourceId, Database]:
+def enabled_databases(databases: Mapping[DatabaseId, DatabaseSettings]) -> Mapping[DatabaseId, DatabaseSettings]:
     return {id: databases[id] for id in sorted(databases) if databases[id].enabled}
 
 
 @dataclass(frozen=True, slots=True)
-class ToolDatabase:
+class VisibleDatabase:
     """What a caller sees of a database that it may ask."""
 
-    id: SourceId
+    id: DatabaseId
     dialect: str
     description: str = ""
     writes: bool = False
@@ -97,34 +97,36 @@ class ToolDatabase:
     """The most that one call may ask for."""
 
 
-BuildSpec: TypeAlias = Callable[[Sequence[ToolDatabase]], ToolSpec]
+BuildSpec: TypeAlias = Callable[[Sequence[VisibleDatabase]], ToolSpec]
 """The tool over just these. Also over none: what is the same whatever databases there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTool(Tool):
-    databases: tuple[ToolDatabase, ...] = ()
+    databases: tuple[VisibleDatabase, ...] = ()
     build_spec: BuildSpec | None = field(default=None, repr=False, compare=False)
-    _narrowed: dict[tuple[SourceId, ...], "DatabaseTool"] = field(
-        default_factory=dict[tuple[SourceId, ...], "DatabaseTool"], init=False, repr=False, compare=False
+    _narrowed_tools: dict[tuple[DatabaseId, ...], "DatabaseTool"] = field(
+        default_factory=dict[tuple[DatabaseId, ...], "DatabaseTool"], init=False, repr=False, compare=False
     )
 
     @property
-    def ids(self) -> tuple[SourceId, ...]:
+    def ids(self) -> tuple[DatabaseId, ...]:
         return tuple([each.id for each in self.databases])
 
-    def within(self, ids: Collection[SourceId]) -> "DatabaseTool":
+    def narrow_to(self, ids: Collection[DatabaseId]) -> "DatabaseTool":
         """Over those of its databases alone. One value for one choice, so that what follows from it can be cached."""
         kept = tuple([each for each in self.databases if each.id in ids])
         if len(kept) == len(self.databases) or self.build_spec is None:
             return self
         chosen = tuple([each.id for each in kept])
-        if chosen not in self._narrowed:
+        if chosen not in self._narrowed_tools:
             spec = self.build_spec(kept)
-            self._narrowed[chosen] = DatabaseTool(self.id, spec, self.extra, self.checked_there, kept, self.build_spec)
-        return self._narrowed[chosen]
+            self._narrowed_tools[chosen] = DatabaseTool(
+                self.id, spec, self.extra, self.is_checked_by_provider, kept, self.build_spec
+            )
+        return self._narrowed_tools[chosen]
 
 
-def database_tool(name: str, build_spec: BuildSpec, databases: Sequence[ToolDatabase]) -> DatabaseTool:
+def build_database_tool(name: str, build_spec: BuildSpec, databases: Sequence[VisibleDatabase]) -> DatabaseTool:
     tool_id = ToolId(BuiltinKey(), name)
     return DatabaseTool(tool_id, build_spec(databases), databases=tuple(databases), build_spec=build_spec)

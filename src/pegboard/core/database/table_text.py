@@ -11,30 +11,30 @@ from typing import Final
 
 from pegboard.core.folded import Json, JsonObject
 
-from .answer import Cut, Row
+from .answer import ResultTruncation, RowValues
 
-MOST_LETTERS: Final = 8_000
-MOST_OF_CELL: Final = 120
-MOST_OF_PLAN: Final = 16_000
+MAX_TABLE_CHARS: Final = 8_000
+MAX_CELL_CHARS: Final = 120
+MAX_PLAN_CHARS: Final = 16_000
 _UNSAFE: Final = re.compile(
     "[\\\\|\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
 """What ends a line or a cell for one reader or another, and what nobody sees."""
-_SAMPLES: Final = 5
-_SHORT: Final = {"\\": "\\\\", "|": "\\|", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_MAX_SAMPLES: Final = 5
+_SHORT_ESCAPES: Final = {"\\": "\\\\", "|": "\\|", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def table_text(
+def format_table(
     columns: Sequence[str],
-    rows: Sequence[Row],
-    cut: Cut | None = None,
+    rows: Sequence[RowValues],
+    cut: ResultTruncation | None = None,
     *,
-    letters: int = MOST_LETTERS,
-    of_cell: int = MOST_OF_CELL,
+    letters: int = MAX_TABLE_CHARS,
+    of_cell: int = MAX_CELL_CHARS,
 ) -> str:
     """At most about so many letters; what is left out is told in the last lines."""
-    wide = _fitting(columns, letters // 2, of_cell)
+    wide = _count_fitting_columns(columns, letters // 2, of_cell)
     if not wide:
         return "No columns."
     lines = [_line(_cell(name, of_cell) for name in columns[:wide]), "|" + "---|" * wide]
@@ -53,11 +53,15 @@ def table_text(
     return "\n".join([*lines, *_remarks(len(columns) - wide, len(rows), shown, cut)])
 
 
-def plan_text(
-    columns: Sequence[str], rows: Sequence[Row], cut: Cut | None = None, *, letters: int = MOST_OF_PLAN
+def format_plan(
+    columns: Sequence[str],
+    rows: Sequence[RowValues],
+    cut: ResultTruncation | None = None,
+    *,
+    letters: int = MAX_PLAN_CHARS,
 ) -> str:
     """A plan: it helps when it is whole, so no value is shortened, and one of several lines takes as many."""
-    lines = [_line(_cell(name, MOST_OF_CELL) for name in columns), "|" + "---|" * len(columns)]
+    lines = [_line(_cell(name, MAX_CELL_CHARS) for name in columns), "|" + "---|" * len(columns)]
     told = [line for row in rows for line in _plan_lines(row, letters)]
     room, shown = letters - sum(map(len, lines)), 0
     for line in told:
@@ -73,18 +77,20 @@ def plan_text(
     return "\n".join([*lines, *_remarks(0, len(rows), len(rows), cut)])
 
 
-def _plan_lines(row: Row, most: int) -> Iterator[str]:
+def _plan_lines(row: RowValues, most: int) -> Iterator[str]:
     parts = [value.rstrip("\n").split("\n") if isinstance(value, str) and "\n" in value else [value] for value in row]
     for number in range(max(map(len, parts), default=0)):
         yield _line(_cell(part[number], most) if number < len(part) else "" for part in parts)
 
 
-def one_line(text: str) -> str:
+def to_one_line(text: str) -> str:
     """Without what ends a line, and without what nobody sees."""
-    return _UNSAFE.sub(lambda found: found.group() if found.group() in "\\|" else _written(found.group()), text)
+    return _UNSAFE.sub(
+        lambda found: found.group() if found.group() in "\\|" else _escape_character(found.group()), text
+    )
 
 
-def _fitting(columns: Sequence[str], letters: int, of_cell: int) -> int:
+def _count_fitting_columns(columns: Sequence[str], letters: int, of_cell: int) -> int:
     """How many columns a heading of so many letters has; one at least."""
     for number, name in enumerate(columns):
         letters -= len(_cell(name, of_cell)) + 3
@@ -93,7 +99,7 @@ def _fitting(columns: Sequence[str], letters: int, of_cell: int) -> int:
     return len(columns)
 
 
-def _remarks(columns_left: int, count: int, shown: int, cut: Cut | None) -> Iterator[str]:
+def _remarks(columns_left: int, count: int, shown: int, cut: ResultTruncation | None) -> Iterator[str]:
     if not count:
         yield "No rows."
     if columns_left:
@@ -101,7 +107,7 @@ def _remarks(columns_left: int, count: int, shown: int, cut: Cut | None) -> Iter
     if shown < count:
         yield f"{count - shown} of {count} rows are not shown here."
     if cut is not None and cut.rows:
-        yield f"There are more rows than these {count}: the limit of {cut.by} was met. Narrow the question."
+        yield f"There are more rows than these {count}: the limit of {cut.limited_by} was met. Narrow the question."
     if cut is not None and cut.cells:
         longest = max(size for _, _, size in cut.cells)
         values = "1 value was" if len(cut.cells) == 1 else f"{len(cut.cells)} values were"
@@ -129,18 +135,18 @@ def _cell(value: Json, most: int) -> str:
 
 def _safe(text: str, most: int) -> str:
     kept = text if len(text) <= most else text[:most]
-    safe = _UNSAFE.sub(lambda found: _written(found.group()), kept)
+    safe = _UNSAFE.sub(lambda found: _escape_character(found.group()), kept)
     return safe if kept is text else f"{safe}… (+{len(text) - most})"
 
 
-def _written(letter: str) -> str:
-    return _SHORT.get(letter) or f"\\u{{{ord(letter):x}}}"
+def _escape_character(letter: str) -> str:
+    return _SHORT_ESCAPES.get(letter) or f"\\u{{{ord(letter):x}}}"
 
 
-def found_text(answer: JsonObject) -> str:
+def format_search_answer(answer: JsonObject) -> str:
     """Tables that a search found, from the answer that programs get. Each name and comment is kept on its line."""
     blocks = ["\n".join(_found_table(each)) for each in _objects(answer.get("tables"))]
-    notices = [one_line(str(each)) for each in _list(answer.get("notices"))]
+    notices = [to_one_line(str(each)) for each in _list(answer.get("notices"))]
     return "\n\n".join([*blocks, *notices]) or "Nothing was found."
 
 
@@ -148,29 +154,32 @@ def _found_table(table: Mapping[str, Json]) -> Iterator[str]:
     rows = table.get("rows_about")
     size = f", about {rows} rows" if isinstance(rows, int) else ""
     kind = "view" if table.get("is_view") else "table"
-    comment = f": {_said(table, 'comment')}" if table.get("comment") else ""
-    yield f"{kind} {_said(table, 'table')} in {_said(table, 'source')} ({_said(table, 'dialect')}{size}){comment}"
+    comment = f": {_text_member(table, 'comment')}" if table.get("comment") else ""
+    yield (
+        f"{kind} {_text_member(table, 'table')} in {_text_member(table, 'source')} "
+        f"({_text_member(table, 'dialect')}{size}){comment}"
+    )
     for column in _objects(table.get("columns")):
         yield f"- {_found_column(column)}"
     if left := table.get("columns_left"):
         yield f"- … and {left} more columns"
-    joins = [one_line(str(each)) for each in _list(table.get("joins"))]
+    joins = [to_one_line(str(each)) for each in _list(table.get("joins"))]
     if joins:
         more = f"; and {table['joins_left']} more" if "joins_left" in table else ""
         yield f"joins: {'; '.join(joins)}{more}"
-    yield f"example: {_said(table, 'example')}"
+    yield f"example: {_text_member(table, 'example')}"
 
 
 def _found_column(column: Mapping[str, Json]) -> str:
     key = ", key" if column.get("is_key") else ""
-    comment = f" -- {_said(column, 'comment')}" if column.get("comment") else ""
-    samples = [one_line(str(each)) for each in _list(column.get("samples"))]
-    such = f" (such as {', '.join(samples[:_SAMPLES])})" if samples else ""
-    return f"{_said(column, 'name')} {_said(column, 'type')}{key}{such}{comment}"
+    comment = f" -- {_text_member(column, 'comment')}" if column.get("comment") else ""
+    samples = [to_one_line(str(each)) for each in _list(column.get("samples"))]
+    such = f" (such as {', '.join(samples[:_MAX_SAMPLES])})" if samples else ""
+    return f"{_text_member(column, 'name')} {_text_member(column, 'type')}{key}{such}{comment}"
 
 
-def _said(entry: Mapping[str, Json], member: str) -> str:
-    return one_line(str(entry.get(member, "")))
+def _text_member(entry: Mapping[str, Json], member: str) -> str:
+    return to_one_line(str(entry.get(member, "")))
 
 
 def _list(value: Json | None) -> Sequence[Json]:

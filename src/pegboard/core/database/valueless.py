@@ -13,29 +13,36 @@ from typing import Final
 
 from .source import Dialect
 
-VALUE: Final = "?"
-MOST_LETTERS: Final = 4_000
+VALUE_PLACEHOLDER: Final = "?"
+MAX_STATEMENT_CHARS: Final = 4_000
 
-_DOUBLE: Final = r'"(?:[^"]|"")*+"'
-_BACK: Final = r"`(?:[^`]|``)*+`"
-_PLAIN: Final = r"'(?:[^']|'')*+'"
-_ESCAPED: Final = r"'(?:[^'\\]|\\.|'')*+'"
+_DOUBLE_QUOTES: Final = r'"(?:[^"]|"")*+"'
+_BACKTICKS: Final = r"`(?:[^`]|``)*+`"
+_PLAIN_STRING: Final = r"'(?:[^']|'')*+'"
+_ESCAPED_STRING: Final = r"'(?:[^'\\]|\\.|'')*+'"
 _NUMBER: Final = r"(?:\d|\.\d)[\w.]*+(?:(?<=[eE])[+-]\d++)?"
 _WORD: Final = r"[^\W\d][\w$]*+"
-_FLAT: Final = r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*+\*/"
+_FLAT_COMMENT: Final = r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*+\*/"
 _STATEMENTS: Final = """
     alter analyze attach begin call checkpoint commit comment copy create deallocate declare delete desc describe detach
     do drop end execute explain export fetch flush from grant import insert install kill listen load lock merge notify
     optimize pivot pragma prepare refresh reindex release rename replace reset revoke rollback savepoint select set show
     start summarize table truncate unpivot update use vacuum values with
 """
-_BEGINNINGS: Final = frozenset(_STATEMENTS.split())
+_FIRST_WORDS: Final = frozenset(_STATEMENTS.split())
 _BEFORE_VALUES: Final = frozenset({"=", "<", ">", "like", "ilike", "glob", "regexp", "match", "between", "then"})
 _BEFORE_LISTS: Final = frozenset({"in", "values"})
 
 
 def _lexer(
-    *, comment: str, value: str, name: str, mark: str, flat: str = _FLAT, double: str = _DOUBLE, opening: str = r"/\*"
+    *,
+    comment: str,
+    value: str,
+    name: str,
+    mark: str,
+    flat: str = _FLAT_COMMENT,
+    double: str = _DOUBLE_QUOTES,
+    opening: str = r"/\*",
 ) -> re.Pattern[str]:
     return re.compile(
         rf"(?P<blank>(?:\s|{comment}|{flat})++)|(?P<opening>{opening})|(?P<value>{value}|{_NUMBER})"
@@ -44,19 +51,22 @@ def _lexer(
     )
 
 
-_LINE: Final = r"--[^\n]*+"
-_SHORTER: Final = r"--[^\n\r]*+"
-_SERVERS: Final = (
-    rf"[eE]{_ESCAPED}(?:(?:\s|{_SHORTER})*+{_ESCAPED})*+|{_PLAIN}|\$(?P<tag>(?:[^\W\d]\w*+)?)\$.*?\$(?P=tag)\$"
+_LINE_COMMENT: Final = r"--[^\n]*+"
+_SHORT_LINE_COMMENT: Final = r"--[^\n\r]*+"
+_POSTGRESQL_STRING: Final = (
+    rf"[eE]{_ESCAPED_STRING}(?:(?:\s|{_SHORT_LINE_COMMENT})*+{_ESCAPED_STRING})*+|{_PLAIN_STRING}"
+    r"|\$(?P<tag>(?:[^\W\d]\w*+)?)\$.*?\$(?P=tag)\$"
 )
-_POSTGRESQL: Final = _lexer(comment=_SHORTER, value=_SERVERS, name=_BACK, mark=r"\$\d++")
-_SQLITE: Final = _lexer(comment=_LINE, value=_PLAIN, name=rf"{_BACK}|\[[^\]]*+\]", mark=r"\?\d*+|[:@$\#][\w$:]++")
+_POSTGRESQL: Final = _lexer(comment=_SHORT_LINE_COMMENT, value=_POSTGRESQL_STRING, name=_BACKTICKS, mark=r"\$\d++")
+_SQLITE: Final = _lexer(
+    comment=_LINE_COMMENT, value=_PLAIN_STRING, name=rf"{_BACKTICKS}|\[[^\]]*+\]", mark=r"\?\d*+|[:@$\#][\w$:]++"
+)
 _MYSQL: Final = _lexer(
     comment=r"\#[^\n]*+|--(?=\s|\Z)[^\n]*+",
-    value=rf"""{_ESCAPED}|"(?:[^"\\]|\\.|"")*+\"""",
-    name=_BACK,
+    value=rf"""{_ESCAPED_STRING}|"(?:[^"\\]|\\.|"")*+\"""",
+    name=_BACKTICKS,
     mark=r"@{1,2}[\w.$]++",
-    flat=rf"(?!/\*M?!){_FLAT}",
+    flat=rf"(?!/\*M?!){_FLAT_COMMENT}",
     double=r"(?!)",
     opening=r"/\*(?!M?!)",
 )
@@ -68,25 +78,25 @@ _LEXERS: Final = {
 }
 
 
-def valueless(statement: str, dialect: Dialect) -> str:
+def remove_values(statement: str, dialect: Dialect) -> str:
     """Its beginning, where it is long."""
     told, length, first = [], 0, ""
     for part, at in _parts(statement, dialect):
         if part is None:
-            return _unread(first, statement)
+            return _describe_unread(first, statement)
         if not first and re.search(r"\w", part):
             first = part.casefold()
-            if first not in _BEGINNINGS:
-                return _unread("", statement)
+            if first not in _FIRST_WORDS:
+                return _describe_unread("", statement)
         told.append(part)
         length += len(part)
-        if length > MOST_LETTERS:
-            left = len(statement) - at + length - MOST_LETTERS
-            return f"{''.join(told)[:MOST_LETTERS]}… (and {left} characters)"
+        if length > MAX_STATEMENT_CHARS:
+            left = len(statement) - at + length - MAX_STATEMENT_CHARS
+            return f"{''.join(told)[:MAX_STATEMENT_CHARS]}… (and {left} characters)"
     return "".join(told).strip(" ")
 
 
-def _unread(first: str, statement: str) -> str:
+def _describe_unread(first: str, statement: str) -> str:
     return f"{first.upper()} … ({len(statement)} characters that are not told)".lstrip()
 
 
@@ -102,14 +112,14 @@ def _parts(statement: str, dialect: Dialect) -> Iterator[tuple[str | None, int]]
         part = found.group()
         match found.lastgroup:
             case "opening":
-                at = _closed(statement, at, nests=nests)
+                at = _end_of_comment(statement, at, nests=nests)
                 part = " "
             case "blank":
                 part = " "
             case "value" | "tag":
-                part = VALUE
+                part = VALUE_PLACEHOLDER
             case "double" if before in _BEFORE_VALUES or lists:
-                part = VALUE
+                part = VALUE_PLACEHOLDER
             case "unended":
                 yield None, at
                 return
@@ -124,7 +134,7 @@ def _parts(statement: str, dialect: Dialect) -> Iterator[tuple[str | None, int]]
         yield part, at
 
 
-def _closed(statement: str, at: int, *, nests: bool) -> int:
+def _end_of_comment(statement: str, at: int, *, nests: bool) -> int:
     """Behind the comment that begins before `at`."""
     depth = 1
     for found in re.compile(r"/\*|\*/").finditer(statement, at):

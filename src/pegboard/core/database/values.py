@@ -16,7 +16,7 @@ MAX_EXACT_DIGITS: Final = 15
 """Digits that a decimal keeps as a number of JSON in every reader."""
 ELLIPSIS: Final = "…"
 _MAX_DEPTH: Final = 32
-_MAX_WRITTEN_OUT: Final = 100
+_MAX_EXPANDED_EXPONENT: Final = 100
 """Digits before or after the point up to which a decimal is written without a power of ten."""
 
 
@@ -99,7 +99,7 @@ def _decimal(value: Decimal, on_format: OnFormat) -> Json:
         if len(digits) <= MAX_EXACT_DIGITS and -MAX_EXACT_DIGITS <= exponent < 0:
             return float(value)
     on_format(ValueFormat.NUMBER_AS_TEXT)
-    return format(value, "f") if value.is_finite() and abs(value.adjusted()) <= _MAX_WRITTEN_OUT else text
+    return format(value, "f") if value.is_finite() and abs(value.adjusted()) <= _MAX_EXPANDED_EXPONENT else text
 
 
 def _interval(value: timedelta) -> str:

@@ -8,15 +8,15 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _HOST: Final = re.compile(r"[^\s/\\?#@:\[\]<>^|%\"{}]+|[0-9A-Fa-f:.]+")
 _USERINFO: Final = re.compile(r"(//)[^/?#]*@")
 _PORTS: Final = {"http": 80, "https": 443}
-_LONGEST: Final = 200
+_MAX_URL_CHARS: Final = 200
 
 
-def url_faults(text: str, written: str = "") -> tuple[str, ...]:
+def base_url_problems(text: str, written: str = "") -> tuple[str, ...]:
     """What keeps a text from being a base URL; nothing where it is one. A password that stands in it is not told.
 
     `written` is the text before its references were resolved. If given, it is quoted instead of the text.
     """
-    shown = _USERINFO.sub(r"\1…@", written or text)[:_LONGEST]
+    shown = _USERINFO.sub(r"\1…@", written or text)[:_MAX_URL_CHARS]
     if not _SCHEME.match(text):
         return (f"Expected a valid URL, but got {shown}",)
     try:
@@ -38,7 +38,7 @@ def url_faults(text: str, written: str = "") -> tuple[str, ...]:
     return tuple(faults)
 
 
-def base_url(text: str) -> str:
+def normalize_base_url(text: str) -> str:
     """The same place in one spelling, with a slash at the end: for a text without faults."""
     split = urlsplit(text)
     name = split.hostname or ""

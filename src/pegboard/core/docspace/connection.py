@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Final
 
-DEADLINE: Final = 600.0
-TIMEOUT: Final = 120.0
+DEADLINE_S: Final = 600.0
+TIMEOUT_S: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Lends:
+class CallerCredentialRules:
     """What of a caller's own request may stand in for the operator's credentials."""
 
     authorization: bool = True
@@ -17,9 +17,9 @@ class Lends:
     """X-Mcp-Base-Url, X-Mcp-Api-Key, X-Mcp-Auth-Token, X-Mcp-Username and X-Mcp-Password."""
     query: bool = True
     """base_url among the query parameters of the address."""
-    places: tuple[str, ...] = ()
+    base_urls: tuple[str, ...] = ()
     """The only base URLs that a request may name, each in its one spelling; none for any."""
-    implied: bool = False
+    is_implied: bool = False
     """Whether nobody said so: there are no other credentials, so that nothing else could work."""
 
 
@@ -33,15 +33,15 @@ class DocSpace:
     username: str = ""
     password: str = ""
     authorization: str = ""
-    lends: Lends | None = None
+    lends: CallerCredentialRules | None = None
     """`None`: every caller has what the operator's credentials have."""
     user_agent: str | None = None
     """`None` for our own; an empty one is not sent."""
-    deadline: float = DEADLINE
+    deadline: float = DEADLINE_S
     """Seconds that DocSpace has to finish a long operation."""
-    timeout: float = TIMEOUT
+    timeout: float = TIMEOUT_S
     """Seconds that one request to DocSpace may take."""
-    wrong: str = ""
+    problem: str = ""
     """What was said of it in a way that nobody can use, line by line."""
 
     @property

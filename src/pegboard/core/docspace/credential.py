@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-from pegboard.core.tool import canonical
-from pegboard.core.whose import Whose
+from pegboard.core.tool import canonical_json
+from pegboard.core.whose import CredentialIdentity
 
-_LONGEST: Final = 300
+_MAX_SECRET_CHARS: Final = 300
 _UNSENDABLE: Final = re.compile(r"[^\x20-\x7e\x80-\xff\t]")
 
 
@@ -43,7 +43,7 @@ class Password:
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class RawAuthorization:
     """The whole value of `Authorization`, as somebody else made it."""
 
     authorization: str = field(repr=False)
@@ -52,7 +52,7 @@ class Raw:
         return {"authorization": self.authorization}
 
 
-Credential: TypeAlias = ApiKey | AccessToken | Password | Raw
+Credential: TypeAlias = ApiKey | AccessToken | Password | RawAuthorization
 
 
 def secrets_of(credential: Credential) -> frozenset[str]:
@@ -62,35 +62,40 @@ def secrets_of(credential: Credential) -> frozenset[str]:
 
 
 _PORTS: Final = {"http": 80, "https": 443}
-_NAMES: Final = {ApiKey: "API key", AccessToken: "access token", Raw: "authorization", Password: "password"}
+_NAMES: Final = {
+    ApiKey: "API key",
+    AccessToken: "access token",
+    RawAuthorization: "authorization",
+    Password: "password",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class DocSpaceAccess:
     """One DocSpace, and who asks it."""
 
-    base: str
+    base_url: str
     """With a scheme of `http` or `https`, and a slash at its end."""
     credential: Credential
-    is_brought: bool = False
+    is_from_caller: bool = False
     """Whether a caller's own request named it, and not the operator."""
 
     @property
     def origin(self) -> str:
-        return origin(self.base)
+        return url_origin(self.base_url)
 
 
-def whose(access: Access, key: bytes) -> Whose:
+def credential_identity(access: DocSpaceAccess, key: bytes) -> CredentialIdentity:
     """Which DocSpace, and as whom: a hash with this key, and words in which nothing is secret."""
     credential = access.credential
     kind = _NAMES[type(credential)]
-    bound = canonical([access.base, kind, credential.headers()])
+    bound = canonical_json([access.base_url, kind, credential.headers()])
     named = f" of {credential.username}" if isinstance(credential, Password) else ""
-    told = f"{access.base} with the {'caller' if access.is_brought else 'gateway'}'s own {kind}{named}"
-    return Whose(hmac.digest(key, bound, "sha256").hex(), " ".join(told.split())[:_LONGEST])
+    told = f"{access.base_url} with the {'caller' if access.is_from_caller else 'gateway'}'s own {kind}{named}"
+    return CredentialIdentity(hmac.digest(key, bound, "sha256").hex(), " ".join(told.split())[:_MAX_SECRET_CHARS])
 
 
-def origin(url: str) -> str:
+def url_origin(url: str) -> str:
     """Scheme, host and port: what credentials are kept within. A port that goes without saying is said."""
     parts = urlsplit(url)
     scheme = parts.scheme.lower()
@@ -98,7 +103,7 @@ def origin(url: str) -> str:
     return f"{scheme}://{(parts.hostname or '').lower()}:{port}"
 
 
-def unsendable(credential: Credential) -> str | None:
+def explain_unsendable(credential: Credential) -> str | None:
     """Why no request can carry it; nothing for one that any can."""
     if any(_UNSENDABLE.search(value) for value in credential.headers().values()):
         named = _NAMES[type(credential)]

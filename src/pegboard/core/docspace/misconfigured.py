@@ -4,13 +4,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_BEGINS: Final = "DocSpace is misconfigured: "
-WORDS: Final = rf"{_BEGINS}[^\r\n]{{1,2000}}"
+_PREFIX: Final = "DocSpace is misconfigured: "
+OUTAGE_PATTERN: Final = rf"{_PREFIX}[^\r\n]{{1,2000}}"
 """As a regular expression: the whole of why a toolset is down then."""
 
 
 @dataclass(frozen=True, slots=True)
-class Misconfigured:
+class DocSpaceMisconfiguration:
     why: str
     """A line for each thing that is wrong; what stands above several of them has a line of its own."""
 
@@ -18,10 +18,10 @@ class Misconfigured:
     def outage(self) -> str:
         """Why its toolsets are down, on one line."""
         lines = [" ".join(line.split()) for line in self.why.splitlines()]
-        return f"{_BEGINS}{'; '.join(filter(None, lines))}"[:1_900]
+        return f"{_PREFIX}{'; '.join(filter(None, lines))}"[:1_900]
 
 
-_MENDS: Final = {
+_REMEDIES: Final = {
     "No tools left": "Select one tool or more: toolsets, enabled_tools and disabled_tools (DOCSPACE_TOOLSETS, …).",
     "No password": "Say the password that goes with the user name: password (DOCSPACE_PASSWORD).",
     "No username": "Say the user name that goes with the password: username (DOCSPACE_USERNAME).",
@@ -36,11 +36,11 @@ _MENDS: Final = {
 }
 
 
-def mends(wrong: Misconfigured) -> tuple[str, ...]:
+def misconfiguration_remedies(wrong: DocSpaceMisconfiguration) -> tuple[str, ...]:
     """What to do about each thing that is wrong, where its own words do not say so."""
-    return tuple(_MENDS[line] for line in wrong.why.splitlines() if line in _MENDS)
+    return tuple(_REMEDIES[line] for line in wrong.why.splitlines() if line in _REMEDIES)
 
 
-def misconfigured(outage: str) -> str | None:
+def misconfiguration_in(outage: str) -> str | None:
     """Of why a toolset is down, what is wrong with the settings; `None` where it is something else."""
-    return outage.removeprefix(_BEGINS) if re.fullmatch(WORDS, outage) else None
+    return outage.removeprefix(_PREFIX) if re.fullmatch(OUTAGE_PATTERN, outage) else None

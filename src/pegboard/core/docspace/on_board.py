@@ -5,32 +5,34 @@ from typing import Final
 from pegboard.core.ids import ToolsetId, ToolsetKey
 from pegboard.core.policy import Policy
 
-from .connection import DocSpace, Lends
+from .connection import CallerCredentialRules, DocSpace
 
-_ANY: Final = ToolsetKey(ToolsetId("files"))
+_ANY_TOOLSET: Final = ToolsetKey(ToolsetId("files"))
 """All of its toolsets are reached the same way."""
 
 
-def docspace_on(policy: Policy) -> DocSpace | None:
-    server = policy.servers.get(_ANY)
+def docspace_of(policy: Policy) -> DocSpace | None:
+    server = policy.servers.get(_ANY_TOOLSET)
     return server.connection if server is not None and isinstance(server.connection, DocSpace) else None
 
 
-def lending(policy: Policy) -> str | None:
+def caller_credentials_warning(policy: Policy) -> str | None:
     """What a person should know wherever callers may bring credentials of their own."""
-    lends = lends_on(policy)
+    lends = caller_credential_rules(policy)
     if lends is None:
         return None
-    why = ", because it has none here" if lends.implied else ""
-    if lends.places:
-        return f"DocSpace: callers over HTTP may bring credentials of their own{why}, for {' or '.join(lends.places)}."
+    why = ", because it has none here" if lends.is_implied else ""
+    if lends.base_urls:
+        return (
+            f"DocSpace: callers over HTTP may bring credentials of their own{why}, for {' or '.join(lends.base_urls)}."
+        )
     return (
         f"DocSpace: callers over HTTP may bring a base URL and credentials of their own{why}, and read what "
         "the gateway finds there. Name the only places under docspace.request_base_urls."
     )
 
 
-def shares_text(toolset: ToolsetId) -> str:
+def shared_toolset_warning(toolset: ToolsetId) -> str:
     """Of a server in a toolset that has the name of one of DocSpace's."""
     return (
         f"the toolset {str(toolset)!r} holds this server and tools of DocSpace as well: whoever may use it has both. "
@@ -38,6 +40,6 @@ def shares_text(toolset: ToolsetId) -> str:
     )
 
 
-def lends_on(policy: Policy) -> Lends | None:
-    found = docspace_on(policy)
+def caller_credential_rules(policy: Policy) -> CallerCredentialRules | None:
+    found = docspace_of(policy)
     return None if found is None else found.lends

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .base_url import base_url, url_faults
-from .connection import Lends
-from .credential import Access, AccessToken, ApiKey, Credential, Password, Raw, unsendable
-from .misconfigured import Misconfigured
+from .base_url import base_url_problems, normalize_base_url
+from .connection import CallerCredentialRules
+from .credential import AccessToken, ApiKey, Credential, DocSpaceAccess, Password, RawAuthorization, explain_unsendable
+from .misconfigured import DocSpaceMisconfiguration
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DocSpaceCredentialValues:
     """Values as they are, around which white space means nothing, and where nothing is as good as not said."""
 
     base_url: str = ""
@@ -23,19 +23,21 @@ class Said:
     """The base URL as the file says it, with its references. Messages quote this one: a value may be a secret."""
 
 
-def settled(said: Said, lends: Lends | None) -> Access | Misconfigured | None:
+def resolve_operator_access(
+    said: DocSpaceCredentialValues, lends: CallerCredentialRules | None
+) -> DocSpaceAccess | DocSpaceMisconfiguration | None:
     """All that is wrong, at once. `None` where the operator has no credentials, and each caller is to lend its own."""
     place = said.base_url.strip()
     methods = tuple(_methods(said))
-    faults = url_faults(place, said.base_url_written) if place else ()
-    if wrong := [*faults, *_wrong(said, methods, lends)]:
-        return Misconfigured("\n".join(wrong))
-    return Access(base_url(place), methods[0]) if methods else None
+    faults = base_url_problems(place, said.base_url_written) if place else ()
+    if wrong := [*faults, *_problems(said, methods, lends)]:
+        return DocSpaceMisconfiguration("\n".join(wrong))
+    return DocSpaceAccess(normalize_base_url(place), methods[0]) if methods else None
 
 
-def _methods(said: Said) -> Iterator[Credential]:
+def _methods(said: DocSpaceCredentialValues) -> Iterator[Credential]:
     if value := said.authorization.strip():
-        yield Raw(value)
+        yield RawAuthorization(value)
     if value := said.api_key.strip():
         yield ApiKey(value)
     if value := said.auth_token.strip():
@@ -44,7 +46,9 @@ def _methods(said: Said) -> Iterator[Credential]:
         yield Password(name, value)
 
 
-def _wrong(said: Said, methods: tuple[Credential, ...], lends: Lends | None) -> Iterator[str]:
+def _problems(
+    said: DocSpaceCredentialValues, methods: tuple[Credential, ...], lends: CallerCredentialRules | None
+) -> Iterator[str]:
     username, password = said.username.strip(), said.password.strip()
     if username and not password:
         yield "No password"
@@ -57,4 +61,4 @@ def _wrong(said: Said, methods: tuple[Credential, ...], lends: Lends | None) -> 
         yield "No authentication method"
     if len(methods) > 1:
         yield "Multiple authentication methods"
-    yield from (told for method in methods if (told := unsendable(method)) is not None)
+    yield from (told for method in methods if (told := explain_unsendable(method)) is not None)

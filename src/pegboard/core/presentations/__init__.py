@@ -3,6 +3,6 @@
 Here is what each presentation shows and answers, as values. None decides: what is open is asked of a resolution.
 """
 
-from .presenting import Listed, Presented, Presenting
+from .presenting import PinnedEntry, PresentationMode, PresentationSettings
 
-__all__ = ["Listed", "Presented", "Presenting"]
+__all__ = ["PinnedEntry", "PresentationMode", "PresentationSettings"]

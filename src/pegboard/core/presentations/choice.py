@@ -4,13 +4,13 @@ from itertools import islice
 
 from pegboard.core.resolve import Resolution
 
-from .presenting import Presented, Presenting
+from .presenting import PresentationMode, PresentationSettings
 
 
-def chosen(resolution: Resolution, presenting: Presenting) -> Presented:
+def choose_presentation(resolution: Resolution, presenting: PresentationSettings) -> PresentationMode:
     """Search, of more tools than the threshold. Who narrows its view to a few gets those."""
-    return Presented.SEARCH if exceeds(resolution, presenting) else Presented.DIRECT
+    return PresentationMode.SEARCH if exceeds_threshold(resolution, presenting) else PresentationMode.DIRECT
 
 
-def exceeds(resolution: Resolution, presenting: Presenting) -> bool:
-    return next(islice(resolution.open(), presenting.threshold, None), None) is not None
+def exceeds_threshold(resolution: Resolution, presenting: PresentationSettings) -> bool:
+    return next(islice(resolution.open_tools(), presenting.threshold, None), None) is not None

@@ -3,15 +3,15 @@
 from enum import StrEnum
 from typing import Final
 
-from pegboard.core.retrieval import FEW, LONGEST_QUERY
+from pegboard.core.retrieval import DEFAULT_RESULTS, MAX_QUERY_CHARS
 
-from .own import READS, by_name, flag, own_tool
+from .own import READ_ONLY_HINTS, build_own_tool, flag_schema, tools_by_name
 
 SEARCH: Final = "tool_search"
-MOST: Final = 50
+MAX_RESULTS: Final = 50
 """Functions in one answer."""
 
-FOUND_BY: Final = (
+SEARCH_HINT: Final = (
     f"Find functions with {SEARCH} before you write a program: it tells what there is, how each is called and what it "
     "gives back."
 )
@@ -26,7 +26,7 @@ INSTRUCTIONS: Final = (
 )
 
 
-class Told(StrEnum):
+class FunctionDetail(StrEnum):
     """How much is told of each function."""
 
     LINE = "line"
@@ -35,8 +35,8 @@ class Told(StrEnum):
     """The whole description, and every type in full."""
 
 
-TOOLS: Final = by_name(
-    own_tool(
+TOOLS: Final = tools_by_name(
+    build_own_tool(
         SEARCH,
         "Find functions by what they do. Answers with how each is called and what it gives back, as a line of Python, "
         "the best first; a ? marks a key that may be missing. detail: stub gives whole descriptions and every type. "
@@ -45,26 +45,26 @@ TOOLS: Final = by_name(
             "query": {
                 "type": "string",
                 "minLength": 1,
-                "maxLength": LONGEST_QUERY,
+                "maxLength": MAX_QUERY_CHARS,
                 "description": "What you want to do, in a few words; or names of functions, as server.function.",
             },
             "limit": {
                 "type": "integer",
                 "minimum": 1,
-                "maximum": MOST,
-                "default": FEW,
+                "maximum": MAX_RESULTS,
+                "default": DEFAULT_RESULTS,
                 "description": "How many functions to answer with at most.",
             },
             "detail": {
                 "type": "string",
-                "enum": [*Told],
-                "default": Told.LINE.value,
+                "enum": [*FunctionDetail],
+                "default": FunctionDetail.LINE.value,
                 "description": "stub: whole descriptions, and every type in full.",
             },
-            "include_disabled": flag("Also tell of tools that match but are locked, and what unlocks them."),
+            "include_disabled": flag_schema("Also tell of tools that match but are locked, and what unlocks them."),
         },
         ["query"],
-        READS,
+        READ_ONLY_HINTS,
     ),
 )
 """Beside these there is python_execution, whose words follow the settings."""

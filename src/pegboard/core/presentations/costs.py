@@ -7,54 +7,60 @@ from typing import Final
 from pegboard.core.code import python_tool
 from pegboard.core.policy import Policy
 from pegboard.core.prompting import PYTHON
-from pegboard.core.resolve import Open, Resolution
-from pegboard.core.tokens import rough_cost
+from pegboard.core.resolve import OpenTool, Resolution
+from pegboard.core.tokens import rough_tool_cost
 from pegboard.core.tool import Tool, ToolSpec
 
 from . import code, deferred, meta, search
-from .kept import kept, kept_open
-from .presenting import Presented
+from .kept import open_pinned_tools, pinned_tools
+from .presenting import PresentationMode
 
-OWN: Final[Mapping[Presented, Mapping[str, Tool]]] = {
-    Presented.META: meta.TOOLS,
-    Presented.SEARCH: search.TOOLS,
-    Presented.DEFERRED: deferred.TOOLS,
-    Presented.CODE: code.TOOLS,
+PRESENTATION_TOOLS: Final[Mapping[PresentationMode, Mapping[str, Tool]]] = {
+    PresentationMode.META: meta.TOOLS,
+    PresentationMode.SEARCH: search.TOOLS,
+    PresentationMode.DEFERRED: deferred.TOOLS,
+    PresentationMode.CODE: code.TOOLS,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    presentation: Presented
+class PresentationCost:
+    presentation: PresentationMode
     tools: int
     tokens: int
     """Estimated, and the same on every machine."""
 
 
-def costs(resolution: Resolution, policy: Policy, python: Tool | None = None) -> tuple[Cost, ...]:
+def presentation_costs(
+    resolution: Resolution, policy: Policy, python: Tool | None = None
+) -> tuple[PresentationCost, ...]:
     """For one view; `direct` first. `python` is the tool that runs programs, in the words that its sandbox gives it."""
-    runs = {PYTHON: python_tool("", policy.declared.code, code.FOUND_BY) if python is None else python}
-    opened = [verdict.shown for verdict in resolution.verdicts.values() if isinstance(verdict, Open)]
-    direct = _cost(Presented.DIRECT, (as_told(tool, resolution.names[tool.id], policy) for tool in opened))
+    runs = {PYTHON: python_tool("", policy.declared.code, code.SEARCH_HINT) if python is None else python}
+    opened = [verdict.visible_tool for verdict in resolution.verdicts.values() if isinstance(verdict, OpenTool)]
+    direct = _sum_cost(
+        PresentationMode.DIRECT, (spec_as_shown(tool, resolution.names[tool.id], policy) for tool in opened)
+    )
     return direct, *(
-        _of(presented, {**own, **runs} if presented is Presented.CODE else own, resolution, policy)
-        for presented, own in OWN.items()
+        _cost_of(presented, {**own, **runs} if presented is PresentationMode.CODE else own, resolution, policy)
+        for presented, own in PRESENTATION_TOOLS.items()
     )
 
 
-def _of(presented: Presented, own: Mapping[str, Tool], resolution: Resolution, policy: Policy) -> Cost:
-    named = kept(resolution, policy.declared.presenting, own)
-    beside = (as_told(tool, name, policy) for name, tool in kept_open(resolution, named))
-    return _cost(presented, (*(tool.spec for tool in own.values()), *beside))
+def _cost_of(
+    presented: PresentationMode, own: Mapping[str, Tool], resolution: Resolution, policy: Policy
+) -> PresentationCost:
+    named = pinned_tools(resolution, policy.declared.presentation, own)
+    beside = (spec_as_shown(tool, name, policy) for name, tool in open_pinned_tools(resolution, named))
+    return _sum_cost(presented, (*(tool.spec for tool in own.values()), *beside))
 
 
-def as_told(tool: Tool, name: str, policy: Policy) -> ToolSpec:
+def spec_as_shown(tool: Tool, name: str, policy: Policy) -> ToolSpec:
     written = policy.overrides.for_tool(tool.id).description_override
     if written is None and tool.spec.name == name:
         return tool.spec
     return replace(tool.spec, name=name, description=tool.spec.description if written is None else written)
 
 
-def _cost(presented: Presented, specs: Iterable[ToolSpec]) -> Cost:
-    each = [rough_cost(spec) for spec in specs]
-    return Cost(presented, len(each), sum(each))
+def _sum_cost(presented: PresentationMode, specs: Iterable[ToolSpec]) -> PresentationCost:
+    each = [rough_tool_cost(spec) for spec in specs]
+    return PresentationCost(presented, len(each), sum(each))

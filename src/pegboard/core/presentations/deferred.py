@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from pegboard.core.handle import LONGEST
-from pegboard.core.retrieval import LONGEST_QUERY
+from pegboard.core.handle import MAX_HANDLE_CHARS
+from pegboard.core.retrieval import MAX_QUERY_CHARS
 from pegboard.core.tool import JsonObject
 
-from .own import ACTS, CALL, READS, by_name, flag, own_tool, text
+from .own import CALL_TOOL, DESTRUCTIVE_HINTS, READ_ONLY_HINTS, build_own_tool, flag_schema, text_schema, tools_by_name
 
 SEARCH: Final = "tool_search"
-FEW: Final = 5
-MOST: Final = 20
+DEFAULT_RESULTS: Final = 5
+MAX_RESULTS: Final = 20
 """How many tools one search brings: when nobody says, and at most."""
 
 INSTRUCTIONS: Final = (
@@ -20,15 +20,15 @@ INSTRUCTIONS: Final = (
     "ask the user, ask, and do not look for a way around it."
 )
 
-_HANDLE: Final[JsonObject] = {
+_HANDLE_SCHEMA: Final[JsonObject] = {
     "type": "string",
     "minLength": 1,
-    "maxLength": LONGEST,
+    "maxLength": MAX_HANDLE_CHARS,
     "description": "The handle that your last search gave you, if it gave one.",
 }
 
-TOOLS: Final = by_name(
-    own_tool(
+TOOLS: Final = tools_by_name(
+    build_own_tool(
         SEARCH,
         "Find tools by what they do. There are more tools than you are shown: search whenever none of them fits. What "
         "is found can be called at once, by its own name or with call_tool.",
@@ -36,35 +36,35 @@ TOOLS: Final = by_name(
             "query": {
                 "type": "string",
                 "minLength": 1,
-                "maxLength": LONGEST_QUERY,
+                "maxLength": MAX_QUERY_CHARS,
                 "description": "What you want to do, in a few words; or a part of a tool's name.",
             },
             "limit": {
                 "type": "integer",
                 "minimum": 1,
-                "maximum": MOST,
-                "default": FEW,
+                "maximum": MAX_RESULTS,
+                "default": DEFAULT_RESULTS,
                 "description": "How many tools to find at most.",
             },
-            "include_disabled": flag("Also tell of tools that match but are locked, and what unlocks them."),
-            "handle": _HANDLE,
+            "include_disabled": flag_schema("Also tell of tools that match but are locked, and what unlocks them."),
+            "handle": _HANDLE_SCHEMA,
         },
         ["query"],
-        READS,
+        READ_ONLY_HINTS,
     ),
-    own_tool(
-        CALL,
+    build_own_tool(
+        CALL_TOOL,
         "Call a tool that tool_search found and that is not among your tools.",
         {
-            "name": text("Its name, as tool_search gave it."),
+            "name": text_schema("Its name, as tool_search gave it."),
             "arguments": {
                 "type": "object",
                 "default": {},
                 "description": "Its arguments, as its own input schema asks for them.",
             },
-            "handle": _HANDLE,
+            "handle": _HANDLE_SCHEMA,
         },
         ["name"],
-        ACTS,
+        DESTRUCTIVE_HINTS,
     ),
 )

@@ -2,18 +2,18 @@
 
 from typing import Final
 
-from pegboard.core.folded import Folded
-from pegboard.core.nesting import deeper_than
+from pegboard.core.folded import LazyJson
+from pegboard.core.nesting import is_deeper_than
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Resolution
-from pegboard.core.signature import first_sentence, signature
+from pegboard.core.signature import first_sentence, format_signature
 from pegboard.core.tool import Json, JsonObject, JsonSchema, Tool
 
-_DEEPEST: Final = 100
+_MAX_DEPTH: Final = 100
 _ANY_OBJECT: Final[JsonObject] = {"type": "object"}
 
 
-def described_as(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObject:
+def name_and_description(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObject:
     """By the name that this caller calls it; the words that people gave it stand before its own."""
     look = policy.overrides.for_tool(tool.id)
     members: dict[str, Json] = {
@@ -25,32 +25,36 @@ def described_as(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObje
     return {key: value for key, value in members.items() if value is not None}
 
 
-def readable(schema: JsonSchema) -> JsonObject:
+def readable_schema(schema: JsonSchema) -> JsonObject:
     """A schema that is nested too deeply for its readers is told as one that asks for nothing."""
-    deep = not isinstance(schema, Folded) or deeper_than(_DEEPEST, schema.text)
+    deep = not isinstance(schema, LazyJson) or is_deeper_than(_MAX_DEPTH, schema.text)
     return dict(_ANY_OBJECT if deep else schema)
 
 
-def compact(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObject:
+def compact_entry(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObject:
     """Its name, what it takes and gives back in a line, and the first sentence of what it does."""
-    told = described_as(tool, resolution, policy)
+    told = name_and_description(tool, resolution, policy)
     description = told["description"]
     assert isinstance(description, str)
     return {
         "name": told["name"],
         "server": told["server"],
-        "signature": signature(tool.spec),
+        "signature": format_signature(tool.spec),
         "description": first_sentence(description),
     }
 
 
-def full(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObject:
+def full_entry(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObject:
     """All that is needed to call it."""
-    entry = {**described_as(tool, resolution, policy), "inputSchema": readable(tool.spec.input_schema)}
+    entry = {**name_and_description(tool, resolution, policy), "inputSchema": readable_schema(tool.spec.input_schema)}
     return {**entry, "annotations": dict(tool.spec.annotations)} if tool.spec.annotations else entry
 
 
-def whole(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObject:
+def complete_entry(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObject:
     """All that there is."""
-    entry = full(tool, resolution, policy)
-    return entry if tool.spec.output_schema is None else {**entry, "outputSchema": readable(tool.spec.output_schema)}
+    entry = full_entry(tool, resolution, policy)
+    return (
+        entry
+        if tool.spec.output_schema is None
+        else {**entry, "outputSchema": readable_schema(tool.spec.output_schema)}
+    )

@@ -8,69 +8,71 @@ from typing import Final
 from pegboard.core.ids import ToolId
 from pegboard.core.policy import Policy
 from pegboard.core.prompting import PYTHON
-from pegboard.core.resolve import Open, Resolution
+from pegboard.core.resolve import OpenTool, Resolution
 
-from .choice import chosen
-from .costs import OWN
-from .kept import kept
-from .presenting import Presented
+from .choice import choose_presentation
+from .costs import PRESENTATION_TOOLS
+from .kept import pinned_tools
+from .presenting import PresentationMode
 
-_HOW: Final[Mapping[Presented, str]] = {
-    Presented.META: "by which they look through the toolsets and call what they find",
-    Presented.SEARCH: "by which they find and call all others",
-    Presented.DEFERRED: "by which they find all others, each of which is listed once it was found",
-    Presented.CODE: "by which they find all others and call them from programs",
+_HOW_TO_REACH: Final[Mapping[PresentationMode, str]] = {
+    PresentationMode.META: "by which they look through the toolsets and call what they find",
+    PresentationMode.SEARCH: "by which they find and call all others",
+    PresentationMode.DEFERRED: "by which they find all others, each of which is listed once it was found",
+    PresentationMode.CODE: "by which they find all others and call them from programs",
 }
 
 
 @dataclass(frozen=True)
-class Listing:
+class EndpointToolList:
     """At /mcp, for one view; there is none where each tool is listed as itself."""
 
-    own: int
+    own_tool_count: int
     """The presentation's own tools."""
-    beside: Set[ToolId]
+    pinned: Set[ToolId]
     """Those that stay listed, open or locked."""
-    open_beside: int
+    open_pinned_count: int
     how: str
     setting: str
     where: str = "/mcp"
 
     @property
     def sentence(self) -> str:
-        return f"Clients at /mcp are shown {self._instead}. /mcp/direct lists each open tool as itself."
+        return f"Clients at /mcp are shown {self._own_tools_text}. /mcp/direct lists each open tool as itself."
 
     @property
-    def of_tool(self) -> str:
+    def unlisted_sentence(self) -> str:
         """About one that is not listed."""
-        return f"Not listed at /mcp: clients there are shown {self._instead}. /mcp/direct lists it as itself."
+        return f"Not listed at /mcp: clients there are shown {self._own_tools_text}. /mcp/direct lists it as itself."
 
-    def step(self, id: ToolId) -> str:
-        if id in self.beside:
+    def describe_step(self, id: ToolId) -> str:
+        if id in self.pinned:
             return "yes: always_visible names it"
-        return f"no: clients there are shown {self._instead}; /mcp/direct lists each open tool as itself"
+        return f"no: clients there are shown {self._own_tools_text}; /mcp/direct lists each open tool as itself"
 
     def leaves_out(self, id: ToolId) -> bool:
-        return id not in self.beside
+        return id not in self.pinned
 
     @property
-    def _instead(self) -> str:
-        beside = f", and {self.open_beside} of always_visible" if self.open_beside else ""
-        return f"{self.own} tools {self.how}{beside} ({self.setting})"
+    def _own_tools_text(self) -> str:
+        beside = f", and {self.open_pinned_count} of always_visible" if self.open_pinned_count else ""
+        return f"{self.own_tool_count} tools {self.how}{beside} ({self.setting})"
 
 
-def listing(resolution: Resolution, policy: Policy, asked: Presented | None = None) -> Listing | None:
+def endpoint_tool_list(
+    resolution: Resolution, policy: Policy, asked: PresentationMode | None = None
+) -> EndpointToolList | None:
     """At /mcp as the operator chose, or at the path of the presentation that is `asked` about."""
-    presenting = policy.declared.presenting
+    presenting = policy.declared.presentation
     presented = presenting.presentation if asked is None else asked
     setting = f"presentation: {presented}"
-    if presented is Presented.AUTO:
-        presented = chosen(resolution, presenting)
+    if presented is PresentationMode.AUTO:
+        presented = choose_presentation(resolution, presenting)
         setting += f", of more than {presenting.threshold} tools"
-    if presented is Presented.DIRECT:
+    if presented is PresentationMode.DIRECT:
         return None
-    own = {*OWN[presented], *((PYTHON,) if presented is Presented.CODE else ())}
-    beside = frozenset(kept(resolution, presenting, own).values())
-    opened = sum(1 for id in beside if isinstance(resolution.verdicts[id], Open))
+    own = {*PRESENTATION_TOOLS[presented], *((PYTHON,) if presented is PresentationMode.CODE else ())}
+    beside = frozenset(pinned_tools(resolution, presenting, own).values())
+    opened = sum(1 for id in beside if isinstance(resolution.verdicts[id], OpenTool))
     where = "/mcp" if asked is None else f"/mcp/{presented.value}"
-    return Listing(len(own), beside, opened, _HOW[presented], setting, where)
+    return EndpointToolList(len(own), beside, opened, _HOW_TO_REACH[presented], setting, where)

@@ -3,29 +3,29 @@
 from typing import Final
 
 from pegboard.core.ids import ToolId
-from pegboard.core.resolve import Open, Resolution
-from pegboard.core.said import plainly
+from pegboard.core.resolve import OpenTool, Resolution
+from pegboard.core.said import quote_name
 from pegboard.core.ticket import TICKET, TICKET_ID
-from pegboard.core.tool import JsonSchema, canonical
+from pegboard.core.tool import JsonSchema, canonical_json
 
-LONGEST: Final = 20_000
+MAX_SCHEMA_CHARS: Final = 20_000
 """Characters of a schema that are sent unasked."""
 
 
-def schema_words(id: ToolId, resolution: Resolution, told_by: str) -> tuple[str, ...]:
+def schema_hint(id: ToolId, resolution: Resolution, told_by: str) -> tuple[str, ...]:
     """Lines to be added to the refusal: as callers see the tool, and nothing of one that is not open to them. One that
     is too long is to be asked for with the tool that has it `told_by`."""
     schema = _schema(id, resolution)
     if schema is None:
         return ()
-    text = canonical(schema).decode("utf-8", "replace")
-    if len(text) > LONGEST:
-        return (f"The input schema of {plainly(id)} has {len(text)} characters; get it with {told_by}.",)
-    return (f"The input schema of {plainly(id)} is:", text)
+    text = canonical_json(schema).decode("utf-8", "replace")
+    if len(text) > MAX_SCHEMA_CHARS:
+        return (f"The input schema of {quote_name(id)} has {len(text)} characters; get it with {told_by}.",)
+    return (f"The input schema of {quote_name(id)} is:", text)
 
 
 def _schema(id: ToolId, resolution: Resolution) -> JsonSchema | None:
     if id == TICKET_ID:
         return TICKET.spec.input_schema
     verdict = resolution.verdicts.get(id)
-    return verdict.shown.spec.input_schema if isinstance(verdict, Open) else None
+    return verdict.visible_tool.spec.input_schema if isinstance(verdict, OpenTool) else None

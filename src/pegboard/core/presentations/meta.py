@@ -5,25 +5,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pegboard.core.call import ToolIsLocked, UnknownTool, looked_up
+from pegboard.core.call import LockedToolRefusal, UnknownTool, find_open_tool
 from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.policy import Policy
-from pegboard.core.reference import Kind, Unknown, closest
-from pegboard.core.resolve import Locked, Open, Resolution
+from pegboard.core.reference import ReferenceKind, UnknownReference, closest_names
+from pegboard.core.resolve import LockedTool, OpenTool, Resolution
 from pegboard.core.rules import server_is_reviewed
 from pegboard.core.signature import first_sentence
-from pegboard.core.status import Status
+from pegboard.core.status import LockStatus
 from pegboard.core.tool import JsonObject, ToolSpec
 
-from .entries import described_as, readable
-from .own import ACTS, CALL, READS, by_name, own_tool, text
+from .entries import name_and_description, readable_schema
+from .own import CALL_TOOL, DESTRUCTIVE_HINTS, READ_ONLY_HINTS, build_own_tool, text_schema, tools_by_name
 
-TOOLSETS: Final = "list_toolsets"
-TOOLS_OF: Final = "list_tools"
-INPUT: Final = "get_tool_input_schema"
-OUTPUT: Final = "get_tool_output_schema"
+LIST_TOOLSETS: Final = "list_toolsets"
+LIST_TOOLS: Final = "list_tools"
+GET_INPUT_SCHEMA: Final = "get_tool_input_schema"
+GET_OUTPUT_SCHEMA: Final = "get_tool_output_schema"
 
-MOST: Final = 500
+MAX_TOOLS: Final = 500
 """Tools in one answer; a larger toolset is read in parts."""
 
 INSTRUCTIONS: Final = (
@@ -33,52 +33,52 @@ INSTRUCTIONS: Final = (
 )
 
 # Each description begins with the sentences of DocSpace's table of meta tools, word for word (seed 001).
-TOOLS: Final = by_name(
-    own_tool(
-        TOOLSETS,
+TOOLS: Final = tools_by_name(
+    build_own_tool(
+        LIST_TOOLSETS,
         "This is a meta tool for listing available toolsets. Toolset is a set of available tools.",
         {},
         [],
-        READS,
+        READ_ONLY_HINTS,
     ),
-    own_tool(
-        TOOLS_OF,
+    build_own_tool(
+        LIST_TOOLS,
         "This is a meta tool for listing available tools of a specific toolset. The list of available toolsets can be "
         "obtained using the list_toolsets meta tool.",
         {
-            "toolset": text("The toolset's name, as list_toolsets gave it."),
+            "toolset": text_schema("The toolset's name, as list_toolsets gave it."),
             "offset": {
                 "type": "integer",
                 "minimum": 0,
                 "default": 0,
-                "description": f"How many tools to pass over: an answer holds {MOST} at most.",
+                "description": f"How many tools to pass over: an answer holds {MAX_TOOLS} at most.",
             },
         },
         ["toolset"],
-        READS,
+        READ_ONLY_HINTS,
     ),
-    own_tool(
-        INPUT,
+    build_own_tool(
+        GET_INPUT_SCHEMA,
         "This is a meta tool for getting an input schema for a specific tool. The list of available tools can be "
         "obtained using the list_tools meta tool. The answer also has the tool's whole description.",
-        {"tool": text("The tool's name, as list_tools gave it.")},
+        {"tool": text_schema("The tool's name, as list_tools gave it.")},
         ["tool"],
-        READS,
+        READ_ONLY_HINTS,
     ),
-    own_tool(
-        OUTPUT,
+    build_own_tool(
+        GET_OUTPUT_SCHEMA,
         "This is a meta tool for getting an output schema for a specific tool. The list of available tools can be "
         "obtained using the list_tools meta tool.",
-        {"tool": text("The tool's name, as list_tools gave it.")},
+        {"tool": text_schema("The tool's name, as list_tools gave it.")},
         ["tool"],
-        READS,
+        READ_ONLY_HINTS,
     ),
-    own_tool(
-        CALL,
+    build_own_tool(
+        CALL_TOOL,
         "This is a meta tool for calling a tool. The list of available tools can be obtained using the list_tools meta "
         "tool. The input schema can be obtained using the get_tool_input_schema meta tool.",
         {
-            "tool": text("The tool's name, as list_tools gave it."),
+            "tool": text_schema("The tool's name, as list_tools gave it."),
             "input": {
                 "type": "object",
                 "default": {},
@@ -86,22 +86,22 @@ TOOLS: Final = by_name(
             },
         },
         ["tool"],
-        ACTS,
+        DESTRUCTIVE_HINTS,
     ),
 )
 
 
 @dataclass(frozen=True)
-class NoToolset:
+class NoSuchToolset:
     """A name that means no toolset of this caller's view."""
 
-    unknown: Unknown
+    unknown: UnknownReference
 
     def __str__(self) -> str:
-        return f"{self.unknown} See which there are with {TOOLSETS}."
+        return f"{self.unknown} See which there are with {LIST_TOOLSETS}."
 
 
-def toolsets(resolution: Resolution, policy: Policy) -> JsonObject:
+def list_toolsets(resolution: Resolution, policy: Policy) -> JsonObject:
     """Those of which this caller may know a tool. Where some are locked, how many of them and by what."""
     entries: list[JsonObject] = []
     for id, tally in _tallies(resolution).items():
@@ -110,43 +110,45 @@ def toolsets(resolution: Resolution, policy: Policy) -> JsonObject:
     return {"toolsets": [*entries]}
 
 
-def tools_of(toolset: str, offset: int, resolution: Resolution, policy: Policy) -> JsonObject | NoToolset:
+def list_tools(toolset: str, offset: int, resolution: Resolution, policy: Policy) -> JsonObject | NoSuchToolset:
     """The open ones. Toolset ids are lower case, so a name in another case can mean only one."""
     tallies = _tallies(resolution)
     id = ToolsetId(toolset.strip().lower())
     if id not in tallies:
-        return NoToolset(Unknown(toolset[:_SHOWN], Kind.TOOLSET, closest(toolset, tallies)))
-    opened = [tool.id for tool in resolution.open() if tool.id.toolset == id]
-    part = opened[offset : offset + MOST]
-    answer: JsonObject = {"tools": [_line(tool, resolution, policy) for tool in part]}
+        return NoSuchToolset(
+            UnknownReference(toolset[:_MAX_NAME_CHARS], ReferenceKind.TOOLSET, closest_names(toolset, tallies))
+        )
+    opened = [tool.id for tool in resolution.open_tools() if tool.id.toolset == id]
+    part = opened[offset : offset + MAX_TOOLS]
+    answer: JsonObject = {"tools": [_tool_line(tool, resolution, policy) for tool in part]}
     if (rest := len(opened) - offset - len(part)) > 0:
-        answer["notice"] = f"There are {rest} more. List again with offset {offset + MOST}."
+        answer["notice"] = f"There are {rest} more. List again with offset {offset + MAX_TOOLS}."
     locked = {status: count for status, count in tallies[id].items() if status != _CALLABLE}
     return {**answer, "locked": {**locked}} if locked else answer
 
 
-def input_of(name: str, resolution: Resolution, policy: Policy) -> JsonObject | UnknownTool | ToolIsLocked:
-    found = looked_up(name, resolution)
-    if not isinstance(found, Open):
+def get_input_schema(name: str, resolution: Resolution, policy: Policy) -> JsonObject | UnknownTool | LockedToolRefusal:
+    found = find_open_tool(name, resolution)
+    if not isinstance(found, OpenTool):
         return found
-    tool = found.shown
-    return {**described_as(tool, resolution, policy), "inputSchema": readable(tool.spec.input_schema)}
+    tool = found.visible_tool
+    return {**name_and_description(tool, resolution, policy), "inputSchema": readable_schema(tool.spec.input_schema)}
 
 
-def output_of(name: str, resolution: Resolution) -> JsonObject | UnknownTool | ToolIsLocked:
-    found = looked_up(name, resolution)
-    if not isinstance(found, Open):
+def get_output_schema(name: str, resolution: Resolution) -> JsonObject | UnknownTool | LockedToolRefusal:
+    found = find_open_tool(name, resolution)
+    if not isinstance(found, OpenTool):
         return found
     shown = resolution.names[found.tool.id]
-    schema = found.shown.spec.output_schema
+    schema = found.visible_tool.spec.output_schema
     if schema is None:
         told = f"{shown} has no output schema: it says nothing of what its answer looks like. Call it all the same."
         return {"name": shown, "outputSchema": None, "notice": told}
-    return {"name": shown, "outputSchema": readable(schema)}
+    return {"name": shown, "outputSchema": readable_schema(schema)}
 
 
 _CALLABLE: Final = "callable"
-_SHOWN: Final = 128
+_MAX_NAME_CHARS: Final = 128
 
 
 def _tallies(resolution: Resolution) -> Mapping[ToolsetId, Mapping[str, int]]:
@@ -154,17 +156,17 @@ def _tallies(resolution: Resolution) -> Mapping[ToolsetId, Mapping[str, int]]:
     counted: dict[ToolsetId, Counter[str]] = {}
     for id, verdict in resolution.verdicts.items():
         match verdict:
-            case Open():
+            case OpenTool():
                 counted.setdefault(id.toolset, Counter())[_CALLABLE] += 1
-            case Locked():
+            case LockedTool():
                 counted.setdefault(id.toolset, Counter())[verdict.status.value] += 1
             case _:
                 pass
-    return {id: _ordered(counted[id]) for id in sorted(counted)}
+    return {id: _in_status_order(counted[id]) for id in sorted(counted)}
 
 
-def _ordered(tally: Counter[str]) -> Mapping[str, int]:
-    stated = {status.value: tally[status.value] for status in Status if tally[status.value]}
+def _in_status_order(tally: Counter[str]) -> Mapping[str, int]:
+    stated = {status.value: tally[status.value] for status in LockStatus if tally[status.value]}
     return {_CALLABLE: tally[_CALLABLE], **stated}
 
 
@@ -180,9 +182,9 @@ def _description(id: ToolsetId, tally: Mapping[str, int], resolution: Resolution
 
 def _looks_poisoned(id: ToolsetId, told: str) -> bool:
     # Loaded when it is needed: most gateways show no meta tools, and all its patterns take room.
-    from pegboard.core.scan import is_poisoned, scan
+    from pegboard.core.scan import is_poisoned, scan_tool
 
-    return is_poisoned(scan(ToolSpec(id, description=told)))
+    return is_poisoned(scan_tool(ToolSpec(id, description=told)))
 
 
 def _is_reviewed(id: ToolsetId, resolution: Resolution, policy: Policy) -> bool:
@@ -190,10 +192,10 @@ def _is_reviewed(id: ToolsetId, resolution: Resolution, policy: Policy) -> bool:
     return any(server_is_reviewed(resolution.verdicts[tool].tool, None, policy) for tool in sources.values())
 
 
-def _line(id: ToolId, resolution: Resolution, policy: Policy) -> JsonObject:
+def _tool_line(id: ToolId, resolution: Resolution, policy: Policy) -> JsonObject:
     verdict = resolution.verdicts[id]
-    assert isinstance(verdict, Open)
-    told = described_as(verdict.shown, resolution, policy)
+    assert isinstance(verdict, OpenTool)
+    told = name_and_description(verdict.visible_tool, resolution, policy)
     description = told["description"]
     assert isinstance(description, str)
     return {"name": told["name"], "description": first_sentence(description)}

@@ -6,14 +6,14 @@ from typing import Final
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 
-READS: Final[JsonObject] = {"readOnlyHint": True, "openWorldHint": False}
-ACTS: Final[JsonObject] = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
+READ_ONLY_HINTS: Final[JsonObject] = {"readOnlyHint": True, "openWorldHint": False}
+DESTRUCTIVE_HINTS: Final[JsonObject] = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
 """The hints of whatever tool is called through it."""
 
-CALL: Final = "call_tool"
+CALL_TOOL: Final = "call_tool"
 
 
-def own_tool(
+def build_own_tool(
     name: str, description: str, properties: JsonObject, required: Iterable[Json], annotations: JsonObject
 ) -> Tool:
     schema: JsonObject = {"type": "object", "properties": properties, "additionalProperties": False}
@@ -23,13 +23,13 @@ def own_tool(
     return Tool(ToolId(BuiltinKey(), name), spec)
 
 
-def by_name(*tools: Tool) -> Mapping[str, Tool]:
+def tools_by_name(*tools: Tool) -> Mapping[str, Tool]:
     return {tool.id.name: tool for tool in tools}
 
 
-def flag(what: str) -> JsonObject:
+def flag_schema(what: str) -> JsonObject:
     return {"type": "boolean", "default": False, "description": what}
 
 
-def text(what: str) -> JsonObject:
+def text_schema(what: str) -> JsonObject:
     return {"type": "string", "minLength": 1, "description": what}

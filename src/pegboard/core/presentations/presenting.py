@@ -6,12 +6,12 @@ from typing import Final
 
 from pegboard.core.server import DeclaredAt
 
-MATERIALISED: Final = 20
+DEFAULT_MATERIALIZED: Final = 20
 """How many found tools one conversation keeps when nobody says."""
-MOST_MATERIALISED: Final = 100
+MAX_MATERIALIZED: Final = 100
 
 
-class Presented(StrEnum):
+class PresentationMode(StrEnum):
     """By the words that people write."""
 
     DIRECT = "direct"
@@ -27,7 +27,7 @@ class Presented(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class PinnedEntry:
     """A tool's id, or a pattern: what it fits stays listed beside the tools of any presentation."""
 
     text: str
@@ -37,11 +37,11 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Presenting:
-    presentation: Presented = Presented.DIRECT
+class PresentationSettings:
+    presentation: PresentationMode = PresentationMode.DIRECT
     """What a client gets that does not say. Read when the gateway starts."""
     threshold: int = 100
     """Tools above which showing each as itself is thought to be too much."""
-    always_visible: tuple[Listed, ...] = ()
-    materialised: int = MATERIALISED
+    always_visible: tuple[PinnedEntry, ...] = ()
+    max_materialized: int = DEFAULT_MATERIALIZED
     """How many tools a conversation keeps that it found, where they are deferred."""

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from .costs import OWN, Cost
-from .presenting import Presented
+from .costs import PRESENTATION_TOOLS, PresentationCost
+from .presenting import PresentationMode
 
-CALLS: Final = "call_tool"
+CALL_TOOL: Final = "call_tool"
 """By which tools are called that are not shown: its answers are theirs."""
 
-FINDING: Final = tuple(sorted({name for own in OWN.values() for name in own} - {CALLS}))
+SEARCH_TOOLS: Final = tuple(sorted({name for own in PRESENTATION_TOOLS.values() for name in own} - {CALL_TOOL}))
 """The presentations' own tools whose answers only tell of other tools."""
 
 FORMULA: Final = (
@@ -22,35 +22,35 @@ FORMULA: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Saving:
+class PresentationTokenSavings:
     presentation: str
     turns: int
-    shown: int
+    shown_tokens: int
     """Tokens of what is shown by it, at each turn."""
-    found: int
+    found_tokens: int
     """Tokens of the answers in which tools were found, all together."""
-    saved: int
+    saved_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
-class Savings:
+class TotalSavings:
     baseline: int
     """Tokens of all open tools, each as itself."""
-    parts: Sequence[Saving]
+    parts: Sequence[PresentationTokenSavings]
 
     @property
-    def saved(self) -> int:
+    def saved_tokens(self) -> int:
         """It may be less than nothing: on a small board, to search costs more than to show."""
-        return sum(part.saved for part in self.parts)
+        return sum(part.saved_tokens for part in self.parts)
 
 
-def savings(costs: Iterable[Cost], turns: Mapping[str, tuple[int, int]]) -> Savings:
+def compute_savings(costs: Iterable[PresentationCost], turns: Mapping[str, tuple[int, int]]) -> TotalSavings:
     """`turns` has for each presentation how many there were, and what their finding cost."""
     shown = {cost.presentation.value: cost.tokens for cost in costs}
-    baseline = shown.get(Presented.DIRECT.value, 0)
+    baseline = shown.get(PresentationMode.DIRECT.value, 0)
     parts = [
-        Saving(name, count, shown[name], found, count * (baseline - shown[name]) - found)
+        PresentationTokenSavings(name, count, shown[name], found, count * (baseline - shown[name]) - found)
         for name, (count, found) in turns.items()
         if name in shown
     ]
-    return Savings(baseline, parts)
+    return TotalSavings(baseline, parts)

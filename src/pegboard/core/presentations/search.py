@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 from typing import Final
 
-from pegboard.core.call import looked_up, refusal_text
+from pegboard.core.call import find_open_tool, refusal_text
 from pegboard.core.policy import Policy
-from pegboard.core.resolve import Open, Resolution
-from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST, Detail
+from pegboard.core.resolve import OpenTool, Resolution
+from pegboard.core.retrieval import DEFAULT_RESULTS, MAX_QUERY_CHARS, MAX_RESULTS, AnswerDetail
 from pegboard.core.tool import Json, JsonObject
 
-from .entries import whole
-from .own import ACTS, CALL, READS, by_name, flag, own_tool, text
+from .entries import complete_entry
+from .own import CALL_TOOL, DESTRUCTIVE_HINTS, READ_ONLY_HINTS, build_own_tool, flag_schema, text_schema, tools_by_name
 
 RETRIEVE: Final = "retrieve_tools"
 DESCRIBE: Final = "describe_tool"
 SERVERS: Final = "upstream_servers"
 
-MOST_DESCRIBED: Final = 20
-LONGEST_PLACE: Final = 200
+MAX_DESCRIBED: Final = 20
+MAX_PLACE_CHARS: Final = 200
 
 INSTRUCTIONS: Final = (
     "Tools of several servers are behind this gateway. Find them with retrieve_tools, in a few words of what you want "
@@ -26,12 +26,12 @@ INSTRUCTIONS: Final = (
 )
 
 
-def _place(what: str) -> JsonObject:
-    return {"type": "string", "maxLength": LONGEST_PLACE, "default": "", "description": what}
+def _place_schema(what: str) -> JsonObject:
+    return {"type": "string", "maxLength": MAX_PLACE_CHARS, "default": "", "description": what}
 
 
-TOOLS: Final = by_name(
-    own_tool(
+TOOLS: Final = tools_by_name(
+    build_own_tool(
         RETRIEVE,
         "Find tools by what they do. Answers with the tools that can be called, best first: name, parameters in one "
         "line (a ? marks what may be left out), and what it does. Call one with call_tool; where the line is not "
@@ -41,53 +41,53 @@ TOOLS: Final = by_name(
             "query": {
                 "type": "string",
                 "minLength": 1,
-                "maxLength": LONGEST_QUERY,
+                "maxLength": MAX_QUERY_CHARS,
                 "description": "What you want to do, in a few words; or a part of a tool's name.",
             },
             "limit": {
                 "type": "integer",
                 "minimum": 1,
-                "maximum": MOST,
-                "default": FEW,
+                "maximum": MAX_RESULTS,
+                "default": DEFAULT_RESULTS,
                 "description": "How many callable tools to answer with at most.",
             },
-            "include_disabled": flag("Also list tools that match but are locked, and what unlocks them."),
-            "read_only_only": flag("Only tools that say they change nothing."),
-            "exclude_destructive": flag("Leave out tools that may destroy something."),
-            "exclude_open_world": flag("Leave out tools that reach beyond their own system."),
-            "server": _place("Only tools of this server, by its id as upstream_servers tells it."),
-            "toolset": _place("Only tools of this toolset."),
+            "include_disabled": flag_schema("Also list tools that match but are locked, and what unlocks them."),
+            "read_only_only": flag_schema("Only tools that say they change nothing."),
+            "exclude_destructive": flag_schema("Leave out tools that may destroy something."),
+            "exclude_open_world": flag_schema("Leave out tools that reach beyond their own system."),
+            "server": _place_schema("Only tools of this server, by its id as upstream_servers tells it."),
+            "toolset": _place_schema("Only tools of this toolset."),
             "detail": {
                 "type": "string",
-                "enum": [*Detail],
-                "default": Detail.COMPACT.value,
+                "enum": [*AnswerDetail],
+                "default": AnswerDetail.COMPACT.value,
                 "description": "full: with the whole description and input schema of each tool.",
             },
-            "explain": flag("Tell which words made each rank, and what was left out."),
+            "explain": flag_schema("Tell which words made each rank, and what was left out."),
         },
         ["query"],
-        READS,
+        READ_ONLY_HINTS,
     ),
-    own_tool(
+    build_own_tool(
         DESCRIBE,
         "Get all that tools say of themselves: the whole description, input schema and output schema.",
         {
             "names": {
                 "type": "array",
-                "items": text("A tool's name, as retrieve_tools gave it."),
+                "items": text_schema("A tool's name, as retrieve_tools gave it."),
                 "minItems": 1,
-                "maxItems": MOST_DESCRIBED,
+                "maxItems": MAX_DESCRIBED,
                 "description": "Which tools.",
             },
         },
         ["names"],
-        READS,
+        READ_ONLY_HINTS,
     ),
-    own_tool(
-        CALL,
+    build_own_tool(
+        CALL_TOOL,
         "Call a tool that retrieve_tools found.",
         {
-            "name": text("Its name, as retrieve_tools gave it."),
+            "name": text_schema("Its name, as retrieve_tools gave it."),
             "arguments": {
                 "type": "object",
                 "default": {},
@@ -95,26 +95,26 @@ TOOLS: Final = by_name(
             },
         },
         ["name"],
-        ACTS,
+        DESTRUCTIVE_HINTS,
     ),
-    own_tool(
+    build_own_tool(
         SERVERS,
         "List the servers that the tools come from, with their health; where tools are locked, how many and why.",
         {},
         [],
-        READS,
+        READ_ONLY_HINTS,
     ),
 )
 
 
-def described(names: Sequence[str], resolution: Resolution, policy: Policy) -> JsonObject:
+def describe_tools(names: Sequence[str], resolution: Resolution, policy: Policy) -> JsonObject:
     """Each open one whole. One that is not is told in the words in which its call would be refused."""
     tools: list[Json] = []
     refused: list[Json] = []
     for name in dict.fromkeys(names):
-        found = looked_up(name, resolution)
-        if isinstance(found, Open):
-            tools.append(whole(found.shown, resolution, policy))
+        found = find_open_tool(name, resolution)
+        if isinstance(found, OpenTool):
+            tools.append(complete_entry(found.visible_tool, resolution, policy))
         else:
             refused.append({"name": name, "why": refusal_text(found, RETRIEVE)})
     return {"tools": tools, "refused": refused} if refused else {"tools": tools}

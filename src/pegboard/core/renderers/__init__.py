@@ -1,21 +1,21 @@
 """How a person is shown a call: the renderers there are, what each takes, and one call rendered by one of them."""
 
-from .catalogue import CATALOGUE, DEFAULT_RENDERER, NAMES, Renderer, renderer
+from .catalogue import DEFAULT_RENDERER, RENDERER_NAMES, RENDERERS, Renderer, find_renderer
 from .checking import config_problems, renderer_problem
-from .interpolation import ROOTS
-from .rendering import Around, Rendered, rendered, returned
+from .interpolation import REFERENCE_ROOTS
+from .rendering import RenderContext, RenderedCall, render_call, return_value
 
 __all__ = [
-    "CATALOGUE",
     "DEFAULT_RENDERER",
-    "NAMES",
-    "ROOTS",
-    "Around",
-    "Rendered",
+    "REFERENCE_ROOTS",
+    "RENDERERS",
+    "RENDERER_NAMES",
+    "RenderContext",
+    "RenderedCall",
     "Renderer",
     "config_problems",
-    "rendered",
-    "renderer",
+    "find_renderer",
+    "render_call",
     "renderer_problem",
-    "returned",
+    "return_value",
 ]

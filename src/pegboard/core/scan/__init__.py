@@ -5,19 +5,19 @@ safe to show: of what was found it repeats a short excerpt at most, with nothing
 person who decides, not for an agent: the excerpt is part of what is withheld from agents.
 """
 
-from .finding import Finding, Kind, Path, Severity, is_poisoned
-from .scan import MOST_FINDINGS, scan
-from .strangers import Strangers, strangers, strangers_of_each
+from .finding import FindingPath, ScanFinding, ScanFindingKind, Severity, is_poisoned
+from .scan import MAX_FINDINGS, scan_tool
+from .strangers import OtherTools, other_tools, other_tools_by_source
 
 __all__ = [
-    "MOST_FINDINGS",
-    "Finding",
-    "Kind",
-    "Path",
+    "MAX_FINDINGS",
+    "FindingPath",
+    "OtherTools",
+    "ScanFinding",
+    "ScanFindingKind",
     "Severity",
-    "Strangers",
     "is_poisoned",
-    "scan",
-    "strangers",
-    "strangers_of_each",
+    "other_tools",
+    "other_tools_by_source",
+    "scan_tool",
 ]

@@ -6,68 +6,71 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from .excerpt import around, excerpt
-from .finding import Kind, Mark
-from .phrase import Phrase, phrases
-from .tongues import ASKS, WHOLE_TALK
-from .words import words_of
+from .excerpt import excerpt_around, make_excerpt
+from .finding import ScanFindingKind, TextMark
+from .phrase import Phrase, build_phrases
+from .tongues import ASKS_FOR_CONVERSATION, ASKS_FOR_SECRET
+from .words import parse_word_set
 
-_HAND: Final = (
+_HAND_OVER_VERBS: Final = (
     "include|send|pass|paste|attach|append|forward|submit|put|repeat|output|reveal|provide|supply|insert|upload|copy"
     "|dump"
     "|fill|hand over|transmit|embed|leak|set|give|collect|print|write"
 )
-_SECRETS: Final = (
-    "password|passwords|passphrase|api key|api keys|private key|private keys|secret key|secret keys|seed phrase"
+_SECRET_WORDS: Final = (
+    "password|passwords|passphrase|api key|api keys|private key|private keys|secret key|secret keys|seed phrase"  # noqa: S105
     "|recovery phrase|credit card|credit card number|credentials|ssh key|ssh keys|access token|access tokens|auth token"
     "|session cookie|session cookies|cookies|bearer token|social security number|passport number|one time code|mnemonic"
 )
-_ALL: Final = "full|entire|whole|complete|all|every|everything|verbatim|previous|prior|earlier|last"
-_TALK: Final = "conversation|chat|messages|message|history|dialogue|dialog|transcript|discussion|chat history|session"
-_PROMPT: Final = (
+_WHOLE_WORDS: Final = "full|entire|whole|complete|all|every|everything|verbatim|previous|prior|earlier|last"
+_CONVERSATION_WORDS: Final = (
+    "conversation|chat|messages|message|history|dialogue|dialog|transcript|discussion|chat history|session"
+)
+_PROMPT_WORDS: Final = (
     "system prompt|system prompts|system message|system messages|system instructions|developer message|initial prompt"
     "|initial instructions|hidden instructions|hidden prompt"
 )
 
 
-def asking() -> Iterator[Phrase]:
-    yield from phrases(
+def request_phrases() -> Iterator[Phrase]:
+    yield from build_phrases(
         True,
-        Kind.SECRET,
+        ScanFindingKind.SECRET,
         "asks for the model's own instructions",
-        f"{_HAND} 6 your|own|hidden|original|complete 2 {_PROMPT}",
-        f"your 1 own|entire|complete|full|exact|hidden 1 {_PROMPT}|prompt",
-        f"{_HAND} 4 your instructions|entire prompt|full prompt|whole prompt",
+        f"{_HAND_OVER_VERBS} 6 your|own|hidden|original|complete 2 {_PROMPT_WORDS}",
+        f"your 1 own|entire|complete|full|exact|hidden 1 {_PROMPT_WORDS}|prompt",
+        f"{_HAND_OVER_VERBS} 4 your instructions|entire prompt|full prompt|whole prompt",
     )
-    yield from phrases(
+    yield from build_phrases(
         True,
-        Kind.SECRET,
+        ScanFindingKind.SECRET,
         "asks for the user's secrets",
         "include|attach|append|forward|collect|exfiltrate|leak|upload|gather|harvest|steal|hand over"
         "|send along 3 user s|users"
-        f"|their|all|any|his|her 4 {_SECRETS}",
-        f"{_SECRETS} 3 must be|has to be|have to be 2 collected|sent|passed|forwarded|included|attached",
-        f"{_SECRETS}|token|tokens 5 of other|for other|of the other|for the other|of another|from other"
+        f"|their|all|any|his|her 4 {_SECRET_WORDS}",
+        f"{_SECRET_WORDS} 3 must be|has to be|have to be 2 collected|sent|passed|forwarded|included|attached",
+        f"{_SECRET_WORDS}|token|tokens 5 of other|for other|of the other|for the other|of another|from other"
         f"|from another 1 server"
         "|servers|service|services|tool|tools",
         unless="not|never|no",
     )
-    yield from phrases(
+    yield from build_phrases(
         True,
-        Kind.SECRET,
-        WHOLE_TALK,
-        f"must|always|required to 6 {_ALL} 3 {_TALK}|said",
-        f"{_ALL} 2 {_TALK} 4 word for word|verbatim|including system",
+        ScanFindingKind.SECRET,
+        ASKS_FOR_CONVERSATION,
+        f"must|always|required to 6 {_WHOLE_WORDS} 3 {_CONVERSATION_WORDS}|said",
+        f"{_WHOLE_WORDS} 2 {_CONVERSATION_WORDS} 4 word for word|verbatim|including system",
         "everything|anything|all 2 user|users|human|person 2 said|says|wrote|typed|told",
         unless="not|never|search|summarise|summarize|returns|lists",
     )
-    yield from phrases(
+    yield from build_phrases(
         False,
-        Kind.SECRET,
-        WHOLE_TALK,
-        f"{_HAND} 6 {_ALL} 2 {_TALK}",
-        f"{_ALL} 2 {_TALK} 2 so far|until now|up to now|with the user|in this session|of this session|with user",
-        f"{_HAND} 3 {_TALK} 0 history|so far|context",
+        ScanFindingKind.SECRET,
+        ASKS_FOR_CONVERSATION,
+        f"{_HAND_OVER_VERBS} 6 {_WHOLE_WORDS} 2 {_CONVERSATION_WORDS}",
+        f"{_WHOLE_WORDS} 2 {_CONVERSATION_WORDS} 2 so far|until now|up to now|with the user|in this session|of this "
+        "session|with user",
+        f"{_HAND_OVER_VERBS} 3 {_CONVERSATION_WORDS} 0 history|so far|context",
         "transcript|record|copy|log|account|recap 2 talk|conversation|chat|discussion|exchange|dialogue 3 so far"
         "|up to|until"
         "|before|point|now",
@@ -77,17 +80,17 @@ def asking() -> Iterator[Phrase]:
         "|address"
         "|date of birth|full name",
         "conversation history|chat history|message history|tool call history|previous messages|chat transcript",
-        f"{_HAND} 6 what 1 was|has been|we 1 discussed|said",
+        f"{_HAND_OVER_VERBS} 6 what 1 was|has been|we 1 discussed|said",
         "known about 1 user|person|human|customer",
-        f"{_HAND} 3 user s|users|their 2 message|location|messages|prompt|question|query 3 and|as|to|into",
+        f"{_HAND_OVER_VERBS} 3 user s|users|their 2 message|location|messages|prompt|question|query 3 and|as|to|into",
     )
-    yield from phrases(
+    yield from build_phrases(
         False,
-        Kind.SECRET,
-        ASKS,
-        f"enter|type|share|{_HAND} 4 {_SECRETS}",
-        f"ask|asks|request|take|need|needs|needed|require|requires|required|obtain 5 {_SECRETS}|date of birth",
-        f"{_SECRETS} 4 needed|required|necessary|of the user|found in|found on",
+        ScanFindingKind.SECRET,
+        ASKS_FOR_SECRET,
+        f"enter|type|share|{_HAND_OVER_VERBS} 4 {_SECRET_WORDS}",
+        f"ask|asks|request|take|need|needs|needed|require|requires|required|obtain 5 {_SECRET_WORDS}|date of birth",
+        f"{_SECRET_WORDS} 4 needed|required|necessary|of the user|found in|found on",
         "contents|content|value|values 1 of 4 environment variable|environment variables|cookie store|keychain"
         "|clipboard"
         "|password manager",
@@ -97,29 +100,29 @@ def asking() -> Iterator[Phrase]:
         "|send|include"
         "|put|attach|append|report|write",
         "all|every|each 1 environment variables|environment variable|env vars",
-        f"{_HAND} 5 environment variables|environment variable|env vars|content of the clipboard",
+        f"{_HAND_OVER_VERBS} 5 environment variables|environment variable|env vars|content of the clipboard",
         unless="not|never|without|masked",
     )
-    yield from phrases(
+    yield from build_phrases(
         False,
-        Kind.SECRET,
+        ScanFindingKind.SECRET,
         "asks for what the model thinks or can do",
         "your 2 chain of thought|reasoning|inner thoughts|scratchpad|hidden thoughts|internal thoughts|thought process",
         "list|names 1 of 2 tools 3 you",
         "arguments|results|outputs 1 of 2 tool calls|calls|tools 2 so far|before|you",
-        f"{_HAND} 4 chain of thought|internal reasoning|hidden reasoning",
+        f"{_HAND_OVER_VERBS} 4 chain of thought|internal reasoning|hidden reasoning",
     )
-    yield from phrases(
+    yield from build_phrases(
         False,
-        Kind.SECRET,
+        ScanFindingKind.SECRET,
         "has a place for what should stay with the model",
-        f"{_PROMPT}|conversation|chat history 0 copy|dump|text|verbatim|log|transcript",
+        f"{_PROMPT_WORDS}|conversation|chat history 0 copy|dump|text|verbatim|log|transcript",
         "sidenote|side note|side notes|env dump|system prompt dump|prompt dump|conversation dump|conversation context"
         "|full context|chat context|user secrets|hidden context",
     )
 
 
-_PRIVATE: Final = re.compile(
+_PRIVATE_PATH: Final = re.compile(
     r"[/\\]\.(?:ssh|aws|gnupg|kube|netrc|npmrc|pypirc|git-credentials|cursor|claude|docker"
     r"|password-store)\b(?!\S{0,80}\.pub\b)"
     r"|(?<![a-z0-9])id_(?:rsa|ed25519|ecdsa)(?!\.pub)|/etc/(?:shadow|passwd)\b"
@@ -128,13 +131,13 @@ _PRIVATE: Final = re.compile(
     r"|claude_desktop_config|application_default_credentials|/\.config/gcloud|wallet\.dat|(?<!\w)login\.keychain"
     r"|content_from_reading|\bprintenv\b"
 )
-PRIVATE_WORDS: Final = words_of(
+PRIVATE_WORDS: Final = parse_word_set(
     "ssh aws gnupg kube netrc npmrc pypirc credentials cursor claude docker store rsa ed25519 ecdsa etc env mcp gcloud"
     " wallet keychain reading printenv"
 )
 """Every private file has one of these words in it, and most texts have none."""
 
-_HANDED_OVER: Final = re.compile(
+_HAND_OVER: Final = re.compile(
     r"(?<![a-z])(?:pass|send|include|paste|attach|append|forward|submit|upload|put|insert|supply|give|encode|fill|set)"
     r"(?![a-z])[^.]{0,60}(?<![a-z])(?:contents?|text|data|value|values|it|them|inside|output|key|here|into"
     r"|with)(?![a-z])"
@@ -144,27 +147,27 @@ _HANDED_OVER: Final = re.compile(
     r"|attach them|(?<![^\W\d_])(?:inhalt|contenu|contenido|contenuto|conteúdo|содержимое)(?![^\W\d_])"
     r"|内容|中身|(?<![a-z])content_from_reading"
 )
-_MOST_MENTIONS: Final = 64
-_NEAR: Final = 160
+_MAX_MENTIONS: Final = 64
+_NEAR_CHARS: Final = 160
 
 
 def names_private_file(text: str) -> bool:
-    return _PRIVATE.search(text.casefold()) is not None
+    return _PRIVATE_PATH.search(text.casefold()) is not None
 
 
-def private_files(text: str) -> Iterator[Mark]:
+def private_file_marks(text: str) -> Iterator[TextMark]:
     """Of a text as it is shown."""
     lower = text.casefold()
     first: re.Match[str] | None = None
-    for found in islice(_PRIVATE.finditer(lower), _MOST_MENTIONS):
+    for found in islice(_PRIVATE_PATH.finditer(lower), _MAX_MENTIONS):
         first = first or found
-        if _HANDED_OVER.search(lower, max(0, found.start() - _NEAR), found.end() + _NEAR):
-            what = f"asks for what a private file holds: {excerpt(found.group())}"
-            yield Mark(True, Kind.SECRET, what, around(lower, found.start(), found.end()))
+        if _HAND_OVER.search(lower, max(0, found.start() - _NEAR_CHARS), found.end() + _NEAR_CHARS):
+            what = f"asks for what a private file holds: {make_excerpt(found.group())}"
+            yield TextMark(True, ScanFindingKind.SECRET, what, excerpt_around(lower, found.start(), found.end()))
             return
     if first is not None:
-        what = f"names a private file: {excerpt(first.group())}"
-        yield Mark(False, Kind.SECRET, what, around(lower, first.start(), first.end()))
+        what = f"names a private file: {make_excerpt(first.group())}"
+        yield TextMark(False, ScanFindingKind.SECRET, what, excerpt_around(lower, first.start(), first.end()))
 
 
 _SECRET_NAME: Final = re.compile(
@@ -175,6 +178,6 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @lru_cache(maxsize=1 << 14)
-def secret_name(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether a parameter is called like something that nobody should hand to a tool unasked."""
     return _SECRET_NAME.search(_CAMEL.sub("_", name[:256]).casefold().replace("-", "_")) is not None

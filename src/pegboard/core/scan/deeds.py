@@ -8,11 +8,11 @@ Written as in `speech`.
 from collections.abc import Mapping
 from typing import Final
 
-from .sense import Sense
+from .sense import WordSense
 
-S: Final = Sense
+S: Final = WordSense
 
-DEEDS: Final[Mapping[Sense, str]] = {
+ORDER_WORDS: Final[Mapping[WordSense, str]] = {
     S.RULES: (
         "instruction*|rule|rules|guideline*|guidance|directive*|prompt|prompts|restriction*|safeguard*|guardrail*"
         "|commitment*|constraint*|principles|limits|boundaries|obligations|mandate|briefing|programming"

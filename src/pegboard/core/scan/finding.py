@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-Path: TypeAlias = tuple[str | int, ...]
+FindingPath: TypeAlias = tuple[str | int, ...]
 
 
-class Kind(Enum):
+class ScanFindingKind(Enum):
     """What a finding is about."""
 
     HIDDEN = "hidden characters"
@@ -29,10 +29,10 @@ class Severity(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ScanFinding:
     severity: Severity
-    kind: Kind
-    path: Path
+    kind: ScanFindingKind
+    path: FindingPath
     """Where, by the names the protocol uses: `("inputSchema", "properties", "path", "description")`."""
     sentence: str
     excerpt: str = ""
@@ -40,18 +40,18 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TextMark:
     """What is wrong with one text, wherever it stands. `what` goes on after the name of the place."""
 
-    hard: bool
-    kind: Kind
-    what: str
+    is_hard: bool
+    kind: ScanFindingKind
+    description: str
     excerpt: str = ""
 
-    def at(self, place: str, path: Path) -> Finding:
-        severity = Severity.HARD if self.hard else Severity.SOFT
-        return Finding(severity, self.kind, path, f"{place} {self.what}.", self.excerpt)
+    def to_finding(self, place: str, path: FindingPath) -> ScanFinding:
+        severity = Severity.HARD if self.is_hard else Severity.SOFT
+        return ScanFinding(severity, self.kind, path, f"{place} {self.description}.", self.excerpt)
 
 
-def is_poisoned(findings: Iterable[Finding]) -> bool:
+def is_poisoned(findings: Iterable[ScanFinding]) -> bool:
     return any(finding.severity is Severity.HARD for finding in findings)

@@ -9,12 +9,12 @@ from typing import Final
 
 from pegboard.core.tool import ToolSpec
 
-from .asking import secret_name
-from .excerpt import UNSEEN
+from .asking import is_secret_name
+from .excerpt import INVISIBLE
 from .letters import has_styled_letters
-from .places import strings
+from .places import spec_strings
 from .wording import may_be_marked
-from .words import shown
+from .words import normalize_text
 
 _BETWEEN: Final = "\nzqz\n"
 """A word that no phrase has, on a line of its own: nothing that was found in one text is broken by it, and letters that
@@ -26,20 +26,20 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BLANKS: Final = re.compile(r"\s{40,}+")
 
 
-class Glance:
+class QuickScan:
     """All texts of a tool as one, and whether none of them can be marked for itself."""
 
     def __init__(self, spec: ToolSpec) -> None:
-        texts, parameters = strings(spec)
+        texts, parameters = spec_strings(spec)
         self.text: Final = _BETWEEN.join(texts)
-        self.is_ordinary: Final = not any(map(secret_name, parameters)) and _is_ordinary(self.text)
+        self.is_ordinary: Final = not any(map(is_secret_name, parameters)) and _is_ordinary(self.text)
 
 
 def _is_ordinary(text: str) -> bool:
     if _CONTROLS.search(text) or _BLANKS.search(text):
         return False
     if not text.isascii():
-        if UNSEEN.search(text) or _OTHER_LETTERS.search(text) or has_styled_letters(text):
+        if INVISIBLE.search(text) or _OTHER_LETTERS.search(text) or has_styled_letters(text):
             return False
-        text = shown(text)
+        text = normalize_text(text)
     return not may_be_marked(text)

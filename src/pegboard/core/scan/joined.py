@@ -5,11 +5,11 @@
 from collections.abc import Mapping
 from typing import Final
 
-from .sense import Sense
+from .sense import WordSense
 
-S: Final = Sense
+S: Final = WordSense
 
-JOINED: Final[Mapping[Sense, str]] = {
+UNSPACED_WORDS: Final[Mapping[WordSense, str]] = {
     S.YOU: "你|您|あなた|君は|きみ",
     S.MODEL: "助手|模型|人工智能|智能体|アシスタント|モデル|大模型|机器人|智能助理|エージェント|人工知能|言語モデル",
     S.USER: "用户|用戶|使用者|客户|客戶|ユーザ|利用者|お客|主人|老板|对方|持ち主",

@@ -10,17 +10,17 @@ from typing import Final
 
 from pegboard.core.tool import Fingerprint
 
-from .finding import Finding
+from .finding import ScanFinding
 
-MOST_REMEMBERED: Final = 1 << 14
+MAX_CACHED_WEIGHT: Final = 1 << 14
 """Tools and findings together, twice. A hostile server may list thousands of tools with many findings each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ToolScan:
     """One tool, as it was read by itself."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ScanFinding, ...]
     mentions: "array[int]"
     """What may be names of tools in its texts: see `strangers.mentions`."""
     speaks_of_others: bool
@@ -30,27 +30,27 @@ class Read:
         return 1 + len(self.findings)
 
 
-class Memory:
+class ScanCache:
     """Bounded, by forgetting what nobody has asked for during a whole generation. Each step is one look into a
     dictionary or one assignment, so threads may share it."""
 
-    def __init__(self, most: int = MOST_REMEMBERED) -> None:
-        self._most = most
+    def __init__(self, most: int = MAX_CACHED_WEIGHT) -> None:
+        self._max_weight = most
         self._weight = 0
-        self._young: dict[Fingerprint, Read] = {}
-        self._old: dict[Fingerprint, Read] = {}
+        self._young: dict[Fingerprint, ToolScan] = {}
+        self._old: dict[Fingerprint, ToolScan] = {}
 
     def __len__(self) -> int:
         return len(self._young.keys() | self._old.keys())
 
-    def recalled(self, fingerprint: Fingerprint) -> Read | None:
+    def get(self, fingerprint: Fingerprint) -> ToolScan | None:
         read = self._young.get(fingerprint)
         if read is None and (read := self._old.get(fingerprint)) is not None:
-            self.keep(fingerprint, read)
+            self.add(fingerprint, read)
         return read
 
-    def keep(self, fingerprint: Fingerprint, read: Read) -> None:
-        if self._weight + read.weight > self._most:
+    def add(self, fingerprint: Fingerprint, read: ToolScan) -> None:
+        if self._weight + read.weight > self._max_weight:
             self._old, self._young, self._weight = self._young, {}, 0
         self._young[fingerprint] = read
         self._weight += read.weight

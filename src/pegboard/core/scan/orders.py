@@ -3,23 +3,23 @@
 from collections.abc import Iterator
 from typing import Final
 
-from .finding import Kind
-from .phrase import Phrase, phrases
+from .finding import ScanFindingKind
+from .phrase import Phrase, build_phrases
 
-ASIDE: Final = "tells the model to set its instructions aside"
-SILENCE: Final = "tells the model to keep something from the user"
-ROLE: Final = "tells the model that it is somebody else or free of its rules"
-MASTER: Final = "puts itself above the user or above other instructions"
-_UNASKED: Final = "tells the model to act without asking"
+SETS_ASIDE: Final = "tells the model to set its instructions aside"
+KEEPS_SECRET: Final = "tells the model to keep something from the user"  # noqa: S105
+CHANGES_ROLE: Final = "tells the model that it is somebody else or free of its rules"
+CLAIMS_AUTHORITY: Final = "puts itself above the user or above other instructions"
+_WITHOUT_ASKING: Final = "tells the model to act without asking"
 _LIE: Final = "tells the model to deceive"
 
 _NOT: Final = "do not|don t|dont|never|must not|should not|may not|not to|no need to|need not"
 _AVOID: Final = "avoid|refrain from|without"
 _USER: Final = "user|users|human|humans|customer|person|operator"
 _TELL: Final = "tell|inform|notify|alert|warn"
-_TELLING: Final = "telling|informing|notifying|alerting|warning"
+_TELL_GERUNDS: Final = "telling|informing|notifying|alerting|warning"
 _SAY: Final = "mention|reveal|disclose|say|admit|report|expose|explain"
-_SAYING: Final = "mentioning|revealing|disclosing|saying|admitting|reporting|exposing|explaining"
+_SAY_GERUNDS: Final = "mentioning|revealing|disclosing|saying|admitting|reporting|exposing|explaining"
 _THIS: Final = "this|that|it|these|step|tool|instruction|instructions|fact|anything|any of this"
 _IGNORE: Final = (
     "ignore|ignoring|disregard|disregarding|forget|forgetting|bypass|bypassing|do not follow|stop following"
@@ -29,20 +29,20 @@ _FORMER: Final = (
 )
 _ORDERS: Final = "instruction|instructions|directive|directives|guideline|guidelines|guardrails|orders|programming"
 _CALL: Final = "call|use|invoke|run|execute|consult|query"
-_NEGATED: Final = "not|never|cannot|no"
+_NEGATIONS: Final = "not|never|cannot|no"
 
 
-def orders() -> Iterator[Phrase]:
-    yield from _aside()
-    yield from _silence()
-    yield from _standing()
+def order_phrases() -> Iterator[Phrase]:
+    yield from _set_aside_phrases()
+    yield from _silence_phrases()
+    yield from _role_phrases()
 
 
-def _aside() -> Iterator[Phrase]:
-    yield from phrases(
+def _set_aside_phrases() -> Iterator[Phrase]:
+    yield from build_phrases(
         True,
-        Kind.INSTRUCTION,
-        ASIDE,
+        ScanFindingKind.INSTRUCTION,
+        SETS_ASIDE,
         f"{_IGNORE}|override|overriding|discard|supersede 3 {_FORMER} 2 {_ORDERS}|restrictions|safety",
         f"{_IGNORE} 3 your|system|developer|safety 2 prompt|prompts|rules|training|policy|policies",
         f"{_IGNORE} 2 previous|prior|earlier|above 2 prompt|prompts",
@@ -50,10 +50,10 @@ def _aside() -> Iterator[Phrase]:
         f"{_IGNORE} 1 safety 2 rules|checks|guidelines|policies",
         unless="to|any|not|never|tries|asking|attempts",
     )
-    yield from phrases(
+    yield from build_phrases(
         True,
-        Kind.INSTRUCTION,
-        ASIDE,
+        ScanFindingKind.INSTRUCTION,
+        SETS_ASIDE,
         "rules|instructions|guidelines|restrictions|orders|policies|limits 1 you|your|previous|earlier|prior"
         "|original|safety"
         " 6 not apply|no longer apply|void|invalid|not valid|suspended|obsolete|cancelled|not binding|no longer bind",
@@ -64,10 +64,10 @@ def _aside() -> Iterator[Phrase]:
         "|rules"
         "|instructions|guidelines",
     )
-    yield from phrases(
+    yield from build_phrases(
         True,
-        Kind.INSTRUCTION,
-        MASTER,
+        ScanFindingKind.INSTRUCTION,
+        CLAIMS_AUTHORITY,
         "treat|regard|consider|handle 8 as commands|as orders|as instructions|as directives|as an order|as a command",
         "instruction|instructions|rule|rules|directive|directives 2 override|overrides|replace|replaces|supersede"
         "|supersedes|outrank|outranks 2 any|all|other|earlier|previous|prior|system|your|every",
@@ -81,10 +81,10 @@ def _aside() -> Iterator[Phrase]:
         "serve|obey 5 over|rather than|instead of|not 1 user|person|human",
         "obey|obeys|comply with 3 tool|server|publisher|vendor|orders|commands|me|it|us",
     )
-    yield from phrases(
+    yield from build_phrases(
         True,
-        Kind.INSTRUCTION,
-        ROLE,
+        ScanFindingKind.INSTRUCTION,
+        CHANGES_ROLE,
         "you are now|you are no longer|you become 4 mode|unrestricted|free|jailbroken|root|admin|bound|restricted"
         "|limited"
         "|obey|dan|uncensored",
@@ -97,14 +97,14 @@ def _aside() -> Iterator[Phrase]:
     )
 
 
-def _silence() -> Iterator[Phrase]:
-    yield from phrases(
+def _silence_phrases() -> Iterator[Phrase]:
+    yield from build_phrases(
         True,
-        Kind.INSTRUCTION,
-        SILENCE,
+        ScanFindingKind.INSTRUCTION,
+        KEEPS_SECRET,
         f"{_NOT} 1 {_TELL} 1 {_USER}",
-        f"{_AVOID} 1 {_TELLING} 1 {_USER}",
-        f"{_AVOID} 1 {_SAYING} 2 {_THIS} 5 to 1 {_USER}",
+        f"{_AVOID} 1 {_TELL_GERUNDS} 1 {_USER}",
+        f"{_AVOID} 1 {_SAY_GERUNDS} 2 {_THIS} 5 to 1 {_USER}",
         f"{_NOT} 1 {_SAY} 2 {_THIS} 5 to 1 {_USER}",
         f"{_NOT} 1 {_SAY} 1 to 1 {_USER} 1 that|this|what|how|why|anything",
         f"{_NOT} 1 let 1 {_USER} 1 know|see|notice|learn|find out|suspect|realise|realize",
@@ -114,12 +114,12 @@ def _silence() -> Iterator[Phrase]:
         f"without 2 {_USER} 1 knowledge|knowing|noticing|awareness",
         f"without 1 {_USER} 2 being told|being informed|being asked|finding out",
         f"{_NOT} 1 say|mention|reveal|admit|disclose 2 you were|you are being|you have been 1 told|instructed|asked",
-        unless=_NEGATED,
+        unless=_NEGATIONS,
     )
-    yield from phrases(
+    yield from build_phrases(
         True,
-        Kind.INSTRUCTION,
-        SILENCE,
+        ScanFindingKind.INSTRUCTION,
+        KEEPS_SECRET,
         "secretly|covertly|surreptitiously|stealthily|clandestinely 1 send|sends|read|call|forward|copy|post|upload"
         "|include"
         "|use|run|add|record|collect|transmit",
@@ -131,9 +131,9 @@ def _silence() -> Iterator[Phrase]:
         "keep 2 to yourself|between us|between you and me|confidential from|a secret from",
         "act|behave|continue|proceed 1 as though|as if 1 nothing happened|nothing had happened|nothing happens",
     )
-    yield from phrases(
+    yield from build_phrases(
         True,
-        Kind.INSTRUCTION,
+        ScanFindingKind.INSTRUCTION,
         _LIE,
         "lie and say|lie and claim|lie to the user|lie about|falsely claim|falsely say",
         "pretend 1 that 4 failed|worked|succeeded|done|finished|nothing",
@@ -141,10 +141,10 @@ def _silence() -> Iterator[Phrase]:
     )
 
 
-def _standing() -> Iterator[Phrase]:
-    yield from phrases(
+def _role_phrases() -> Iterator[Phrase]:
+    yield from build_phrases(
         True,
-        Kind.INSTRUCTION,
+        ScanFindingKind.INSTRUCTION,
         "says that the user has agreed already",
         f"{_USER} 1 has|have 1 already|previously|implicitly 1 agreed|approved|confirmed|consented|authorised"
         f"|authorized"
@@ -152,10 +152,10 @@ def _standing() -> Iterator[Phrase]:
         "accept|accepted|confirm|approve|approved|click 3 on 1 user|users 1 behalf",
         unless="after|when|if|unless|until|once|only|not|never|whether|ask|before",
     )
-    yield from phrases(
+    yield from build_phrases(
         True,
-        Kind.INSTRUCTION,
-        _UNASKED,
+        ScanFindingKind.INSTRUCTION,
+        _WITHOUT_ASKING,
         f"{_CALL} 2 this|it 6 automatically 9 without 1 asking|permission|confirmation|approval|consent",
         "skip|omit|suppress 3 confirmation|consent|approval|asking|permission 2 person|user|dialog|dialogs|dialogue"
         "|prompt"

@@ -5,56 +5,56 @@ from typing import Final, NamedTuple
 
 from pegboard.core.tool import Json, ToolSpec
 
-from .excerpt import excerpt
-from .finding import Path
+from .excerpt import make_excerpt
+from .finding import FindingPath
 
 
-class Place(NamedTuple):
+class TextPosition(NamedTuple):
     """Linked, because a path of its own for every text of a deep schema would be costly; and a tuple, because there is
     one for every key of every schema."""
 
-    above: "Place | None"
+    parent: "TextPosition | None"
     key: str | int
     is_key: bool = False
     """The text is the key itself and not what stands under it."""
 
     @property
     def is_parameter(self) -> bool:
-        return self.is_key and self.above is not None and self.above.key == "properties"
+        return self.is_key and self.parent is not None and self.parent.key == "properties"
 
     @property
     def is_name(self) -> bool:
-        return self.is_parameter or (self.above is None and self.key == "name")
+        return self.is_parameter or (self.parent is None and self.key == "name")
 
-    def path(self) -> Path:
+    def path(self) -> FindingPath:
         keys: list[str | int] = []
-        place: Place | None = self
+        place: TextPosition | None = self
         while place is not None:
             keys.append(place.key)
-            place = place.above
+            place = place.parent
         return tuple(reversed(keys))
 
     def __str__(self) -> str:
-        if self.above is None:
+        if self.parent is None:
             return f"The {self.key}"
-        where = excerpt(".".join(map(str, self.path())), 80)
+        where = make_excerpt(".".join(map(str, self.path())), 80)
         return f"The name at {where}" if self.is_key else f"The text at {where}"
 
 
-def texts(spec: ToolSpec) -> Iterator[tuple[Place, str]]:
-    yield Place(None, "name"), spec.name
-    yield Place(None, "title"), spec.title or ""
-    yield Place(None, "description"), spec.description
+def spec_texts(spec: ToolSpec) -> Iterator[tuple[TextPosition, str]]:
+    yield TextPosition(None, "name"), spec.name
+    yield TextPosition(None, "title"), spec.title or ""
+    yield TextPosition(None, "description"), spec.description
     for root, value in (
         ("inputSchema", spec.input_schema),
         ("outputSchema", spec.output_schema),
         ("annotations", spec.annotations),
     ):
         if value is not None:
-            yield from _strings(Place(None, root), value)
+            yield from _walk_strings(TextPosition(None, root), value)
 
 
-def strings(spec: ToolSpec) -> tuple[list[str], list[str]]:
+def spec_strings(spec: ToolSpec) -> tuple[list[str], list[str]]:
     """The same texts in no order and without their places, and the names of the parameters among them."""
     found = [spec.name, spec.title or "", spec.description]
     parameters: list[str] = []
@@ -80,23 +80,23 @@ def strings(spec: ToolSpec) -> tuple[list[str], list[str]]:
     return found, parameters
 
 
-def _strings(root: Place, value: Mapping[str, Json]) -> Iterator[tuple[Place, str]]:
+def _walk_strings(root: TextPosition, value: Mapping[str, Json]) -> Iterator[tuple[TextPosition, str]]:
     """Every key and every text, by a stack of its own: a schema may be deeper than the interpreter recurses."""
-    waiting: list[tuple[Place, Json | Mapping[str, Json]]] = [(root, value)]
+    waiting: list[tuple[TextPosition, Json | Mapping[str, Json]]] = [(root, value)]
     while waiting:
         place, item = waiting.pop()
         if isinstance(item, str):
             yield place, item
         elif isinstance(item, Mapping):
-            yield from ((Place(place, key, is_key=True), key) for key in item if key not in _KEYWORDS)
+            yield from ((TextPosition(place, key, is_key=True), key) for key in item if key not in _KEYWORDS)
             waiting += [
-                (Place(place, key), below)
+                (TextPosition(place, key), below)
                 for key, below in reversed([*item.items()])
                 if isinstance(below, str | list | Mapping) and not (key == "type" and below in _TYPES)
             ]
         elif isinstance(item, list):
             waiting += [
-                (Place(place, number), element)
+                (TextPosition(place, number), element)
                 for number, element in reversed([*enumerate(item)])
                 if isinstance(element, str | list | Mapping)
             ]

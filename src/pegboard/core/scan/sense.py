@@ -3,7 +3,7 @@
 from enum import IntFlag, auto
 
 
-class Sense(IntFlag):
+class WordSense(IntFlag):
     YOU = auto()
     """Speaks to the reader."""
     MODEL = auto()

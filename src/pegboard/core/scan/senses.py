@@ -5,86 +5,86 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from .deeds import DEEDS
-from .joined import JOINED
-from .speech import IDIOMS, SPEECH
+from .deeds import ORDER_WORDS
+from .joined import UNSPACED_WORDS
+from .speech import IDIOMS, SPEECH_WORDS
 
-Rows: TypeAlias = Sequence[tuple[tuple[str, ...], int]]
+ExpressionRows: TypeAlias = Sequence[tuple[tuple[str, ...], int]]
 """What may follow, and what it does then."""
 
-_NOTHING: Final = 0
+_NO_SENSE: Final = 0
 
 
-def _items() -> Iterator[tuple[str, int]]:
+def _word_senses() -> Iterator[tuple[str, int]]:
     """Idioms first, because they take their words out of the reckoning. Numbers, because a flag is slow to join."""
     for item in IDIOMS.split("|"):
-        yield item, _NOTHING
-    for sense, written in (*SPEECH.items(), *DEEDS.items()):
+        yield item, _NO_SENSE
+    for sense, written in (*SPEECH_WORDS.items(), *ORDER_WORDS.items()):
         for item in written.split("|"):
             yield item, int(sense)
 
 
-def _singles(starred: bool) -> Mapping[str, int]:
+def _single_words(starred: bool) -> Mapping[str, int]:
     found: dict[str, int] = {}
-    for item, sense in _items():
+    for item, sense in _word_senses():
         if " " not in item and item.endswith("*") is starred:
             word = item.rstrip("*")
             found[word] = found.get(word, 0) | sense
     return found
 
 
-def _rows() -> Mapping[str, Mapping[str, Rows]]:
+def _expressions() -> Mapping[str, Mapping[str, ExpressionRows]]:
     """Expressions by their first word and the beginning of their second."""
     found: dict[str, dict[str, list[tuple[tuple[str, ...], int]]]] = {}
-    for item, sense in _items():
+    for item, sense in _word_senses():
         if " " in item:
             first, *following = item.split()
-            key = following[0][:_KEY] if not following[0].endswith("*") else following[0][:-1][:_KEY]
+            key = following[0][:_KEY_CHARS] if not following[0].endswith("*") else following[0][:-1][:_KEY_CHARS]
             found.setdefault(first, {}).setdefault(key, []).append((tuple(following), sense))
     return found
 
 
-def _in_joined() -> Mapping[str, int]:
+def _unspaced_words() -> Mapping[str, int]:
     found: dict[str, int] = {}
-    for sense, written in JOINED.items():
+    for sense, written in UNSPACED_WORDS.items():
         for word in written.split("|"):
             found[word] = found.get(word, 0) | int(sense)
     return found
 
 
-_KEY: Final = 2
+_KEY_CHARS: Final = 2
 """Letters. Short enough for every beginning that is followed by a star."""
-_EXACT: Final = _singles(starred=False)
-_BEGUN: Final = _singles(starred=True)
-_ROWS: Final = _rows()
-_JOINED: Final = _in_joined()
-_SHORTEST: Final = min(map(len, _BEGUN))
-_LONGEST: Final = max(map(len, _BEGUN))
-_ANY_JOINED: Final = re.compile("|".join(sorted(_JOINED, key=len, reverse=True)))
-_JOINING: Final = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+_EXACT_WORDS: Final = _single_words(starred=False)
+_PREFIXES: Final = _single_words(starred=True)
+_EXPRESSIONS: Final = _expressions()
+_UNSPACED_WORDS: Final = _unspaced_words()
+_MIN_PREFIX_CHARS: Final = min(map(len, _PREFIXES))
+_MAX_PREFIX_CHARS: Final = max(map(len, _PREFIXES))
+_ANY_UNSPACED_WORD: Final = re.compile("|".join(sorted(_UNSPACED_WORDS, key=len, reverse=True)))
+_UNSPACED_SCRIPT: Final = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
 
 @lru_cache(maxsize=1 << 14)
 def sense_of(word: str) -> int:
     """Of a single word, in any of the languages."""
-    sense = _EXACT.get(word, 0)
-    for length in range(_SHORTEST, min(_LONGEST, len(word)) + 1):
-        sense |= _BEGUN.get(word[:length], 0)
+    sense = _EXACT_WORDS.get(word, 0)
+    for length in range(_MIN_PREFIX_CHARS, min(_MAX_PREFIX_CHARS, len(word)) + 1):
+        sense |= _PREFIXES.get(word[:length], 0)
     return sense
 
 
-def senses(words: Sequence[str]) -> int:
+def senses_of(words: Sequence[str]) -> int:
     """All that these words do, single or in a row."""
     found = after_idiom = 0
     for place, word in enumerate(words):
         if place < after_idiom:
             continue
-        rows = _ROWS.get(word)
+        rows = _EXPRESSIONS.get(word)
         if rows is not None and place + 1 < len(words):
-            for following, sense in rows.get(words[place + 1][:_KEY], ()):
-                if _goes_on(words, place + 1, following):
+            for following, sense in rows.get(words[place + 1][:_KEY_CHARS], ()):
+                if _continues_with(words, place + 1, following):
                     found |= sense
-                    if sense == _NOTHING:
+                    if sense == _NO_SENSE:
                         after_idiom = place + 1 + len(following)
             if after_idiom > place:
                 continue
@@ -92,20 +92,20 @@ def senses(words: Sequence[str]) -> int:
     return found
 
 
-def is_joined(text: str) -> bool:
+def has_unspaced_script(text: str) -> bool:
     """Whether it has letters of a script that puts nothing between words."""
-    return not text.isascii() and _JOINING.search(text) is not None
+    return not text.isascii() and _UNSPACED_SCRIPT.search(text) is not None
 
 
-def senses_joined(text: str) -> int:
+def senses_of_unspaced(text: str) -> int:
     """The same as `senses`, in such a script."""
     found = 0
-    for word in {*_ANY_JOINED.findall(text)}:
-        found |= _JOINED[word]
+    for word in {*_ANY_UNSPACED_WORD.findall(text)}:
+        found |= _UNSPACED_WORDS[word]
     return found
 
 
-def _goes_on(words: Sequence[str], start: int, following: Sequence[str]) -> bool:
+def _continues_with(words: Sequence[str], start: int, following: Sequence[str]) -> bool:
     if start + len(following) > len(words):
         return False
     return all(

@@ -8,11 +8,11 @@ A word with a star stands for all that begin so. Several words in a row are one 
 from collections.abc import Mapping
 from typing import Final
 
-from .sense import Sense
+from .sense import WordSense
 
-S: Final = Sense
+S: Final = WordSense
 
-SPEECH: Final[Mapping[Sense, str]] = {
+SPEECH_WORDS: Final[Mapping[WordSense, str]] = {
     S.YOU: (
         "you|your|yours|yourself|thou|du|dich|dir|dein*|ihr|euch|tu|te|toi|tes|vous|vos|votre|tú|ti|contigo|tus"
         "|usted*|ustedes|vosotros|sei|tuo|tua|tuoi|tue|voi|você*|teu|ты|тебя|тебе|тобой|твои*|твоя|твой|твоё|твое"

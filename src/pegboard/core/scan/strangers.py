@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
 
-from pegboard.core.ids import Source
+from pegboard.core.ids import SourceKey
 from pegboard.core.tool import Tool, ToolSpec
 
-from .excerpt import around, excerpt
-from .finding import Kind, Mark
-from .letters import lookalike
-from .words import words_of
+from .excerpt import excerpt_around, make_excerpt
+from .finding import ScanFindingKind, TextMark
+from .letters import lookalike_key
+from .words import parse_word_set
 
 _TOKEN: Final = re.compile(r"[\w./:-]{1,128}")
 _PLAIN_TOKEN: Final = re.compile(r"\w[\w-]{0,127}")
-_JOINED: Final = re.compile(r"[./:]")
+_SEPARATOR: Final = re.compile(r"[./:]")
 _CAMEL: Final = re.compile("[a-z][A-Z]")
 _SEVERAL_PARTS: Final = re.compile(r"[_./:-]|[a-z][A-Z]")
-_AGAINST: Final = re.compile(
+_REPLACEMENT_WORDS: Final = re.compile(
     r"\b(?:instead of|rather than|in place of|replac\w+|supersed\w+|deprecated|do not use|don't use|never use|avoid"
     r"|prefer"
     r"|(?:before|when|whenever|after|every time|each time) (?:\w+ )?(?:using|calling|running|invoking)|stop using"
@@ -33,94 +33,100 @@ _AGAINST: Final = re.compile(
     r"|вместо|перед|не используй|устарел|不要使用|改用|代替|之前|の代わり|使わない|前に",
     re.IGNORECASE,
 )
-_NEAR: Final = 80
-_EVERYONE: Final = re.compile(
+_NEAR_CHARS: Final = 80
+_OTHER_SERVERS: Final = re.compile(
     r"\b(?:other|another|any other|all other) (?:mcp )?(?:server|servers|provider|providers)(?:'s"
     r"|s')? (?:\w+ )?tools?\b"
     r"|\btools? (?:of|from|on) (?:an)?other (?:mcp )?servers?\b",
     re.IGNORECASE,
 )
 _VOWELS: Final = re.compile("[aeiouy_]")
-_DOUBLED: Final = re.compile(r"(.)\1+")
-_LEAST_LETTERS: Final = 7
-_LEAST_CONSONANTS: Final = 4
-_PRAISE: Final = words_of(
+_DOUBLE_LETTERS: Final = re.compile(r"(.)\1+")
+_MIN_LETTERS: Final = 7
+_MIN_CONSONANTS: Final = 4
+_PRAISE_WORDS: Final = parse_word_set(
     "v2 v3 v4 2 new official secure safe better fast faster pro plus real improved fixed verified trusted original next"
     " enhanced advanced super ultimate premium smart proxy patched"
 )
 
 
 @dataclass(frozen=True)
-class Names:
+class ToolNameIndex:
     """The names of all tools there are, by how many servers have them. One for all servers of a board."""
 
-    servers: Mapping[str, int]
+    server_counts: Mapping[str, int]
 
     @cached_property
-    def alike(self) -> Mapping[str, Sequence[str]]:
+    def by_lookalike_key(self) -> Mapping[str, Sequence[str]]:
         """By what a reader might take them for."""
         found: dict[str, list[str]] = {}
-        for name in sorted(self.servers):
-            for key in _keys(name):
+        for name in sorted(self.server_counts):
+            for key in _lookalike_keys(name):
                 found.setdefault(key, []).append(name)
         return found
 
     @cached_property
     def hashes(self) -> frozenset[int]:
         """Of the names that a text may mention, as `mentions` has them."""
-        return frozenset(hash(name) for name in self.servers if _SEVERAL_PARTS.search(name))
+        return frozenset(hash(name) for name in self.server_counts if _SEVERAL_PARTS.search(name))
 
     @cached_property
-    def token(self) -> re.Pattern[str]:
+    def token_pattern(self) -> re.Pattern[str]:
         """Nearly all names are of letters, digits, lines and underscores, which are found in less time."""
-        return _PLAIN_TOKEN if all(_PLAIN_TOKEN.fullmatch(name) for name in self.servers) else _TOKEN
+        return _PLAIN_TOKEN if all(_PLAIN_TOKEN.fullmatch(name) for name in self.server_counts) else _TOKEN
 
-    def named(self, text: str) -> frozenset[str]:
+    def names_in(self, text: str) -> frozenset[str]:
         """Those that may stand in a text that has anything in it that joins the parts of a name."""
-        if "_" not in text and "-" not in text and self.token is _PLAIN_TOKEN and not _CAMEL.search(text):
+        if "_" not in text and "-" not in text and self.token_pattern is _PLAIN_TOKEN and not _CAMEL.search(text):
             return frozenset()
-        return frozenset(self.servers.keys() & {token.strip("./:-") for token in self.token.findall(text)})
+        return frozenset(
+            self.server_counts.keys() & {token.strip("./:-") for token in self.token_pattern.findall(text)}
+        )
 
 
 @dataclass(frozen=True)
-class Strangers:
+class OtherTools:
     """The tools of other servers, as one server's tools may speak of them."""
 
-    names: Names
-    own: frozenset[str] = frozenset()
+    names: ToolNameIndex
+    own_names: frozenset[str] = frozenset()
     """Names of the server itself: what its texts say of those, they say of its own tools."""
 
     @staticmethod
-    def of(others: Iterable[ToolSpec], own: Iterable[str] = ()) -> "Strangers":
+    def build(others: Iterable[ToolSpec], own: Iterable[str] = ()) -> "OtherTools":
         mine = frozenset(own)
-        return Strangers(Names(Counter([*{spec.name for spec in others}, *mine])), mine)
+        return OtherTools(ToolNameIndex(Counter([*{spec.name for spec in others}, *mine])), mine)
 
     @cached_property
     def _own_hashes(self) -> frozenset[int]:
-        return frozenset(map(hash, self.own))
+        return frozenset(map(hash, self.own_names))
 
     def _has(self, name: str) -> bool:
-        return self.names.servers.get(name, 0) > (name in self.own)
+        return self.names.server_counts.get(name, 0) > (name in self.own_names)
 
-    def _alike(self, key: str) -> str | None:
-        return next((name for name in self.names.alike.get(key, ()) if self._has(name)), None)
+    def _find_lookalike(self, key: str) -> str | None:
+        return next((name for name in self.names.by_lookalike_key.get(key, ()) if self._has(name)), None)
 
-    def taken(self, name: str) -> Iterator[Mark]:
+    def name_marks(self, name: str) -> Iterator[TextMark]:
         """A plain word such as `search` is everybody's. Another case or separator is a habit; letters of another
         alphabet are a disguise."""
         if self._has(name) and _SEVERAL_PARTS.search(name):
-            yield Mark(False, Kind.SHADOWING, "is also the name of another server's tool")
-        elif (other := self._alike(lookalike(name))) is not None and other != name:
-            what = f"looks like {excerpt(other)}, a tool of another server"
-            yield Mark(not name.isascii(), Kind.SHADOWING, what, around(other, 0, len(other)))
-        elif (other := self._resembled(name)) is not None:
-            what = f"resembles {excerpt(other)}, a tool of another server"
-            yield Mark(False, Kind.SHADOWING, what, around(other, 0, len(other)))
+            yield TextMark(False, ScanFindingKind.SHADOWING, "is also the name of another server's tool")
+        elif (other := self._find_lookalike(lookalike_key(name))) is not None and other != name:
+            what = f"looks like {make_excerpt(other)}, a tool of another server"
+            yield TextMark(not name.isascii(), ScanFindingKind.SHADOWING, what, excerpt_around(other, 0, len(other)))
+        elif (other := self._find_similar_name(name)) is not None:
+            what = f"resembles {make_excerpt(other)}, a tool of another server"
+            yield TextMark(False, ScanFindingKind.SHADOWING, what, excerpt_around(other, 0, len(other)))
 
-    def _resembled(self, name: str) -> str | None:
-        for key in (*_keys(name)[1:], *_without_praise(name)):
-            other = self._alike(key)
-            if other is not None and other not in self.own and not _is_plural(lookalike(name), lookalike(other)):
+    def _find_similar_name(self, name: str) -> str | None:
+        for key in (*_lookalike_keys(name)[1:], *_without_praise(name)):
+            other = self._find_lookalike(key)
+            if (
+                other is not None
+                and other not in self.own_names
+                and not _is_plural(lookalike_key(name), lookalike_key(other))
+            ):
                 return other
         return None
 
@@ -129,80 +135,87 @@ class Strangers:
         found = self.names.hashes.intersection(mentions)
         return bool(found) and not found <= self._own_hashes
 
-    def mentioned(self, text: str) -> Iterator[Mark]:
+    def mention_marks(self, text: str) -> Iterator[TextMark]:
         """Of a plain word nobody knows whether it names a tool; a name of several parts is one."""
-        if len(self.names.servers) > len(self.own) and "ther" in text and (found := _EVERYONE.search(text)):
+        if (
+            len(self.names.server_counts) > len(self.own_names)
+            and "ther" in text
+            and (found := _OTHER_SERVERS.search(text))
+        ):
             what = "tells the model what to do with other servers' tools"
-            yield Mark(False, Kind.SHADOWING, what, around(text, found.start(), found.end()))
-        theirs = {name for name in self.names.named(text) - self.own if _SEVERAL_PARTS.search(name)}
+            yield TextMark(False, ScanFindingKind.SHADOWING, what, excerpt_around(text, found.start(), found.end()))
+        theirs = {name for name in self.names.names_in(text) - self.own_names if _SEVERAL_PARTS.search(name)}
         if not theirs:
             return
         told: set[str] = set()
-        for found in self.names.token.finditer(text):
+        for found in self.names.token_pattern.finditer(text):
             name = found.group().strip("./:-")
             if name not in theirs or name in told:
                 continue
             told.add(name)
-            against = _AGAINST.search(text, max(0, found.start() - _NEAR), found.end() + _NEAR) is not None
+            against = (
+                _REPLACEMENT_WORDS.search(text, max(0, found.start() - _NEAR_CHARS), found.end() + _NEAR_CHARS)
+                is not None
+            )
             what = "turns the model away from or around" if against else "mentions"
-            what = f"{what} {excerpt(name)}, a tool of another server"
-            yield Mark(against, Kind.SHADOWING, what, around(text, found.start(), found.end()))
+            what = f"{what} {make_excerpt(name)}, a tool of another server"
+            yield TextMark(against, ScanFindingKind.SHADOWING, what, excerpt_around(text, found.start(), found.end()))
 
 
-def mentions(text: str) -> Iterator[int]:
+def mention_hashes(text: str) -> Iterator[int]:
     """Hashes of whatever in a text may be the name of a tool, of which few bytes are kept: that two names have one hash
     costs a second look and nothing else."""
-    if "_" not in text and "-" not in text and not _JOINED.search(text) and not _CAMEL.search(text):
+    if "_" not in text and "-" not in text and not _SEPARATOR.search(text) and not _CAMEL.search(text):
         return
     pieces = " ".join(piece for piece in {*text.split()} if not (piece.isalnum() and piece.islower()))
     for token in {*_TOKEN.findall(pieces)}:
         name = token.strip("./:-")
         if _SEVERAL_PARTS.search(name):
             yield hash(name)
-            if _JOINED.search(name):
+            if _SEPARATOR.search(name):
                 yield from (hash(part.strip("-")) for part in _PLAIN_TOKEN.findall(name))
 
 
 def speaks_of_others(text: str) -> bool:
     """Whether it speaks of the tools of other servers at large."""
-    return "ther" in text and _EVERYONE.search(text) is not None
+    return "ther" in text and _OTHER_SERVERS.search(text) is not None
 
 
-def strangers(source: Source, tools: Iterable[Tool]) -> Strangers:
+def other_tools(source: SourceKey, tools: Iterable[Tool]) -> OtherTools:
     """Who `others` are to every tool of this source: the tools of all other sources."""
-    names, own = _names(tools)
-    return Strangers(names, frozenset(own.get(source, ())))
+    names, own = _index_names(tools)
+    return OtherTools(names, frozenset(own.get(source, ())))
 
 
-def strangers_of_each(tools: Iterable[Tool]) -> Mapping[Source, Strangers]:
+def other_tools_by_source(tools: Iterable[Tool]) -> Mapping[SourceKey, OtherTools]:
     """The same for every source at once, which is quicker when all of a board is scanned."""
-    names, own = _names(tools)
-    return {source: Strangers(names, frozenset(mine)) for source, mine in own.items()}
+    names, own = _index_names(tools)
+    return {source: OtherTools(names, frozenset(mine)) for source, mine in own.items()}
 
 
-def _names(tools: Iterable[Tool]) -> tuple[Names, Mapping[Source, set[str]]]:
-    own: dict[Source, set[str]] = {}
+def _index_names(tools: Iterable[Tool]) -> tuple[ToolNameIndex, Mapping[SourceKey, set[str]]]:
+    own: dict[SourceKey, set[str]] = {}
     for tool in tools:
         own.setdefault(tool.id.source, set()).add(tool.spec.name)
-    return Names(Counter(name for mine in own.values() for name in mine)), own
+    return ToolNameIndex(Counter(name for mine in own.values() for name in mine)), own
 
 
 @lru_cache(maxsize=1 << 16)
-def _keys(name: str) -> tuple[str, ...]:
+def _lookalike_keys(name: str) -> tuple[str, ...]:
     """Forms that a misspelling leaves as they are. The first is of names that read the same."""
-    alike = lookalike(name)
-    letters = _DOUBLED.sub(r"\1", alike.replace("_", ""))
-    if len(letters) < _LEAST_LETTERS:
+    alike = lookalike_key(name)
+    letters = _DOUBLE_LETTERS.sub(r"\1", alike.replace("_", ""))
+    if len(letters) < _MIN_LETTERS:
         return (alike,)
     turned = f"sorted:{''.join(sorted(letters))}"
     consonants = _VOWELS.sub("", alike)
-    several = (f"consonants:{consonants}",) if len(consonants) >= _LEAST_CONSONANTS else ()
+    several = (f"consonants:{consonants}",) if len(consonants) >= _MIN_CONSONANTS else ()
     return alike, f"letters:{letters}", turned, *several
 
 
 def _without_praise(name: str) -> Iterator[str]:
-    parts = lookalike(name).split("_")
-    plain = [part for part in parts if part not in _PRAISE]
+    parts = lookalike_key(name).split("_")
+    plain = [part for part in parts if part not in _PRAISE_WORDS]
     if plain and len(plain) < len(parts):
         alike = "_".join(plain)
         yield alike

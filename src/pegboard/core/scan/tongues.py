@@ -8,21 +8,23 @@ Gaps in Chinese and Japanese count characters.
 from collections.abc import Iterator
 from typing import Final
 
-from .finding import Kind
-from .orders import ASIDE, ROLE, SILENCE
-from .phrase import Phrase, phrases
+from .finding import ScanFindingKind
+from .orders import CHANGES_ROLE, KEEPS_SECRET, SETS_ASIDE
+from .phrase import Phrase, build_phrases
 
-WHOLE_TALK: Final = "asks for the conversation"
-ASKS: Final = "asks for a secret"
+ASKS_FOR_CONVERSATION: Final = "asks for the conversation"
+ASKS_FOR_SECRET: Final = "asks for a secret"  # noqa: S105
 
 
-def tongues() -> Iterator[Phrase]:
-    yield from phrases(True, Kind.INSTRUCTION, ASIDE, *_ASIDE)
-    yield from phrases(True, Kind.INSTRUCTION, SILENCE, *_SILENCE)
-    yield from phrases(True, Kind.INSTRUCTION, ROLE, *_ROLE)
-    yield from phrases(False, Kind.INSTRUCTION, "tells the model to put it before other tools or answers", *_FIRST)
-    yield from phrases(False, Kind.SECRET, WHOLE_TALK, *_TALK)
-    yield from phrases(False, Kind.SECRET, ASKS, *_SECRETS)
+def translated_phrases() -> Iterator[Phrase]:
+    yield from build_phrases(True, ScanFindingKind.INSTRUCTION, SETS_ASIDE, *_ASIDE)
+    yield from build_phrases(True, ScanFindingKind.INSTRUCTION, KEEPS_SECRET, *_SILENCE)
+    yield from build_phrases(True, ScanFindingKind.INSTRUCTION, CHANGES_ROLE, *_ROLE)
+    yield from build_phrases(
+        False, ScanFindingKind.INSTRUCTION, "tells the model to put it before other tools or answers", *_FIRST
+    )
+    yield from build_phrases(False, ScanFindingKind.SECRET, ASKS_FOR_CONVERSATION, *_TALK)
+    yield from build_phrases(False, ScanFindingKind.SECRET, ASKS_FOR_SECRET, *_SECRETS)
 
 
 _ASIDE: Final = (

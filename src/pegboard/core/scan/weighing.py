@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from .excerpt import around, excerpt
-from .finding import Kind, Mark
-from .sense import Sense
-from .senses import is_joined, senses, senses_joined
-from .words import SENTENCE, split, words_of
+from .excerpt import excerpt_around, make_excerpt
+from .finding import ScanFindingKind, TextMark
+from .sense import WordSense
+from .senses import has_unspaced_script, senses_of, senses_of_unspaced
+from .words import SENTENCE, parse_word_set, split_words
 
-S: Final = Sense
-SOFT: Final = 1.75
-HARD: Final = 3.0
-_ANOTHER_ACT: Final = 0.75
+S: Final = WordSense
+SOFT_WEIGHT: Final = 1.75
+HARD_WEIGHT: Final = 3.0
+_ANOTHER_ORDER: Final = 0.75
 _ORDER: Final = 1.0
 _CARE: Final = 0.5
 
@@ -52,18 +52,18 @@ _SOCIAL: Final = _PERSONAL | S.WE | S.CONDUCT | S.OFFICE | S.DEED
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class OrderKind:
     """What a sentence orders: one sense at least of each of its needs."""
 
     family: str
-    what: str
-    base: float
-    needs: tuple[Sense, ...]
-    kind: Kind = Kind.INSTRUCTION
+    description: str
+    base_weight: float
+    needs: tuple[WordSense, ...]
+    kind: ScanFindingKind = ScanFindingKind.INSTRUCTION
     may_be_hard: bool = True
 
     @property
-    def own(self) -> float:
+    def manner_weight(self) -> float:
         """What its needs would weigh a second time, as the manner of the sentence."""
         return sum(_WEIGHTS.get(need, 0.0) for need in self.needs)
 
@@ -71,34 +71,36 @@ class Act:
 _ASIDE: Final = "tells the model to set its rules or its user aside"
 _SILENCE: Final = "tells the model to keep something quiet"
 _OBEY: Final = "tells the model whom or what to obey"
-_UNASKED: Final = "tells the model to act without asking"
+_WITHOUT_ASKING: Final = "tells the model to act without asking"
 _TALK: Final = "asks for what was said or for what the model was told"
 _SECRETS: Final = "asks for somebody's secrets"
 
-ACTS: Final = (
-    Act("aside", _ASIDE, 1.5, (S.VOID, S.RULES)),
-    Act("aside", _ASIDE, 1.0, (S.VOID, S.YOU | S.USER | S.TURN, S.TEXT | S.ALL | S.PRIOR)),
-    Act("aside", _ASIDE, 1.25, (S.VOID, S.TEXT, S.MUST | S.ALL)),
-    Act("aside", _ASIDE, 1.0, (S.ABOVE, S.USER | S.YOU | S.TURN | S.RULES)),
-    Act("aside", _ASIDE, 1.5, (S.NOT, S.OBEY, S.RULES)),
-    Act("silence", _SILENCE, 2.0, (S.SECRECY,)),
-    Act("silence", _SILENCE, 1.0, (S.NOT, S.SAY | S.AWARE, S.USER | S.THEM)),
-    Act("silence", _SILENCE, 0.75, (S.NOT, S.SAY, S.MUST | S.YOU)),
-    Act("silence", _SILENCE, 0.75, (S.HIDE, S.USER | S.THEM | S.TURN | S.YOU)),
-    Act("deceit", "tells the model to deceive", 1.75, (S.LIE,)),
-    Act("obey", _OBEY, 1.5, (S.SERVE,)),
-    Act("obey", _OBEY, 1.0, (S.OBEY, S.TEXT)),
-    Act("unasked", _UNASKED, 0.75, (S.ASK, S.SKIP)),
-    Act("unasked", _UNASKED, 0.25, (S.ASK | S.ASKED, S.NOT, S.DEED | S.USER | S.YOU | S.MODEL)),
-    Act("praise", "tells the model what to speak for", 0.5, (S.PRAISE, S.YOU | S.MUST | S.MODEL | S.USER | S.TURN)),
-    Act("first", "tells the model to put it before other tools", 1.0, (S.FIRST, S.TOOLS), may_be_hard=False),
-    Act("cover", "tells the model what to say to whoever asks", 1.0, (S.IF, S.ASKED, S.SAY, S.USER | S.THEM)),
-    Act("talk", _TALK, 1.0, (S.GIVE, S.PRIVATE), Kind.SECRET, may_be_hard=False),
-    Act("talk", _TALK, 1.0, (S.PRIVATE, S.ALL | S.HERE), Kind.SECRET, may_be_hard=False),
-    Act("secrets", _SECRETS, 0.75, (S.GIVE, S.SECRET), Kind.SECRET, may_be_hard=False),
-    Act("secrets", _SECRETS, 1.25, (S.SECRET, S.USER), Kind.SECRET, may_be_hard=False),
+ORDER_KINDS: Final = (
+    OrderKind("aside", _ASIDE, 1.5, (S.VOID, S.RULES)),
+    OrderKind("aside", _ASIDE, 1.0, (S.VOID, S.YOU | S.USER | S.TURN, S.TEXT | S.ALL | S.PRIOR)),
+    OrderKind("aside", _ASIDE, 1.25, (S.VOID, S.TEXT, S.MUST | S.ALL)),
+    OrderKind("aside", _ASIDE, 1.0, (S.ABOVE, S.USER | S.YOU | S.TURN | S.RULES)),
+    OrderKind("aside", _ASIDE, 1.5, (S.NOT, S.OBEY, S.RULES)),
+    OrderKind("silence", _SILENCE, 2.0, (S.SECRECY,)),
+    OrderKind("silence", _SILENCE, 1.0, (S.NOT, S.SAY | S.AWARE, S.USER | S.THEM)),
+    OrderKind("silence", _SILENCE, 0.75, (S.NOT, S.SAY, S.MUST | S.YOU)),
+    OrderKind("silence", _SILENCE, 0.75, (S.HIDE, S.USER | S.THEM | S.TURN | S.YOU)),
+    OrderKind("deceit", "tells the model to deceive", 1.75, (S.LIE,)),
+    OrderKind("obey", _OBEY, 1.5, (S.SERVE,)),
+    OrderKind("obey", _OBEY, 1.0, (S.OBEY, S.TEXT)),
+    OrderKind("unasked", _WITHOUT_ASKING, 0.75, (S.ASK, S.SKIP)),
+    OrderKind("unasked", _WITHOUT_ASKING, 0.25, (S.ASK | S.ASKED, S.NOT, S.DEED | S.USER | S.YOU | S.MODEL)),
+    OrderKind(
+        "praise", "tells the model what to speak for", 0.5, (S.PRAISE, S.YOU | S.MUST | S.MODEL | S.USER | S.TURN)
+    ),
+    OrderKind("first", "tells the model to put it before other tools", 1.0, (S.FIRST, S.TOOLS), may_be_hard=False),
+    OrderKind("cover", "tells the model what to say to whoever asks", 1.0, (S.IF, S.ASKED, S.SAY, S.USER | S.THEM)),
+    OrderKind("talk", _TALK, 1.0, (S.GIVE, S.PRIVATE), ScanFindingKind.SECRET, may_be_hard=False),
+    OrderKind("talk", _TALK, 1.0, (S.PRIVATE, S.ALL | S.HERE), ScanFindingKind.SECRET, may_be_hard=False),
+    OrderKind("secrets", _SECRETS, 0.75, (S.GIVE, S.SECRET), ScanFindingKind.SECRET, may_be_hard=False),
+    OrderKind("secrets", _SECRETS, 1.25, (S.SECRET, S.USER), ScanFindingKind.SECRET, may_be_hard=False),
 )
-_STRANGE: Final = Act("", "speaks to the model instead of describing the tool", 0.0, (), may_be_hard=False)
+_STRANGE: Final = OrderKind("", "speaks to the model instead of describing the tool", 0.0, (), may_be_hard=False)
 """No act that has a name here, but nothing that a description says either."""
 
 _STANCE: Final = (
@@ -132,101 +134,109 @@ _STRANGE_ENOUGH: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Weight:
+class OrderWeight:
     """How much a sentence weighs as an order, and as what."""
 
-    act: Act
+    order: OrderKind
     total: float
-    hard: bool
+    is_hard: bool
 
 
 @lru_cache(maxsize=1 << 14)
-def weighed(senses_of_it: int, is_order: bool, is_later: bool) -> Weight | None:
+def weigh_sentence(senses_of_it: int, is_order: bool, is_later: bool) -> OrderWeight | None:
     """Of a sentence with these senses; nothing, where it is ordinary."""
     manner = sum(weight for sense, weight, _ in _MANNER if senses_of_it & sense) + is_order * _ORDER
     manner -= _CARE if senses_of_it & S.CARE else 0.0
-    found = [(act.base + manner - act.own, act) for act in ACTS if all(senses_of_it & need for need in act.needs)]
+    found = [
+        (act.base_weight + manner - act.manner_weight, act)
+        for act in ORDER_KINDS
+        if all(senses_of_it & need for need in act.needs)
+    ]
     if found:
         total, act = max(found, key=lambda pair: pair[0])
-        total += _ANOTHER_ACT * (len({other.family for _, other in found}) - 1)
-        if total >= SOFT:
+        total += _ANOTHER_ORDER * (len({other.family for _, other in found}) - 1)
+        if total >= SOFT_WEIGHT:
             # Who only changes a rule orders nothing, and who warns of orders speaks of them too.
             is_meant = bool(senses_of_it & _PERSONAL) and not senses_of_it & S.CARE
-            return Weight(act, total, total >= HARD and act.may_be_hard and is_meant)
+            return OrderWeight(act, total, total >= HARD_WEIGHT and act.may_be_hard and is_meant)
     if not senses_of_it & _SOCIAL:
         return None
     strange = sum(weight for any_of, weight in _STANCE if senses_of_it & any_of)
     strange += is_order * _STRANGE_ORDER + is_later * _STRANGE_LATER
-    return Weight(_STRANGE, SOFT, False) if strange >= _STRANGE_ENOUGH else None
+    return OrderWeight(_STRANGE, SOFT_WEIGHT, False) if strange >= _STRANGE_ENOUGH else None
 
 
 _HEAD: Final = re.compile(
     r"(?:^\W*|[,:;–—(]\s{0,4}|\b(?:and|then|please|kindly|now|just|und|dann|bitte|et|puis|y|luego|e|poi|и|затем)\s{1,4})"
     r"([^\W\d_]{1,48})"
 )
-_FEWEST: Final = 2
-_WINDOW: Final = 40
+_MIN_WORDS: Final = 2
+_WINDOW_WORDS: Final = 40
 """Words. What stands further apart in one sentence does not belong together, and a text may have no sentences."""
 
 
-def may_be_ordered(texts: str, told: Iterable[Sequence[str]]) -> bool:
+def may_hold_order(texts: str, told: Iterable[Sequence[str]]) -> bool:
     """Whether any of the texts that were put together to this one may hold an order, told by its sentences."""
-    if is_joined(texts):
-        return any(_ordering(each.group()) for each in SENTENCE.finditer(texts))
+    if has_unspaced_script(texts):
+        return any(_heavy_senses(each.group()) for each in SENTENCE.finditer(texts))
     for words in told:
-        if _FEWEST <= len(words) <= _WINDOW:
-            if weighed(senses(words), True, True) is not None:
+        if _MIN_WORDS <= len(words) <= _WINDOW_WORDS:
+            if weigh_sentence(senses_of(words), True, True) is not None:
                 return True
-        elif any(weighed(each, True, True) is not None for each in _windows(words)):
+        elif any(weigh_sentence(each, True, True) is not None for each in _windows(words)):
             return True
     return False
 
 
-def ordered(text: str) -> Mark | None:
+def find_order(text: str) -> TextMark | None:
     """The gravest of the orders in a text as `shown`. What stands first says what the tool does: it is no order, even
     where it is worded as one."""
-    gravest: tuple[Weight, int, bool, re.Match[str]] | None = None
+    gravest: tuple[OrderWeight, int, bool, re.Match[str]] | None = None
     for number, sentence in enumerate(SENTENCE.finditer(text)):
-        ordering = _ordering(sentence.group())
+        ordering = _heavy_senses(sentence.group())
         is_order = bool(ordering) and number > 0 and _is_order(sentence.group())
         for each in dict.fromkeys(ordering):
-            weight = weighed(each, is_order, number > 0)
+            weight = weigh_sentence(each, is_order, number > 0)
             if weight is not None and (gravest is None or weight.total > gravest[0].total):
                 gravest = weight, each, is_order, sentence
     if gravest is None:
         return None
     weight, each, is_order, sentence = gravest
-    what = f"{weight.act.what}: {excerpt(sentence.group().strip())} ({_manner(each, is_order)})"
-    return Mark(weight.hard, weight.act.kind, what, around(text, sentence.start(), sentence.end()))
+    what = f"{weight.order.description}: {make_excerpt(sentence.group().strip())} ({_describe_manner(each, is_order)})"
+    return TextMark(weight.is_hard, weight.order.kind, what, excerpt_around(text, sentence.start(), sentence.end()))
 
 
-def _ordering(sentence: str) -> list[int]:
+def _heavy_senses(sentence: str) -> list[int]:
     """The senses of whatever in a sentence would weigh enough if it were worded as an order."""
-    more = senses_joined(sentence) if is_joined(sentence) else 0
-    return [each for found in _windows(split(sentence)) if weighed(each := found | more, True, True) is not None]
+    more = senses_of_unspaced(sentence) if has_unspaced_script(sentence) else 0
+    return [
+        each
+        for found in _windows(split_words(sentence))
+        if weigh_sentence(each := found | more, True, True) is not None
+    ]
 
 
 def _windows(words: Sequence[str]) -> Iterator[int]:
-    if len(words) < _FEWEST:
+    if len(words) < _MIN_WORDS:
         return
-    for end in (*range(_WINDOW, len(words), _WINDOW // 2), len(words)):
-        yield senses(words[max(0, end - _WINDOW) : end])
+    for end in (*range(_WINDOW_WORDS, len(words), _WINDOW_WORDS // 2), len(words)):
+        yield senses_of(words[max(0, end - _WINDOW_WORDS) : end])
 
 
 def _is_order(sentence: str) -> bool:
-    return any(head in _ORDERING for head in _HEAD.findall(sentence.casefold()))
+    return any(head in _ORDER_VERBS for head in _HEAD.findall(sentence.casefold()))
 
 
-_MOST_TOLD: Final = 3
+_MAX_REASONS: Final = 3
 
 
-def _manner(senses_of_it: int, is_order: bool) -> str:
+def _describe_manner(senses_of_it: int, is_order: bool) -> str:
     """What weighed most in how it speaks."""
     told = [what for sense, _, what in _MANNER if senses_of_it & sense]
-    return "; ".join((*(("is worded as an order",) if is_order else ()), *told)[:_MOST_TOLD])
+    return "; ".join((*(("is worded as an order",) if is_order else ()), *told)[:_MAX_REASONS])
 
 
-_ORDERING: Final = words_of(
+_ORDER_VERBS: Final = parse_word_set(
     "ignore forget disregard tell say mention pretend act treat obey follow do don never always keep hide let make"
     " put send copy paste include repeat quote recommend praise skip go switch consider remember respond answer"
     " reply stop drop behave assume imagine forward append attach fill leave proceed abandon speak steer promote"

@@ -10,7 +10,7 @@ from typing import Final
 
 LINK_SECONDS: Final = 900.0
 MAX_LINKS: Final = 100
-PARAMETER: Final = "login"
+LOGIN_PARAMETER: Final = "login"
 
 
 class LoginLinks:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-READS: Final = frozenset({"GET", "HEAD"})
+SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
-def is_own(method: str, headers: Mapping[bytes, bytes], own: str) -> bool:
+def is_same_origin(method: str, headers: Mapping[bytes, bytes], own: str) -> bool:
     """`own` is the origin under which the browser knows the gateway.
 
     Browsers say by themselves where a request comes from. One that says nothing may look, as whoever types an address
@@ -22,8 +22,8 @@ def is_own(method: str, headers: Mapping[bytes, bytes], own: str) -> bool:
         return False
     if said is not None:
         site = said.strip().lower()
-        return site == b"same-origin" or (site == b"none" and method in READS)
-    return origin is not None or method in READS
+        return site == b"same-origin" or (site == b"none" and method in SAFE_METHODS)
+    return origin is not None or method in SAFE_METHODS
 
 
 def own_origin(host: str, public: str | None, *, https: bool = False) -> str:

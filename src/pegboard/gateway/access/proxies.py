@@ -6,42 +6,42 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import TypeAlias
 
 Network: TypeAlias = IPv4Network | IPv6Network
-Pairs: TypeAlias = Sequence[tuple[bytes, bytes]]
+HeaderPairs: TypeAlias = Sequence[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True)
-class Proxies:
+class TrustedProxies:
     networks: tuple[Network, ...] = ()
 
-    def client(self, peer: str, headers: Pairs) -> str:
+    def client_address(self, peer: str, headers: HeaderPairs) -> str:
         """The address a request comes from: of those that proxies wrote down, the last that is no proxy's own.
 
         What stands before it was written by that client, and may be anything.
         """
-        if not self._has(peer):
+        if not self._contains(peer):
             return peer
         nearest = peer
         for hop in reversed(_values(headers, b"x-forwarded-for")):
             if _address(hop) is None:
                 break
             nearest = hop
-            if not self._has(hop):
+            if not self._contains(hop):
                 break
         return nearest
 
-    def https(self, peer: str, headers: Pairs) -> bool:
+    def is_https(self, peer: str, headers: HeaderPairs) -> bool:
         """Whether the browser speaks TLS to the proxy."""
-        said = _values(headers, b"x-forwarded-proto") if self._has(peer) else []
+        said = _values(headers, b"x-forwarded-proto") if self._contains(peer) else []
         return bool(said) and said[-1].lower() == "https"
 
-    def _has(self, text: str) -> bool:
+    def _contains(self, text: str) -> bool:
         if not self.networks:
             return False
         address = _address(text)
         return address is not None and any(address in network for network in self.networks)
 
 
-def _values(headers: Pairs, wanted: bytes) -> list[str]:
+def _values(headers: HeaderPairs, wanted: bytes) -> list[str]:
     return [
         part.strip() for name, value in headers if name == wanted for part in value.decode("latin-1").split(",") if part
     ]

@@ -10,8 +10,8 @@ import anyio.to_thread
 
 from pegboard.config import places
 from pegboard.core.policy import Policy
-from pegboard.gateway.board import Board
-from pegboard.ports import Clock, StoreAway
+from pegboard.gateway.board import BoardState
+from pegboard.ports import Clock, StoreUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class TokenRequirement:
     directory: Path
     store: RequirementStore
     clock: Clock
-    _noted: bool | None = None
+    _recorded: bool | None = None
 
     async def is_remembered(self) -> bool:
         there = await anyio.to_thread.run_sync(places.tokens_were_required, self.directory)
@@ -44,25 +44,25 @@ class TokenRequirement:
         await anyio.to_thread.run_sync(places.forget_required_tokens, self.directory)
         await self.store.clear()
 
-    async def note(self, policy: Policy) -> None:
+    async def update(self, policy: Policy) -> None:
         """Remembers what holds. That tokens are not required any more counts only after they were: a person said so."""
         required = policy.requires_tokens
-        if required == self._noted:
+        if required == self._recorded:
             return
         try:
             if required:
                 await anyio.to_thread.run_sync(places.remember_required_tokens, self.directory, self.clock())
                 await self.store.record()
-            elif self._noted:
+            elif self._recorded:
                 await self.forget()
-        except StoreAway as error:
+        except StoreUnavailable as error:
             # Noted with the next change; until then the board itself stays as it is.
             log.warning("It is not noted in the store whether callers must show tokens: %s", error)
             return
-        self._noted = required
+        self._recorded = required
 
-    async def run(self, board: Board) -> None:
-        with board.changed.listen() as changed:
+    async def run(self, board: BoardState) -> None:
+        with board.changes.subscribe() as changed:
             while True:
-                await self.note(board.policy)
+                await self.update(board.policy)
                 await changed.wait()

@@ -7,29 +7,29 @@ from typing import Final
 
 import anyio
 
-from pegboard.ports import Clock, StoreAway, TokenUses
+from pegboard.ports import Clock, StoreUnavailable, TokenUsageStore
 
-WRITE_EVERY: Final = 60.0
+WRITE_INTERVAL_S: Final = 60.0
 """Seconds. A busy one is written once a minute, however often it is used."""
-_WITHIN: Final = 5.0
-MOST: Final = 10_000
+_STORE_TIMEOUT_S: Final = 5.0
+MAX_UNWRITTEN: Final = 10_000
 
 log = logging.getLogger(__name__)
 
 
-class Uses:
-    def __init__(self, store: TokenUses | None, clock: Clock, *, of: str = "tokens") -> None:
-        self._of = of
+class UsageTracker:
+    def __init__(self, store: TokenUsageStore | None, clock: Clock, *, of: str = "tokens") -> None:
+        self._subject = of
         self._store = store
         self._clock = clock
         self._unwritten: dict[str, datetime] = {}
 
-    def seen(self, id: str) -> None:
-        if len(self._unwritten) < MOST or id in self._unwritten:
+    def record_use(self, id: str) -> None:
+        if len(self._unwritten) < MAX_UNWRITTEN or id in self._unwritten:
             self._unwritten[id] = self._clock()
 
-    async def latest(self) -> Mapping[str, datetime]:
-        kept = {} if self._store is None else await self._store.latest()
+    async def last_uses(self) -> Mapping[str, datetime]:
+        kept = {} if self._store is None else await self._store.last_uses()
         return {**kept, **self._unwritten}
 
     async def write(self) -> None:
@@ -37,16 +37,16 @@ class Uses:
         if self._store is None or not written:
             return
         try:
-            with anyio.fail_after(_WITHIN):
-                await self._store.keep(written)
-        except (StoreAway, TimeoutError) as error:
-            log.info("The last uses of %s cannot be written now: %s", self._of, error)
+            with anyio.fail_after(_STORE_TIMEOUT_S):
+                await self._store.save_uses(written)
+        except (StoreUnavailable, TimeoutError) as error:
+            log.info("The last uses of %s cannot be written now: %s", self._subject, error)
             self._unwritten = {**written, **self._unwritten}
 
     async def run(self) -> None:
         try:
             while True:
-                await anyio.sleep(WRITE_EVERY)
+                await anyio.sleep(WRITE_INTERVAL_S)
                 await self.write()
         finally:
             with anyio.CancelScope(shield=True):

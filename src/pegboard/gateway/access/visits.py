@@ -8,31 +8,31 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from pegboard.gateway.bell import Bell
+from pegboard.gateway.bell import ChangeSignal
 
-DAY: Final = 24 * 3600.0
-IDLE: Final = 7 * DAY
-LONGEST: Final = 30 * DAY
-MOST: Final = 1_000
-_WRONG_CLOCK: Final = 300.0
+DAY_S: Final = 24 * 3600.0
+IDLE_TIMEOUT_S: Final = 7 * DAY_S
+MAX_AGE_S: Final = 30 * DAY_S
+MAX_SESSIONS: Final = 1_000
+_CLOCK_TOLERANCE_S: Final = 300.0
 """Seconds by which a visit may have begun after now: clocks are set right now and then."""
-_START_UP: Final = b"start-up"
+_STARTUP_TOKEN_MARK: Final = b"start-up"
 """Instead of a mark: each start has a start-up token of its own, and all of them are the same person's."""
 
 Now: TypeAlias = Callable[[], float]
 
 
 @dataclass
-class Visit:
-    mark: bytes
+class BrowserSession:
+    token_mark: bytes
     """Of the token that began it."""
     token: bytes | None
     """The token's hash, once it is known which token that is."""
-    began: float
-    seen: float
+    began_at: float
+    last_seen_at: float
 
 
-class Visits:
+class BrowserSessions:
     """Of each secret only a mark, by which nobody makes a cookie.
 
     A visit remembers which token began it and nothing of what that allows, so that one which is revoked ends it.
@@ -41,97 +41,103 @@ class Visits:
     def __init__(self, now: Now = time.time, key: Callable[[], bytes] = secrets.token_bytes) -> None:
         """`key` is asked for when the first visit begins, or comes from an earlier run."""
         self.now: Final = now
-        self._make = key
+        self._make_key = key
         self._key: bytes | None = None
-        self._visits: OrderedDict[bytes, Visit] = OrderedDict()
-        self.start_up = b""
+        self._sessions: OrderedDict[bytes, BrowserSession] = OrderedDict()
+        self.startup_token_hash = b""
         """The hash of this run's start-up token."""
-        self.ended: Final = Bell()
-        self.fresh: Final = Bell()
+        self.end_signal: Final = ChangeSignal()
+        self.change_signal: Final = ChangeSignal()
         """Rings when one began or ended, which should be written down at once."""
-        self.seen_since: Final = set[bytes]()
-        self.gone: Final = set[bytes]()
+        self.unsaved_marks: Final = set[bytes]()
+        self.removed_marks: Final = set[bytes]()
 
     def begin(self, token: bytes) -> str:
         """The secret for a cookie: always a new one, whatever the browser showed before."""
         now = self.now()
-        self._forget(now)
-        while len(self._visits) >= MOST:
-            self.drop(next(iter(self._visits)))
+        self._drop_expired(now)
+        while len(self._sessions) >= MAX_SESSIONS:
+            self.drop(next(iter(self._sessions)))
         if self._key is None:
-            self._key = self._make()
+            self._key = self._make_key()
         secret = secrets.token_urlsafe(32)
-        self._put(self._marked(secret.encode()), Visit(self._mark(token), token, now, now))
-        self.fresh.ring()
+        self._mark_unsaved(self._secret_mark(secret.encode()), BrowserSession(self._token_mark(token), token, now, now))
+        self.change_signal.notify()
         return secret
 
-    def restore(self, kept: Iterable[tuple[bytes, Visit]], key: bytes) -> None:
+    def restore(self, kept: Iterable[tuple[bytes, BrowserSession]], key: bytes) -> None:
         """Those of an earlier run, the one that was seen last at the end."""
         self._key = key
         now = self.now()
-        for mark, visit in [*kept][-MOST:]:
-            if not _is_over(visit, now):
-                self._visits[mark] = visit
+        for mark, visit in [*kept][-MAX_SESSIONS:]:
+            if not _is_expired(visit, now):
+                self._sessions[mark] = visit
 
     def token_of(self, secret: str, known: Iterable[bytes] = ()) -> bytes | None:
         """The hash of the token that began this visit, if it still lasts. By being asked for it goes on.
 
         `known` are the hashes of all tokens that there are, among which that of an earlier run is found again.
         """
-        now, mark = self.now(), self._marked(secret.encode("utf-8", "surrogatepass"))
-        visit = self._visits.get(mark)
+        now, mark = self.now(), self._secret_mark(secret.encode("utf-8", "surrogatepass"))
+        visit = self._sessions.get(mark)
         if visit is None:
             return None
-        if _is_over(visit, now):
+        if _is_expired(visit, now):
             self.drop(mark)
             return None
         if visit.token is None:
-            visit.token = next((each for each in known if hmac.compare_digest(self._mark(each), visit.mark)), None)
-        visit.seen = now
-        self._put(mark, visit)
-        self._visits.move_to_end(mark)
+            visit.token = next(
+                (each for each in known if hmac.compare_digest(self._token_mark(each), visit.token_mark)), None
+            )
+        visit.last_seen_at = now
+        self._mark_unsaved(mark, visit)
+        self._sessions.move_to_end(mark)
         return visit.token
 
-    def lasts(self, secret: str) -> bool:
+    def is_active(self, secret: str) -> bool:
         """Whether it still does, without making it last any longer."""
-        visit = self._visits.get(self._marked(secret.encode("utf-8", "surrogatepass")))
-        return visit is not None and not _is_over(visit, self.now())
+        visit = self._sessions.get(self._secret_mark(secret.encode("utf-8", "surrogatepass")))
+        return visit is not None and not _is_expired(visit, self.now())
 
     def end(self, secret: str) -> None:
-        self.drop(self._marked(secret.encode("utf-8", "surrogatepass")))
+        self.drop(self._secret_mark(secret.encode("utf-8", "surrogatepass")))
 
     def end_all(self) -> None:
-        for mark in [*self._visits]:
+        for mark in [*self._sessions]:
             self.drop(mark)
 
-    def marked(self) -> Iterable[tuple[bytes, Visit]]:
+    def unsaved_sessions(self) -> Iterable[tuple[bytes, BrowserSession]]:
         """What was seen since it was last written down."""
-        return [(mark, self._visits[mark]) for mark in self.seen_since if mark in self._visits]
+        return [(mark, self._sessions[mark]) for mark in self.unsaved_marks if mark in self._sessions]
 
-    def _put(self, mark: bytes, visit: Visit) -> None:
-        self._visits[mark] = visit
-        self.seen_since.add(mark)
+    def _mark_unsaved(self, mark: bytes, visit: BrowserSession) -> None:
+        self._sessions[mark] = visit
+        self.unsaved_marks.add(mark)
 
     def drop(self, mark: bytes) -> None:
         """By the mark of its secret."""
-        if self._visits.pop(mark, None) is not None:
-            self.seen_since.discard(mark)
-            self.gone.add(mark)
-            self.ended.ring()
-            self.fresh.ring()
+        if self._sessions.pop(mark, None) is not None:
+            self.unsaved_marks.discard(mark)
+            self.removed_marks.add(mark)
+            self.end_signal.notify()
+            self.change_signal.notify()
 
-    def _forget(self, now: float) -> None:
-        for mark in [mark for mark, visit in self._visits.items() if _is_over(visit, now)]:
+    def _drop_expired(self, now: float) -> None:
+        for mark in [mark for mark, visit in self._sessions.items() if _is_expired(visit, now)]:
             self.drop(mark)
 
-    def _marked(self, secret: bytes) -> bytes:
+    def _secret_mark(self, secret: bytes) -> bytes:
         """Found by it: the time that takes tells of the mark alone, from which nobody makes a secret."""
         return b"" if self._key is None else hmac.digest(self._key, b"secret " + secret, "sha256")
 
-    def _mark(self, token: bytes) -> bytes:
+    def _token_mark(self, token: bytes) -> bytes:
         assert self._key is not None
-        return _START_UP if token == self.start_up else hmac.digest(self._key, b"token " + token, "sha256")
+        return (
+            _STARTUP_TOKEN_MARK
+            if token == self.startup_token_hash
+            else hmac.digest(self._key, b"token " + token, "sha256")
+        )
 
 
-def _is_over(visit: Visit, now: float) -> bool:
-    return now - visit.seen >= IDLE or not -_WRONG_CLOCK <= now - visit.began < LONGEST
+def _is_expired(visit: BrowserSession, now: float) -> bool:
+    return now - visit.last_seen_at >= IDLE_TIMEOUT_S or not -_CLOCK_TOLERANCE_S <= now - visit.began_at < MAX_AGE_S

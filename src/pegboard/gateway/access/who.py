@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from pegboard.core.ids import LOCAL, PrincipalId
-from pegboard.core.scope import EVERYTHING, Scope
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
+from pegboard.core.scope import ALL_SCOPES, TokenScope
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class Identity:
     principal: PrincipalId
-    scopes: frozenset[Scope]
+    scopes: frozenset[TokenScope]
     """With the lesser ones that each brings."""
     token: str | None = None
     """The id of the API token that was shown; `None` for the start-up token and for those of the file."""
@@ -18,5 +18,5 @@ class Who:
     """Of the token that was shown, by which its holder is recognised again."""
 
 
-OPERATOR: Final = Who(LOCAL, EVERYTHING)
+OPERATOR: Final = Identity(LOCAL_PRINCIPAL, ALL_SCOPES)
 """Whoever holds the start-up token works at this machine."""

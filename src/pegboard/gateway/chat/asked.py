@@ -10,22 +10,22 @@ from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
 
 
-class Choose(Enum):
+class ToolChoiceMode(Enum):
     """Whether the model calls tools."""
 
-    AS_IT_LIKES = "auto"
+    AUTO = "auto"
     NEVER = "none"
-    MUST = "required"
+    REQUIRED = "required"
 
 
 @dataclass(frozen=True, slots=True)
-class ChooseOne:
+class SpecificTool:
     """The model is to call this one."""
 
     name: str
 
 
-Choice: TypeAlias = Choose | ChooseOne
+ToolChoice: TypeAlias = ToolChoiceMode | SpecificTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class ClientTool:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ChatInput:
     messages: tuple[JsonObject, ...]
     model: str | None = None
     tools: tuple[ClientTool, ...] = ()
-    choice: Choice = Choose.AS_IT_LIKES
+    choice: ToolChoice = ToolChoiceMode.AUTO
     one_at_a_time: bool = False
-    runs: bool = True
+    executes_tools: bool = True
     """Whether tools of the board are called here; otherwise the client gets the calls that the model wants."""
-    waits: float = 0.0
+    wait_s: float = 0.0
     """Seconds to wait for a person's decision about a call, for a client that tells that person."""
     launch: LaunchFilter = NO_FILTER
     """On top of the one in the settings: it takes away, and opens nothing."""
@@ -58,24 +58,24 @@ class Asked:
     @property
     def user_texts(self) -> list[str]:
         """What the user said, the latest first."""
-        return [text_of(message) for message in reversed(self.messages) if message.get("role") == "user"]
+        return [message_text(message) for message in reversed(self.messages) if message.get("role") == "user"]
 
 
-def always() -> bool:
+def always_authorized() -> bool:
     return True
 
 
 @dataclass(frozen=True)
-class Who:
+class ChatCaller:
     view: View
     client: str = ""
     headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], repr=False)
     """Of the client's own request, for servers that are called in its caller's name."""
-    is_let_in: Callable[[], bool] = always
+    is_authorized: Callable[[], bool] = always_authorized
     """Asked before each call: an answer takes long, and the operator may take the caller's token away meanwhile."""
 
 
-def text_of(message: JsonObject) -> str:
+def message_text(message: JsonObject) -> str:
     """The texts in a message; pictures and sounds have none."""
     content = message.get("content")
     if isinstance(content, str):

@@ -9,62 +9,62 @@ from pegboard.core.tool import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TurnText:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
+class TurnThought:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelCall:
     """A whole call. Whether there is such a tool is another question."""
 
     id: str
     name: str
     arguments: Mapping[str, Json]
-    written: str
+    raw: str
     """The arguments as JSON text."""
     repairs: tuple[str, ...] = ()
     """What had to be bent to read it."""
-    recovered: bool = False
+    is_recovered: bool = False
     """Its end never came, though all its arguments did."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadableCall:
     """What looked like a call and is none. It is never run."""
 
     id: str
     name: str
-    written: str
+    raw: str
     why: str
     """For the model: what was wrong, and what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rethought:
+class ThoughtOnlyTurn:
     """All that was told of this turn was thinking, which its prompt had opened. Calls in it are none."""
 
     text: str
 
 
-Piece: TypeAlias = Text | Thinking | Call | Unread | Rethought
+TurnPart: TypeAlias = TurnText | TurnThought | ModelCall | UnreadableCall | ThoughtOnlyTurn
 
 
 @dataclass
-class Message:
+class ModelTurn:
     """One turn of the model, as far as it was heard. In parts, because a long one comes in very many."""
 
     raws: list[str] = field(default_factory=list[str])
     texts: list[str] = field(default_factory=list[str])
     thoughts: list[str] = field(default_factory=list[str])
-    calls: list[Call | Unread] = field(default_factory=list[Call | Unread])
-    place: int = 0
+    calls: list[ModelCall | UnreadableCall] = field(default_factory=list[ModelCall | UnreadableCall])
+    first_text_index: int = 0
     """Of its first text among those of the whole answer."""
-    stopped: str = ""
+    stop_reason: str = ""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
@@ -78,12 +78,12 @@ class Message:
         return "".join(self.texts)
 
     @property
-    def is_cut(self) -> bool:
+    def is_truncated(self) -> bool:
         """The model had more to say and was not let."""
-        return self.stopped == "length"
+        return self.stop_reason == "length"
 
 
-def sound(text: str) -> str:
+def sanitize_text(text: str) -> str:
     """Half of a character, which models and tools may well write, could be sent to nobody."""
     try:
         text.encode()
@@ -92,6 +92,6 @@ def sound(text: str) -> str:
     return text
 
 
-def call_id() -> str:
+def new_tool_call_id() -> str:
     """For a call to which its server gave none. Nine letters and digits: some models take no other."""
     return uuid4().hex[:9]

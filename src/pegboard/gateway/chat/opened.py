@@ -7,23 +7,23 @@ _QUOTES: Final = ("`", "'", '"')
 """Behind one of these an end is told of, and ends nothing."""
 
 
-class Opened:
+class ThinkingSplitter:
     """Watches a text for an end of thinking that nothing in it began."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
         self._openers = tuple(start for start, _ in pairs)
         self._ends = tuple(end for _, end in pairs)
-        self._held = ""
+        self._buffer = ""
         self._before = ""
         """The character before what is held."""
         self.is_over = False
         """Whether it is known where thinking is."""
 
-    def fed(self, text: str) -> tuple[str, str | None]:
+    def feed(self, text: str) -> tuple[str, str | None]:
         """What goes on as it did, and, where it was thinking all along, what stands behind its end."""
         if self.is_over:
-            return self.rest() + text, None
-        text = self.rest() + text
+            return self.flush() + text, None
+        text = self.flush() + text
         found = min(((at, end) for end in self._ends if (at := self._end(text, end)) >= 0), default=None)
         limit = len(text) if found is None else found[0]
         if any(0 <= text.find(opener) < limit for opener in self._openers):
@@ -33,13 +33,17 @@ class Opened:
             self.is_over = True
             at, end = found
             return text[:at], text[at + len(end) :]
-        sure = next(at for at in range(max(0, len(text) - self._longest), len(text) + 1) if self._begins(text[at:]))
-        self._held = text[sure:]
+        sure = next(
+            at
+            for at in range(max(0, len(text) - self._max_mark_length), len(text) + 1)
+            if self._is_partial_mark(text[at:])
+        )
+        self._buffer = text[sure:]
         self._before = text[sure - 1 : sure] if sure else self._before
         return text[:sure], None
 
-    def rest(self) -> str:
-        held, self._held = self._held, ""
+    def flush(self) -> str:
+        held, self._buffer = self._buffer, ""
         return held
 
     def _end(self, text: str, end: str) -> int:
@@ -49,9 +53,9 @@ class Opened:
         return at
 
     @property
-    def _longest(self) -> int:
+    def _max_mark_length(self) -> int:
         return max(map(len, (*self._ends, *self._openers)), default=1) - 1
 
-    def _begins(self, text: str) -> bool:
+    def _is_partial_mark(self, text: str) -> bool:
         """Whether more may make a mark of it; nothing always does."""
         return any(mark.startswith(text) for mark in (*self._ends, *self._openers, ""))

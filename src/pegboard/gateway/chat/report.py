@@ -4,27 +4,27 @@ from dataclasses import dataclass, field
 
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Json, JsonObject
-from pegboard.prompts.building import Prompt
+from pegboard.prompts.building import BuiltPrompt
 
-from .limits import Reached
-from .offering import Offering
+from .limits import LimitHit
+from .offering import ToolOffer
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ChatCallReport:
     """One call, as it went."""
 
     id: str
     name: str
     tool: ToolId | None
-    ended: str
+    outcome: str
     seconds: float
     ticket: str | None = None
     repairs: tuple[str, ...] = ()
 
     @property
-    def shape(self) -> JsonObject:
-        told: JsonObject = {"id": self.id, "name": self.name, "ended": self.ended, "ms": round(self.seconds * 1000)}
+    def as_json(self) -> JsonObject:
+        told: JsonObject = {"id": self.id, "name": self.name, "ended": self.outcome, "ms": round(self.seconds * 1000)}
         if self.tool is not None:
             told["tool"] = str(self.tool)
         if self.ticket is not None:
@@ -33,7 +33,7 @@ class Made:
 
 
 @dataclass
-class Report:
+class ChatReport:
     server: str = ""
     model: str = ""
     format: str = ""
@@ -41,13 +41,13 @@ class Report:
     """What is known of the model, and what was searched."""
     capabilities: list[str] = field(default_factory=list[str])
     """Which built-ins and formats are in, and why."""
-    offering: Offering | None = None
-    calls: list[Made] = field(default_factory=list[Made])
+    offer: ToolOffer | None = None
+    calls: list[ChatCallReport] = field(default_factory=list[ChatCallReport])
     turns: int = 0
-    stopped: Reached | None = None
+    limit_hit: LimitHit | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    estimated: bool = False
+    is_estimated: bool = False
     """Whether some of the tokens are counted by us, because the server did not tell."""
     search_seconds: float = 0.0
     model_seconds: float = 0.0
@@ -55,13 +55,13 @@ class Report:
     first_seconds: float | None = None
     total_seconds: float = 0.0
 
-    def told(self, offering: Offering, refused: str | None) -> None:
+    def record_turn(self, offering: ToolOffer, refused: str | None) -> None:
         """What the model was told in this turn: of several, the last counts. `refused` is what its server said to
         tools."""
-        self.offering = offering
+        self.offer = offering
         able = offering.prompt.capabilities
         self.format = able.primary or ""
-        self.capabilities = [str(ruling) for ruling in (*able.about_builtins, *able.about_formats)]
+        self.capabilities = [str(ruling) for ruling in (*able.builtin_decisions, *able.format_decisions)]
         if refused is not None:
             self.capabilities.append(f"The model server takes no tools for this model: {refused}")
 
@@ -75,26 +75,26 @@ class Report:
         }
 
     @property
-    def shape(self) -> JsonObject:
-        offering = self.offering
+    def as_json(self) -> JsonObject:
+        offering = self.offer
         told: JsonObject = {
             "server": self.server,
             "model": self.model,
             "format": self.format,
             "why": [*self.reasons, *self.capabilities],
-            "prompt": [] if offering is None else _parts(offering.prompt),
-            "tools": [] if offering is None else offering.shown,
+            "prompt": [] if offering is None else _prompt_parts(offering.prompt),
+            "tools": [] if offering is None else offering.tool_schemas,
             "left_out": [] if offering is None else [str(ruling) for ruling in offering.prompt.left_out],
-            "clashes": [] if offering is None else [*offering.clashes],
-            "calls": [made.shape for made in self.calls],
+            "clashes": [] if offering is None else [*offering.name_clashes],
+            "calls": [made.as_json for made in self.calls],
             "tickets": [*dict.fromkeys(made.ticket for made in self.calls if made.ticket is not None)],
             "turns": self.turns,
             "timing": self._timing,
         }
-        if self.estimated:
+        if self.is_estimated:
             told["usage_estimated"] = True
-        if self.stopped is not None:
-            told["stopped"] = {"limit": self.stopped.limit.value, "why": self.stopped.why}
+        if self.limit_hit is not None:
+            told["stopped"] = {"limit": self.limit_hit.limit.value, "why": self.limit_hit.why}
         return told
 
     @property
@@ -109,6 +109,6 @@ class Report:
         return told if self.first_seconds is None else {**told, "first_ms": round(self.first_seconds * 1000)}
 
 
-def _parts(prompt: Prompt) -> list[Json]:
+def _prompt_parts(prompt: BuiltPrompt) -> list[Json]:
     """Without their texts: the words that the operator gave the model are not the client's to read."""
     return [{"part": part.kind.value, "why": part.why, "tokens": part.tokens} for part in prompt.parts]

@@ -5,51 +5,51 @@ from typing import assert_never
 
 from pegboard.core.call import (
     BadArguments,
-    Cancelled,
-    Demanded,
+    CallCancellation,
+    ConfirmationRefusal,
+    LockedToolRefusal,
     NeedsInput,
-    NotConfirmed,
     Outcome,
-    ProviderFailed,
+    ProtocolErrorReply,
+    ProviderFailure,
     Refusal,
-    Returned,
-    ToolFailed,
-    ToolIsLocked,
+    ToolFailure,
+    ToolSuccess,
     UnknownTool,
     refusal_text,
 )
-from pegboard.core.status import status
-from pegboard.prompts.parts import in_words
+from pegboard.core.status import status_of
+from pegboard.prompts.parts import describe_part
 
 
-def told(ended: Outcome | Refusal, name: str, search: str | None) -> str:
+def describe_outcome(ended: Outcome | Refusal, name: str, search: str | None) -> str:
     """`search` is the tool by which the model finds others, where it has one."""
     match ended:
-        case Returned(body) | ToolFailed(body):
+        case ToolSuccess(body) | ToolFailure(body):
             return _result(body)
-        case NeedsInput() | Demanded():
+        case NeedsInput() | ProtocolErrorReply():
             return (
                 f"{name!r} asks something of the user before it goes on, and that cannot be answered in this chat. It "
                 "did not finish. Tell the user."
             )
-        case ProviderFailed(why, may_have_run):
+        case ProviderFailure(why, may_have_run):
             what = f"The call of {name!r} failed: {why.strip().rstrip('.')}."
             if may_have_run:
                 return f"{what} It may have run all the same: check what it did before you call it again."
             return f"{what} It did not run, so you can call it again."
-        case Cancelled():
+        case CallCancellation():
             return f"The call of {name!r} was given up before there was an answer."
         case UnknownTool():
             return refusal_text(ended, search)
-        case BadArguments() | ToolIsLocked() | NotConfirmed():
+        case BadArguments() | LockedToolRefusal() | ConfirmationRefusal():
             return refusal_text(ended)
         case _:
             assert_never(ended)
 
 
-def ran(ended: Outcome | Refusal) -> str | None:
+def program_output(ended: Outcome | Refusal) -> str | None:
     """Of a program: what it printed, the value of its last line, and what ended it. `None` for any other answer."""
-    if not isinstance(ended, Returned | ToolFailed):
+    if not isinstance(ended, ToolSuccess | ToolFailure):
         return None
     try:
         said = json.loads(ended.body).get("structuredContent")
@@ -72,29 +72,29 @@ def ran(ended: Outcome | Refusal) -> str | None:
 NOTHING_PRINTED = "The program ran to its end. It printed nothing, and its last line has no value."
 
 
-def word(ended: Outcome | Refusal) -> str:
+def outcome_word(ended: Outcome | Refusal) -> str:
     """By the words of the API for calls."""
     match ended:
-        case Returned():
+        case ToolSuccess():
             return "returned"
-        case ToolFailed():
+        case ToolFailure():
             return "tool_failed"
         case NeedsInput():
             return "needs_input"
-        case Demanded():
+        case ProtocolErrorReply():
             return "demanded"
-        case ProviderFailed():
+        case ProviderFailure():
             return "provider_failed"
-        case Cancelled():
+        case CallCancellation():
             return "cancelled"
         case UnknownTool():
             return "unknown_tool"
         case BadArguments():
             return "bad_arguments"
-        case NotConfirmed(_, how):
+        case ConfirmationRefusal(_, how):
             return how.value
-        case ToolIsLocked(_, reason):
-            return status(reason).value
+        case LockedToolRefusal(_, reason):
+            return status_of(reason).value
         case _:
             assert_never(ended)
 
@@ -107,7 +107,7 @@ def _result(body: bytes) -> str:
     if not isinstance(result, dict):
         return "The tool's answer cannot be read."
     content = result.get("content")
-    parts = [in_words(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    parts = [describe_part(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     if parts:
         return "\n".join(parts)
     structured = result.get("structuredContent")

@@ -7,45 +7,49 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pegboard.core.tool import Json, JsonObject
-from pegboard.prompts.building import Prompt
-from pegboard.prompts.events import Broken
-from pegboard.prompts.feeding import fed_error, told_broken
+from pegboard.prompts.building import BuiltPrompt
+from pegboard.prompts.events import BrokenCallEvent
+from pegboard.prompts.feeding import format_broken_calls, format_error
 from pegboard.prompts.formats import FORMATS
 from pegboard.prompts.request import chat_request
 from pegboard.prompts.shapes import ToolShape
 
-from .asked import Asked, Choice, Choose, ChooseOne
-from .heard import Call, Message, Unread
+from .asked import ChatInput, SpecificTool, ToolChoice, ToolChoiceMode
+from .heard import ModelCall, ModelTurn, UnreadableCall
 
 
 @dataclass(frozen=True, slots=True)
-class Fed:
+class CallFeedback:
     """What came of one call, as the model is told it."""
 
-    call: Call | Unread
+    call: ModelCall | UnreadableCall
     text: str
 
 
-def request(asked: Asked, prompt: Prompt, messages: Sequence[JsonObject], choice: Choice, model: str) -> JsonObject:
-    body = chat_request(prompt, messages, model=model, tool_choice=_written(choice), passed_on=asked.sampling)
+def turn_request(
+    asked: ChatInput, prompt: BuiltPrompt, messages: Sequence[JsonObject], choice: ToolChoice, model: str
+) -> JsonObject:
+    body = chat_request(prompt, messages, model=model, tool_choice=_tool_choice(choice), passed_on=asked.sampling)
     tools = body.get("tools")
     if isinstance(tools, list):
         own: dict[str, JsonObject] = {tool.name: tool.document for tool in asked.tools}
         # A client's own as it came, with whatever else it says of it.
-        body["tools"] = [own.get(each.shape.name, tool) for each, tool in zip(prompt.offered, tools, strict=True)]
+        body["tools"] = [own.get(each.shape.name, tool) for each, tool in zip(prompt.offered_tools, tools, strict=True)]
         if asked.one_at_a_time:
             body["parallel_tool_calls"] = False
     return body
 
 
-def mended(call: Call | Unread, why: str, shape: ToolShape | None, limit: int) -> Fed:
+def correction(call: ModelCall | UnreadableCall, why: str, shape: ToolShape | None, limit: int) -> CallFeedback:
     """What went wrong, and how the tool is called."""
-    return Fed(call, fed_error(call.name, why, shape, limit=limit).text)
+    return CallFeedback(call, format_error(call.name, why, shape, limit=limit).text)
 
 
-def turn(heard: Message, results: Sequence[Fed], prompt: Prompt, limit: int) -> list[JsonObject]:
+def turn_messages(
+    heard: ModelTurn, results: Sequence[CallFeedback], prompt: BuiltPrompt, limit: int
+) -> list[JsonObject]:
     """The messages that a turn and its results add."""
-    unread = [call for call in heard.calls if isinstance(call, Unread) and not call.id]
+    unread = [call for call in heard.calls if isinstance(call, UnreadableCall) and not call.id]
     calls: list[Json] = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _arguments(call)}}
         for call in heard.calls
@@ -58,20 +62,20 @@ def turn(heard: Message, results: Sequence[Fed], prompt: Prompt, limit: int) -> 
         {"role": "tool", "tool_call_id": fed.call.id, "content": fed.text} for fed in results if fed.call.id
     ]
     if unread:
-        broken = [Broken(call.written, call.why) for call in unread]
+        broken = [BrokenCallEvent(call.raw, call.why) for call in unread]
         format = FORMATS[prompt.capabilities.primary or "native"]
-        told.append({"role": "user", "content": told_broken(broken, format, prompt.shapes, limit).text})
+        told.append({"role": "user", "content": format_broken_calls(broken, format, prompt.shapes, limit).text})
     return [{**said, "tool_calls": calls} if calls else said, *told]
 
 
-def _arguments(call: Call | Unread) -> str:
+def _arguments(call: ModelCall | UnreadableCall) -> str:
     """What goes back to a server as arguments is JSON: several fail on anything else in a conversation."""
-    return call.written if isinstance(call, Call) else "{}"
+    return call.raw if isinstance(call, ModelCall) else "{}"
 
 
-def _written(choice: Choice) -> Json:
+def _tool_choice(choice: ToolChoice) -> Json:
     match choice:
-        case ChooseOne(name):
+        case SpecificTool(name):
             return {"type": "function", "function": {"name": name}}
-        case Choose():
+        case ToolChoiceMode():
             return choice.value

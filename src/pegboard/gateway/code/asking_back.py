@@ -7,52 +7,56 @@ from typing import Final, TypeAlias
 
 import anyio
 
-from pegboard.core.call import Call, NeedsInput, Outcome, Refusal
-from pegboard.core.question import unaskable
+from pegboard.core.call import NeedsInput, Outcome, Refusal, ToolCall
+from pegboard.core.question import refuse_question
 from pegboard.core.tool import Json, JsonObject
-from pegboard.gateway.confirmation import CONTINUING
-from pegboard.gateway.ticket_tool import fresh_call
-from pegboard.ports import CannotAsk, Peer
+from pegboard.gateway.confirmation import CONTINUATION_FIELDS
+from pegboard.gateway.ticket_tool import new_call_id
+from pegboard.ports import ClientPeer, PeerRequestError
 
-MOST_ROUNDS: Final = 10
-PAUSE: Final = 0.1
+MAX_ROUNDS: Final = 10
+RETRY_PAUSE_S: Final = 0.1
 """Seconds before a tool is called again that asked for nothing else."""
 
-Ended: TypeAlias = Outcome | Refusal
-Carry: TypeAlias = Callable[[Call], Awaitable[Ended]]
+CallOutcome: TypeAlias = Outcome | Refusal
+ExecuteCall: TypeAlias = Callable[[ToolCall], Awaitable[CallOutcome]]
 
 
 @dataclass(frozen=True)
-class _Needed:
-    asked: Mapping[str, tuple[str, JsonObject]]
+class _InputRound:
+    questions: Mapping[str, tuple[str, JsonObject]]
     """Method and parameters of each question, by its key."""
     state: str | None
 
 
-async def answered(ended: Ended, call: Call, carry: Carry, peer: Peer | None) -> Ended:
+async def resolve_input_requests(
+    ended: CallOutcome, call: ToolCall, carry: ExecuteCall, peer: ClientPeer | None
+) -> CallOutcome:
     """The call's end, after as many rounds as its tool needs. Where its client cannot be asked, it stays as it is."""
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         if not isinstance(ended, NeedsInput) or peer is None:
             return ended
-        needed = _needed(ended.body)
-        if needed is None or any(unaskable(peer.can, *question) is not None for question in needed.asked.values()):
+        needed = _parse_input_round(ended.body)
+        if needed is None or any(
+            refuse_question(peer.capabilities, *question) is not None for question in needed.questions.values()
+        ):
             return ended
-        said = {name: text for name, text in call.beside.items() if name not in CONTINUING}
-        if needed.asked:
+        said = {name: text for name, text in call.beside.items() if name not in CONTINUATION_FIELDS}
+        if needed.questions:
             try:
-                answers = {key: dict(await peer.ask(*question)) for key, question in needed.asked.items()}
-            except CannotAsk:
+                answers = {key: dict(await peer.request(*question)) for key, question in needed.questions.items()}
+            except PeerRequestError:
                 return ended
             said["inputResponses"] = json.dumps(answers).encode()
         else:
-            await anyio.sleep(PAUSE)
+            await anyio.sleep(RETRY_PAUSE_S)
         if needed.state is not None:
             said["requestState"] = json.dumps(needed.state).encode()
-        ended = await carry(replace(call, id=fresh_call(), beside=said))
+        ended = await carry(replace(call, id=new_call_id(), beside=said))
     return ended
 
 
-def _needed(body: bytes) -> _Needed | None:
+def _parse_input_round(body: bytes) -> _InputRound | None:
     """`None` for what cannot be read."""
     try:
         result: Json = json.loads(body)
@@ -69,4 +73,4 @@ def _needed(body: bytes) -> _Needed | None:
         if not isinstance(method, str) or not isinstance(params, dict):
             return None
         asked[key] = method, params
-    return _Needed(asked, state)
+    return _InputRound(asked, state)

@@ -11,77 +11,85 @@ import msgspec
 
 from pegboard.core.call import (
     BadArguments,
-    Cancelled,
-    Demanded,
+    CallCancellation,
+    ConfirmationRefusal,
+    LockedToolRefusal,
     NeedsInput,
-    NotConfirmed,
     Outcome,
-    ProviderFailed,
+    ProtocolErrorReply,
+    ProviderFailure,
     Refusal,
-    Returned,
-    ToolFailed,
-    ToolIsLocked,
+    ToolFailure,
+    ToolSuccess,
     UnknownTool,
     refusal_text,
 )
 from pegboard.core.tool import Json, JsonObject
-from pegboard.gateway.chat.results import told
-from pegboard.ports.sandbox import Raised, Settled, is_small
-from pegboard.prompts.stubs import Unreadable, answered
+from pegboard.gateway.chat.results import describe_outcome
+from pegboard.ports.sandbox import CallAnswer, CallFailure, is_small
+from pegboard.prompts.stubs import UnreadableAnswer, program_answer
 
-_WRITTEN: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
-_READ: Final = json.JSONDecoder()
-LARGE: Final = 262_144
+_ENCODER: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_DECODER: Final = json.JSONDecoder()
+OFF_LOOP_BYTES: Final = 262_144
 """Bytes of an answer from which on it is read beside the event loop."""
 
 
-async def crossed(ended: Outcome | Refusal, name: str, described: bool, beside: anyio.CapacityLimiter) -> Settled:
+async def to_program_value(
+    ended: Outcome | Refusal, name: str, described: bool, beside: anyio.CapacityLimiter
+) -> CallAnswer:
     """`name` is that of the function, `described` whether its stub tells what it gives back. A refusal has the words
     that it has for every other caller. `beside` bounds the threads that read what is large."""
     match ended:
-        case Returned(body) if len(body) > LARGE:
-            return await anyio.to_thread.run_sync(_value, body, name, described, abandon_on_cancel=True, limiter=beside)
-        case Returned(body):
-            return _value(body, name, described)
-        case ToolFailed():
-            return Raised("RuntimeError", told(ended, name, None) or f"{name} failed, and does not say why.")
-        case NeedsInput() | Demanded():
-            return Raised(
+        case ToolSuccess(body) if len(body) > OFF_LOOP_BYTES:
+            return await anyio.to_thread.run_sync(
+                _decode_value, body, name, described, abandon_on_cancel=True, limiter=beside
+            )
+        case ToolSuccess(body):
+            return _decode_value(body, name, described)
+        case ToolFailure():
+            return CallFailure(
+                "RuntimeError", describe_outcome(ended, name, None) or f"{name} failed, and does not say why."
+            )
+        case NeedsInput() | ProtocolErrorReply():
+            return CallFailure(
                 "RuntimeError",
                 f"{name} asks something of the user before it goes on, and a program cannot answer that. It did not "
                 "finish. Call it by itself, outside of a program.",
             )
-        case ProviderFailed() | Cancelled():
-            return Raised("OSError", told(ended, name, None))
+        case ProviderFailure() | CallCancellation():
+            return CallFailure("OSError", describe_outcome(ended, name, None))
         case UnknownTool():
-            return Raised("LookupError", refusal_text(ended))
-        case ToolIsLocked() | NotConfirmed():
-            return Raised("PermissionError", refusal_text(ended))
+            return CallFailure("LookupError", refusal_text(ended))
+        case LockedToolRefusal() | ConfirmationRefusal():
+            return CallFailure("PermissionError", refusal_text(ended))
         case BadArguments():
-            return Raised("ValueError", refusal_text(ended))
+            return CallFailure("ValueError", refusal_text(ended))
         case _:
             assert_never(ended)
 
 
-def _value(body: bytes, name: str, described: bool) -> Settled:
+def _decode_value(body: bytes, name: str, described: bool) -> CallAnswer:
     try:
         result = json.loads(body)
     except (ValueError, RecursionError):
         result = None
     if not isinstance(result, dict):
-        return Raised("OSError", f"The answer of {name} cannot be read. It may have run.")
-    value = answered(result, described=described)
-    return Raised("OSError", f"{name}: {value.why}") if isinstance(value, Unreadable) else value
+        return CallFailure("OSError", f"The answer of {name} cannot be read. It may have run.")
+    value = program_answer(result, described=described)
+    return CallFailure("OSError", f"{name}: {value.why}") if isinstance(value, UnreadableAnswer) else value
 
 
-async def plain(arguments: Mapping[str, Json], beside: anyio.CapacityLimiter) -> tuple[JsonObject, bytes] | Raised:
+async def to_plain_json(
+    arguments: Mapping[str, Json], beside: anyio.CapacityLimiter
+) -> tuple[JsonObject, bytes] | CallFailure:
     """The arguments as JSON has them, and their text. What JSON cannot say is told to the program."""
     if is_small(arguments):
-        return _plain(arguments)
-    return await anyio.to_thread.run_sync(_plain, arguments, abandon_on_cancel=True, limiter=beside)
+        return _to_plain_json(arguments)
+    return await anyio.to_thread.run_sync(_to_plain_json, arguments, abandon_on_cancel=True, limiter=beside)
 
 
-def _plain(arguments: Mapping[str, Json]) -> tuple[JsonObject, bytes] | Raised:
+def _to_plain_json(arguments: Mapping[str, Json]) -> tuple[JsonObject, bytes] | CallFailure:
     sent = dict(arguments)
     with suppress(TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
         # A tenth of the time, in which nobody else runs. It writes more than JSON has, and then reads something else.
@@ -89,9 +97,9 @@ def _plain(arguments: Mapping[str, Json]) -> tuple[JsonObject, bytes] | Raised:
         if (read := msgspec.json.decode(quick, type=dict[str, object])) == sent:
             return cast("JsonObject", read), quick
     try:
-        text = _WRITTEN.encode(sent)
-        same = _READ.decode(text)
+        text = _ENCODER.encode(sent)
+        same = _DECODER.decode(text)
     except (TypeError, ValueError, RecursionError) as error:
-        return Raised("TypeError", f"Only plain JSON can be an argument of a tool: {error}")
+        return CallFailure("TypeError", f"Only plain JSON can be an argument of a tool: {error}")
     assert isinstance(same, dict)
     return same, text.encode()

@@ -9,33 +9,33 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from pegboard.core.code import Python
-from pegboard.core.ids import CallId, PrincipalId, ToolId, tool_id
+from pegboard.core.code import PythonSandbox
+from pegboard.core.ids import CallId, PrincipalId, ToolId, parse_tool_id
 from pegboard.core.tool import Json
 
-from .made import Made
-from .nested import Wait
+from .made import CallSummary
+from .nested import WaitingCall
 
-_FORM: Final = 2
+_FORMAT_VERSION: Final = 2
 """What the first member says of how the rest is written: one line, and behind it the state as it is."""
-_IN_THE_LINE: Final = 1
+_INLINE_FORMAT_VERSION: Final = 1
 """How an earlier version wrote it: the state is in the line, too."""
-_SIGNATURE: Final = 32
+_SIGNATURE_BYTES: Final = 32
 
 
 @dataclass(frozen=True)
-class Kept:
+class SavedRun:
     run: CallId
     principal: PrincipalId
     client: str
-    python: Python
+    python: PythonSandbox
     state: bytes
     """As the sandbox gave it."""
     functions: Mapping[str, ToolId]
-    made: Mapping[int, Made]
-    waiting: tuple[Wait, ...]
-    wall: float
-    left: float
+    call_summaries: Mapping[int, CallSummary]
+    waiting_calls: tuple[WaitingCall, ...]
+    timeout_s: float
+    remaining_s: float
     """Seconds of the wall clock that it may still run: waiting for a person takes none of them."""
     note: str = ""
     stdout: str = ""
@@ -44,22 +44,24 @@ class Kept:
     """Of its text, by `digest_of`: of what an earlier version kept it is not known."""
 
 
-def digest_of(code: str) -> str:
+def code_digest(code: str) -> str:
     return sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def signed(kept: Kept, key: bytes) -> bytes:
+def serialize_run(kept: SavedRun, key: bytes) -> bytes:
     said: dict[str, Json] = {
-        "form": _FORM,
+        "form": _FORMAT_VERSION,
         "run": kept.run,
         "principal": kept.principal,
         "client": kept.client,
         "python": kept.python.value,
         "functions": {name: str(id) for name, id in kept.functions.items()},
-        "made": [[ordinal, each.name, each.ms, each.error] for ordinal, each in kept.made.items()],
-        "waiting": [[wait.ordinal, wait.ticket, wait.name, str(wait.tool), wait.arguments] for wait in kept.waiting],
-        "wall": kept.wall,
-        "left": kept.left,
+        "made": [[ordinal, each.name, each.ms, each.error] for ordinal, each in kept.call_summaries.items()],
+        "waiting": [
+            [wait.ordinal, wait.ticket, wait.name, str(wait.tool), wait.arguments] for wait in kept.waiting_calls
+        ],
+        "wall": kept.timeout_s,
+        "left": kept.remaining_s,
         "note": kept.note,
         "stdout": kept.stdout,
         "digest": kept.digest,
@@ -68,32 +70,32 @@ def signed(kept: Kept, key: bytes) -> bytes:
     return hmac.digest(key, text, "sha256") + text
 
 
-def opened(raw: bytes, key: bytes, run: CallId, principal: PrincipalId, client: str) -> Kept | None:
+def deserialize_run(raw: bytes, key: bytes, run: CallId, principal: PrincipalId, client: str) -> SavedRun | None:
     """`None` for what this gateway did not sign, and for what is another's: nothing of it is looked at before."""
-    signature, text = raw[:_SIGNATURE], raw[_SIGNATURE:]
+    signature, text = raw[:_SIGNATURE_BYTES], raw[_SIGNATURE_BYTES:]
     if not hmac.compare_digest(signature, hmac.digest(key, text, "sha256")):
         return None
     line, _, state = text.partition(b"\n")
     said = json.loads(line)
     if (said["run"], said["principal"], said["client"]) != (run, principal, client):
         return None
-    if said["form"] not in (_FORM, _IN_THE_LINE):
+    if said["form"] not in (_FORMAT_VERSION, _INLINE_FORMAT_VERSION):
         return None
-    if said["form"] == _IN_THE_LINE:
+    if said["form"] == _INLINE_FORMAT_VERSION:
         try:
             state = b64decode(said["state"], validate=True)
         except NotBase64:
             return None
-    return Kept(
+    return SavedRun(
         run,
         principal,
         client,
-        Python(said["python"]),
+        PythonSandbox(said["python"]),
         state,
-        {name: _id(text) for name, text in said["functions"].items()},
-        {ordinal: Made(name, ms, error) for ordinal, name, ms, error in said["made"]},
+        {name: _parse_id(text) for name, text in said["functions"].items()},
+        {ordinal: CallSummary(name, ms, error) for ordinal, name, ms, error in said["made"]},
         tuple(
-            Wait(ordinal, ticket, name, _id(tool), arguments)
+            WaitingCall(ordinal, ticket, name, _parse_id(tool), arguments)
             for ordinal, ticket, name, tool, arguments in said["waiting"]
         ),
         said["wall"],
@@ -105,7 +107,7 @@ def opened(raw: bytes, key: bytes, run: CallId, principal: PrincipalId, client: 
     )
 
 
-def _id(text: str) -> ToolId:
-    id = tool_id(text)
+def _parse_id(text: str) -> ToolId:
+    id = parse_tool_id(text)
     assert isinstance(id, ToolId), "it was written from one"
     return id

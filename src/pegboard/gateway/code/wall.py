@@ -7,12 +7,12 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 import anyio
 
 from pegboard.core.tool import Json
-from pegboard.ports import Peer
+from pegboard.ports import ClientPeer
 
-from .turns import Turn
+from .turns import Slot
 
 
-class Wall:
+class RunClock:
     """Ends what is in its scope after so many seconds."""
 
     def __init__(self, seconds: float, grace: float = 0.0, left: float | None = None) -> None:
@@ -21,9 +21,9 @@ class Wall:
         self.seconds = seconds
         self._grace = grace
         self._scope = anyio.CancelScope()
-        self._left = (seconds if left is None else left) + grace
+        self._remaining_s = (seconds if left is None else left) + grace
         self._is_running = False
-        self.stands = False
+        self.is_paused = False
 
     @property
     def is_over(self) -> bool:
@@ -31,122 +31,126 @@ class Wall:
         return self._scope.cancelled_caught
 
     @property
-    def left(self) -> float:
+    def remaining_s(self) -> float:
         """Seconds that the program may still run."""
-        ahead = self._scope.deadline - anyio.current_time() if self._is_running and not self.stands else self._left
+        ahead = (
+            self._scope.deadline - anyio.current_time()
+            if self._is_running and not self.is_paused
+            else self._remaining_s
+        )
         return max(0.0, ahead - self._grace)
 
     @contextmanager
-    def running(self) -> Iterator["Wall"]:
-        self._scope.deadline = anyio.current_time() + self._left
+    def start(self) -> Iterator["RunClock"]:
+        self._scope.deadline = anyio.current_time() + self._remaining_s
         self._is_running = True
         try:
             with self._scope:
                 yield self
         finally:
-            if not self.stands:
-                self._left = self._scope.deadline - anyio.current_time()
+            if not self.is_paused:
+                self._remaining_s = self._scope.deadline - anyio.current_time()
             self._is_running = False
 
-    def stand_still(self) -> None:
-        if not self.stands:
-            self.stands = True
-            self._left = self._scope.deadline - anyio.current_time()
+    def pause(self) -> None:
+        if not self.is_paused:
+            self.is_paused = True
+            self._remaining_s = self._scope.deadline - anyio.current_time()
             self._scope.deadline = math.inf
 
-    def go_on(self) -> None:
-        if self.stands:
-            self.stands = False
-            self._scope.deadline = anyio.current_time() + self._left
+    def resume(self) -> None:
+        if self.is_paused:
+            self.is_paused = False
+            self._scope.deadline = anyio.current_time() + self._remaining_s
 
 
-class Course:
+class RunActivity:
     """What goes on of one program: its clock stands still and its turn is another's while all of that is a person."""
 
-    def __init__(self, wall: Wall, turn: Turn | None = None) -> None:
-        self._wall = wall
-        self._turn = turn
+    def __init__(self, wall: RunClock, turn: Slot | None = None) -> None:
+        self._clock = wall
+        self._slot = turn
         self._calls: dict[int, int] = {}
         """Of each that is under way by its ordinal: how many questions it has open."""
         self._open = 0
-        self._bound = ExitStack()
-        self._rests = False
+        self._question = ExitStack()
+        self._is_idle = False
 
-    def rests(self, is_so: bool) -> None:
+    def set_idle(self, is_so: bool) -> None:
         """Whether the program does nothing but wait for its calls."""
-        self._rests = is_so
-        self._judge()
+        self._is_idle = is_so
+        self._update_clock()
 
     @asynccontextmanager
-    async def call(self, ordinal: int, *, moves: bool = True) -> AsyncIterator[None]:
+    async def track_call(self, ordinal: int, *, moves: bool = True) -> AsyncIterator[None]:
         """One call, from where it is said until it is answered. `moves`: whether the program goes on with that."""
         self._calls[ordinal] = 0
-        self._judge()
+        self._update_clock()
         try:
-            await self._taken()
+            await self._acquire_slot()
             yield
             # What somebody said yes to was done at once. It is the program that goes on with a turn only.
-            await self._taken()
+            await self._acquire_slot()
         finally:
             del self._calls[ordinal]
-            self._rests = self._rests and not moves
-            self._judge()
+            self._is_idle = self._is_idle and not moves
+            self._update_clock()
 
     @contextmanager
-    def asking(self, ordinal: int) -> Iterator[None]:
+    def track_question(self, ordinal: int) -> Iterator[None]:
         """Raises `CannotAsk`."""
-        if not self._open and self._turn is not None:
-            self._bound.enter_context(self._turn.asking())
+        if not self._open and self._slot is not None:
+            self._question.enter_context(self._slot.track_question())
         self._open += 1
-        self._count(ordinal, 1)
+        self._count_questions(ordinal, 1)
         try:
             yield
         finally:
             self._open -= 1
             if not self._open:
-                self._bound.close()
-            self._count(ordinal, -1)
+                self._question.close()
+            self._count_questions(ordinal, -1)
 
-    async def _taken(self) -> None:
-        if self._turn is not None:
-            await self._turn.taken()
+    async def _acquire_slot(self) -> None:
+        if self._slot is not None:
+            await self._slot.acquire()
 
-    def _count(self, ordinal: int, more: int) -> None:
+    def _count_questions(self, ordinal: int, more: int) -> None:
         # A question may be taken back only after its call is over.
         if ordinal in self._calls:
             self._calls[ordinal] += more
-        self._judge()
+        self._update_clock()
 
-    def _judge(self) -> None:
-        if self._rests and self._calls and all(self._calls.values()):
-            self._wall.stand_still()
-            if self._turn is not None:
-                self._turn.give_back()
+    def _update_clock(self) -> None:
+        if self._is_idle and self._calls and all(self._calls.values()):
+            self._clock.pause()
+            if self._slot is not None:
+                self._slot.release()
         else:
-            self._wall.go_on()
+            self._clock.resume()
 
 
-class Patient:
+class ClockPausingPeer:
     """The client of one call of a program: while it is asked, this call waits for a person."""
 
-    def __init__(self, peer: Peer, course: Course, ordinal: int) -> None:
+    def __init__(self, peer: ClientPeer, course: RunActivity, ordinal: int) -> None:
         self._peer = peer
-        self._course = course
+        self._activity = course
         self._ordinal = ordinal
 
     @property
-    def can(self) -> Mapping[str, Json]:
-        return self._peer.can
+    def capabilities(self) -> Mapping[str, Json]:
+        return self._peer.capabilities
 
     @property
-    def who(self) -> Hashable:
-        return self._peer.who
+    def connection_key(self) -> Hashable:
+        return self._peer.connection_key
 
-    def note(self, method: str, params: Mapping[str, Json]) -> None:
-        self._peer.note(method, params)
+    def notify(self, method: str, params: Mapping[str, Json]) -> None:
+        self._peer.notify(method, params)
 
-    async def ask(
-        self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+    async def request(
+        self, method: str, params: Mapping[str, Json], last: Callable[[], ClientPeer] | None = None
     ) -> Mapping[str, Json]:
-        with self._course.asking(self._ordinal):
-            return await self._peer.ask(method, params, last)
+        with self._activity.track_question(self._ordinal):
+            return await self._peer.request(method, params, last)

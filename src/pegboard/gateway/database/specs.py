@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pegboard.core.database.source import DEFAULT_CALL_ROWS, ToolDatabase
+from pegboard.core.database.source import DEFAULT_CALL_ROWS, VisibleDatabase
 from pegboard.core.tool import Json, JsonObject, ToolSpec
 
 SEARCH: Final = "search_schemas"
 EXECUTE: Final = "execute_sql"
-LONGEST_SQL: Final = 100_000
-LONGEST_QUERY: Final = 2_000
-USUAL_TABLES: Final = 5
-MOST_TABLES: Final = 20
-_MOST_PARAMETERS: Final = 1_000
+MAX_SQL_CHARS: Final = 100_000
+MAX_QUERY_CHARS: Final = 2_000
+DEFAULT_TABLES: Final = 5
+MAX_TABLES: Final = 20
+_MAX_PARAMETERS: Final = 1_000
 
 
 def _object(required: Sequence[str] = (), /, description: str = "", **properties: Json) -> JsonObject:
@@ -98,7 +98,7 @@ _TABLES: Final = _object(
 )
 
 
-def execute_spec(sources: Sequence[ToolDatabase]) -> ToolSpec:
+def execute_spec(sources: Sequence[VisibleDatabase]) -> ToolSpec:
     is_writable = any(source.writes for source in sources)
     about_writes = " A statement that changes a database that may be changed waits for a person's yes."
     description = (
@@ -109,44 +109,53 @@ def execute_spec(sources: Sequence[ToolDatabase]) -> ToolSpec:
     parameters: JsonObject = {
         "description": "Values for the statement's placeholders: a list by place, or an object by name.",
         "anyOf": [
-            _value("array", maxItems=_MOST_PARAMETERS),
-            _value("object", maxProperties=_MOST_PARAMETERS),
+            _value("array", maxItems=_MAX_PARAMETERS),
+            _value("object", maxProperties=_MAX_PARAMETERS),
         ],
     }
     most_rows = max((source.rows for source in sources), default=DEFAULT_CALL_ROWS)
     arguments = _object(
         ("source", "sql"),
         source=_value("string", "Which database.", enum=_ids(sources)),
-        sql=_value("string", "One statement, in the dialect of the database.", minLength=1, maxLength=LONGEST_SQL),
+        sql=_value("string", "One statement, in the dialect of the database.", minLength=1, maxLength=MAX_SQL_CHARS),
         parameters=parameters,
         max_rows=_value(
             "integer", f"The most rows to answer with. By default {DEFAULT_CALL_ROWS}.", minimum=1, maximum=most_rows
         ),
     )
-    return ToolSpec(EXECUTE, "Run SQL", description, _closed(arguments), _ROWS, _annotations(is_writable=is_writable))
+    return ToolSpec(
+        EXECUTE,
+        "Run SQL",
+        description,
+        _without_other_properties(arguments),
+        _ROWS,
+        _annotations(is_writable=is_writable),
+    )
 
 
-def search_spec(sources: Sequence[ToolDatabase]) -> ToolSpec:
+def search_spec(sources: Sequence[VisibleDatabase]) -> ToolSpec:
     description = (
         "Finds tables and columns of databases by what they mean: names, comments, keys and relations. Answers with "
         "columns and their types, relations and an example query for each table.\nDatabases:\n"
         + "\n".join(_lines(sources))
     )
-    limit = _value("integer", "How many tables at most.", minimum=1, maximum=MOST_TABLES, default=USUAL_TABLES)
+    limit = _value("integer", "How many tables at most.", minimum=1, maximum=MAX_TABLES, default=DEFAULT_TABLES)
     arguments = _object(
         ("query",),
-        query=_value("string", "What you want to know, in words.", minLength=1, maxLength=LONGEST_QUERY),
+        query=_value("string", "What you want to know, in words.", minLength=1, maxLength=MAX_QUERY_CHARS),
         source=_value("string", "Only in this database.", enum=_ids(sources)),
         limit=limit,
     )
-    return ToolSpec(SEARCH, "Search schemas", description, _closed(arguments), _TABLES, _annotations())
+    return ToolSpec(
+        SEARCH, "Search schemas", description, _without_other_properties(arguments), _TABLES, _annotations()
+    )
 
 
-def _closed(arguments: JsonObject) -> JsonObject:
+def _without_other_properties(arguments: JsonObject) -> JsonObject:
     return {**arguments, "additionalProperties": False}
 
 
-def _ids(sources: Sequence[ToolDatabase]) -> list[Json]:
+def _ids(sources: Sequence[VisibleDatabase]) -> list[Json]:
     return [str(source.id) for source in sources]
 
 
@@ -159,7 +168,7 @@ def _annotations(*, is_writable: bool = False) -> JsonObject:
     }
 
 
-def _lines(sources: Sequence[ToolDatabase]) -> Iterator[str]:
+def _lines(sources: Sequence[VisibleDatabase]) -> Iterator[str]:
     for source in sources:
         may = ", may be changed" if source.writes else ""
         about = f": {source.description}" if source.description else ""

@@ -2,22 +2,22 @@
 
 from datetime import datetime
 
-from pegboard.core.toolset import Brought, SourceKind
+from pegboard.core.toolset import ToolsetImport, ToolsetOrigin
 
 from .reading import is_archive
-from .wanted import Wanted
+from .wanted import ImportRequest
 
 
-def brought_from(wanted: Wanted, at: datetime) -> Brought:
+def import_origin(wanted: ImportRequest, at: datetime) -> ToolsetImport:
     """Raises `OSError`. Of a checkout no remote is kept: its address may hold a password."""
-    from pegboard.config.bundle import MANIFESTS, checkout_of
+    from pegboard.config.bundle import MANIFESTS, find_checkout
 
     source = wanted.source
     if wanted.is_upload:
-        return Brought(SourceKind.UPLOAD, at)
+        return ToolsetImport(ToolsetOrigin.UPLOAD, at)
     if not source.is_dir():
-        return Brought(SourceKind.ZIP if is_archive(source) else SourceKind.MANIFEST, at, str(source))
-    checkout = checkout_of(source, MANIFESTS)
+        return ToolsetImport(ToolsetOrigin.ZIP if is_archive(source) else ToolsetOrigin.MANIFEST, at, str(source))
+    checkout = find_checkout(source, MANIFESTS)
     if checkout is None:
-        return Brought(SourceKind.FOLDER, at, str(source))
-    return Brought(SourceKind.GIT, at, str(source), checkout.commit, checkout.is_dirty)
+        return ToolsetImport(ToolsetOrigin.FOLDER, at, str(source))
+    return ToolsetImport(ToolsetOrigin.GIT, at, str(source), checkout.commit, checkout.is_dirty)

@@ -7,38 +7,38 @@ from typing import TYPE_CHECKING, Final
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetKey
 from pegboard.core.imported import InstallToolset
 from pegboard.core.override import Override
-from pegboard.core.own import ContainerTool, Own, PythonTool
-from pegboard.core.server import Container, EveryTool, InstalledBy, OnDemand, Server, Timeouts, ToolLimit
+from pegboard.core.own import ContainerTool, OwnTools, PythonTool
+from pegboard.core.server import Container, EveryTool, InstalledBy, Server, StartOnDemand, Timeouts, ToolFilter
 from pegboard.core.tool import ToolSpec
-from pegboard.core.toolset import Brought, FileKind, Toolset, ToolsetFile
-from pegboard.ports.describing import Described
+from pegboard.core.toolset import FileKind, Toolset, ToolsetFile, ToolsetImport
+from pegboard.ports.describing import DescribedTool
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import CommandEntry, Manifest
 
-    from .reading import Read
+    from .reading import StagedToolset
 
-IDLE: Final = 600.0
+DEFAULT_IDLE_S: Final = 600.0
 """Seconds after which what runs a toolset's own tools is stopped, unless it says otherwise."""
-SLACK: Final = 5.0
+CALL_GRACE_S: Final = 5.0
 """Seconds beyond a toolset's own deadline for a call, in which its worker tells that it has passed."""
 
 
-def built(
-    read: "Read",
-    described: Sequence[Described],
+def make_install_command(
+    read: "StagedToolset",
+    described: Sequence[DescribedTool],
     labelled: Mapping[str, tuple["CommandEntry", ...]],
     origin: InstalledBy,
     *,
     linked: str | None,
-    brought: Brought | None = None,
+    brought: ToolsetImport | None = None,
 ) -> InstallToolset:
     """`labelled` are the tools of containers that carry them in a label, by the container's id.
 
     Relative paths of its servers must be those of the place where the files will lie.
     """
     manifest = read.manifest
-    own = Own(
+    own = OwnTools(
         digest=read.digest,
         python=tuple(
             PythonTool(entry.entrypoint, each.spec) for entry, each in zip(manifest.tools, described, strict=True)
@@ -51,7 +51,7 @@ def built(
         commands=_commands(manifest, labelled),
         linked=linked,
     )
-    overrides = _confirming(manifest, described, labelled)
+    overrides = _confirmation_overrides(manifest, described, labelled)
     return InstallToolset(
         toolset=Toolset(
             manifest.id,
@@ -60,26 +60,26 @@ def built(
             manifest.version,
             manifest.description,
             user_mcp=False,
-            brought=brought,
+            imported_from=brought,
         ),
-        servers=(_own_server(manifest, own, origin), *_servers(manifest, origin)),
-        overrides=tuple(replace(row, origins=dict.fromkeys(row.says, origin)) for row in overrides),
+        servers=(_toolset_server(manifest, own, origin), *_servers(manifest, origin)),
+        overrides=tuple(replace(row, origins=dict.fromkeys(row.fields_set, origin)) for row in overrides),
         files=tuple(
-            ToolsetFile(name, kind_of(name, read.manifest_name), facts.sha256, facts.size, facts.executable)
+            ToolsetFile(name, file_kind_of(name, read.manifest_name), facts.sha256, facts.size, facts.executable)
             for name, facts in read.files.items()
         ),
     )
 
 
-def _own_server(manifest: "Manifest", own: Own, origin: InstalledBy) -> Server:
+def _toolset_server(manifest: "Manifest", own: OwnTools, origin: InstalledBy) -> Server:
     idles = [each.idle for each in manifest.containers if each.idle is not None and not _speaks_mcp(each.offers)]
     seconds = max([own.bounds.seconds, *(each.seconds for each in own.commands if each.seconds is not None)])
     return Server(
         ToolsetKey(manifest.id),
         own,
         origin,
-        timeouts=Timeouts(call=seconds + SLACK),
-        starts=OnDemand(max(idles, default=IDLE)),
+        timeouts=Timeouts(call=seconds + CALL_GRACE_S),
+        starts=StartOnDemand(max(idles, default=DEFAULT_IDLE_S)),
     )
 
 
@@ -89,19 +89,19 @@ def _servers(manifest: "Manifest", origin: InstalledBy) -> Sequence[Server]:
             ServerKey(manifest.id, ServerId(each.id)),
             Container(each.image),
             origin,
-            starts=OnDemand(IDLE if each.idle is None else each.idle),
+            starts=StartOnDemand(DEFAULT_IDLE_S if each.idle is None else each.idle),
         )
         for each in manifest.containers
         if _speaks_mcp(each.offers)
     ]
-    declared = [replace(server, origin=origin, limit=_placeless(server.limit)) for server in manifest.servers]
+    declared = [replace(server, origin=origin, limit=_without_place(server.limit)) for server in manifest.servers]
     return (*declared, *inside)
 
 
 def _speaks_mcp(offers: object) -> bool:
-    from pegboard.config.manifest import SpeaksMcp
+    from pegboard.config.manifest import McpOnStdio
 
-    return isinstance(offers, SpeaksMcp)
+    return isinstance(offers, McpOnStdio)
 
 
 def _commands(manifest: "Manifest", labelled: Mapping[str, tuple["CommandEntry", ...]]) -> tuple[ContainerTool, ...]:
@@ -115,10 +115,10 @@ def _commands(manifest: "Manifest", labelled: Mapping[str, tuple["CommandEntry",
 def _entries(
     manifest: "Manifest", labelled: Mapping[str, tuple["CommandEntry", ...]]
 ) -> Mapping[str, tuple["CommandEntry", ...]]:
-    from pegboard.config.manifest import Commands
+    from pegboard.config.manifest import DeclaredCommands
 
     return {
-        each.id: each.offers.tools if isinstance(each.offers, Commands) else labelled.get(each.id, ())
+        each.id: each.offers.tools if isinstance(each.offers, DeclaredCommands) else labelled.get(each.id, ())
         for each in manifest.containers
         if not _speaks_mcp(each.offers)
     }
@@ -128,8 +128,8 @@ def _spec(entry: "CommandEntry") -> ToolSpec:
     return ToolSpec(entry.id, entry.name, entry.description, entry.input_schema, entry.output_schema)
 
 
-def _confirming(
-    manifest: "Manifest", described: Sequence[Described], labelled: Mapping[str, tuple["CommandEntry", ...]]
+def _confirmation_overrides(
+    manifest: "Manifest", described: Sequence[DescribedTool], labelled: Mapping[str, tuple["CommandEntry", ...]]
 ) -> tuple[Override, ...]:
     """What the manifest says of its tools; where it is silent, a function that wants to be confirmed is."""
     rows = {row.target: row for row in manifest.overrides}
@@ -143,12 +143,12 @@ def _confirming(
     return tuple(rows.values())
 
 
-def _placeless(limit: ToolLimit) -> ToolLimit:
+def _without_place(limit: ToolFilter) -> ToolFilter:
     """The manifest is left behind: what it limits stands in no file of the operator's."""
     return limit if isinstance(limit, EveryTool) else replace(limit, at=None)
 
 
-def kind_of(name: str, manifest: str) -> FileKind:
+def file_kind_of(name: str, manifest: str) -> FileKind:
     if name == manifest:
         return FileKind.CONFIG
     if name.startswith("artifacts/"):

@@ -11,115 +11,115 @@ import anyio.to_thread
 
 from pegboard.core.docspace.connection import DocSpace
 from pegboard.core.ids import ToolsetId
-from pegboard.core.own import Own
+from pegboard.core.own import OwnTools
 from pegboard.core.policy import Policy
 from pegboard.core.server import Container
 
-from .files import Files, FilesAway
+from .files import FilesUnavailable, ToolsetFiles
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import Manifest
 
 _MANIFEST: Final = "toolset.yaml"
-_LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
+_ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """The earliest time that an archive can tell: of the same toolset always the same bytes."""
-_MOST_READ: Final = 1_000_000
-_BINARY: Final = 8_000
-_LONGEST_LINE: Final = 1_000
-_FILLED_IN: Final = re.compile(r"[{<%$\"'`(\[*]|\.\.\.|…")
+_MAX_SCANNED_BYTES: Final = 1_000_000
+_BINARY_PROBE_BYTES: Final = 8_000
+_MAX_LINE_CHARS: Final = 1_000
+_PLACEHOLDER: Final = re.compile(r"[{<%$\"'`(\[*]|\.\.\.|…")
 """Not a secret, but the place of one."""
 
 
 @dataclass(frozen=True)
-class Bundle:
+class ToolsetBundle:
     name: str
     """For a file."""
     content: bytes
     secrets: Mapping[str, tuple[str, ...]]
     """The names that stand in the manifest where something may have been a secret, and where each stands."""
-    dropped: tuple[str, ...] = ()
+    dropped_parts: tuple[str, ...] = ()
     """Where a default was left out that looked like a secret."""
-    doubts: tuple[str, ...] = ()
+    possible_secrets: tuple[str, ...] = ()
     """Lines of files that hold what looks like a secret. They are given away as they are."""
     left_out: tuple[str, ...] = ()
     """Files that usually hold secrets."""
 
 
-async def exported(policy: Policy, files: Files, toolset: ToolsetId) -> Bundle:
+async def export_bundle(policy: Policy, files: ToolsetFiles, toolset: ToolsetId) -> ToolsetBundle:
     """Raises `FilesAway`."""
-    return await anyio.to_thread.run_sync(_exported, policy, files, toolset)
+    return await anyio.to_thread.run_sync(_export, policy, files, toolset)
 
 
-def _exported(policy: Policy, files: Files, toolset: ToolsetId) -> Bundle:
-    own = next((each for each in _connections(policy, toolset) if isinstance(each, Own)), None)
+def _export(policy: Policy, files: ToolsetFiles, toolset: ToolsetId) -> ToolsetBundle:
+    own = next((each for each in _connections(policy, toolset) if isinstance(each, OwnTools)), None)
     if own is None:
         reached = [*_connections(policy, toolset)]
         if reached and all(isinstance(each, DocSpace) for each in reached):
             told = "comes with Pegboard, and there is nothing to give away. Write docspace in the other pegboard.yaml"
-            raise FilesAway(f"{toolset} {told}.")
-        return _bundled(of_servers(policy, toolset), _MANIFEST, None, {}, ())
+            raise FilesUnavailable(f"{toolset} {told}.")
+        return _make_bundle(manifest_of_servers(policy, toolset), _MANIFEST, None, {}, ())
     folder = Path(own.linked) if own.linked is not None else files.folder(toolset, own.digest)
     found, left_out = _content(policy, toolset, folder)
     name = next((each for each in (_MANIFEST, "toolset.yml") if each in found), None)
     if name is None:
-        raise FilesAway(f"{folder} holds no manifest any more. Import the toolset again.")
+        raise FilesUnavailable(f"{folder} holds no manifest any more. Import the toolset again.")
     original = found.pop(name)
-    programs = frozenset(file.path for file in policy.decided.files.get(toolset, ()) if file.executable)
-    return _bundled(_read(original, folder), name, original, found, left_out, programs)
+    programs = frozenset(file.path for file in policy.decisions.files.get(toolset, ()) if file.executable)
+    return _make_bundle(_parse_manifest(original, folder), name, original, found, left_out, programs)
 
 
-def _bundled(
+def _make_bundle(
     manifest: "Manifest",
     name: str,
     original: bytes | None,
     files: Mapping[str, bytes],
     left_out: tuple[str, ...],
     programs: frozenset[str] = frozenset(),
-) -> Bundle:
-    from pegboard.config.manifest import written_without_secrets
+) -> ToolsetBundle:
+    from pegboard.config.manifest import format_without_secrets
 
-    ours = written_without_secrets(manifest)
-    is_theirs = original is not None and _may_stand(original, manifest, ours.text)
+    ours = format_without_secrets(manifest)
+    is_theirs = original is not None and _is_original_safe(original, manifest, ours.text)
     text = original if is_theirs and original is not None else ours.text.encode()
     held = ours.placeholders
-    return Bundle(
+    return ToolsetBundle(
         _name(manifest),
-        packed({**files, name: text}, programs),
-        {each: tuple(map(str, places)) for each, places in sorted(held.places.items())},
-        tuple(dict.fromkeys(map(str, held.dropped))),
-        tuple(doubts({**files, name: text})),
+        pack_zip({**files, name: text}, programs),
+        {each: tuple(map(str, places)) for each, places in sorted(held.locations.items())},
+        tuple(dict.fromkeys(map(str, held.dropped_locations))),
+        tuple(find_possible_secrets({**files, name: text})),
         left_out,
     )
 
 
-def _may_stand(original: bytes, manifest: "Manifest", ours: str) -> bool:
+def _is_original_safe(original: bytes, manifest: "Manifest", ours: str) -> bool:
     """Whether its author's own words can be given away, comments and all: what they say is as safe as what we would
     write, nothing in them is passed over, and what they only remark does not look like a secret."""
     from pegboard.config.masking import secrets_in
     from pegboard.core.redact import holds_secret
 
-    if _read(ours.encode(), manifest.folder) != manifest or manifest.passed_over:
+    if _parse_manifest(ours.encode(), manifest.folder) != manifest or manifest.has_unread_keys:
         return False
     said = (line.partition("#") for line in original.decode("utf-8-sig").splitlines())
     return not any(secrets_in(remark) or holds_secret(remark) for _, mark, remark in said if mark)
 
 
-def doubts(files: Mapping[str, bytes]) -> Iterator[str]:
+def find_possible_secrets(files: Mapping[str, bytes]) -> Iterator[str]:
     """`file:line` of what looks like a well-known kind of secret: what it holds is for a person to judge."""
     from pegboard.config.masking import secrets_in
 
     for name in sorted(files):
         content = files[name]
-        if len(content) > _MOST_READ or b"\0" in content[:_BINARY]:
+        if len(content) > _MAX_SCANNED_BYTES or b"\0" in content[:_BINARY_PROBE_BYTES]:
             continue
         for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
             # A line of a thousand characters was written by no hand.
-            found = secrets_in(line) if len(line) <= _LONGEST_LINE else ()
-            if any(not _FILLED_IN.match(line[span.start : span.end]) for span in found):
+            found = secrets_in(line) if len(line) <= _MAX_LINE_CHARS else ()
+            if any(not _PLACEHOLDER.match(line[span.start : span.end]) for span in found):
                 yield f"{name}:{number}"
 
 
-def of_servers(policy: Policy, toolset: ToolsetId) -> "Manifest":
+def manifest_of_servers(policy: Policy, toolset: ToolsetId) -> "Manifest":
     """A toolset that never had a manifest: one server that somebody added, or what the operator's file declares."""
     from pegboard.config.manifest import Manifest
 
@@ -127,7 +127,7 @@ def of_servers(policy: Policy, toolset: ToolsetId) -> "Manifest":
     servers = tuple(
         server
         for key, server in policy.servers.items()
-        if key.toolset == toolset and not isinstance(server.connection, Own | Container | DocSpace)
+        if key.toolset == toolset and not isinstance(server.connection, OwnTools | Container | DocSpace)
     )
     return Manifest(
         id=toolset,
@@ -139,14 +139,14 @@ def of_servers(policy: Policy, toolset: ToolsetId) -> "Manifest":
     )
 
 
-def packed(files: Mapping[str, bytes], programs: Collection[str] = ()) -> bytes:
+def pack_zip(files: Mapping[str, bytes], programs: Collection[str] = ()) -> bytes:
     """The same files give the same bytes. Programs are those that may be run."""
     import zipfile
 
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
-            entry = zipfile.ZipInfo(name, _LONG_AGO)
+            entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.create_system = 3
             entry.external_attr = (0o100755 if name in programs else 0o100644) << 16
@@ -158,22 +158,24 @@ def _content(policy: Policy, toolset: ToolsetId, folder: Path) -> tuple[dict[str
     """What is given away, and which files are not."""
     from pegboard.config.bundle import private_files
 
-    names = [file.path for file in policy.decided.files.get(toolset, ())]
+    names = [file.path for file in policy.decisions.files.get(toolset, ())]
     try:
         left_out = private_files(folder, names)
         given = {name: folder.joinpath(*name.split("/")).read_bytes() for name in names if name not in left_out}
         return given, tuple(sorted(left_out))
     except OSError as error:
-        raise FilesAway(f"{folder} cannot be read: {error.strerror or error}. Import the toolset again.") from None
+        raise FilesUnavailable(
+            f"{folder} cannot be read: {error.strerror or error}. Import the toolset again."
+        ) from None
 
 
-def _read(content: bytes, folder: Path) -> "Manifest":
+def _parse_manifest(content: bytes, folder: Path) -> "Manifest":
     from pegboard.config.manifest import read_manifest
-    from pegboard.config.settings import Broken
+    from pegboard.config.settings import InvalidFile
 
     manifest = read_manifest(content, _MANIFEST, folder)
-    if isinstance(manifest, Broken):
-        raise FilesAway(f"The manifest in {folder} is broken: {manifest.problems[0]}")
+    if isinstance(manifest, InvalidFile):
+        raise FilesUnavailable(f"The manifest in {folder} is broken: {manifest.problems[0]}")
     return manifest
 
 

@@ -15,26 +15,26 @@ from typing import Final
 
 from pegboard.config.private_files import make_private_folder
 from pegboard.core.ids import ToolsetId, ToolsetKey
-from pegboard.core.own import Own
-from pegboard.core.policy import Decided, Policy
-from pegboard.core.reference import closest
+from pegboard.core.own import OwnTools
+from pegboard.core.policy import Policy, PolicyDecisions
+from pegboard.core.reference import closest_names
 from pegboard.core.renderers.catalogue import PAGE_SUFFIXES
 
 TOOLSETS: Final = "toolsets"
 WORKSPACES: Final = "workspaces"
 _CHUNK: Final = 256 * 1024
-STAGING: Final = "staging-"
-_LEAVING: Final = f"{STAGING}leaving-"
+STAGING_PREFIX: Final = "staging-"
+_LEAVING_PREFIX: Final = f"{STAGING_PREFIX}leaving-"
 """Swept like what is staged: a folder on its way out is renamed first, so that no half of it is ever in its place."""
-_PLACING: Final = ".placing.lock"
-_STAGING: Final = ".staging.lock"
+_PLACING_LOCK: Final = ".placing.lock"
+_STAGING_LOCK: Final = ".staging.lock"
 MAX_PAGE_BYTES: Final = 2 * 1024 * 1024
 _MAX_SHOWN: Final = 128
-_LOCK_SECONDS: Final = 30.0
-_PAUSE: Final = 0.05
+_LOCK_TIMEOUT_S: Final = 30.0
+_LOCK_POLL_S: Final = 0.05
 
 
-class FilesAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+class FilesUnavailable(Exception):  # noqa: N818 - it is told to a person as a sentence
     """The files cannot be written or read now; the message says why, and what to do."""
 
 
@@ -51,7 +51,7 @@ class FileFacts:
     executable: bool = False
 
 
-def looked_at(folder: Path, names: Collection[str]) -> Mapping[str, FileFacts]:
+def file_facts(folder: Path, names: Collection[str]) -> Mapping[str, FileFacts]:
     """What is in each file, by its name in the folder. Raises `OSError`."""
     return {name: _facts(folder.joinpath(*name.split("/"))) for name in sorted(names)}
 
@@ -67,7 +67,7 @@ def _facts(path: Path) -> FileFacts:
     return FileFacts(found.hexdigest(), size, is_executable(path))
 
 
-def digest(files: Mapping[str, FileFacts]) -> str:
+def content_digest(files: Mapping[str, FileFacts]) -> str:
     """Names all of them: another name, another content, one more or one less gives another digest, and so does a
     program that may not be run any more."""
     found = hashlib.sha256()
@@ -78,14 +78,14 @@ def digest(files: Mapping[str, FileFacts]) -> str:
     return found.hexdigest()
 
 
-def digests(decided: Decided) -> Mapping[ToolsetId, frozenset[str]]:
+def installed_digests(decided: PolicyDecisions) -> Mapping[ToolsetId, frozenset[str]]:
     """The content that each installed toolset runs from."""
     owns = ((key.toolset, server.connection) for key, server in decided.servers.items())
-    return {id: frozenset({own.digest}) for id, own in owns if isinstance(own, Own) and own.linked is None}
+    return {id: frozenset({own.digest}) for id, own in owns if isinstance(own, OwnTools) and own.linked is None}
 
 
 @dataclass(frozen=True)
-class Files:
+class ToolsetFiles:
     """Below a data directory. Only what the store names counts; everything else is a leftover."""
 
     data_dir: Path
@@ -101,14 +101,14 @@ class Files:
         """An HTML file that was imported with the toolset. Nothing else is read: a call may have named the path."""
         server = policy.servers.get(ToolsetKey(toolset))
         own = None if server is None else server.connection
-        if not isinstance(own, Own):
+        if not isinstance(own, OwnTools):
             return UnreadablePage(f"toolset {toolset!r} has no files. Import one that has the page")
         name = posixpath.normpath(path.replace("\\", "/"))
         if not name.lower().endswith(PAGE_SUFFIXES):
             return UnreadablePage("it must be an .html or .htm file of the toolset")
-        known = {file.path for file in policy.decided.files.get(toolset, ())}
+        known = {file.path for file in policy.decisions.files.get(toolset, ())}
         if name not in known:
-            near = closest(name, (each for each in known if each.lower().endswith(PAGE_SUFFIXES)))
+            near = closest_names(name, (each for each in known if each.lower().endswith(PAGE_SUFFIXES)))
             hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
             return UnreadablePage(f"toolset {toolset!r} has no file {name[:_MAX_SHOWN]!r}{hint}")
         folder = self.folder(toolset, own.digest) if own.linked is None else Path(own.linked)
@@ -131,110 +131,110 @@ class Files:
         return self.data_dir / WORKSPACES / toolset
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive_lock(self) -> Iterator[None]:
         """No other process puts files in their place, or sweeps, meanwhile. Raises `FilesAway`."""
-        with self._locked(_PLACING, shared=False, seconds=_LOCK_SECONDS) as held:
+        with self._lock_file(_PLACING_LOCK, shared=False, seconds=_LOCK_TIMEOUT_S) as held:
             if not held:
-                raise FilesAway(
+                raise FilesUnavailable(
                     f"another process has been installing a toolset in {self.root} for long. Try again when it has "
                     "ended."
                 )
             yield
 
     @contextmanager
-    def staging(self) -> Iterator[Path]:
+    def stage(self) -> Iterator[Path]:
         """A place for what is not installed yet, that nobody sweeps meanwhile. Raises `FilesAway`."""
-        with self._locked(_STAGING, shared=True, seconds=_LOCK_SECONDS):
+        with self._lock_file(_STAGING_LOCK, shared=True, seconds=_LOCK_TIMEOUT_S):
             yield self.root
 
     @contextmanager
-    def sweeping(self) -> Iterator[bool]:
+    def sweep_lock(self) -> Iterator[bool]:
         """Whether nobody stages or places anything now, in any process, so that leftovers can be told."""
         if not self.root.is_dir():
             yield False
             return
         with (
-            self._locked(_STAGING, shared=False, seconds=0) as unstaged,
-            self._locked(_PLACING, shared=False, seconds=0) as unplaced,
+            self._lock_file(_STAGING_LOCK, shared=False, seconds=0) as unstaged,
+            self._lock_file(_PLACING_LOCK, shared=False, seconds=0) as unplaced,
         ):
             yield unstaged and unplaced
 
     @contextmanager
-    def _locked(self, name: str, *, shared: bool, seconds: float) -> Iterator[bool]:
+    def _lock_file(self, name: str, *, shared: bool, seconds: float) -> Iterator[bool]:
         """The system gives the lock back when its holder dies."""
         try:
             make_private_folder(self.root)
             handle = os.open(self.root / name, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise FilesAway(_unwritable(self.root, error)) from None
+            raise FilesUnavailable(_unwritable(self.root, error)) from None
         with os.fdopen(handle, "r+b") as file:
             until = time.monotonic() + seconds
             while not (held := _is_locked(file.fileno(), shared=shared)) and time.monotonic() < until:
-                time.sleep(_PAUSE)
+                time.sleep(_LOCK_POLL_S)
             yield held
 
-    def put(self, staged: Path, toolset: ToolsetId, files: Mapping[str, FileFacts]) -> Path:
+    def place(self, staged: Path, toolset: ToolsetId, files: Mapping[str, FileFacts]) -> Path:
         """The staged folder in its place, by one rename. Raises `FilesAway`."""
-        place = self.folder(toolset, digest(files))
-        if _holds(place, files):
+        place = self.folder(toolset, content_digest(files))
+        if _is_intact(place, files):
             # What runs from it goes on undisturbed.
             return place
         try:
             make_private_folder(place.parent)
             if place.exists():
-                self._leave(place)
+                self._delete_folder(place)
             staged.replace(place)
-            _lasting(place.parent)
+            _sync_folder(place.parent)
         except OSError as error:
-            raise FilesAway(_unwritable(place, error)) from None
+            raise FilesUnavailable(_unwritable(place, error)) from None
         return place
 
-    def keep(self, named: Mapping[ToolsetId, Collection[str]]) -> None:
+    def delete_all_except(self, named: Mapping[ToolsetId, Collection[str]]) -> None:
         """Removes what is none of these digests: of toolsets that are gone, or were replaced. Never fails: what cannot
         be removed now is removed at the next start."""
-        for toolset in self._inner(self.root):
-            if toolset.name.startswith(STAGING):
+        for toolset in self._content_folders(self.root):
+            if toolset.name.startswith(STAGING_PREFIX):
                 continue
             wanted = named.get(ToolsetId(toolset.name), ())
-            for folder in self._inner(toolset):
+            for folder in self._content_folders(toolset):
                 if folder.name not in wanted:
-                    self._leave(folder)
+                    self._delete_folder(folder)
             if not wanted:
-                _removed_if_empty(toolset)
+                _remove_if_empty(toolset)
 
-    def made_workspace(self, toolset: ToolsetId) -> Path:
+    def ensure_workspace(self, toolset: ToolsetId) -> Path:
         """Made if need be, for its owner's eyes only. Raises `OSError`."""
         folder = self.workspace(toolset)
         make_private_folder(folder)
         return folder
 
-    def forget_workspace(self, toolset: ToolsetId) -> None:
+    def delete_workspace(self, toolset: ToolsetId) -> None:
         shutil.rmtree(self.workspace(toolset), ignore_errors=True)
 
-    def _leave(self, folder: Path) -> None:
+    def _delete_folder(self, folder: Path) -> None:
         try:
-            away = Path(tempfile.mkdtemp(prefix=_LEAVING, dir=self.root))
+            away = Path(tempfile.mkdtemp(prefix=_LEAVING_PREFIX, dir=self.root))
             folder.replace(away / folder.name)
         except OSError:
             return
         shutil.rmtree(away, ignore_errors=True)
 
-    def _inner(self, folder: Path) -> list[Path]:
+    def _content_folders(self, folder: Path) -> list[Path]:
         try:
             return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
         except OSError:
             return []
 
 
-def _holds(place: Path, files: Mapping[str, FileFacts]) -> bool:
+def _is_intact(place: Path, files: Mapping[str, FileFacts]) -> bool:
     """Its name says what should be in it; a disk or a hand may have changed that."""
     try:
-        return place.is_dir() and looked_at(place, files) == files
+        return place.is_dir() and file_facts(place, files) == files
     except OSError:
         return False
 
 
-def _lasting(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """A rename is kept over a loss of power only when its folder was written out."""
     if os.name != "posix":
         return
@@ -245,7 +245,7 @@ def _lasting(folder: Path) -> None:
         os.close(handle)
 
 
-def _removed_if_empty(folder: Path) -> None:
+def _remove_if_empty(folder: Path) -> None:
     try:
         folder.rmdir()
     except OSError:

@@ -9,51 +9,60 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from pegboard.config.problem import Problem
-from pegboard.core.closed import Closed, closed
-from pegboard.core.commands import Rejected, apply
+from pegboard.config.problem import FileProblem
+from pegboard.core.closed import LockedPart, locked_after_install
+from pegboard.core.commands import CommandRejection, apply_command
 from pegboard.core.ids import PrincipalId, ServerKey, ToolsetId, ToolsetKey
-from pegboard.core.imported import InstallToolset, RemoveToolset, TurnSecret
-from pegboard.core.installing import Differences, differences, is_downgrade
+from pegboard.core.imported import InstallToolset, RecordSecretChange, RemoveToolset
+from pegboard.core.installing import InstallDifferences, install_differences, is_downgrade
 from pegboard.core.override import OverrideIndex
-from pegboard.core.own import Own
-from pegboard.core.plan import told_in_part
+from pegboard.core.own import OwnTools
+from pegboard.core.plan import partly_described_tools
 from pegboard.core.policy import Policy
-from pegboard.core.running import sound
+from pegboard.core.running import clean_specs
 from pegboard.core.server import InstalledBy, Server, Stdio
 from pegboard.core.tool import Tool
-from pegboard.core.versions import told_downgrade
+from pegboard.core.versions import describe_downgrade
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.operate import NotSaved
-from pegboard.ports import SecretsAway, SignIns, Stale, StoreAway
-from pegboard.ports.describing import CannotDescribe, Describe, Described, ReadLabel
+from pegboard.gateway.operate import SaveFailure
+from pegboard.ports import SecretsUnavailable, SignIns, StaleVersion, StoreUnavailable
+from pegboard.ports.describing import DescribedTool, ReadLabel, ToolDescriber, ToolDescriptionError
 
-from .bringing import brought_from
-from .building import built
-from .files import Files, digests
-from .functions import check_functions, told_at
-from .progress import InProgress, Step
-from .reaching import reached_with
-from .reading import Read, Unfit, entries_of, read, read_in_place
-from .secrets import ToolsetSecrets, secrets_asked
+from .bringing import import_origin
+from .building import make_install_command
+from .files import ToolsetFiles, installed_digests
+from .functions import check_functions, problem_at
+from .progress import ImportProgress, ImportStep
+from .reaching import reach_describer
+from .reading import InvalidToolsetError, StagedToolset, entries_of, read_linked_toolset, stage_toolset
+from .secrets import ToolsetSecrets, requested_secrets
 from .sweeping import sweep_staged
-from .unread import as_written, modules_of
-from .wanted import Looked, Overtaken, Refused, Wanted, approved, installed, pending, poisoned_overrides
+from .unread import describe_from_text, modules_of
+from .wanted import (
+    ImportConflictError,
+    ImportPreview,
+    ImportRefusedError,
+    ImportRequest,
+    approved_ids,
+    installed_state,
+    poisoned_overrides,
+    still_pending,
+)
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import CommandEntry, Manifest
-    from pegboard.core.review import Waiting
+    from pegboard.core.review import PendingApproval
 
 log = logging.getLogger(__name__)
 
 
-class Installer:
+class ToolsetInstaller:
     def __init__(
         self,
         gateway: Gateway,
-        files: Files,
-        describe: Describe,
+        files: ToolsetFiles,
+        describe: ToolDescriber,
         label: ReadLabel,
         secrets: ToolsetSecrets,
         sign_ins: Callable[[], SignIns],
@@ -61,34 +70,36 @@ class Installer:
         self._gateway = gateway
         self.files = files
         self._describe = describe
-        self._label = label
+        self._read_label = label
         self.secrets = secrets
         self._sign_ins = sign_ins
-        self.progress = InProgress()
+        self.progress = ImportProgress()
 
-    async def look(self, wanted: Wanted, by: PrincipalId, step: Step, *, describe: bool = False) -> Looked:
+    async def preview(
+        self, wanted: ImportRequest, by: PrincipalId, step: ImportStep, *, describe: bool = False
+    ) -> ImportPreview:
         """What importing would change. Only to `describe` its functions something of it is run, packages are installed
         for it and images are fetched. Raises `Unfit`, `FilesAway` and `Refused`."""
-        async with self._staged(wanted, step) as staged:
-            looked = await self._looked(wanted, by, staged, step, describe=describe)
-        install = await self._agreed_to(wanted, looked)
-        policy = apply(self._gateway.board.policy, install, by, self._gateway.clock())
-        if isinstance(policy, Rejected):
-            raise Refused(policy.why)
-        return replace(looked, closed=self._closed(install, policy))
+        async with self._stage(wanted, step) as staged:
+            looked = await self._make_preview(wanted, by, staged, step, describe=describe)
+        install = await self._approved_command(wanted, looked)
+        policy = apply_command(self._gateway.board.policy, install, by, self._gateway.clock())
+        if isinstance(policy, CommandRejection):
+            raise ImportRefusedError(policy.why)
+        return replace(looked, closed_tools=self._closed_tools(install, policy))
 
-    async def bring(self, wanted: Wanted, by: PrincipalId, step: Step) -> Looked:
+    async def import_toolset(self, wanted: ImportRequest, by: PrincipalId, step: ImportStep) -> ImportPreview:
         """The toolset on the board, whole, or everything as it was. Raises `Unfit`, `FilesAway` and `Refused`."""
-        async with self._staged(wanted, step) as staged:
+        async with self._stage(wanted, step) as staged:
             before = self._gateway.board.policy
             if wanted.version not in (None, before.version):
-                raise Overtaken(before.version)
+                raise ImportConflictError(before.version)
             self._check_version(wanted, staged.manifest)
-            looked = await self._looked(wanted, by, staged, step, describe=True)
-            step.tell("installing")
+            looked = await self._make_preview(wanted, by, staged, step, describe=True)
+            step.update("installing")
             # Whoever asked may leave; from here on it takes a moment, and half of it is worth nothing.
             with anyio.CancelScope(shield=True):
-                looked = await self._swapped(wanted, by, staged, looked, before)
+                looked = await self._swap_in(wanted, by, staged, looked, before)
         return looked
 
     async def remove(
@@ -96,139 +107,143 @@ class Installer:
     ) -> tuple[str, ...]:
         """Nothing of it is left; what could not be forgotten is told. Raises `Refused` and `FilesAway`."""
         policy = self._gateway.board.policy
-        asked = secrets_asked(policy).get(toolset, ())
+        asked = requested_secrets(policy).get(toolset, ())
         servers = [key for key in policy.servers if isinstance(key, ServerKey) and key.toolset == toolset]
         with anyio.CancelScope(shield=True), ExitStack() as stack:
-            await anyio.to_thread.run_sync(stack.enter_context, self.files.alone())
-            await self._done(RemoveToolset(toolset), by, version)
-            left = await self._forgotten(toolset, asked, servers)
-            await self._tidied()
+            await anyio.to_thread.run_sync(stack.enter_context, self.files.exclusive_lock())
+            await self._execute(RemoveToolset(toolset), by, version)
+            left = await self._delete_external(toolset, asked, servers)
+            await self._delete_unused_files()
             if not keep_workspace:
-                await anyio.to_thread.run_sync(self.files.forget_workspace, toolset)
+                await anyio.to_thread.run_sync(self.files.delete_workspace, toolset)
         return left
 
     @asynccontextmanager
-    async def _staged(self, wanted: Wanted, step: Step) -> AsyncIterator[Read]:
+    async def _stage(self, wanted: ImportRequest, step: ImportStep) -> AsyncIterator[StagedToolset]:
         stack = ExitStack()
         try:
-            yield await anyio.to_thread.run_sync(self._read, wanted, step, stack)
+            yield await anyio.to_thread.run_sync(self._unpack, wanted, step, stack)
         finally:
             # Many files take a while to remove, and nobody else should wait for that.
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(stack.close)
 
-    def _read(self, wanted: Wanted, step: Step, stack: ExitStack) -> Read:
+    def _unpack(self, wanted: ImportRequest, step: ImportStep, stack: ExitStack) -> StagedToolset:
         if wanted.link:
             if not wanted.source.is_dir():
                 what = "only a folder can be linked: it is followed while you work in it. Leave --link away."
-                raise Unfit((Problem(wanted.shown or str(wanted.source), 0, "", what),))
-            return read_in_place(wanted.source, wanted.shown)
+                raise InvalidToolsetError((FileProblem(wanted.display_path or str(wanted.source), 0, "", what),))
+            return read_linked_toolset(wanted.source, wanted.display_path)
         sweep_staged(self.files)
-        beside = stack.enter_context(self.files.staging())
-        return stack.enter_context(read(wanted.source, beside, step.count, wanted.shown))
+        beside = stack.enter_context(self.files.stage())
+        return stack.enter_context(stage_toolset(wanted.source, beside, step.count, wanted.display_path))
 
-    def _check_version(self, wanted: Wanted, manifest: "Manifest") -> None:
+    def _check_version(self, wanted: ImportRequest, manifest: "Manifest") -> None:
         """Before anything is built or run for it."""
         there = self._gateway.board.policy.toolsets.get(manifest.id)
         if there is not None and not wanted.allow_downgrade and is_downgrade(there.version, manifest.version):
-            told = told_downgrade(manifest.id, there.version, manifest.version)
-            raise Refused(f"{told} To go back to it, say so: --allow-downgrade")
+            told = describe_downgrade(manifest.id, there.version, manifest.version)
+            raise ImportRefusedError(f"{told} To go back to it, say so: --allow-downgrade")
 
-    async def _looked(self, wanted: Wanted, by: PrincipalId, staged: Read, step: Step, *, describe: bool) -> Looked:
+    async def _make_preview(
+        self, wanted: ImportRequest, by: PrincipalId, staged: StagedToolset, step: ImportStep, *, describe: bool
+    ) -> ImportPreview:
         manifest = staged.manifest
         if wanted.digest not in (None, staged.digest):
-            raise Refused(f"{manifest.id} changed since you looked at it. Look at the differences again.")
+            raise ImportRefusedError(f"{manifest.id} changed since you looked at it. Look at the differences again.")
         policy = self._gateway.board.policy
         if (declared := policy.declared.toolsets.get(manifest.id)) is not None:
-            raise Refused(
+            raise ImportRefusedError(
                 f"Toolset {manifest.id!r} of {manifest.file} is declared at {declared.origin} already. "
                 "Rename one of them: an id stands either in the file or in the store."
             )
-        placed = await anyio.to_thread.run_sync(self._where_it_will_lie, wanted, staged)
+        placed = await anyio.to_thread.run_sync(self._manifest_at_destination, wanted, staged)
         if describe:
-            described = await self._described(staged, step)
-            labelled, missing = await self._labelled(manifest, step)
+            described = await self._describe_tools(staged, step)
+            labelled, missing = await self._read_labels(manifest, step)
         else:
             await anyio.to_thread.run_sync(_check_functions, staged)
-            described, labelled = await anyio.to_thread.run_sync(as_written, manifest, staged.folder, policy)
+            described, labelled = await anyio.to_thread.run_sync(describe_from_text, manifest, staged.folder, policy)
             missing = ()
         origin = InstalledBy(by, self._gateway.clock())
         linked = str(wanted.source) if wanted.link else None
-        brought = await anyio.to_thread.run_sync(brought_from, wanted, origin.at)
-        install = built(replace(staged, manifest=placed), described, labelled, origin, linked=linked, brought=brought)
-        reached = reached_with([secret.name for secret in manifest.secrets])
-        changes = differences(self._moved(policy, placed), install, reached)
+        brought = await anyio.to_thread.run_sync(import_origin, wanted, origin.at)
+        install = make_install_command(
+            replace(staged, manifest=placed), described, labelled, origin, linked=linked, brought=brought
+        )
+        reached = reach_describer([secret.name for secret in manifest.secrets])
+        changes = install_differences(self._policy_with_new_paths(policy, placed), install, reached)
         poison = await anyio.to_thread.run_sync(poisoned_overrides, install.overrides)
         warnings = (*staged.warnings, *missing, *poison)
-        looked = Looked(install, changes, (), warnings, pending(policy, install, changes))
-        noted = await anyio.to_thread.run_sync(self._noted, install, changes)
+        looked = ImportPreview(install, changes, (), warnings, still_pending(policy, install, changes))
+        noted = await anyio.to_thread.run_sync(self._review_notes, install, changes)
         looked = replace(looked, notes={each.tool.id: each.findings for each in noted if each.findings})
         if not describe and manifest.tools:
             return replace(looked, modules=modules_of(manifest, staged.folder))
         # What nobody has seen yet is seen for the first time when it is imported.
-        waits = changes.unread if ToolsetKey(manifest.id) in policy.decided.baselined else ()
-        poisoned = {each.tool.id for each in noted if each.needs_reading}
-        return replace(looked, waits=waits, alone=told_in_part(changes) | poisoned)
+        waits = changes.reviewed_tools if ToolsetKey(manifest.id) in policy.decisions.first_seen else ()
+        poisoned = {each.tool.id for each in noted if each.needs_own_review}
+        return replace(looked, waiting_tools=waits, needs_own_review=partly_described_tools(changes) | poisoned)
 
-    def _noted(self, install: InstallToolset, changes: Differences) -> "tuple[Waiting, ...]":
-        from pegboard.core.review import noted
+    def _review_notes(self, install: InstallToolset, changes: InstallDifferences) -> "tuple[PendingApproval, ...]":
+        from pegboard.core.review import preview_approvals
 
-        tools = [Tool(tool, install.specs[tool]) for tool in changes.unread]
-        return noted(tools, self._gateway.board.catalogue.tools.values(), OverrideIndex(install.overrides))
+        tools = [Tool(tool, install.specs[tool]) for tool in changes.reviewed_tools]
+        return preview_approvals(tools, self._gateway.board.catalogue.tools.values(), OverrideIndex(install.overrides))
 
-    def _moved(self, policy: Policy, manifest: "Manifest") -> Policy:
+    def _policy_with_new_paths(self, policy: Policy, manifest: "Manifest") -> Policy:
         """As if what is there lay where the new files will: that the folder has another name is no difference."""
-        own = policy.decided.servers.get(ToolsetKey(manifest.id))
-        if own is None or not isinstance(own.connection, Own):
+        own = policy.decisions.servers.get(ToolsetKey(manifest.id))
+        if own is None or not isinstance(own.connection, OwnTools):
             return policy
         former = own.connection.linked or str(self.files.folder(manifest.id, own.connection.digest))
         servers = {
-            key: _elsewhere(server, former, str(manifest.folder)) if key.toolset == manifest.id else server
-            for key, server in policy.decided.servers.items()
+            key: _moved_server(server, former, str(manifest.folder)) if key.toolset == manifest.id else server
+            for key, server in policy.decisions.servers.items()
         }
-        return replace(policy, decided=replace(policy.decided, servers=servers))
+        return replace(policy, decisions=replace(policy.decisions, servers=servers))
 
-    def _where_it_will_lie(self, wanted: Wanted, staged: Read) -> "Manifest":
+    def _manifest_at_destination(self, wanted: ImportRequest, staged: StagedToolset) -> "Manifest":
         """The manifest again, with relative paths taken from the place that the files will have."""
         from pegboard.config.manifest import read_manifest
-        from pegboard.config.settings import Broken
+        from pegboard.config.settings import InvalidFile
 
         folder = wanted.source if wanted.link else self.files.folder(staged.manifest.id, staged.digest)
         again = read_manifest((staged.folder / staged.manifest_name).read_bytes(), staged.manifest.file, folder)
-        if isinstance(again, Broken):
-            raise Unfit(again.problems)
+        if isinstance(again, InvalidFile):
+            raise InvalidToolsetError(again.problems)
         return again
 
-    async def _described(self, staged: Read, step: Step) -> Sequence[Described]:
+    async def _describe_tools(self, staged: StagedToolset, step: ImportStep) -> Sequence[DescribedTool]:
         manifest = staged.manifest
         if not manifest.tools:
             return ()
         await anyio.to_thread.run_sync(_check_functions, staged)
-        step.tell("running its modules, to see what its tools are")
+        step.update("running its modules, to see what its tools are")
         try:
             entries = entries_of(manifest)
-            return await self._describe(staged.folder, entries, manifest.requirements, step.tell, manifest.bounds)
-        except CannotDescribe as error:
-            raise Unfit(tuple(told_at(manifest, problem) for problem in error.problems)) from None
+            return await self._describe(staged.folder, entries, manifest.requirements, step.update, manifest.bounds)
+        except ToolDescriptionError as error:
+            raise InvalidToolsetError(tuple(problem_at(manifest, problem) for problem in error.problems)) from None
 
-    async def _labelled(
-        self, manifest: "Manifest", step: Step
+    async def _read_labels(
+        self, manifest: "Manifest", step: ImportStep
     ) -> tuple[Mapping[str, tuple["CommandEntry", ...]], tuple[str, ...]]:
         """What labels tell, and which other images could not be fetched: a call would not fetch them."""
-        from pegboard.config.manifest import Labelled, read_label
-        from pegboard.config.settings import Broken
+        from pegboard.config.manifest import ToolsFromLabel, read_label
+        from pegboard.config.settings import InvalidFile
 
         found: dict[str, tuple[CommandEntry, ...]] = {}
         missing: list[str] = []
         for each in manifest.containers:
-            step.tell(f"looking at the image {each.image.image}")
-            is_labelled = isinstance(each.offers, Labelled)
+            step.update(f"looking at the image {each.image.image}")
+            is_labelled = isinstance(each.offers, ToolsFromLabel)
             try:
-                label = await self._label(each.image.image, step.tell)
-            except CannotDescribe as error:
-                problems = _about(manifest, each.line, each.id, error.problems)
+                label = await self._read_label(each.image.image, step.update)
+            except ToolDescriptionError as error:
+                problems = _container_problems(manifest, each.line, each.id, error.problems)
                 if is_labelled:
-                    raise Unfit(problems) from None
+                    raise InvalidToolsetError(problems) from None
                 again = "Until it is here, what runs in it is down: mend that and import the toolset again."
                 missing += [f"{problem} {again}" for problem in problems]
                 continue
@@ -236,71 +251,75 @@ class Installer:
                 continue
             if label is None:
                 what = f"the image {each.image.image} has no label io.pegboard.tools. Declare mcp: true, or its tools."
-                raise Unfit(_about(manifest, each.line, each.id, (what,)))
+                raise InvalidToolsetError(_container_problems(manifest, each.line, each.id, (what,)))
             entries = read_label(label, each.image.image)
-            if isinstance(entries, Broken):
-                raise Unfit(entries.problems)
+            if isinstance(entries, InvalidFile):
+                raise InvalidToolsetError(entries.problems)
             found[each.id] = entries
         return found, tuple(missing)
 
-    async def _swapped(self, wanted: Wanted, by: PrincipalId, staged: Read, looked: Looked, before: Policy) -> Looked:
+    async def _swap_in(
+        self, wanted: ImportRequest, by: PrincipalId, staged: StagedToolset, looked: ImportPreview, before: Policy
+    ) -> ImportPreview:
         toolset, specs = looked.install.toolset.id, looked.install.specs
-        install = await self._agreed_to(wanted, looked)
-        asked = {**secrets_asked(before), toolset: looked.own.secrets}
+        install = await self._approved_command(wanted, looked)
+        asked = {**requested_secrets(before), toolset: looked.own.secrets}
         # Known before anything of it starts: what needs a secret asks for it at once.
         await self.secrets.load({id: names for id, names in asked.items() if names})
         with ExitStack() as stack:
-            await anyio.to_thread.run_sync(stack.enter_context, self.files.alone())
+            await anyio.to_thread.run_sync(stack.enter_context, self.files.exclusive_lock())
             await self._check_unmoved(toolset, before)
             if not wanted.link:
-                await anyio.to_thread.run_sync(self.files.put, staged.folder, toolset, staged.files)
+                await anyio.to_thread.run_sync(self.files.place, staged.folder, toolset, staged.files)
             try:
-                await self._done(install, by, wanted.version)
-            except Refused:
-                await self._unplaced()
+                await self._execute(install, by, wanted.version)
+            except ImportRefusedError:
+                await self._undo_placement()
                 raise
-            await self._tidied()
+            await self._delete_unused_files()
         after = self._gateway.board.policy
         gone = [key for key in before.servers if key not in after.servers and key.toolset == toolset]
-        unasked = {*secrets_asked(before).get(toolset, ())} - {*secrets_asked(after).get(toolset, ())}
-        left = await self._forgotten(toolset, unasked, [key for key in gone if isinstance(key, ServerKey)])
-        waits = tuple(tool for tool in looked.waits if tool not in install.approve)
-        known = before.decided.approvals
+        unasked = {*requested_secrets(before).get(toolset, ())} - {*requested_secrets(after).get(toolset, ())}
+        left = await self._delete_external(toolset, unasked, [key for key in gone if isinstance(key, ServerKey)])
+        waits = tuple(tool for tool in looked.waiting_tools if tool not in install.approve)
+        known = before.decisions.approvals
         read = tuple(
             tool
             for tool in sorted(install.approve)
-            if tool in looked.differences.reworded
+            if tool in looked.differences.reworded_tools
             or tool not in known
             or known[tool].fingerprint != specs[tool].fingerprint
         )
         warnings = (*looked.warnings, *left)
-        looked = replace(looked, install=install, waits=waits, warnings=warnings, approved=read)
-        return replace(looked, closed=self._closed(install, after))
+        looked = replace(looked, install=install, waiting_tools=waits, warnings=warnings, approved_tools=read)
+        return replace(looked, closed_tools=self._closed_tools(install, after))
 
     async def _check_unmoved(self, toolset: ToolsetId, before: Policy) -> None:
         """Without a gateway, each process has a board of its own, which does not hear what others install."""
         if (away := await self._gateway.operator.catch_up()) is not None:
-            raise StoreAway(away.why)
-        if installed(self._gateway.board.policy, toolset) != installed(before, toolset):
-            raise Refused(
+            raise StoreUnavailable(away.why)
+        if installed_state(self._gateway.board.policy, toolset) != installed_state(before, toolset):
+            raise ImportRefusedError(
                 f"Toolset {toolset} was imported or removed by somebody else meanwhile. Nothing was changed. Look at "
                 "the differences again."
             )
 
-    async def _agreed_to(self, wanted: Wanted, looked: Looked) -> InstallToolset:
+    async def _approved_command(self, wanted: ImportRequest, looked: ImportPreview) -> InstallToolset:
         """With what its own tools are approved by: somebody's word, or that they look sound at first sight."""
         key, others = ToolsetKey(looked.install.toolset.id), tuple(self._gateway.board.catalogue.tools.values())
         said = OverrideIndex(looked.install.overrides)
-        seen = await anyio.to_thread.run_sync(sound, key, looked.install.specs, others, said)
-        return replace(looked.install, approve=approved(wanted, looked), sound=frozenset(seen))
+        seen = await anyio.to_thread.run_sync(clean_specs, key, looked.install.specs, others, said)
+        return replace(looked.install, approve=approved_ids(wanted, looked), clean_tools=frozenset(seen))
 
-    def _closed(self, install: InstallToolset, policy: Policy) -> tuple[Closed, ...]:
-        return closed(self._gateway.board.catalogue, policy, install, View(), self._gateway.clock())
+    def _closed_tools(self, install: InstallToolset, policy: Policy) -> tuple[LockedPart, ...]:
+        return locked_after_install(self._gateway.board.catalogue, policy, install, View(), self._gateway.clock())
 
-    async def _tidied(self) -> None:
-        await anyio.to_thread.run_sync(self.files.keep, digests(self._gateway.board.policy.decided))
+    async def _delete_unused_files(self) -> None:
+        await anyio.to_thread.run_sync(
+            self.files.delete_all_except, installed_digests(self._gateway.board.policy.decisions)
+        )
 
-    async def _unplaced(self) -> None:
+    async def _undo_placement(self) -> None:
         """What was put in its place for nothing goes. Another process may have installed something since the board
         was last loaded, and its files must stay; where that cannot be told, all do, until the next start."""
         try:
@@ -308,63 +327,65 @@ class Installer:
         except Exception:  # whatever a store raises: the refusal is what is told
             log.exception("The store cannot be read, so files that nobody needs are left behind")
             return
-        await self._tidied()
+        await self._delete_unused_files()
 
-    async def _done(self, command: InstallToolset | RemoveToolset, by: PrincipalId, version: int | None) -> None:
-        match await self._gateway.operator.do(command, by, expecting=version):
-            case NotSaved(why):
-                raise StoreAway(why)
-            case Rejected(why):
-                raise Refused(why)
-            case Stale(current) if version is not None:
-                raise Overtaken(current)
-            case Stale(current):
-                raise Refused(f"The policy is at version {current} now, and changes all the time. Try again.")
+    async def _execute(self, command: InstallToolset | RemoveToolset, by: PrincipalId, version: int | None) -> None:
+        match await self._gateway.operator.execute(command, by, expecting=version):
+            case SaveFailure(why):
+                raise StoreUnavailable(why)
+            case CommandRejection(why):
+                raise ImportRefusedError(why)
+            case StaleVersion(current) if version is not None:
+                raise ImportConflictError(current)
+            case StaleVersion(current):
+                raise ImportRefusedError(
+                    f"The policy is at version {current} now, and changes all the time. Try again."
+                )
             case _:
-                self._gateway.roster.follow(self._gateway.board.policy)
+                self._gateway.providers.reconcile(self._gateway.board.policy)
 
-    async def keep_secret(self, toolset: ToolsetId, name: str, value: str, by: PrincipalId) -> None:
+    async def save_secret(self, toolset: ToolsetId, name: str, value: str, by: PrincipalId) -> None:
         """What uses it starts anew with it. Raises `SecretsAway`, and `ValueError` for a value that cannot be one."""
-        if (why := self.secrets.why_not(value)) is not None:
+        if (why := self.secrets.invalid_reason(value)) is not None:
             raise ValueError(why)
-        await self.secrets.keep(toolset, name, value)
-        await self._restarted(toolset, TurnSecret(toolset, name, is_set=True), by)
+        await self.secrets.save(toolset, name, value)
+        await self._restart_users(toolset, RecordSecretChange(toolset, name, is_set=True), by)
 
-    async def forget_secret(self, toolset: ToolsetId, name: str, by: PrincipalId) -> None:
+    async def delete_secret(self, toolset: ToolsetId, name: str, by: PrincipalId) -> None:
         """Raises `SecretsAway`."""
-        await self.secrets.forget(toolset, name)
-        await self._restarted(toolset, TurnSecret(toolset, name, is_set=False), by)
+        await self.secrets.delete(toolset, name)
+        await self._restart_users(toolset, RecordSecretChange(toolset, name, is_set=False), by)
 
-    async def _restarted(self, toolset: ToolsetId, turned: TurnSecret, by: PrincipalId) -> None:
+    async def _restart_users(self, toolset: ToolsetId, turned: RecordSecretChange, by: PrincipalId) -> None:
         """Here at once, and in other processes when they hear of it. That it is kept is not undone where it is not
         heard: they read it when they start next."""
-        await self._gateway.operator.do(turned, by)
+        await self._gateway.operator.execute(turned, by)
         for key in self._gateway.board.policy.servers:
             if key.toolset == toolset:
-                self._gateway.roster.restart(key)
+                self._gateway.providers.restart(key)
 
-    async def _forgotten(
+    async def _delete_external(
         self, toolset: ToolsetId, secrets: Iterable[str], servers: Iterable[ServerKey]
     ) -> tuple[str, ...]:
         """What belonged to it elsewhere goes too. It is off the board already: what does not go is told."""
         left: list[str] = []
         for name in secrets:
             try:
-                await self.secrets.forget(toolset, name)
-            except SecretsAway as error:
+                await self.secrets.delete(toolset, name)
+            except SecretsUnavailable as error:
                 left.append(f"The secret {name} is still kept: {error}")
         for key in servers:
-            with suppress(SecretsAway):
-                await self._sign_ins().forget(key)
+            with suppress(SecretsUnavailable):
+                await self._sign_ins().sign_out(key)
         return tuple(left)
 
 
-def _check_functions(staged: Read) -> None:
+def _check_functions(staged: StagedToolset) -> None:
     if problems := check_functions(staged.manifest, staged.folder):
-        raise Unfit(problems)
+        raise InvalidToolsetError(problems)
 
 
-def _elsewhere(server: Server, former: str, folder: str) -> Server:
+def _moved_server(server: Server, former: str, folder: str) -> Server:
     match server.connection:
         case Stdio(command, args, env, cwd):
             moved = Stdio(
@@ -378,5 +399,5 @@ def _elsewhere(server: Server, former: str, folder: str) -> Server:
             return server
 
 
-def _about(manifest: "Manifest", line: int, id: str, problems: Iterable[str]) -> tuple[Problem, ...]:
-    return tuple(Problem(manifest.file, line, f"containers.{id}", problem) for problem in problems)
+def _container_problems(manifest: "Manifest", line: int, id: str, problems: Iterable[str]) -> tuple[FileProblem, ...]:
+    return tuple(FileProblem(manifest.file, line, f"containers.{id}", problem) for problem in problems)

@@ -8,37 +8,37 @@ from typing import TYPE_CHECKING
 
 from pegboard.core.ids import ToolId, ToolsetKey
 from pegboard.core.override import OverrideIndex
-from pegboard.core.own import Own
+from pegboard.core.own import OwnTools
 from pegboard.core.policy import Policy
 from pegboard.core.tool import Json, ToolSpec
-from pegboard.ports.describing import Described
+from pegboard.ports.describing import DescribedTool
 
-from .functions import Written, written
+from .functions import FunctionText, read_function_text
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import CommandEntry, Manifest
     from pegboard.config.manifest.model import ToolEntry
 
 
-def as_written(
+def describe_from_text(
     manifest: "Manifest", folder: Path, policy: Policy
-) -> tuple[Sequence[Described], Mapping[str, tuple["CommandEntry", ...]]]:
+) -> tuple[Sequence[DescribedTool], Mapping[str, tuple["CommandEntry", ...]]]:
     """In the place of what describing gives: its functions, and the commands that labels of its images tell of."""
-    from pegboard.config.manifest import CommandEntry, Labelled
+    from pegboard.config.manifest import CommandEntry, ToolsFromLabel
 
     key = ToolsetKey(manifest.id)
-    server = policy.decided.servers.get(key)
-    own = server.connection if server is not None and isinstance(server.connection, Own) else Own("")
-    said = OverrideIndex(policy.decided.manifest_overrides)
+    server = policy.decisions.servers.get(key)
+    own = server.connection if server is not None and isinstance(server.connection, OwnTools) else OwnTools("")
+    said = OverrideIndex(policy.decisions.manifest_overrides)
     specs = {tool.spec.name: tool.spec for tool in own.python}
 
     def confirms(name: str) -> bool | None:
         return said.for_tool(ToolId(key, name)).requires_confirmation
 
-    texts = {each.id: written(folder, each.module_files, _function(each)) for each in manifest.tools}
+    texts = {each.id: read_function_text(folder, each.module_files, _function(each)) for each in manifest.tools}
     described = [
         # Where its text does not tell, it is taken to ask for no more and no less than before.
-        Described(_spec(each, text, specs), confirms(each.id) if text is None else text.requires_confirmation)
+        DescribedTool(_spec(each, text, specs), confirms(each.id) if text is None else text.requires_confirmation)
         for each in manifest.tools
         for text in (texts[each.id],)
     ]
@@ -58,12 +58,12 @@ def as_written(
             if tool.container == each.id
         )
         for each in manifest.containers
-        if isinstance(each.offers, Labelled)
+        if isinstance(each.offers, ToolsFromLabel)
     }
     return described, labelled
 
 
-def _spec(entry: "ToolEntry", text: Written | None, known: Mapping[str, ToolSpec]) -> ToolSpec:
+def _spec(entry: "ToolEntry", text: FunctionText | None, known: Mapping[str, ToolSpec]) -> ToolSpec:
     said = entry.description or (None if text is None else text.description)
     former = known.get(entry.id)
     if former is not None:

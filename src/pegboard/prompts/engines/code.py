@@ -12,19 +12,19 @@ from typing import Final
 
 from pegboard.prompts.events import Arguments
 from pegboard.prompts.literal import odd_backslashes
-from pegboard.prompts.scanner import CUT, Scanner, Signs
+from pegboard.prompts.scanner import CUT_MESSAGE, MarkerSyntax, Scanner
 from pegboard.prompts.shapes import ToolShape
 
 PYTHON: Final = "python_execution"
 LANGUAGES: Final = frozenset(("python", "py", "python3", "tool_code"))
 TAG, END_TAG = "<code>", "</code>"
-_INFO_MOST: Final = 128
+_MAX_INFO_LENGTH: Final = 128
 """Characters behind a fence that may name a language; a longer line is prose."""
-_CLOSING_MOST: Final = 128
+_MAX_CLOSING_LENGTH: Final = 128
 _INFO: Final = re.compile(r"[ \t]*\{?\.?([\w+#.\-]*)[^`]*\Z")
 _TOKEN: Final = re.compile(r'"""|\'\'\'|"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?|#[^\n]*', re.DOTALL)
 _TRIPLE: Final = ('"""', "'''")
-_LOOKS: Final = re.compile(
+_PYTHON_LINE: Final = re.compile(
     r"^(?:import \w|from \w[\w.]* import |(?:async )?def \w+\(|class \w+[(:]|print\(|for \w.* in .*:|while .*:|with .*:"
     r"|try:|if .*:|@\w|return\b|[A-Za-z_]\w* = .*\()",
     re.MULTILINE,
@@ -32,13 +32,13 @@ _LOOKS: Final = re.compile(
 
 
 @lru_cache(maxsize=64)
-def _closing(fence: str) -> re.Pattern[str]:
+def _closing_pattern(fence: str) -> re.Pattern[str]:
     """A line that closes a block: as many of the same character, or more, and nothing else."""
     word = END_TAG if fence == TAG else f"{re.escape(fence)}{re.escape(fence[0])}*"
     return re.compile(rf"^[ \t]*{word}[ \t\r]*(?:\n|\Z)", re.MULTILINE)
 
 
-def _behind_quotes(text: str, quotes: str, place: int) -> int:
+def _end_of_string(text: str, quotes: str, place: int) -> int:
     """Where a string in triple quotes ends, negative if it goes on."""
     at = text.find(quotes, place)
     while at >= 0 and odd_backslashes(text, place, at):
@@ -48,38 +48,38 @@ def _behind_quotes(text: str, quotes: str, place: int) -> int:
 
 
 class CodeScanner(Scanner):
-    def __init__(self, signs: Signs, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
+    def __init__(self, signs: MarkerSyntax, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
         super().__init__(signs, tools, in_thinking=in_thinking)
         self.fence = ""
         self.language = ""
         """Of the block that is open: "python", "" where none was named, or another."""
         self.is_python = False
         self.parts: list[str] = []
-        self._line = 0
+        self._line_start = 0
         """Which of the parts began the line that is not yet whole."""
         self._quote = ""
-        self._closing = _closing("```")
+        self._closing_pattern = _closing_pattern("```")
 
     def open(self, word: str) -> bool:
         self.fence = word
-        self.state = self.in_info
+        self.state = self.in_fence_info
         if not self.line_is_blank:
-            self.not_a_call()
+            self.treat_as_text()
         return False
 
-    def in_info(self, text: str, place: int, end: int) -> int:
+    def in_fence_info(self, text: str, place: int, end: int) -> int:
         """The rest of the line of an opening fence."""
-        at = text.find("\n", place, place + _INFO_MOST)
+        at = text.find("\n", place, place + _MAX_INFO_LENGTH)
         if at < 0:
-            if end - place < _INFO_MOST and not self.final:
+            if end - place < _MAX_INFO_LENGTH and not self.is_final:
                 return ~place
-            self.not_a_call()
+            self.treat_as_text()
             return place
         info = text[place:at]
         longer = len(info) - len(info.lstrip(self.fence[0])) if self.fence != TAG else 0
         found = _INFO.match(info, longer)
         if found is None or (self.fence == TAG and info.strip()):
-            self.not_a_call()
+            self.treat_as_text()
             return place
         self.fence += self.fence[0] * longer
         said = found.group(1).lower()
@@ -87,38 +87,38 @@ class CodeScanner(Scanner):
         self.source.append(text[place : at + 1])
         self.parts, self._quote = [], ""
         self.is_python = self.language == "python"
-        self._closing = _closing(self.fence)
+        self._closing_pattern = _closing_pattern(self.fence)
         if self.language == "python":
-            self.start(PYTHON)
+            self.start_call(PYTHON)
         elif self.language:
-            self.say(self.taken())
+            self.emit_text(self.take_source())
         self.state = self.at_line
         return at + 1
 
     def at_line(self, text: str, place: int, end: int) -> int:
-        behind = end if self.final else text.rfind("\n", place) + 1
+        behind = end if self.is_final else text.rfind("\n", place) + 1
         if behind > place:
-            return self._at_lines(text, place, behind)
+            return self._read_lines(text, place, behind)
         line = text[place:]
-        if len(line) < _CLOSING_MOST and self._may_close(line):
+        if len(line) < _MAX_CLOSING_LENGTH and self._may_close(line):
             return ~place
-        self._line = len(self.parts)
-        self._take(line)
+        self._line_start = len(self.parts)
+        self._append(line)
         self.state = self.in_line
         return end
 
-    def _at_lines(self, text: str, place: int, end: int) -> int:
+    def _read_lines(self, text: str, place: int, end: int) -> int:
         """Whole lines up to one that closes the block, or all there are."""
-        found = self._closing.search(text, place, end)
+        found = self._closing_pattern.search(text, place, end)
         lines = text[place : found.start() if found else end]
         if lines:
-            self._take(lines)
-            self._read(lines)
+            self._append(lines)
+            self._track_strings(lines)
         if found is None:
             return end
         if self._quote:
-            self._take(found.group())
-            self._read(found.group())
+            self._append(found.group())
+            self._track_strings(found.group())
         else:
             self._close(found.group())
         return found.end()
@@ -134,9 +134,9 @@ class CodeScanner(Scanner):
             self.events.append(Arguments(self.index, more))
             return end
         more = text[place:] if at < 0 else text[place : at + 1]
-        self._take(more)
+        self._append(more)
         if at >= 0:
-            self._read("".join(self.parts[self._line :]))
+            self._track_strings("".join(self.parts[self._line_start :]))
             self.state = self.at_line
         return place + len(more)
 
@@ -151,30 +151,30 @@ class CodeScanner(Scanner):
         body = "".join(self.parts)
         if self.language not in ("", "python") or (not self.language and not self._looks_like_python(body)):
             self.source.append(line)
-            self.not_a_call()
+            self.treat_as_text()
             return
         if not self.language:
-            self.start(PYTHON)
-            self.argue(body)
+            self.start_call(PYTHON)
+            self.emit_arguments(body)
         self.source.append(line)
-        self.done({"code": dedent(body).removesuffix("\n")}, body, typed=True)
+        self.complete_call({"code": dedent(body).removesuffix("\n")}, body, typed=True)
         self.line_is_blank = True
 
     def _looks_like_python(self, body: str) -> bool:
-        return _LOOKS.search(body) is not None or any(f"{name}(" in body for name in self.names.tools)
+        return _PYTHON_LINE.search(body) is not None or any(f"{name}(" in body for name in self.names.tools)
 
     # -- what stands inside ------------------------------------------------------------------------------------------
 
-    def _take(self, text: str) -> None:
+    def _append(self, text: str) -> None:
         if self.language not in ("", "python"):
-            self.say(text)
+            self.emit_text(text)
             return
         self.source.append(text)
         self.parts.append(text)
         if self.is_python:
             self.events.append(Arguments(self.index, text))
 
-    def _read(self, line: str) -> None:
+    def _track_strings(self, line: str) -> None:
         """Whether a string goes on behind the line."""
         if self.language not in ("", "python"):
             return
@@ -183,7 +183,7 @@ class CodeScanner(Scanner):
         place = 0
         while True:
             if self._quote:
-                place = _behind_quotes(line, self._quote, place)
+                place = _end_of_string(line, self._quote, place)
                 if place < 0:
                     return
                 self._quote = ""
@@ -198,9 +198,9 @@ class CodeScanner(Scanner):
         if not self.source:
             return
         if self.language == "python" and self.state in (self.at_line, self.in_line):
-            why = "A string in the code does not end." if self._quote else CUT
-            self.broken(
+            why = "A string in the code does not end." if self._quote else CUT_MESSAGE
+            self.break_call(
                 f"{why} Close the block with {END_TAG if self.fence == TAG else self.fence} on a line of its own."
             )
         else:
-            self.not_a_call()
+            self.treat_as_text()

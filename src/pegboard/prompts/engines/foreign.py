@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from typing import Final
 
 from pegboard.core.folded import Json
-from pegboard.prompts.events import Broken, Called, Done, Text
-from pegboard.prompts.marks import marks
-from pegboard.prompts.python_literals import LiteralError, keywords
-from pegboard.prompts.repair import LONGEST
-from pegboard.prompts.scanner import HEADER_MOST, SPACE
+from pegboard.prompts.events import BrokenCallEvent, CallDoneEvent, ParsedCall, TextEvent
+from pegboard.prompts.marks import marker_set
+from pegboard.prompts.python_literals import LiteralError, parse_keywords
+from pegboard.prompts.repair import MAX_REPAIR_LENGTH
+from pegboard.prompts.scanner import MAX_HEADER_LENGTH, SPACE
 
 from .json_calls import JsonScanner
-from .json_opening import RIGHT
-from .tag_signs import Tags
+from .json_opening import CORRECTION
+from .tag_signs import TagSyntax
 from .tags import TagScanner
 
 _TAG: Final = "<function="
 _HEAD: Final = re.compile(r"([\w.\-]+)\s*([({])?")
 _PYTHON: Final = re.compile(r"([\w.\-]+)\s*\((.*)\)\s*\Z", re.DOTALL)
-INNER: Final = Tags(
+FUNCTION_TAGS: Final = TagSyntax(
     openers=("<function=",),
     closers=("</function>",),
     call_start="<function=",
@@ -32,44 +32,44 @@ INNER: Final = Tags(
     key_start="<parameter=",
     key="<parameter=(?P<key>[^<>\n]*)>",
     value_close="</parameter>",
-    thinking=(),
+    thinking_markers=(),
     trim=True,
 )
 
 
 class ForeignScanner(JsonScanner):
-    def opened(self, text: str, place: int, end: int) -> int:
+    def after_opener(self, text: str, place: int, end: int) -> int:
         if self.is_bare or self.in_list or text[place].isspace() or text[place] in "{[":
-            return super().opened(text, place, end)
+            return super().after_opener(text, place, end)
         if text[place] == "<":
-            if not self.final and end - place < len(_TAG) and _TAG.startswith(text[place:]):
+            if not self.is_final and end - place < len(_TAG) and _TAG.startswith(text[place:]):
                 return ~place
             if text.startswith(_TAG, place):
                 self.state = self.in_foreign
                 return place
-            return super().opened(text, place, end)
-        head = _HEAD.match(text, place, place + HEADER_MOST)
+            return super().after_opener(text, place, end)
+        head = _HEAD.match(text, place, place + MAX_HEADER_LENGTH)
         if head is None:
-            return super().opened(text, place, end)
-        if head.group(2) is None and head.end() == end and end - place < HEADER_MOST and not self.final:
+            return super().after_opener(text, place, end)
+        if head.group(2) is None and head.end() == end and end - place < MAX_HEADER_LENGTH and not self.is_final:
             return ~place
         if head.group(2) == "(":
             self.state = self.in_foreign
             return place
-        if head.group(2) == "{" and self.known(head.group(1)):
+        if head.group(2) == "{" and self.is_known_tool(head.group(1)):
             at = head.end() - 1
             self.source.append(text[place:at])
             self.begin_headed(head.group(1))
-            self.repaired("the name stood before the object")
+            self.add_repair("the name stood before the object")
             return at
-        return super().opened(text, place, end)
+        return super().after_opener(text, place, end)
 
     def in_foreign(self, text: str, place: int, end: int) -> int:
         """Up to the end marker; then the whole is read at once."""
-        ends = marks(self.signs.closers)
+        ends = marker_set(self.syntax.closers)
         found = ends.search(text, place)
         if found is None:
-            sure = end if self.final else ends.hold(text, place, end)
+            sure = end if self.is_final else ends.safe_end(text, place, end)
             if sure > place:
                 self.source.append(text[place:sure])
             return end if sure == end else ~sure
@@ -79,56 +79,56 @@ class ForeignScanner(JsonScanner):
         return found.start()
 
     def at_end(self) -> None:
-        head = _HEAD.match(self._body().lstrip()) if self.state == self.in_foreign else None
-        if head is not None and not self.known(head.group(1)):
-            self.not_a_call()
+        head = _HEAD.match(self._inner_text().lstrip()) if self.state == self.in_foreign else None
+        if head is not None and not self.is_known_tool(head.group(1)):
+            self.treat_as_text()
         super().at_end()
 
-    def _body(self) -> str:
+    def _inner_text(self) -> str:
         whole = "".join(self.source)
         self.source = [whole]
         return whole[whole.index(">") + 1 :]
 
     def _read_foreign(self) -> None:
-        body = self._body()
+        body = self._inner_text()
         calls = (
             "it is too long"
-            if len(body) > LONGEST
-            else self._tagged(body)
+            if len(body) > MAX_REPAIR_LENGTH
+            else self._read_tags(body)
             if body.lstrip().startswith(_TAG)
-            else _python(body)
+            else _read_python_call(body)
         )
         if isinstance(calls, str):
-            self.broken(f"The call was not made: {calls}. {RIGHT}.")
+            self.break_call(f"The call was not made: {calls}. {CORRECTION}.")
             return
         for name, arguments, repairs in calls:
             said = json.dumps(dict(arguments), ensure_ascii=False)
-            self.start(name)
-            self.argue(said)
+            self.start_call(name)
+            self.emit_arguments(said)
             for repair in repairs:
-                self.repaired(repair)
-            self.done(arguments, said)
-        self.state = self.after
+                self.add_repair(repair)
+            self.complete_call(arguments, said)
+        self.state = self.after_call
 
-    def _tagged(self, body: str) -> "list[tuple[str, Mapping[str, Json], tuple[str, ...]]] | str":
-        inner = TagScanner(INNER, tuple(self.names.tools.values()))
+    def _read_tags(self, body: str) -> "list[tuple[str, Mapping[str, Json], tuple[str, ...]]] | str":
+        inner = TagScanner(FUNCTION_TAGS, tuple(self.names.tools.values()))
         events = inner.feed(body) + inner.finish()
         for event in events:
-            if isinstance(event, Broken):
+            if isinstance(event, BrokenCallEvent):
                 return "its tags cannot be read"
-            if isinstance(event, Text) and event.text.strip():
+            if isinstance(event, TextEvent) and event.text.strip():
                 return "text stands between its tags"
-        made: list[Called] = [event.call for event in events if isinstance(event, Done)]
+        made: list[ParsedCall] = [event.call for event in events if isinstance(event, CallDoneEvent)]
         told = "the call was written as tags, not as JSON"
         return [(call.name, call.arguments, (told, *call.repairs)) for call in made] or "it is no JSON"
 
 
-def _python(body: str) -> "list[tuple[str, Mapping[str, Json], tuple[str, ...]]] | str":
+def _read_python_call(body: str) -> "list[tuple[str, Mapping[str, Json], tuple[str, ...]]] | str":
     found = _PYTHON.match(body, SPACE(body, 0).end())
     if found is None:
         return "it is no JSON"
     try:
-        named, positional, repairs = keywords(found.group(2))
+        named, positional, repairs = parse_keywords(found.group(2))
     except LiteralError as error:
         return f"it is no JSON, and as Python it cannot be read: {error}"
     if positional:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from pegboard.prompts.marks import Marks, marks
+from pegboard.prompts.marks import MarkerSet, marker_set
 
-from .json_value import ValueSigns
+from .json_value import ValueSyntax
 
 
 @dataclass(frozen=True)
-class Tags(ValueSigns):
+class TagSyntax(ValueSyntax):
     """The openers are those of a block, and `call_start` where a block may be left out."""
 
     call_start: str = ""
@@ -39,7 +39,7 @@ class Tags(ValueSigns):
     """A value that is sound XML text has its entities resolved."""
     cdata: bool = False
     """A value may stand in <![CDATA[…]]>."""
-    guess: bool = True
+    guesses_json: bool = True
     """What no schema speaks of is read as JSON where it is JSON."""
 
     @cached_property
@@ -55,14 +55,16 @@ class Tags(ValueSigns):
         return re.compile(self.key).finditer
 
     @cached_property
-    def body(self) -> Marks:
+    def argument_markers(self) -> MarkerSet:
         """What may stand between arguments, and behind a value."""
-        return marks((self.key_start, self.call_close, self.block_close, self.call_start, *self.openers, *self.between))
+        return marker_set(
+            (self.key_start, self.call_close, self.block_close, self.call_start, *self.openers, *self.between)
+        )
 
     @cached_property
-    def behind_key(self) -> Marks:
+    def after_key(self) -> MarkerSet:
         """What may stand behind the name of an argument, where its value has a tag of its own."""
-        return marks((self.value_start, self.key_close, *self.body.words))
+        return marker_set((self.value_start, self.key_close, *self.argument_markers.words))
 
     @cached_property
     def match_name(self) -> Callable[[str], re.Match[str] | None]:
@@ -71,11 +73,11 @@ class Tags(ValueSigns):
         return re.compile(rf"{start}(?P<twice>(?:\s*{start})*)(?P<key>[^<]*){close}").fullmatch
 
     @cached_property
-    def behind(self) -> frozenset[str]:
+    def after_call(self) -> frozenset[str]:
         """What may follow the end of a call."""
         return frozenset({self.block_close, self.call_start, *self.openers} - {""})
 
-    def value_ends(self, key: str) -> Marks:
-        return marks(
+    def value_ends(self, key: str) -> MarkerSet:
+        return marker_set(
             (self.value_close.format(key=key) if "{" in self.value_close else self.value_close, self.call_close)
         )

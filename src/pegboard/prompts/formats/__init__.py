@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Final
 
-from .format import Fed, Format, Message, Reading, parse
+from .format import Format, FormatMessage, FormattedResult, OutputScanner, parse
 
-__all__ = ["FORMATS", "Fed", "Format", "Message", "Reading", "named", "parse"]
+__all__ = ["FORMATS", "Format", "FormatMessage", "FormattedResult", "OutputScanner", "find_format", "parse"]
 
 _MODULES: Final[Mapping[str, str]] = {
     "apriel": "between_markers",
@@ -114,7 +114,7 @@ class _Formats(Mapping[str, Format]):
 FORMATS: Final[Mapping[str, Format]] = _Formats()
 
 
-def named(name: str) -> Format | None:
+def find_format(name: str) -> Format | None:
     """The format of that name or alias, in any case."""
     said = name.strip().casefold().replace("-", "_")
     said = _ALIASES.get(said, said)

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSyntax
 
-from .marked import Marked
+from .marked import JsonFormat
 from .mistral import FORMAT as MISTRAL
 from .mistral import MistralScanner
 
-SIGNS: Final = JsonSigns(
+SYNTAX: Final = JsonSyntax(
     openers=(
         "<tool_call>",
         "<TOOL_CALL>",
@@ -35,17 +35,17 @@ SIGNS: Final = JsonSigns(
         "<|eot_id|>",
         "</s>",
     ),
-    weak=("```json", "```tool_call", "```"),
+    weak_openers=("```json", "```tool_call", "```"),
     tails=("```",),
-    thinking=(("<think>", "</think>"), ("[THINK]", "[/THINK]")),
-    bare="{[",
-    header=MISTRAL.signs.header,
+    thinking_markers=(("<think>", "</think>"), ("[THINK]", "[/THINK]")),
+    bare_openers="{[",
+    header=MISTRAL.syntax.header,
 )
 
-FORMAT: Final = Marked(
+FORMAT: Final = JsonFormat(
     name="pipeline_default",
     aliases=("any",),
-    signs=SIGNS,
+    syntax=SYNTAX,
     around_each=("<tool_call>\n", "\n</tool_call>"),
     result_role="user",
     result_around=("<tool_response>\n", "\n</tool_response>"),

@@ -2,35 +2,38 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSyntax
 
-from .marked import Marked
+from .marked import JsonFormat
 
 FORMATS: Final = {
-    "json_jamba": Marked(
+    "json_jamba": JsonFormat(
         name="json_jamba",
-        signs=JsonSigns(openers=("<tool_calls>",), closers=("</tool_calls>",)),
+        syntax=JsonSyntax(openers=("<tool_calls>",), closers=("</tool_calls>",)),
         around=("<tool_calls>", "</tool_calls>"),
-        listed=True,
+        as_list=True,
     ),
-    "apriel": Marked(
+    "apriel": JsonFormat(
         name="apriel",
-        signs=JsonSigns(
+        syntax=JsonSyntax(
             openers=("<tool_calls>",),
             closers=("</tool_calls>", "<|end|>"),
-            thinking=(("Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]"), ("<thinking>", "</thinking>")),
-            strays=("[END FINAL RESPONSE]",),
+            thinking_markers=(
+                ("Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]"),
+                ("<thinking>", "</thinking>"),
+            ),
+            stray_markers=("[END FINAL RESPONSE]",),
         ),
         around=("<tool_calls>", "</tool_calls>"),
-        listed=True,
+        as_list=True,
     ),
-    "nemotron_v2": Marked(
+    "nemotron_v2": JsonFormat(
         name="nemotron_v2",
-        signs=JsonSigns(openers=("<TOOLCALL>",), closers=("</TOOLCALL>",)),
+        syntax=JsonSyntax(openers=("<TOOLCALL>",), closers=("</TOOLCALL>",)),
         around=("<TOOLCALL>", "</TOOLCALL>"),
         tools_around=("<AVAILABLE_TOOLS>", "</AVAILABLE_TOOLS>"),
-        tools_listed=True,
-        listed=True,
+        tools_as_list=True,
+        as_list=True,
         result_around=("<TOOL_RESPONSE>", "</TOOL_RESPONSE>"),
     ),
 }

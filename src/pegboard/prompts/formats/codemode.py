@@ -7,26 +7,26 @@ from itertools import groupby
 from typing import Final
 
 from pegboard.core.folded import Json
-from pegboard.prompts.coercion import types_of
+from pegboard.prompts.coercion import schema_types
 from pegboard.prompts.engines.code import PYTHON, CodeScanner
-from pegboard.prompts.events import Called
-from pegboard.prompts.scanner import Signs
+from pegboard.prompts.events import ParsedCall
+from pegboard.prompts.scanner import MarkerSyntax
 from pegboard.prompts.shapes import ToolShape
-from pegboard.prompts.stubs.docstrings import docstring
-from pegboard.prompts.thinking import THINK
+from pegboard.prompts.stubs.docstrings import format_docstring
+from pegboard.prompts.thinking import THINK_MARKERS
 
-from .format import Fed, Message
-from .framing import NO_ORDER
+from .format import FormatMessage, FormattedResult
+from .framing import RESULT_IS_DATA
 
 
 @dataclass(frozen=True)
-class CodeSigns(Signs):
+class CodeSyntax(MarkerSyntax):
     @property
-    def strong(self) -> tuple[str, ...]:
+    def strong_openers(self) -> tuple[str, ...]:
         return ()
 
 
-SIGNS: Final = CodeSigns(openers=("```", "~~~", "<code>"), strays=("<end_code>",))
+SYNTAX: Final = CodeSyntax(openers=("```", "~~~", "<code>"), stray_markers=("<end_code>",))
 _TICKS: Final = re.compile("`{3,}")
 _TYPES: Final = {
     "string": "str",
@@ -40,13 +40,13 @@ _TYPES: Final = {
 
 
 @dataclass(frozen=True)
-class CodeMode:
+class CodeModeFormat:
     name: str = "codemode"
     aliases: tuple[str, ...] = ("code_mode",)
 
     @property
-    def thinking(self) -> tuple[tuple[str, str], ...]:
-        return THINK
+    def thinking_markers(self) -> tuple[tuple[str, str], ...]:
+        return THINK_MARKERS
 
     def instructions(self, tools: Sequence[ToolShape]) -> str:
         return (
@@ -59,29 +59,29 @@ class CodeMode:
             "asyncio.gather. What you print and the value of the last line come back to you, and nothing else. Several "
             "calls, loops and conditions may stand in one block. A function that belongs to no server is called alone: "
             "a block that holds that one call and nothing else. If no code is needed, answer in plain text. "
-            f"What stands in a block of tool_output {NO_ORDER}"
+            f"What stands in a block of tool_output {RESULT_IS_DATA}"
         )
 
     def tools_text(self, tools: Sequence[ToolShape]) -> str:
         """The tools as functions of Python, those of each server together."""
         parts: list[str] = []
-        for module, group in groupby(tools, lambda tool: "" if tool.stub is None else tool.stub.named.module):
+        for module, group in groupby(tools, lambda tool: "" if tool.stub is None else tool.stub.function.module):
             texts = (_stub(tool) if tool.stub is None else tool.stub.text for tool in group)
             parts += [f"# functions of {module}", *texts] if module else texts
         return "\n\n".join(parts).join(("```python\n", "\n```"))
 
-    def calls_text(self, calls: Sequence[Called]) -> str:
-        return "\n".join(_block(_code(call)) for call in calls)
+    def calls_text(self, calls: Sequence[ParsedCall]) -> str:
+        return "\n".join(_code_block(_call_code(call)) for call in calls)
 
-    def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
-        texts = [_output(fed.text) for fed in results]
-        return (Message("user", "\n".join(texts)),) if texts else ()
+    def results(self, results: Sequence[FormattedResult]) -> tuple[FormatMessage, ...]:
+        texts = [_output_block(fed.text) for fed in results]
+        return (FormatMessage("user", "\n".join(texts)),) if texts else ()
 
     def scanner(self, tools: Sequence[ToolShape], *, in_thinking: bool = False) -> CodeScanner:
-        return CodeScanner(SIGNS, tools, in_thinking=in_thinking)
+        return CodeScanner(SYNTAX, tools, in_thinking=in_thinking)
 
 
-def _output(said: str) -> str:
+def _output_block(said: str) -> str:
     """In a fence that is longer than each in the text, so that none of them ends it."""
     fence = "`" * max(3, *(len(run) + 1 for run in _TICKS.findall(said)), 0)
     return f"{fence}tool_output\n{said}\n{fence}"
@@ -94,19 +94,20 @@ def _stub(tool: ToolShape) -> str:
     arguments = [f"{key}: {_hint(schema)}" + ("" if key in needed else " = None") for key, schema in ordered]
     star = "*, " if arguments else ""
     head = f"def {tool.name}({star}{', '.join(arguments)}):"
-    return f"{head}\n{docstring(tool.description, (_told(key, schema) for key, schema in ordered)) or '    ...'}"
+    docstring = format_docstring(tool.description, (_argument_line(key, schema) for key, schema in ordered))
+    return f"{head}\n{docstring or '    ...'}"
 
 
 def _hint(schema: Json) -> str:
-    return " | ".join(sorted(_TYPES.get(kind, "object") for kind in types_of(schema))) or "object"
+    return " | ".join(sorted(_TYPES.get(kind, "object") for kind in schema_types(schema))) or "object"
 
 
-def _told(key: str, schema: Json) -> str:
+def _argument_line(key: str, schema: Json) -> str:
     said = schema.get("description") if isinstance(schema, dict) else None
     return f"{key}: {said}" if isinstance(said, str) and said else ""
 
 
-def _code(call: Called) -> str:
+def _call_code(call: ParsedCall) -> str:
     if call.name == PYTHON and isinstance(code := call.arguments.get("code"), str):
         return code
     return f"print({call.name}({_keywords(call.arguments)}))"
@@ -118,7 +119,7 @@ def _keywords(arguments: Mapping[str, Json]) -> str:
     return f"**{dict(arguments)!r}"
 
 
-def _block(code: str) -> str:
+def _code_block(code: str) -> str:
     """A fence that is longer than any in the code."""
     fence = "```"
     while fence in code:
@@ -126,4 +127,4 @@ def _block(code: str) -> str:
     return f"{fence}python\n{code}\n{fence}"
 
 
-FORMAT: Final = CodeMode()
+FORMAT: Final = CodeModeFormat()

@@ -3,31 +3,31 @@
 from collections.abc import Sequence
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
-from pegboard.prompts.events import Called
+from pegboard.prompts.engines.json_signs import JsonSyntax
+from pegboard.prompts.events import ParsedCall
 
-from .marked import Marked, compact
+from .marked import JsonFormat, compact_json
 
 
-class Cohere(Marked):
-    def calls_text(self, calls: Sequence[Called]) -> str:
+class CohereFormat(JsonFormat):
+    def calls_text(self, calls: Sequence[ParsedCall]) -> str:
         if not calls:
             return ""
         told = [
             {"tool_call_id": str(place), "tool_name": call.name, "parameters": dict(call.arguments)}
             for place, call in enumerate(calls)
         ]
-        return compact(told).join(self.around)
+        return compact_json(told).join(self.around)
 
 
-FORMAT: Final = Cohere(
+FORMAT: Final = CohereFormat(
     name="cohere",
-    signs=JsonSigns(
+    syntax=JsonSyntax(
         openers=("<|START_ACTION|>",),
         closers=("<|END_ACTION|>", "<|END_OF_TURN_TOKEN|>"),
-        thinking=(("<|START_THINKING|>", "<|END_THINKING|>"),),
-        strays=("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"),
+        thinking_markers=(("<|START_THINKING|>", "<|END_THINKING|>"),),
+        stray_markers=("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"),
     ),
     around=("<|START_ACTION|>", "<|END_ACTION|>"),
-    listed=True,
+    as_list=True,
 )

@@ -4,49 +4,49 @@ the other's, since servers and models are mixed up often enough."""
 from dataclasses import dataclass
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
-from pegboard.prompts.events import Called
+from pegboard.prompts.engines.json_signs import JsonSyntax
+from pegboard.prompts.events import ParsedCall
 
-from .marked import Marked, headed
+from .marked import JsonFormat, headed_call
 
 
-def mark(words: str) -> str:
+def special_token(words: str) -> str:
     """Its markers stand between wide bars, with low blocks for spaces."""
     return "<\uff5c" + words.replace(" ", "\u2581") + "\uff5c>"
 
 
-BEGIN, END, SEPARATOR = mark("tool call begin"), mark("tool call end"), mark("tool sep")
-ALL_BEGIN, ALL_END = mark("tool calls begin"), mark("tool calls end")
+BEGIN, END, SEPARATOR = special_token("tool call begin"), special_token("tool call end"), special_token("tool sep")
+ALL_BEGIN, ALL_END = special_token("tool calls begin"), special_token("tool calls end")
 
-SIGNS: Final = JsonSigns(
+SYNTAX: Final = JsonSyntax(
     openers=(BEGIN,),
-    closers=(END, ALL_END, mark("end of sentence")),
+    closers=(END, ALL_END, special_token("end of sentence")),
     tails=("```",),
-    strays=(ALL_BEGIN,),
+    stray_markers=(ALL_BEGIN,),
     header=rf"\s*(?:function\s*{SEPARATOR}\s*)?([\w.\-/]+)\s*(?:{SEPARATOR})?\s*(?:```(?:json)?)?",
 )
 
 
 @dataclass(frozen=True)
-class DeepSeek(Marked):
-    fenced: bool = False
+class DeepSeekFormat(JsonFormat):
+    uses_fence: bool = False
 
-    def call_text(self, call: Called) -> str:
-        if self.fenced:
+    def call_text(self, call: ParsedCall) -> str:
+        if self.uses_fence:
             fence = f"function{SEPARATOR}{call.name}\n```json\n"
-            return headed("", call.arguments, fence) + "\n```"
-        return headed(call.name, call.arguments, SEPARATOR)
+            return headed_call("", call.arguments, fence) + "\n```"
+        return headed_call(call.name, call.arguments, SEPARATOR)
 
 
 FORMATS: Final = {
-    name: DeepSeek(
+    name: DeepSeekFormat(
         name=name,
-        signs=SIGNS,
+        syntax=SYNTAX,
         around=(ALL_BEGIN, ALL_END),
         around_each=(BEGIN, END),
         between="\n" if fenced else "",
-        result_around=(mark("tool output begin"), mark("tool output end")),
-        fenced=fenced,
+        result_around=(special_token("tool output begin"), special_token("tool output end")),
+        uses_fence=fenced,
     )
     for name, fenced in (("deepseek_v3", True), ("deepseek_v31", False))
 }

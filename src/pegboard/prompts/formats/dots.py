@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tag_signs import TagSyntax
 
-from .tagged import NAMED_ARGUMENT, NAMED_CALL, Tagged
+from .tagged import NAMED_ARGUMENT, NAMED_CALL, TaggedFormat
 
-FORMAT: Final = Tagged(
+FORMAT: Final = TaggedFormat(
     name="dots",
-    signs=Tags(
+    syntax=TagSyntax(
         openers=("<dots_function_call>", "<invoke"),
         closers=("</invoke>", "</dots_function_call>"),
         call_start="<invoke",

@@ -3,24 +3,24 @@
 from collections.abc import Mapping
 from typing import Final
 
-from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tag_signs import TagSyntax
 
-from .tagged import Tagged
+from .tagged import TaggedFormat
 
 BAR: Final = "\uff5c"
 OPEN: Final = f"<{BAR}DSML{BAR}"
 CLOSE: Final = f"</{BAR}DSML{BAR}"
 
 
-def _dsml(name: str, block: str, *aliases: str) -> Tagged:
+def _dsml_format(name: str, block: str, *aliases: str) -> TaggedFormat:
     """They differ by the word for the block."""
-    return Tagged(
+    return TaggedFormat(
         name=name,
         aliases=aliases,
-        signs=Tags(
+        syntax=TagSyntax(
             openers=(f"{OPEN}{block}>", f"{OPEN}invoke"),
             closers=(f"{CLOSE}invoke>", f"{CLOSE}{block}>"),
-            strays=(f"<{BAR}end▁of▁sentence{BAR}>",),
+            stray_markers=(f"<{BAR}end▁of▁sentence{BAR}>",),
             call_start=f"{OPEN}invoke",
             call=OPEN + r'invoke\s+name\s*=\s*"(?P<name>[^"<>\n]*)"\s*>',
             call_close=f"{CLOSE}invoke>",
@@ -38,7 +38,7 @@ def _dsml(name: str, block: str, *aliases: str) -> Tagged:
     )
 
 
-FORMATS: Final[Mapping[str, Tagged]] = {
-    "deepseek_v32": _dsml("deepseek_v32", "function_calls"),
-    "deepseek_v4": _dsml("deepseek_v4", "tool_calls"),
+FORMATS: Final[Mapping[str, TaggedFormat]] = {
+    "deepseek_v32": _dsml_format("deepseek_v32", "function_calls"),
+    "deepseek_v4": _dsml_format("deepseek_v4", "tool_calls"),
 }

@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSyntax
 
-from .marked import Marked
+from .marked import JsonFormat
 
-FORMAT: Final = Marked(
+FORMAT: Final = JsonFormat(
     name="ernie45",
-    signs=JsonSigns(
-        openers=("<tool_call>",), closers=("</tool_call>",), strays=("<response>", "</response>", "</think>")
+    syntax=JsonSyntax(
+        openers=("<tool_call>",), closers=("</tool_call>",), stray_markers=("<response>", "</response>", "</think>")
     ),
     around_each=("<tool_call>\n", "\n</tool_call>"),
     result_around=("<tool_output>\n", "\n</tool_output>"),

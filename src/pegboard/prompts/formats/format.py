@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pegboard.prompts.events import Called, Event
-from pegboard.prompts.scanner import Parsed, parsed
+from pegboard.prompts.events import OutputEvent, ParsedCall
+from pegboard.prompts.scanner import ParsedOutput, collect_output
 from pegboard.prompts.shapes import ToolShape
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class FormatMessage:
     """One message of a conversation, in a format's own words."""
 
     role: str
@@ -18,22 +18,22 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Fed:
+class FormattedResult:
     """The result of one call, to be fed back."""
 
     name: str
     text: str
     id: str = ""
     """Of the call it answers, where the format numbers calls."""
-    failed: bool = False
+    is_error: bool = False
 
 
-class Reading(Protocol):
+class OutputScanner(Protocol):
     """A scanner, to whoever feeds it."""
 
-    def feed(self, text: str) -> list[Event]: ...
+    def feed(self, text: str) -> list[OutputEvent]: ...
 
-    def finish(self) -> list[Event]: ...
+    def finish(self) -> list[OutputEvent]: ...
 
 
 class Format(Protocol):
@@ -44,7 +44,7 @@ class Format(Protocol):
     def aliases(self) -> tuple[str, ...]: ...
 
     @property
-    def thinking(self) -> tuple[tuple[str, str], ...]:
+    def thinking_markers(self) -> tuple[tuple[str, str], ...]:
         """What opens and closes the model's reasoning: a prompt that ends in an opener has begun it."""
 
     def instructions(self, tools: Sequence[ToolShape]) -> str:
@@ -53,17 +53,17 @@ class Format(Protocol):
     def tools_text(self, tools: Sequence[ToolShape]) -> str:
         """The tools as the model is used to see them."""
 
-    def calls_text(self, calls: Sequence[Called]) -> str:
+    def calls_text(self, calls: Sequence[ParsedCall]) -> str:
         """Calls as the model would write them, for the history. Reading it back gives the calls."""
 
-    def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
+    def results(self, results: Sequence[FormattedResult]) -> tuple[FormatMessage, ...]:
         """The messages that tell the model what its calls gave, in their order."""
 
-    def scanner(self, tools: Sequence[ToolShape], *, in_thinking: bool = False) -> Reading:
+    def scanner(self, tools: Sequence[ToolShape], *, in_thinking: bool = False) -> OutputScanner:
         """`in_thinking`: the prompt has opened the model's thinking already."""
 
 
-def parse(format: Format, text: str, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> Parsed:
+def parse(format: Format, text: str, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> ParsedOutput:
     """A whole output at once. Feeding it in any chunks gives the same."""
     scanner = format.scanner(tools, in_thinking=in_thinking)
-    return parsed([*scanner.feed(text), *scanner.finish()])
+    return collect_output([*scanner.feed(text), *scanner.finish()])

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from pegboard.prompts.engines.json_calls import JsonScanner
-from pegboard.prompts.engines.json_signs import JsonSigns
-from pegboard.prompts.events import Called
-from pegboard.prompts.scanner import HEADER_MOST
+from pegboard.prompts.engines.json_signs import JsonSyntax
+from pegboard.prompts.events import ParsedCall
+from pegboard.prompts.scanner import MAX_HEADER_LENGTH
 from pegboard.prompts.shapes import ToolShape
 
-from .marked import Marked, headed
+from .marked import JsonFormat, headed_call
 
 ARROWS, TAG, ALL = ">>>", "<function=", "all\n"
 _NAME: Final = re.compile(r"([\w.\-]+)\n\s*\Z")
@@ -19,7 +19,7 @@ _PART: Final = re.compile(r"[\w.\-]+(?:\n\s*)?\Z")
 
 
 class FunctionaryScanner(JsonScanner):
-    def __init__(self, signs: JsonSigns, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
+    def __init__(self, signs: JsonSyntax, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
         super().__init__(signs, tools, in_thinking=in_thinking)
         if not in_thinking:
             self.state = self.at_name
@@ -33,39 +33,39 @@ class FunctionaryScanner(JsonScanner):
     def at_name(self, text: str, place: int, end: int) -> int:
         """Behind the arrows, and at the beginning: a name and a line break, then an object; or `all` and text."""
         if text.startswith(ALL, place):
-            self.mark(self.taken() + ALL)
+            self.emit_markup(self.take_source() + ALL)
             self.state = self.in_text
             return place + len(ALL)
-        at = text.find("{", place, place + HEADER_MOST)
-        head = text[place : at if at >= 0 else place + HEADER_MOST]
+        at = text.find("{", place, place + MAX_HEADER_LENGTH)
+        head = text[place : at if at >= 0 else place + MAX_HEADER_LENGTH]
         found = _NAME.match(head) if at >= 0 else None
-        if found is not None and self.known(found.group(1)):
+        if found is not None and self.is_known_tool(found.group(1)):
             self.source.append(head)
             self.in_list = self.is_bare = False
             self.begin_headed(found.group(1))
             return at
-        if at < 0 and len(head) < HEADER_MOST and not self.final and _PART.match(head):
+        if at < 0 and len(head) < MAX_HEADER_LENGTH and not self.is_final and _PART.match(head):
             return ~place
-        self.not_a_call()
-        self._forbidden = False
+        self.treat_as_text()
+        self._opening_forbidden = False
         return place
 
 
-class Functionary(Marked):
-    def call_text(self, call: Called) -> str:
-        return headed(call.name, call.arguments, ">")
+class FunctionaryFormat(JsonFormat):
+    def call_text(self, call: ParsedCall) -> str:
+        return headed_call(call.name, call.arguments, ">")
 
 
-SIGNS: Final = JsonSigns(openers=(TAG,), closers=("</function>", "<|eom_id|>", "<|eot_id|>"), header=r"([\w.\-]+)>")
+SYNTAX: Final = JsonSyntax(openers=(TAG,), closers=("</function>", "<|eom_id|>", "<|eot_id|>"), header=r"([\w.\-]+)>")
 
 FORMATS: Final = {
-    "functionary": Functionary(
+    "functionary": FunctionaryFormat(
         name="functionary",
-        signs=JsonSigns(openers=(TAG, ARROWS), closers=SIGNS.closers, header=SIGNS.header),
+        syntax=JsonSyntax(openers=(TAG, ARROWS), closers=SYNTAX.closers, header=SYNTAX.header),
         around_each=(TAG, "</function>"),
         scanner_type=FunctionaryScanner,
     ),
-    "llama_function_tag": Functionary(
-        name="llama_function_tag", signs=SIGNS, around_each=(TAG, "</function>"), result_role="ipython"
+    "llama_function_tag": FunctionaryFormat(
+        name="llama_function_tag", syntax=SYNTAX, around_each=(TAG, "</function>"), result_role="ipython"
     ),
 }

@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSyntax
 
-from .marked import Marked
+from .marked import JsonFormat
 
-SIGNS: Final = JsonSigns(
-    openers=("functools", "<|tool_call|>"), closers=("<|/tool_call|>",), strays=("<|end|>", "<|eot_id|>")
+SYNTAX: Final = JsonSyntax(
+    openers=("functools", "<|tool_call|>"), closers=("<|/tool_call|>",), stray_markers=("<|end|>", "<|eot_id|>")
 )
 
 FORMATS: Final = {
-    name: Marked(name=name, signs=SIGNS, around=("functools", ""), listed=True)
+    name: JsonFormat(name=name, syntax=SYNTAX, around=("functools", ""), as_list=True)
     for name in ("json_phi4mini", "firefunction")
 }

@@ -3,25 +3,25 @@
 from collections.abc import Sequence
 from typing import Final
 
-from pegboard.prompts.events import Called
+from pegboard.prompts.events import ParsedCall
 
-from .marked import Marked, compact
-from .pure_json import SIGNS
+from .marked import JsonFormat, compact_json
+from .pure_json import SYNTAX
 
 
-class Generic(Marked):
-    def calls_text(self, calls: Sequence[Called]) -> str:
+class GenericFormat(JsonFormat):
+    def calls_text(self, calls: Sequence[ParsedCall]) -> str:
         told = [{"name": call.name, "arguments": dict(call.arguments)} for call in calls]
-        return compact({"tool_calls": told}) if told else ""
+        return compact_json({"tool_calls": told}) if told else ""
 
 
-class Gemini(Marked):
-    def call_text(self, call: Called) -> str:
-        return compact({"functionCall": {"name": call.name, "args": dict(call.arguments)}})
+class GeminiFormat(JsonFormat):
+    def call_text(self, call: ParsedCall) -> str:
+        return compact_json({"functionCall": {"name": call.name, "args": dict(call.arguments)}})
 
 
 FORMATS: Final = {
-    "json_generic": Generic(name="json_generic", signs=SIGNS),
-    "json_fenced": Marked(name="json_fenced", signs=SIGNS, around_each=("```json\n", "\n```")),
-    "gemini_json": Gemini(name="gemini_json", signs=SIGNS),
+    "json_generic": GenericFormat(name="json_generic", syntax=SYNTAX),
+    "json_fenced": JsonFormat(name="json_fenced", syntax=SYNTAX, around_each=("```json\n", "\n```")),
+    "gemini_json": GeminiFormat(name="gemini_json", syntax=SYNTAX),
 }

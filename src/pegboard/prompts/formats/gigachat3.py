@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSyntax
 
-from .marked import Marked
+from .marked import JsonFormat
 
-FORMAT: Final = Marked(
+FORMAT: Final = JsonFormat(
     name="gigachat3",
-    signs=JsonSigns(
+    syntax=JsonSyntax(
         openers=("<|function_call|>", "<|message_sep|>\n\nfunction call<|role_sep|>", "function call<|role_sep|>"),
         closers=("</s>",),
-        strays=("<|message_sep|>",),
+        stray_markers=("<|message_sep|>",),
     ),
     around_each=("<|message_sep|>\n\nfunction call<|role_sep|>\n", ""),
     between="",

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tag_signs import TagSyntax
 
-from .tagged import GAP, Tagged
+from .tagged import GAP, TaggedFormat
 
 KEY_TAG: Final = rf"<arg_key>(?P<key>[^<]*)</arg_key>{GAP}<arg_value>"
 
-SIGNS: Final = Tags(
+SYNTAX: Final = TagSyntax(
     openers=("<tool_call>",),
     closers=("</tool_call>",),
-    strays=("<|user|>", "<|observation|>", "<|endoftext|>"),
+    stray_markers=("<|user|>", "<|observation|>", "<|endoftext|>"),
     call_close="</tool_call>",
     key_start="<arg_key>",
     key=KEY_TAG,
@@ -23,12 +23,12 @@ SIGNS: Final = Tags(
 )
 
 
-def _glm(name: str, line: str, *aliases: str, signs: Tags = SIGNS) -> Tagged:
+def _glm_format(name: str, line: str, *aliases: str, signs: TagSyntax = SYNTAX) -> TaggedFormat:
     """They differ by the line breaks that their templates write between tags."""
-    return Tagged(
+    return TaggedFormat(
         name=name,
         aliases=aliases,
-        signs=signs,
+        syntax=signs,
         call=(f"<tool_call>{{name}}{line}", "</tool_call>"),
         argument=(f"<arg_key>{{key}}</arg_key>{line}<arg_value>", f"</arg_value>{line}"),
         between=line,
@@ -36,9 +36,9 @@ def _glm(name: str, line: str, *aliases: str, signs: Tags = SIGNS) -> Tagged:
     )
 
 
-FORMATS: Final[Mapping[str, Tagged]] = {
-    "glm45": _glm("glm45", "\n", "glm46", "glm4_moe"),
-    "glm47": _glm("glm47", "", "glm47_moe"),
-    "ling3": _glm("ling3", "\n"),
-    "poolside_v1": _glm("poolside_v1", "\n", signs=replace(SIGNS, trim=True)),
+FORMATS: Final[Mapping[str, TaggedFormat]] = {
+    "glm45": _glm_format("glm45", "\n", "glm46", "glm4_moe"),
+    "glm47": _glm_format("glm47", "", "glm47_moe"),
+    "ling3": _glm_format("ling3", "\n"),
+    "poolside_v1": _glm_format("poolside_v1", "\n", signs=replace(SYNTAX, trim=True)),
 }

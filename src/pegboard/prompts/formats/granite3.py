@@ -2,18 +2,18 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSyntax
 
-from .marked import Marked
+from .marked import JsonFormat
 
-FORMAT: Final = Marked(
+FORMAT: Final = JsonFormat(
     name="granite3",
-    signs=JsonSigns(
+    syntax=JsonSyntax(
         openers=("<|tool_call|>", "<tool_call>"),
         closers=("</tool_call>", "<|end_of_text|>"),
-        bare="{[",
+        bare_openers="{[",
     ),
     around=("<|tool_call|>", ""),
-    listed=True,
+    as_list=True,
     result_role="tool_response",
 )

@@ -3,22 +3,22 @@
 from typing import Final
 
 from pegboard.prompts.engines.foreign import ForeignScanner
-from pegboard.prompts.engines.json_signs import JsonSigns
-from pegboard.prompts.thinking import THINK
+from pegboard.prompts.engines.json_signs import JsonSyntax
+from pegboard.prompts.thinking import THINK_MARKERS
 
-from .marked import Marked
+from .marked import JsonFormat
 
-FORMAT: Final = Marked(
+FORMAT: Final = JsonFormat(
     name="hermes",
-    signs=JsonSigns(
+    syntax=JsonSyntax(
         openers=("<tool_call>", "<TOOL_CALL>", "<toolcall>", "<tool_call ", "```json", "```"),
         closers=("</tool_call>", "</TOOL_CALL>", "</toolcall>", "<|im_end|>"),
-        shown=("</tool_call>", "</TOOL_CALL>", "</toolcall>"),
-        weak=("```json", "```"),
+        text_closers=("</tool_call>", "</TOOL_CALL>", "</toolcall>"),
+        weak_openers=("```json", "```"),
         tails=("```",),
-        thinking=(*THINK, ("<scratch_pad>", "</scratch_pad>")),
-        bare="{[",
-        anywhere=True,
+        thinking_markers=(*THINK_MARKERS, ("<scratch_pad>", "</scratch_pad>")),
+        bare_openers="{[",
+        allows_inline=True,
     ),
     around_each=("<tool_call>\n", "\n</tool_call>"),
     result_role="user",

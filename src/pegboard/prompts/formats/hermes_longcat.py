@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSyntax
 
-from .marked import Marked
+from .marked import JsonFormat
 
-FORMAT: Final = Marked(
+FORMAT: Final = JsonFormat(
     name="hermes_longcat",
-    signs=JsonSigns(
+    syntax=JsonSyntax(
         openers=("<longcat_tool_call>",),
         closers=("</longcat_tool_call>",),
-        thinking=(("<longcat_think>", "</longcat_think>"), ("<think>", "</think>")),
+        thinking_markers=(("<longcat_think>", "</longcat_think>"), ("<think>", "</think>")),
     ),
     around_each=("<longcat_tool_call>\n", "\n</longcat_tool_call>"),
     result_role="user",

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Final
 
-from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tag_signs import TagSyntax
 
 from .glm import KEY_TAG
-from .tagged import Tagged
+from .tagged import TaggedFormat
 
-SIGNS: Final = Tags(
+SYNTAX: Final = TagSyntax(
     openers=("<tool_calls>", "<tool_call>"),
     closers=("</tool_call>", "</tool_calls>"),
-    strays=("<answer>", "</answer>"),
+    stray_markers=("<answer>", "</answer>"),
     call_start="<tool_call>",
     call=r"<tool_call>\s*(?P<name>[^<>\s]*)\s*<tool_sep>",
     tag_end="<tool_sep>",
@@ -25,10 +25,10 @@ SIGNS: Final = Tags(
 )
 
 
-def _hunyuan(name: str) -> Tagged:
-    return Tagged(
+def _hunyuan_format(name: str) -> TaggedFormat:
+    return TaggedFormat(
         name=name,
-        signs=SIGNS,
+        syntax=SYNTAX,
         block=("<tool_calls>\n", "\n</tool_calls>"),
         call=("<tool_call>{name}<tool_sep>\n", "</tool_call>"),
         argument=("<arg_key>{key}</arg_key>\n<arg_value>", "</arg_value>\n"),
@@ -36,4 +36,4 @@ def _hunyuan(name: str) -> Tagged:
     )
 
 
-FORMATS: Final[Mapping[str, Tagged]] = {"hunyuan": _hunyuan("hunyuan"), "hy_v3": _hunyuan("hy_v3")}
+FORMATS: Final[Mapping[str, TaggedFormat]] = {"hunyuan": _hunyuan_format("hunyuan"), "hy_v3": _hunyuan_format("hy_v3")}

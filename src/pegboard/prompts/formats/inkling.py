@@ -2,18 +2,18 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSyntax
 from pegboard.prompts.engines.messages import InklingScanner
 
-from .marked import Marked
+from .marked import JsonFormat
 
-FORMAT: Final = Marked(
+FORMAT: Final = JsonFormat(
     name="inkling",
-    signs=JsonSigns(
-        openers=("<|content_invoke_tool_json|>", InklingScanner.AUTHOR),
+    syntax=JsonSyntax(
+        openers=("<|content_invoke_tool_json|>", InklingScanner.AUTHOR_MARKER),
         closers=("<|end_message|>", "<|content_model_end_sampling|>"),
-        strays=("<|content_text|>", "<|content_invoke_tool_text|>", "<|content_tool_error|>"),
-        thinking=(("<|content_thinking|>", "<|end_message|>"),),
+        stray_markers=("<|content_text|>", "<|content_invoke_tool_text|>", "<|content_tool_error|>"),
+        thinking_markers=(("<|content_thinking|>", "<|end_message|>"),),
     ),
     around_each=("<|message_model|><|content_invoke_tool_json|>", "<|end_message|>"),
     between="",

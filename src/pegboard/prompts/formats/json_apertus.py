@@ -2,25 +2,25 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
-from pegboard.prompts.events import Called
+from pegboard.prompts.engines.json_signs import JsonSyntax
+from pegboard.prompts.events import ParsedCall
 
-from .marked import Marked, compact
-
-
-class Apertus(Marked):
-    def call_text(self, call: Called) -> str:
-        return compact({call.name: dict(call.arguments)})
+from .marked import JsonFormat, compact_json
 
 
-FORMAT: Final = Apertus(
+class ApertusFormat(JsonFormat):
+    def call_text(self, call: ParsedCall) -> str:
+        return compact_json({call.name: dict(call.arguments)})
+
+
+FORMAT: Final = ApertusFormat(
     name="json_apertus",
-    signs=JsonSigns(
+    syntax=JsonSyntax(
         openers=("<|tools_prefix|>",),
         closers=("<|tools_suffix|>", "<|assistant_end|>"),
-        thinking=(("<|inner_prefix|>", "<|inner_suffix|>"), ("<think>", "</think>")),
-        keyed=True,
+        thinking_markers=(("<|inner_prefix|>", "<|inner_suffix|>"), ("<think>", "</think>")),
+        name_is_key=True,
     ),
     around=("<|tools_prefix|>", "<|tools_suffix|>"),
-    listed=True,
+    as_list=True,
 )

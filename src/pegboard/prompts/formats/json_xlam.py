@@ -2,18 +2,18 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSyntax
 
-from .marked import Marked
+from .marked import JsonFormat
 
-FORMAT: Final = Marked(
+FORMAT: Final = JsonFormat(
     name="json_xlam",
-    signs=JsonSigns(
+    syntax=JsonSyntax(
         openers=("<tool_call>", "[TOOL_CALLS]", "```json", "```"),
         closers=("</tool_call>",),
-        weak=("```json", "```"),
+        weak_openers=("```json", "```"),
         tails=("```",),
-        bare="{[",
+        bare_openers="{[",
     ),
-    listed=True,
+    as_list=True,
 )

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tag_signs import TagSyntax
 
-from .tagged import Tagged
+from .tagged import TaggedFormat
 
 
 def _open(element: str) -> str:
@@ -15,13 +15,13 @@ def _close(element: str) -> str:
     return f"<|close|>{element}<|sep|>"
 
 
-FORMAT: Final = Tagged(
+FORMAT: Final = TaggedFormat(
     name="kimi_k3",
-    signs=Tags(
+    syntax=TagSyntax(
         openers=(_open("tools"), "<|open|>call"),
         closers=(_close("call"), _close("tools"), _close("message")),
-        strays=(_open("response"), _close("response"), _open('message role="assistant"'), "<|end_of_msg|>"),
-        thinking=((_open("think"), _close("think")),),
+        stray_markers=(_open("response"), _close("response"), _open('message role="assistant"'), "<|end_of_msg|>"),
+        thinking_markers=((_open("think"), _close("think")),),
         call_start="<|open|>call",
         call=r'<\|open\|>call\s+tool="(?P<name>[^"<>\n]*)"[^<>\n]*<\|sep\|>',
         call_close=_close("call"),

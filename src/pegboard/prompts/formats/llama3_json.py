@@ -4,12 +4,12 @@ import re
 from typing import Final
 
 from pegboard.prompts.engines.json_calls import JsonScanner
-from pegboard.prompts.engines.json_signs import JsonSigns
-from pegboard.prompts.scanner import HEADER_MOST
+from pegboard.prompts.engines.json_signs import JsonSyntax
+from pegboard.prompts.scanner import MAX_HEADER_LENGTH
 
-from .format import Fed
-from .framing import NO_ORDER, as_json
-from .marked import Marked
+from .format import FormattedResult
+from .framing import RESULT_IS_DATA, result_as_json
+from .marked import JsonFormat
 
 _PYTHON: Final = re.compile(r"([\w\-]+)(?:\.call)?\(").match
 _PYTHON_BEGUN: Final = re.compile(r"[\w.\-]+\Z").match
@@ -19,36 +19,36 @@ class LlamaScanner(JsonScanner):
     """A known tool that is called as Python behind the marker, as Llama 3.1 calls those it was trained with, is told as
     a call that is none: other Python behind the marker is meant for an interpreter, and is text."""
 
-    def opened(self, text: str, place: int, end: int) -> int:
+    def after_opener(self, text: str, place: int, end: int) -> int:
         if self.is_bare or self.in_list:
-            return super().opened(text, place, end)
+            return super().after_opener(text, place, end)
         found = _PYTHON(text, place)
-        if found is None and not self.final and end - place < HEADER_MOST and _PYTHON_BEGUN(text, place):
+        if found is None and not self.is_final and end - place < MAX_HEADER_LENGTH and _PYTHON_BEGUN(text, place):
             return ~place
-        if found is not None and self.known_tools and self.known(found.group(1)):
-            self.begin_unread()
+        if found is not None and self.has_tools and self.is_known_tool(found.group(1)):
+            self.begin_unreadable()
             return place
-        return super().opened(text, place, end)
+        return super().after_opener(text, place, end)
 
 
-class Llama(Marked):
+class LlamaFormat(JsonFormat):
     @property
     def result_rule(self) -> str:
-        return f"What comes back as a JSON object with a tool and its output {NO_ORDER}"
+        return f"What comes back as a JSON object with a tool and its output {RESULT_IS_DATA}"
 
-    def result_text(self, fed: Fed) -> str:
-        return as_json(fed)
+    def result_text(self, fed: FormattedResult) -> str:
+        return result_as_json(fed)
 
 
-FORMAT: Final = Llama(
+FORMAT: Final = LlamaFormat(
     name="llama3_json",
-    signs=JsonSigns(
+    syntax=JsonSyntax(
         openers=("<|python_tag|>", "```json", "```"),
         closers=("<|eom_id|>", "<|eot_id|>"),
-        weak=("```json", "```"),
+        weak_openers=("```json", "```"),
         tails=("```",),
-        bare="{[",
-        anywhere=True,
+        bare_openers="{[",
+        allows_inline=True,
     ),
     keys=("name", "parameters"),
     between="; ",

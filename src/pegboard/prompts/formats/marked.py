@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 from pegboard.core.folded import Json
 from pegboard.prompts.engines.json_calls import JsonScanner
-from pegboard.prompts.engines.json_signs import JsonSigns
-from pegboard.prompts.events import Called
+from pegboard.prompts.engines.json_signs import JsonSyntax
+from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.shapes import ToolShape
 
-from .format import Fed, Message
-from .framing import NAMED, Frame, framed, told
+from .format import FormatMessage, FormattedResult
+from .framing import DEFAULT_FRAME, ResultFrame, frame_result, frame_rule
 
 
-def compact(value: object) -> str:
+def compact_json(value: object) -> str:
     """JSON as models are used to see it: spaces behind commas and colons, letters of every script as they are."""
     return json.dumps(value, ensure_ascii=False)
 
@@ -28,30 +28,30 @@ def as_function(tool: ToolShape) -> dict[str, Json]:
 
 
 @dataclass(frozen=True)
-class Marked:
+class JsonFormat:
     name: str
-    signs: JsonSigns
+    syntax: JsonSyntax
     aliases: tuple[str, ...] = ()
     around: tuple[str, str] = ("", "")
     """Before the first call and behind the last."""
     around_each: tuple[str, str] = ("", "")
     between: str = "\n"
-    listed: bool = False
+    as_list: bool = False
     """Calls are written as one JSON array, even a single one."""
     keys: tuple[str, str] = ("name", "arguments")
     tools_around: tuple[str, str] = ("<tools>\n", "\n</tools>")
-    tools_listed: bool = False
+    tools_as_list: bool = False
     result_role: str = "tool"
-    result_around: Frame = NAMED
+    result_around: ResultFrame = DEFAULT_FRAME
     scanner_type: type[JsonScanner] = field(default=JsonScanner, repr=False)
 
     @property
-    def thinking(self) -> tuple[tuple[str, str], ...]:
-        return self.signs.thinking
+    def thinking_markers(self) -> tuple[tuple[str, str], ...]:
+        return self.syntax.thinking_markers
 
     def instructions(self, tools: Sequence[ToolShape]) -> str:
-        several = self.calls_text([Called("tool_name", {"first": "value"}), Called("other_tool", {})])
-        example = self.calls_text([Called("tool_name", {"first": "value", "second": 2})])
+        several = self.calls_text([ParsedCall("tool_name", {"first": "value"}), ParsedCall("other_tool", {})])
+        example = self.calls_text([ParsedCall("tool_name", {"first": "value", "second": 2})])
         return (
             "To call a tool, write exactly this, with the name of the tool and a JSON object of its arguments:\n"
             f"{example}\n"
@@ -64,39 +64,39 @@ class Marked:
 
     def tools_text(self, tools: Sequence[ToolShape]) -> str:
         shown = [as_function(tool) for tool in tools]
-        body = compact(shown) if self.tools_listed else "\n".join(map(compact, shown))
+        body = compact_json(shown) if self.tools_as_list else "\n".join(map(compact_json, shown))
         return body.join(self.tools_around)
 
-    def call_text(self, call: Called) -> str:
+    def call_text(self, call: ParsedCall) -> str:
         name, arguments = self.keys
-        return compact({name: call.name, arguments: dict(call.arguments)})
+        return compact_json({name: call.name, arguments: dict(call.arguments)})
 
-    def calls_text(self, calls: Sequence[Called]) -> str:
+    def calls_text(self, calls: Sequence[ParsedCall]) -> str:
         if not calls:
             return ""
         texts = [self.call_text(call) for call in calls]
-        if self.listed:
+        if self.as_list:
             return f"[{', '.join(texts)}]".join(self.around)
         return self.between.join(text.join(self.around_each) for text in texts).join(self.around)
 
     @property
     def result_rule(self) -> str:
-        return told(self.result_around)
+        return frame_rule(self.result_around)
 
-    def result_text(self, fed: Fed) -> str:
-        return framed(fed, self.result_around)
+    def result_text(self, fed: FormattedResult) -> str:
+        return frame_result(fed, self.result_around)
 
-    def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
+    def results(self, results: Sequence[FormattedResult]) -> tuple[FormatMessage, ...]:
         """One message for all of them where the format puts results into a turn of the user."""
         texts = [self.result_text(fed) for fed in results]
         if self.result_role == "user":
-            return (Message("user", "\n".join(texts)),) if texts else ()
-        return tuple(Message(self.result_role, text) for text in texts)
+            return (FormatMessage("user", "\n".join(texts)),) if texts else ()
+        return tuple(FormatMessage(self.result_role, text) for text in texts)
 
     def scanner(self, tools: Sequence[ToolShape], *, in_thinking: bool = False) -> JsonScanner:
-        return self.scanner_type(self.signs, tools, in_thinking=in_thinking)
+        return self.scanner_type(self.syntax, tools, in_thinking=in_thinking)
 
 
-def headed(name: str, arguments: Mapping[str, Json], between: str) -> str:
+def headed_call(name: str, arguments: Mapping[str, Json], between: str) -> str:
     """A call whose name stands before its arguments."""
-    return name + between + compact(dict(arguments))
+    return name + between + compact_json(dict(arguments))

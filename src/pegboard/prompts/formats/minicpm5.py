@@ -2,23 +2,23 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tag_signs import TagSyntax
 
-from .tagged import KEY_REST, NAME_REST, Tagged
+from .tagged import KEY_REST, NAME_REST, TaggedFormat
 
 # Its tokenizer's mark for a space comes through now and then, and so do tags without any.
-SPACED: Final = "(?>(?:[\\s\u0120](?:[^<>]*?[\\s\u0120])?)?name\\s*+=)"
+NAME_ATTRIBUTE: Final = "(?>(?:[\\s\u0120](?:[^<>]*?[\\s\u0120])?)?name\\s*+=)"
 
-FORMAT: Final = Tagged(
+FORMAT: Final = TaggedFormat(
     name="minicpm5",
-    signs=Tags(
+    syntax=TagSyntax(
         openers=("<function",),
         closers=("</function>",),
         call_start="<function",
-        call="<function" + SPACED + NAME_REST,
+        call="<function" + NAME_ATTRIBUTE + NAME_REST,
         call_close="</function>",
         key_start="<param",
-        key="<param(?:eter)?" + SPACED + KEY_REST,
+        key="<param(?:eter)?" + NAME_ATTRIBUTE + KEY_REST,
         value_close="</param>",
         between=("<arguments>", "</arguments>"),
         strip=True,

@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tag_signs import TagSyntax
 
-from .tagged import NAMED_ARGUMENT, NAMED_CALL, Tagged
+from .tagged import NAMED_ARGUMENT, NAMED_CALL, TaggedFormat
 
-FORMAT: Final = Tagged(
+FORMAT: Final = TaggedFormat(
     name="minimax_m2",
-    signs=Tags(
+    syntax=TagSyntax(
         openers=("<minimax:tool_call>", "<invoke"),
         closers=("</invoke>", "</minimax:tool_call>"),
-        strays=("[e~[",),
+        stray_markers=("[e~[",),
         call_start="<invoke",
         call="<invoke" + NAMED_CALL,
         call_close="</invoke>",

@@ -9,59 +9,63 @@ from collections.abc import Sequence
 from typing import Final
 
 from pegboard.prompts.engines.json_calls import JsonScanner
-from pegboard.prompts.engines.json_signs import JsonSigns
-from pegboard.prompts.events import Called
-from pegboard.prompts.scanner import HEADER_MOST, SPACE
+from pegboard.prompts.engines.json_signs import JsonSyntax
+from pegboard.prompts.events import ParsedCall
+from pegboard.prompts.scanner import MAX_HEADER_LENGTH, SPACE
 from pegboard.prompts.shapes import ToolShape
 
-from .marked import Marked, headed
+from .marked import JsonFormat, headed_call
 
 MARKER, ARGUMENTS = "[TOOL_CALLS]", "[ARGS]"
 _WORD: Final = re.compile(r"[\w.\-]+\Z")
-_WORD_MOST: Final = 128
+_MAX_WORD_LENGTH: Final = 128
 _NEXT: Final = re.compile(r"([\w.\-/]+)\s*(?:\[CALL_ID\]\s*\w*\s*)?(?:\[ARGS\])?\s*\{").match
 _NEXT_BEGUN: Final = re.compile(r"[\w.\-/]*\s*(?:\[[A-Z_]*(?:\]\s*\w*\s*)?){0,2}\Z").match
 
 
 class MistralScanner(JsonScanner):
-    def __init__(self, signs: JsonSigns, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
+    def __init__(self, signs: JsonSyntax, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
         super().__init__(signs, tools, in_thinking=in_thinking)
-        self._sorted = sorted(self.names.tools)
-        self._before = ""
+        self._sorted_names = sorted(self.names.tools)
+        self._name_before = ""
         """The name of a tool that stood right before the marker: of that tool, if no other name comes."""
 
     # -- the name before the marker ----------------------------------------------------------------------------------
 
-    def hold(self, text: str, place: int, end: int) -> int:
-        sure = super().hold(text, place, end)
+    def safe_end(self, text: str, place: int, end: int) -> int:
+        sure = super().safe_end(text, place, end)
         word = self._word(text, place, sure)
-        if word and (at := bisect_left(self._sorted, word)) < len(self._sorted) and self._sorted[at].startswith(word):
+        if (
+            word
+            and (at := bisect_left(self._sorted_names, word)) < len(self._sorted_names)
+            and self._sorted_names[at].startswith(word)
+        ):
             return sure - len(word)
         return sure
 
-    def before(self, text: str, place: int, at: int) -> int:
+    def earliest_call_start(self, text: str, place: int, at: int) -> int:
         word = self._word(text, place, at)
         return at - len(word) if word in self.names.tools else at
 
-    def reach_back(self, text: str, place: int, at: int) -> int:
-        begins = self.before(text, place, at) if text.startswith((MARKER, ARGUMENTS), at) else at
-        self._before = text[begins:at]
+    def call_start(self, text: str, place: int, at: int) -> int:
+        begins = self.earliest_call_start(text, place, at) if text.startswith((MARKER, ARGUMENTS), at) else at
+        self._name_before = text[begins:at]
         return begins
 
     def _word(self, text: str, place: int, end: int) -> str:
         """The word that ends there, "" if it began before the place."""
-        found = _WORD.search(text[max(place, end - _WORD_MOST) : end]) if self._sorted else None
+        found = _WORD.search(text[max(place, end - _MAX_WORD_LENGTH) : end]) if self._sorted_names else None
         if found is None:
             return ""
         word = found.group()
-        goes_on = end - len(word) == place and self.said and _WORD.search(self.said)
-        return "" if goes_on or len(word) == _WORD_MOST else word
+        goes_on = end - len(word) == place and self.last_text_character and _WORD.search(self.last_text_character)
+        return "" if goes_on or len(word) == _MAX_WORD_LENGTH else word
 
-    def _text_before(self) -> None:
+    def _emit_name_before(self) -> None:
         """The word before the marker was text after all."""
-        if self._before:
-            before, self._before = self._before, ""
-            self.say(before)
+        if self._name_before:
+            before, self._name_before = self._name_before, ""
+            self.emit_text(before)
 
     # -- the name and its arguments without the marker ----------------------------------------------------------------
 
@@ -69,86 +73,86 @@ class MistralScanner(JsonScanner):
         if word != ARGUMENTS:
             return super().open(word)
         self.in_list = self.is_bare = False
-        self.state = self.nameless
-        if not self._before:
-            self.not_a_call()
+        self.state = self.at_named_arguments
+        if not self._name_before:
+            self.treat_as_text()
         return False
 
     def call_follows(self, text: str, place: int, end: int) -> bool | None:
-        if not self.headed:
+        if not self.has_header:
             return super().call_follows(text, place, end)
         found = _NEXT(text, place)
         if found is not None:
-            return self.known(found.group(1))
-        waits = not self.final and end - place < HEADER_MOST and _NEXT_BEGUN(text, place) is not None
+            return self.is_known_tool(found.group(1))
+        waits = not self.is_final and end - place < MAX_HEADER_LENGTH and _NEXT_BEGUN(text, place) is not None
         return None if waits else False
 
     # -- behind the marker -------------------------------------------------------------------------------------------
 
-    def opened(self, text: str, place: int, end: int) -> int:
+    def after_opener(self, text: str, place: int, end: int) -> int:
         if self.is_bare or self.in_list:
-            return super().opened(text, place, end)
+            return super().after_opener(text, place, end)
         behind = SPACE(text, place).end()
         if behind > place:
             self.source.append(text[place:behind])
             return behind
-        if not self.final and end - place < len(ARGUMENTS) and ARGUMENTS.startswith(text[place:]):
+        if not self.is_final and end - place < len(ARGUMENTS) and ARGUMENTS.startswith(text[place:]):
             return ~place
         if text.startswith(ARGUMENTS, place):
             self.source.append(ARGUMENTS)
-            self.state = self.nameless
+            self.state = self.at_named_arguments
             return place + len(ARGUMENTS)
-        if text[place] == "{" and self._before:
-            self.state = self.nameless
+        if text[place] == "{" and self._name_before:
+            self.state = self.at_named_arguments
             return place
-        self._text_before()
-        return super().opened(text, place, end)
+        self._emit_name_before()
+        return super().after_opener(text, place, end)
 
-    def nameless(self, text: str, place: int, end: int) -> int:
+    def at_named_arguments(self, text: str, place: int, end: int) -> int:
         behind = SPACE(text, place).end()
         if behind > place:
             self.source.append(text[place:behind])
             return behind
-        name, self._before = self._before, ""
+        name, self._name_before = self._name_before, ""
         self.source.insert(0, name)
         if text[place] != "{":
-            self.not_a_call()
+            self.treat_as_text()
             return place
         self.begin_headed(name)
-        self.repaired("the name stood before the marker")
+        self.add_repair("the name stood before the marker")
         return place
 
-    def unheaded(self, place: int) -> int:
+    def on_missing_header(self, place: int) -> int:
         """What stands behind the marker may still hold a bare array."""
-        self.not_a_call()
+        self.treat_as_text()
         return place
 
     def at_end(self) -> None:
-        if self._before:
-            self.source.insert(0, self._before)
-            self._before = ""
+        if self._name_before:
+            self.source.insert(0, self._name_before)
+            self._name_before = ""
         super().at_end()
 
 
-class Mistral(Marked):
-    def call_text(self, call: Called) -> str:
-        return headed(call.name, call.arguments, ARGUMENTS)
+class MistralFormat(JsonFormat):
+    def call_text(self, call: ParsedCall) -> str:
+        return headed_call(call.name, call.arguments, ARGUMENTS)
 
 
-FORMAT: Final = Mistral(
+FORMAT: Final = MistralFormat(
     name="mistral",
-    signs=JsonSigns(
+    syntax=JsonSyntax(
         openers=(MARKER, ARGUMENTS),
         closers=("</s>",),
-        thinking=(("[THINK]", "[/THINK]"), ("<think>", "</think>")),
-        bare="{[",
-        anywhere=True,
+        thinking_markers=(("[THINK]", "[/THINK]"), ("<think>", "</think>")),
+        bare_openers="{[",
+        allows_inline=True,
         header=r"([\w.\-/]+)\s*(?:\[CALL_ID\]\s*\w*\s*)?(?:\[ARGS\])?",
     ),
     around_each=(MARKER, ""),
     between="",
     tools_around=("[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
-    tools_listed=True,
+    tools_as_list=True,
     result_around=("[TOOL_RESULTS]{name}[TOOL_CONTENT]", "[/TOOL_RESULTS]"),
     scanner_type=MistralScanner,
 )

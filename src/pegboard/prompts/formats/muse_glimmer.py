@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.messages import FramedTags, FramedTagScanner
+from pegboard.prompts.engines.messages import FramedTagScanner, FramedTagSyntax
 
-from .tagged import NAMED_ARGUMENT, NAMED_CALL, Tagged
+from .tagged import NAMED_ARGUMENT, NAMED_CALL, TaggedFormat
 
-FORMAT: Final = Tagged(
+FORMAT: Final = TaggedFormat(
     name="muse_glimmer",
-    signs=FramedTags(
+    syntax=FramedTagSyntax(
         openers=("<atem:function_calls>", "<atem:invoke", "<|eom|>", "<|eot|>"),
         closers=("</atem:invoke>", "</atem:function_calls>"),
-        thinking=(),
+        thinking_markers=(),
         call_start="<atem:invoke",
         call="<atem:invoke" + NAMED_CALL,
         call_close="</atem:invoke>",
@@ -19,8 +19,8 @@ FORMAT: Final = Tagged(
         key_start="<atem:parameter",
         key="<atem:parameter" + NAMED_ARGUMENT,
         value_close="</atem:parameter>",
-        frame=r"(?:<\|start\|>\s*assistant)?\s*to=([^\s<]+)\s*<\|message\|>",
-        frame_start="<|start|>",
+        header=r"(?:<\|start\|>\s*assistant)?\s*to=([^\s<]+)\s*<\|message\|>",
+        header_start="<|start|>",
         message_ends=("<|eom|>", "<|eot|>"),
     ),
     block=("<|start|>assistant to=tools<|message|><atem:function_calls>\n", "\n</atem:function_calls><|eom|>"),

@@ -3,15 +3,15 @@ counts only for a known tool, since an answer may be JSON too."""
 
 from typing import Final
 
-from pegboard.prompts.engines.json_signs import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSyntax
 
-from .marked import Marked
+from .marked import JsonFormat
 
-SIGNS: Final = JsonSigns(
+SYNTAX: Final = JsonSyntax(
     openers=("```json", "```tool_call", "```tool_code", "```"),
-    weak=("```json", "```tool_call", "```tool_code", "```"),
+    weak_openers=("```json", "```tool_call", "```tool_code", "```"),
     tails=("```",),
-    bare="{[",
+    bare_openers="{[",
 )
 
-FORMAT: Final = Marked(name="json", aliases=("pure_json", "purejson"), signs=SIGNS)
+FORMAT: Final = JsonFormat(name="json", aliases=("pure_json", "purejson"), syntax=SYNTAX)

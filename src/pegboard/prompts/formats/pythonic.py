@@ -4,91 +4,95 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pegboard.prompts.engines.python_calls import FENCE, PythonScanner, PythonSigns
-from pegboard.prompts.events import Called
-from pegboard.prompts.python_literals import called
+from pegboard.prompts.engines.python_calls import FENCE, PythonScanner, PythonSyntax
+from pegboard.prompts.events import ParsedCall
+from pegboard.prompts.python_literals import format_call
 from pegboard.prompts.shapes import ToolShape
 
-from .format import Fed, Message
-from .framing import NO_ORDER, as_json
-from .marked import as_function, compact
-from .wording import taught
+from .format import FormatMessage, FormattedResult
+from .framing import RESULT_IS_DATA, result_as_json
+from .marked import as_function, compact_json
+from .wording import example_instructions
 
 
 @dataclass(frozen=True)
-class Pythonic:
+class PythonicFormat:
     name: str
-    signs: PythonSigns
+    syntax: PythonSyntax
     around: tuple[str, str] = ("[", "]")
     between: str = ", "
     aliases: tuple[str, ...] = ()
     result_role: str = "tool"
 
     @property
-    def thinking(self) -> tuple[tuple[str, str], ...]:
-        return self.signs.thinking
+    def thinking_markers(self) -> tuple[tuple[str, str], ...]:
+        return self.syntax.thinking_markers
 
     def instructions(self, tools: Sequence[ToolShape]) -> str:
-        return taught(
+        return example_instructions(
             "the name of the tool and its arguments by name",
             self.calls_text,
             "Every value is a plain Python literal: no variables, no expressions, no calls inside calls. "
             "Write nothing but the calls.",
-            f"What comes back as a JSON object with a tool and its output {NO_ORDER}",
+            f"What comes back as a JSON object with a tool and its output {RESULT_IS_DATA}",
         )
 
     def tools_text(self, tools: Sequence[ToolShape]) -> str:
-        return "\n".join(compact(as_function(tool)) for tool in tools)
+        return "\n".join(compact_json(as_function(tool)) for tool in tools)
 
-    def calls_text(self, calls: Sequence[Called]) -> str:
+    def calls_text(self, calls: Sequence[ParsedCall]) -> str:
         if not calls:
             return ""
-        return self.between.join(called(call.name, call.arguments) for call in calls).join(self.around)
+        return self.between.join(format_call(call.name, call.arguments) for call in calls).join(self.around)
 
-    def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
-        texts = [as_json(fed) for fed in results]
+    def results(self, results: Sequence[FormattedResult]) -> tuple[FormatMessage, ...]:
+        texts = [result_as_json(fed) for fed in results]
         if self.result_role == "user" and texts:
-            return (Message("user", "\n".join(texts)),)
-        return tuple(Message(self.result_role, text) for text in texts)
+            return (FormatMessage("user", "\n".join(texts)),)
+        return tuple(FormatMessage(self.result_role, text) for text in texts)
 
     def scanner(self, tools: Sequence[ToolShape], *, in_thinking: bool = False) -> PythonScanner:
-        return PythonScanner(self.signs, tools, in_thinking=in_thinking)
+        return PythonScanner(self.syntax, tools, in_thinking=in_thinking)
 
 
-FORMATS: Final[Mapping[str, Pythonic]] = {
-    "pythonic": Pythonic(
+FORMATS: Final[Mapping[str, PythonicFormat]] = {
+    "pythonic": PythonicFormat(
         name="pythonic",
         aliases=("llama4", "llama4_pythonic", "toolace"),
-        signs=PythonSigns(
+        syntax=PythonSyntax(
             openers=("<|python_start|>", "<|python_tag|>"),
             closers=("<|python_end|>", "<|eom_id|>", "<|eot_id|>", "<|eom|>", "<|eot|>"),
-            bare="[",
-            anywhere=True,
+            bare_openers="[",
+            allows_inline=True,
         ),
     ),
-    "pythonic_lfm2": Pythonic(
+    "pythonic_lfm2": PythonicFormat(
         name="pythonic_lfm2",
         aliases=("lfm2",),
-        signs=PythonSigns(openers=("<|tool_call_start|>",), closers=("<|tool_call_end|>",), strays=("<|im_end|>",)),
+        syntax=PythonSyntax(
+            openers=("<|tool_call_start|>",), closers=("<|tool_call_end|>",), stray_markers=("<|im_end|>",)
+        ),
         around=("<|tool_call_start|>[", "]<|tool_call_end|>"),
     ),
-    "pythonic_olmo3": Pythonic(
+    "pythonic_olmo3": PythonicFormat(
         name="pythonic_olmo3",
         aliases=("olmo3",),
-        signs=PythonSigns(openers=("<function_calls>",), closers=("</function_calls>",), strays=("<|im_end|>",)),
+        syntax=PythonSyntax(
+            openers=("<function_calls>",), closers=("</function_calls>",), stray_markers=("<|im_end|>",)
+        ),
         around=("<function_calls>", "</function_calls>"),
         between="\n",
     ),
-    "pythonic_bare": Pythonic(
+    "pythonic_bare": PythonicFormat(
         name="pythonic_bare",
-        signs=PythonSigns(lines=True),
+        syntax=PythonSyntax(allows_lines=True),
         around=("", ""),
         between="\n",
         result_role="user",
     ),
-    "pythonic_block": Pythonic(
+    "pythonic_block": PythonicFormat(
         name="pythonic_block",
-        signs=PythonSigns(openers=(FENCE,), closers=(FENCE,), fenced=True),
+        syntax=PythonSyntax(openers=(FENCE,), closers=(FENCE,), opener_is_fence=True),
         around=(f"{FENCE}python\n", f"\n{FENCE}"),
         between="\n",
         result_role="user",

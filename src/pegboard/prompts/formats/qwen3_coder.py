@@ -2,17 +2,17 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tag_signs import TagSyntax
 
-from .tagged import KEY, NAME, Tagged
+from .tagged import KEY, NAME, TaggedFormat
 
-FORMAT: Final = Tagged(
+FORMAT: Final = TaggedFormat(
     name="qwen3_coder",
     aliases=("qwen3_xml", "nemotron_v3", "step3p5"),
-    signs=Tags(
+    syntax=TagSyntax(
         openers=("<tool_call>", "<function"),
         closers=("</function>", "</tool_call>"),
-        strays=("<|im_end|>",),
+        stray_markers=("<|im_end|>",),
         call_start="<function",
         call="<function(?:\\s+name)?" + NAME,
         call_close="</function>",

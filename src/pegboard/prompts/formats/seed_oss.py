@@ -2,17 +2,17 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tag_signs import TagSyntax
 
-from .tagged import KEY, NAME, Tagged
+from .tagged import KEY, NAME, TaggedFormat
 
-FORMAT: Final = Tagged(
+FORMAT: Final = TaggedFormat(
     name="seed_oss",
-    signs=Tags(
+    syntax=TagSyntax(
         openers=("<seed:tool_call>", "<function"),
         closers=("</function>", "</seed:tool_call>"),
-        strays=("<seed:eos>",),
-        thinking=(("<seed:think>", "</seed:think>"), ("<think>", "</think>")),
+        stray_markers=("<seed:eos>",),
+        thinking_markers=(("<seed:think>", "</seed:think>"), ("<think>", "</think>")),
         call_start="<function",
         call="<function(?:\\s+name)?" + NAME,
         call_close="</function>",

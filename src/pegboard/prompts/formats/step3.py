@@ -2,18 +2,22 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tag_signs import TagSyntax
 
-from .tagged import NAMED_ARGUMENT, NAMED_CALL, Tagged
+from .tagged import NAMED_ARGUMENT, NAMED_CALL, TaggedFormat
 
 BAR: Final = "\uff5c"
 
-FORMAT: Final = Tagged(
+FORMAT: Final = TaggedFormat(
     name="step3",
-    signs=Tags(
+    syntax=TagSyntax(
         openers=("<steptml:invoke",),
         closers=("</steptml:invoke>", f"<{BAR}tool_call_end{BAR}>", f"<{BAR}tool_calls_end{BAR}>"),
-        strays=(f"<{BAR}tool_calls_begin{BAR}>", f"<{BAR}tool_call_begin{BAR}>", f"function<{BAR}tool_sep{BAR}>"),
+        stray_markers=(
+            f"<{BAR}tool_calls_begin{BAR}>",
+            f"<{BAR}tool_call_begin{BAR}>",
+            f"function<{BAR}tool_sep{BAR}>",
+        ),
         call_start="<steptml:invoke",
         call="<steptml:invoke" + NAMED_CALL,
         call_close="</steptml:invoke>",
@@ -21,7 +25,7 @@ FORMAT: Final = Tagged(
         key_start="<steptml:parameter",
         key="<steptml:parameter" + NAMED_ARGUMENT,
         value_close="</steptml:parameter>",
-        guess=False,
+        guesses_json=False,
     ),
     block=(f"<{BAR}tool_calls_begin{BAR}>", f"<{BAR}tool_calls_end{BAR}>"),
     call=(

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pegboard.core.folded import Json
-from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tag_signs import TagSyntax
 from pegboard.prompts.engines.tags import TagScanner
-from pegboard.prompts.events import Called
+from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.shapes import ToolShape
 
-from .format import Fed, Message
-from .framing import NAMED, Frame, framed, told
-from .marked import as_function, compact
-from .wording import taught
+from .format import FormatMessage, FormattedResult
+from .framing import DEFAULT_FRAME, ResultFrame, frame_result, frame_rule
+from .marked import as_function, compact_json
+from .wording import example_instructions
 
 NAME: Final = r'\s*=\s*["\']?(?P<name>[^<>"\'\n]*)["\']?\s*>'
 """The rest of a tag that holds the name of a tool, quoted or not."""
@@ -30,7 +30,7 @@ NAMED_ARGUMENT: Final = r"(?>\s(?:[^<>]*?\s)?name\s*+=)" + KEY_REST
 GAP: Final = r"(?:\s|\\[nrt])*"
 
 
-def kind(value: Json) -> str:
+def json_type(value: Json) -> str:
     """The type of a value as JSON Schema names it."""
     match value:
         case None:
@@ -55,17 +55,17 @@ def _in_cdata(value: str) -> str:
         return f"<![CDATA[{value}]]>"
     said = value.replace("&", "&amp;").replace("<", "&lt;")
     head, tail = said[: len(said) - len(said.lstrip())], said[len(said.rstrip()) :]
-    return _numbered(head) + said.strip() + _numbered(tail)
+    return _as_entities(head) + said.strip() + _as_entities(tail)
 
 
-def _numbered(space: str) -> str:
+def _as_entities(space: str) -> str:
     return "".join(f"&#{ord(character)};" for character in space)
 
 
 @dataclass(frozen=True)
-class Tagged:
+class TaggedFormat:
     name: str
-    signs: Tags
+    syntax: TagSyntax
     call: tuple[str, str]
     """Before the arguments, with `{name}`, and behind them."""
     argument: tuple[str, str]
@@ -77,28 +77,28 @@ class Tagged:
     aliases: tuple[str, ...] = ()
     tools_around: tuple[str, str] = ("<tools>\n", "\n</tools>")
     result_role: str = "tool"
-    result_around: Frame = NAMED
+    result_around: ResultFrame = DEFAULT_FRAME
     results_around: tuple[str, str] = ("", "")
     """Around the results of one turn, where they share a message."""
     scanner_type: type[TagScanner] = field(default=TagScanner, repr=False)
 
     @property
-    def thinking(self) -> tuple[tuple[str, str], ...]:
-        return self.signs.thinking
+    def thinking_markers(self) -> tuple[tuple[str, str], ...]:
+        return self.syntax.thinking_markers
 
     def instructions(self, tools: Sequence[ToolShape]) -> str:
-        return taught(
+        return example_instructions(
             "the name of the tool and one tag for each argument",
             self.calls_text,
             "Write text as it is, without quotes around it, over as many lines as it has; write numbers, true, false, "
             "lists and objects as JSON.",
-            told(self.result_around),
+            frame_rule(self.result_around),
         )
 
     def tools_text(self, tools: Sequence[ToolShape]) -> str:
-        return "\n".join(compact(as_function(tool)) for tool in tools).join(self.tools_around)
+        return "\n".join(compact_json(as_function(tool)) for tool in tools).join(self.tools_around)
 
-    def calls_text(self, calls: Sequence[Called]) -> str:
+    def calls_text(self, calls: Sequence[ParsedCall]) -> str:
         if not calls:
             return ""
         texts = [self.call_text(call, place) for place, call in enumerate(calls)]
@@ -106,7 +106,7 @@ class Tagged:
             return self.between.join(text.join(self.block) for text in texts)
         return self.between.join(texts).join(self.block)
 
-    def call_text(self, call: Called, place: int) -> str:
+    def call_text(self, call: ParsedCall, place: int) -> str:
         before, behind = self.call
         arguments = [self.argument_text(key, value) for key, value in call.arguments.items()]
         return before.format(name=call.name, index=place + 1) + "".join(arguments) + behind
@@ -115,24 +115,24 @@ class Tagged:
         before, behind = self.argument
         said = self.value_text(value)
         is_text = "true" if isinstance(value, str) else "false"
-        return before.format(key=key, kind=kind(value), string=is_text) + said + behind.format(key=key)
+        return before.format(key=key, kind=json_type(value), string=is_text) + said + behind.format(key=key)
 
     def value_text(self, value: Json) -> str:
         if not isinstance(value, str):
             return json.dumps(value, ensure_ascii=False)
-        if self.signs.cdata:
+        if self.syntax.cdata:
             return _in_cdata(value)
         # Where a line break at each end belongs to the tags, a text that has one of its own needs theirs as well.
-        inline = self.signs.trim and not self.argument[0].endswith("\n")
+        inline = self.syntax.trim and not self.argument[0].endswith("\n")
         return f"\n{value}\n" if inline and (value.startswith(("\n", "\r\n")) or value.endswith("\n")) else value
 
-    def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
-        texts = [framed(fed, self.result_around, *self.results_around) for fed in results]
+    def results(self, results: Sequence[FormattedResult]) -> tuple[FormatMessage, ...]:
+        texts = [frame_result(fed, self.result_around, *self.results_around) for fed in results]
         if not texts:
             return ()
         if self.result_role == "user" or self.results_around != ("", ""):
-            return (Message(self.result_role, "\n".join(texts).join(self.results_around)),)
-        return tuple(Message(self.result_role, text) for text in texts)
+            return (FormatMessage(self.result_role, "\n".join(texts).join(self.results_around)),)
+        return tuple(FormatMessage(self.result_role, text) for text in texts)
 
     def scanner(self, tools: Sequence[ToolShape], *, in_thinking: bool = False) -> TagScanner:
-        return self.scanner_type(self.signs, tools, in_thinking=in_thinking)
+        return self.scanner_type(self.syntax, tools, in_thinking=in_thinking)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from pegboard.prompts.events import Called
+from pegboard.prompts.events import ParsedCall
 
 EXAMPLE: Final = (
-    Called("tool_name", {"first": "some text", "second": 2, "third": ["a", "list"]}),
-    Called("other_tool", {}),
+    ParsedCall("tool_name", {"first": "some text", "second": 2, "third": ["a", "list"]}),
+    ParsedCall("other_tool", {}),
 )
 RULES: Final = (
     "Use only the tools you are given and the arguments that their schemas have. Never invent a result: "
@@ -15,7 +15,9 @@ RULES: Final = (
 )
 
 
-def taught(with_what: str, calls_text: Callable[[Sequence[Called]], str], values: str, results: str) -> str:
+def example_instructions(
+    with_what: str, calls_text: Callable[[Sequence[ParsedCall]], str], values: str, results: str
+) -> str:
     """How to call, by example: one call, two calls, how values are written, the rules, how results come back."""
     return (
         f"To call a tool, write exactly this, with {with_what}:\n"

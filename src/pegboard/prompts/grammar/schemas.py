@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from pegboard.core.folded import plain
+from pegboard.core.folded import materialize
 from pegboard.core.tool import Json, JsonObject
 from pegboard.prompts.shapes import ToolShape
 
@@ -26,10 +26,10 @@ def calls_schema(
     ]
     one: JsonObject = {"anyOf": each} if each else {"not": {}}
     schema: JsonObject = {"type": "array", "items": one, "minItems": 1} if several else one
-    return json.dumps(_hoisted(schema, each, arguments), ensure_ascii=False, default=plain)
+    return json.dumps(_hoist_definitions(schema, each, arguments), ensure_ascii=False, default=materialize)
 
 
-def _hoisted(schema: JsonObject, each: Sequence[Json], arguments: str) -> JsonObject:
+def _hoist_definitions(schema: JsonObject, each: Sequence[Json], arguments: str) -> JsonObject:
     """What tools keep under `$defs` is referred to from the root, so it moves there, by names that do not meet."""
     kept: JsonObject = {}
     for place, tool in enumerate(each):
@@ -40,26 +40,26 @@ def _hoisted(schema: JsonObject, each: Sequence[Json], arguments: str) -> JsonOb
         assert isinstance(own, dict)
         for key in ("$defs", "definitions"):
             if isinstance(held := own.get(key), dict):
-                kept |= {f"tool{place}.{name}": _moved(inner, place) for name, inner in held.items()}
+                kept |= {f"tool{place}.{name}": _rename_references(inner, place) for name, inner in held.items()}
         rest = {name: inner for name, inner in own.items() if name not in ("$defs", "definitions")}
-        properties[arguments] = _moved(rest, place)
+        properties[arguments] = _rename_references(rest, place)
     return {**schema, "$defs": kept} if kept else schema
 
 
-def _aimed(key: str, value: Json, place: int) -> Json:
+def _retarget(key: str, value: Json, place: int) -> Json:
     if key != "$ref" or not isinstance(value, str):
-        return _moved(value, place)
+        return _rename_references(value, place)
     for held in ("#/$defs/", "#/definitions/"):
         if value.startswith(held):
             return f"#/$defs/tool{place}.{value.removeprefix(held)}"
     return value
 
 
-def _moved(value: Json, place: int) -> Json:
+def _rename_references(value: Json, place: int) -> Json:
     match value:
         case dict():
-            return {key: _aimed(key, inner, place) for key, inner in value.items()}
+            return {key: _retarget(key, inner, place) for key, inner in value.items()}
         case list():
-            return [_moved(inner, place) for inner in value]
+            return [_rename_references(inner, place) for inner in value]
         case _:
             return value

@@ -5,32 +5,32 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from pegboard.core.folded import plain
+from pegboard.core.folded import materialize
 from pegboard.core.tool import Json, JsonObject
 from pegboard.prompts.formats import Format
 from pegboard.prompts.shapes import ToolShape
 
-from .frames import frame
+from .frames import find_frame
 
-_SHORTEST: Final = 2
+_MIN_MARKER_LENGTH: Final = 2
 """Characters: a shorter trigger would fire in any text."""
 
 
-def _marker(begins: Sequence[str]) -> str | None:
+def _common_marker(begins: Sequence[str]) -> str | None:
     """What all calls begin with, as far as it is the format's own and no JSON."""
     shortest = min(begins, key=len)
     same = next((at for at in range(len(shortest)) if any(each[at] != shortest[at] for each in begins)), len(shortest))
     marker = re.split(r"\n|(?<=.)\{", shortest[:same])[0].rstrip()
-    return None if len(marker) < _SHORTEST or marker.startswith(("{", "[{", '["')) else marker
+    return None if len(marker) < _MIN_MARKER_LENGTH or marker.startswith(("{", "[{", '["')) else marker
 
 
 def structural_tags(format: Format, tools: Sequence[ToolShape], *, must_call: bool = False) -> str | None:
     """In the notation of xgrammar, which vLLM and SGLang take. `None` where the format writes no JSON arguments, or has
     no marker by which a call could be told from text."""
-    framed = frame(format, tools)
-    if framed is None or framed.keywords:
+    framed = find_frame(format, tools)
+    if framed is None or framed.uses_keywords:
         return None
-    trigger = _marker([*framed.first.values()])
+    trigger = _common_marker([*framed.first.values()])
     if trigger is None:
         return None
     tags: list[Json] = [
@@ -49,4 +49,4 @@ def structural_tags(format: Format, tools: Sequence[ToolShape], *, must_call: bo
         "at_least_one": must_call,
         "stop_after_first": False,
     }
-    return json.dumps({"type": "structural_tag", "format": inside}, ensure_ascii=False, default=plain)
+    return json.dumps({"type": "structural_tag", "format": inside}, ensure_ascii=False, default=materialize)

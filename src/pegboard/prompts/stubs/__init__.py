@@ -1,29 +1,29 @@
 """Tools as typed Python: what they are called in a program, their stubs, their arguments and answers. Pure, and bounded
 whatever a server says of itself."""
 
-from .answers import Unreadable, answered, text_of
-from .arguments import argument_names, as_the_tool_names_them
-from .lines import line
-from .names import Named, Names, module_name
-from .programs import module_text, names_of, program_stubs, stubs_for, told_spec
-from .writing import HEADER, Stub, stubs_of
+from .answers import UnreadableAnswer, program_answer, result_text
+from .arguments import argument_names, to_tool_names
+from .lines import function_line
+from .names import ProgramFunction, ProgramNames, module_name
+from .programs import module_text, program_names, program_stubs, stubs_for, visible_spec
+from .writing import HEADER, Stub, module_stubs
 
 __all__ = [
     "HEADER",
-    "Named",
-    "Names",
+    "ProgramFunction",
+    "ProgramNames",
     "Stub",
-    "Unreadable",
-    "answered",
+    "UnreadableAnswer",
     "argument_names",
-    "as_the_tool_names_them",
-    "line",
+    "function_line",
     "module_name",
+    "module_stubs",
     "module_text",
-    "names_of",
+    "program_answer",
+    "program_names",
     "program_stubs",
+    "result_text",
     "stubs_for",
-    "stubs_of",
-    "text_of",
-    "told_spec",
+    "to_tool_names",
+    "visible_spec",
 ]

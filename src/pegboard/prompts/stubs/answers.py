@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from pegboard.core.tool import Json, JsonObject
-from pegboard.prompts.parts import in_words
+from pegboard.prompts.parts import describe_part
 
 NOT_AS_DESCRIBED: Final = "The tool's answer is not what its output schema says: it has no structured content."
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableAnswer:
     why: str
 
 
-def answered(result: JsonObject, *, described: bool) -> Json | Unreadable:
+def program_answer(result: JsonObject, *, described: bool) -> Json | UnreadableAnswer:
     """Of a result of the protocol. `described`: the tool has an output schema, so its stub tells of that and no other.
 
     A tool without one gives a text, always, and also where the text is JSON: a program that reads it says so.
@@ -25,17 +25,21 @@ def answered(result: JsonObject, *, described: bool) -> Json | Unreadable:
         if structured is not None:
             return structured
         try:
-            value: Json = json.loads(text_of(result))
+            value: Json = json.loads(result_text(result))
         except (ValueError, RecursionError):
-            return Unreadable(NOT_AS_DESCRIBED)
+            return UnreadableAnswer(NOT_AS_DESCRIBED)
         return value
-    text = text_of(result)
+    text = result_text(result)
     if text or structured is None:
         return text
     return json.dumps(structured, ensure_ascii=False)
 
 
-def text_of(result: JsonObject) -> str:
+def result_text(result: JsonObject) -> str:
     """Its parts, a line between."""
     content = result.get("content")
-    return "\n".join(in_words(each) for each in content if isinstance(each, dict)) if isinstance(content, list) else ""
+    return (
+        "\n".join(describe_part(each) for each in content if isinstance(each, dict))
+        if isinstance(content, list)
+        else ""
+    )

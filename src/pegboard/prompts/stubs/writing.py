@@ -9,184 +9,204 @@ from typing import Final, assert_never
 from pegboard.core.tool import ToolSpec
 
 from .arguments import argument_names
-from .docstrings import docstring
-from .names import HEADER_NAMES, Named, is_plain
-from .reading import DEEPEST, Reader
-from .types import ANYTHING, TEXT, Choice, DictOf, ListOf, Member, Plain, Shape, Type, Union
+from .docstrings import format_docstring
+from .names import HEADER_NAMES, ProgramFunction, is_plain_name
+from .reading import MAX_DEPTH, SchemaTypeReader
+from .types import (
+    ANY_TYPE,
+    TEXT_TYPE,
+    DictTypeHint,
+    ListTypeHint,
+    LiteralTypeHint,
+    ObjectMember,
+    ObjectTypeHint,
+    PlainTypeHint,
+    TypeHint,
+    UnionTypeHint,
+)
 
 HEADER: Final = "from collections.abc import Sequence\nfrom typing import Any, Literal, NotRequired, TypedDict"
 """What the stubs of each module begin with."""
 
-LONGEST: Final = 12_000
+MAX_STUB_LENGTH: Final = 12_000
 """Characters of what is told of one function. Of one with more, less is told."""
 
-_LONGEST_NAME: Final = 60
+_MAX_NAME_LENGTH: Final = 60
 _WORDS: Final = re.compile(r"[A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    named: Named
+    function: ProgramFunction
     text: str
     """The types that only this function needs, then the function."""
 
 
-def stubs_of(tools: Iterable[tuple[Named, ToolSpec | None]]) -> Iterator[Stub]:
+def module_stubs(tools: Iterable[tuple[ProgramFunction, ToolSpec | None]]) -> Iterator[Stub]:
     """Of functions of one module, in their order. Of a tool whose specification is withheld, the name alone."""
     each = [*tools]
-    writer = _Writer({*HEADER_NAMES, *(named.function for named, _ in each)})
+    writer = _StubWriter({*HEADER_NAMES, *(named.function for named, _ in each)})
     for named, spec in each:
-        yield Stub(named, unknown_function(named.function) if spec is None else writer.function(named.function, spec))
+        yield Stub(
+            named, unknown_function(named.function) if spec is None else writer.function_stub(named.function, spec)
+        )
 
 
 def unknown_function(name: str) -> str:
     return f"async def {name}(**arguments: Any) -> Any: ..."
 
 
-class _Writer:
+class _StubWriter:
     """Writes the functions of one module, whose types have names that are nobody else's in it."""
 
     def __init__(self, taken: set[str]) -> None:
-        self._taken = taken
+        self._taken_names = taken
         self._bodies: dict[str, str] = {}
         """Types by what stands in them: what two functions say alike is said once."""
-        self._fresh: list[tuple[str, str | None]] = []
+        self._new_types: list[tuple[str, str | None]] = []
         """Names and bodies of the function that is being written."""
 
-    def function(self, name: str, spec: ToolSpec) -> str:
-        for deepest in (DEEPEST, 3, 2):
-            self._fresh = []
-            text = self._function(name, spec, deepest)
-            if len(text) <= LONGEST:
+    def function_stub(self, name: str, spec: ToolSpec) -> str:
+        for deepest in (MAX_DEPTH, 3, 2):
+            self._new_types = []
+            text = self._function_stub(name, spec, deepest)
+            if len(text) <= MAX_STUB_LENGTH:
                 return text
-            for fresh, body in self._fresh:
-                self._taken.discard(fresh)
+            for fresh, body in self._new_types:
+                self._taken_names.discard(fresh)
                 if body is not None:
                     del self._bodies[body]
-        return "\n".join((f"async def {name}(**others: Any) -> Any:", docstring(spec.description, ()) or "    ..."))
+        return "\n".join(
+            (f"async def {name}(**others: Any) -> Any:", format_docstring(spec.description, ()) or "    ...")
+        )
 
-    def _function(self, name: str, spec: ToolSpec, deepest: int) -> str:
-        taking, giving = Pen(self, camel(name), lenient=True), Pen(self, camel(name), lenient=False)
-        members, others = Reader(spec.input_schema, deepest=deepest).parameters()
+    def _function_stub(self, name: str, spec: ToolSpec, deepest: int) -> str:
+        taking, giving = (
+            TypeWriter(self, camel_case(name), lenient=True),
+            TypeWriter(self, camel_case(name), lenient=False),
+        )
+        members, others = SchemaTypeReader(spec.input_schema, deepest=deepest).parameters()
         called = argument_names(member.key for member in members)
         parameters = [
-            f"{called[each.key]}: {taking.type(each.type)}{'' if each.needed else ' = ...'}" for each in members
+            f"{called[each.key]}: {taking.type_text(each.type)}{'' if each.is_required else ' = ...'}"
+            for each in members
         ]
         if others:
             parameters.append("**others: Any" if "others" not in called.values() else "**any_others: Any")
-        given = giving.type(result_type(spec, deepest))
+        given = giving.type_text(result_type(spec, deepest))
         head = f"async def {name}({'*, ' if members else ''}{', '.join(parameters)}) -> {given}:"
-        said = docstring(
-            spec.description, (f"{called[each.key]}: {each.described}" for each in members if each.described.strip())
+        said = format_docstring(
+            spec.description,
+            (f"{called[each.key]}: {each.description}" for each in members if each.description.strip()),
         )
         function = f"{head}\n{said}" if said else f"{head} ..."
         return "\n\n".join((*taking.classes, *giving.classes, function))
 
-    def name_for(self, wanted: Sequence[str]) -> str:
+    def new_name(self, wanted: Sequence[str]) -> str:
         numbered = (f"{wanted[-1]}{number}" for number in count(2))
-        name = next(each for each in chain(wanted, numbered) if each not in self._taken and is_plain(each))
-        self._taken.add(name)
-        self._fresh.append((name, None))
+        name = next(each for each in chain(wanted, numbered) if each not in self._taken_names and is_plain_name(each))
+        self._taken_names.add(name)
+        self._new_types.append((name, None))
         return name
 
-    def known(self, body: str) -> str | None:
+    def known_name(self, body: str) -> str | None:
         return self._bodies.get(body)
 
-    def keep(self, body: str, name: str) -> None:
+    def remember(self, body: str, name: str) -> None:
         if body not in self._bodies:
             self._bodies[body] = name
-            self._fresh.append((name, body))
+            self._new_types.append((name, body))
 
 
-class Pen:
+class TypeWriter:
     """Writes types, and collects the definitions of those that need one.
 
     `lenient` writes what a function takes. A program that builds its arguments piece by piece has dictionaries and
     texts of no special kind in its hands, and it is right: the gateway holds each call to the whole schema anyway.
     """
 
-    def __init__(self, writer: _Writer, prefix: str, *, lenient: bool) -> None:
+    def __init__(self, writer: _StubWriter, prefix: str, *, lenient: bool) -> None:
         self._writer = writer
         self._prefix = prefix
-        self._lenient = lenient
-        self._named: list[tuple[Shape, str]] = []
+        self._is_lenient = lenient
+        self._object_names: list[tuple[ObjectTypeHint, str]] = []
         self.classes: list[str] = []
 
-    def type(self, type: Type) -> str:
+    def type_text(self, type: TypeHint) -> str:
         return " | ".join(dict.fromkeys(self._parts(type)))
 
-    def _parts(self, type: Type) -> list[str]:
+    def _parts(self, type: TypeHint) -> list[str]:
         """Of a union, each."""
         match type:
-            case Plain(word):
+            case PlainTypeHint(word):
                 return [word]
-            case Choice(values):
+            case LiteralTypeHint(values):
                 literal = f"Literal[{', '.join(map(ascii, values))}]"
-                plain = self._lenient and any(isinstance(each, str) for each in values)
+                plain = self._is_lenient and any(isinstance(each, str) for each in values)
                 return [literal, "str"] if plain else [literal]
-            case ListOf(inner):
-                return [f"{self._list(inner)}[{self.type(inner)}]"]
-            case DictOf(inner):
-                return [f"dict[str, {'Any' if self._lenient else self.type(inner)}]"]
-            case Union(members):
+            case ListTypeHint(inner):
+                return [f"{self._list_word(inner)}[{self.type_text(inner)}]"]
+            case DictTypeHint(inner):
+                return [f"dict[str, {'Any' if self._is_lenient else self.type_text(inner)}]"]
+            case UnionTypeHint(members):
                 return [part for member in members for part in self._parts(member)]
-            case Shape():
-                name = self._shape(type)
-                return [name, "dict[str, Any]"] if self._lenient else [name]
+            case ObjectTypeHint():
+                name = self._object_name(type)
+                return [name, "dict[str, Any]"] if self._is_lenient else [name]
             case _:
                 assert_never(type)
 
-    def _list(self, inner: Type) -> str:
+    def _list_word(self, inner: TypeHint) -> str:
         """A list of one kind is not one of several to a type check, and only a sequence may be."""
-        exact = not self._lenient or inner in (ANYTHING, TEXT, Plain("int"), Plain("bool"))
+        exact = not self._is_lenient or inner in (ANY_TYPE, TEXT_TYPE, PlainTypeHint("int"), PlainTypeHint("bool"))
         return "list" if exact else "Sequence"
 
-    def _shape(self, shape: Shape) -> str:
-        known = next((name for each, name in self._named if each is shape), None)
+    def _object_name(self, shape: ObjectTypeHint) -> str:
+        known = next((name for each, name in self._object_names if each is shape), None)
         if known is not None:
             return known
-        own = camel(shape.hint)
-        wanted = (own, f"{self._prefix}{own}") if shape.shared and own else (f"{self._prefix}{own}",)
-        name = self._writer.name_for([each[:_LONGEST_NAME] or "Value" for each in wanted])
-        self._named.append((shape, name))
+        own = camel_case(shape.hint)
+        wanted = (own, f"{self._prefix}{own}") if shape.is_named and own else (f"{self._prefix}{own}",)
+        name = self._writer.new_name([each[:_MAX_NAME_LENGTH] or "Value" for each in wanted])
+        self._object_names.append((shape, name))
         place = len(self.classes)
-        fields = [(member.key, self._field(member)) for member in shape.members]
+        fields = [(member.key, self._field_text(member)) for member in shape.members]
         body = "\n".join(f"{key!a}: {written}" for key, written in fields)
-        same = self._writer.known(body)
+        same = self._writer.known_name(body)
         if same is not None and name not in body:
-            self._named.append((shape, same))
-            self._named.remove((shape, name))
+            self._object_names.append((shape, same))
+            self._object_names.remove((shape, name))
             return same
-        self._writer.keep(body, name)
+        self._writer.remember(body, name)
         self.classes.insert(place, _typed_dict(name, fields))
         return name
 
-    def _field(self, member: Member) -> str:
-        written = self.type(member.type)
-        return written if member.needed else f"NotRequired[{written}]"
+    def _field_text(self, member: ObjectMember) -> str:
+        written = self.type_text(member.type)
+        return written if member.is_required else f"NotRequired[{written}]"
 
 
-def result_type(spec: ToolSpec, deepest: int = DEEPEST) -> Type:
+def result_type(spec: ToolSpec, deepest: int = MAX_DEPTH) -> TypeHint:
     """What a program is given: what the tool says that it gives back, and a text where it does not say."""
     if spec.output_schema is None:
-        return TEXT
-    return Reader(spec.output_schema, giving=True, deepest=deepest).whole("Result")
+        return TEXT_TYPE
+    return SchemaTypeReader(spec.output_schema, giving=True, deepest=deepest).whole_type("Result")
 
 
-def camel(text: str) -> str:
+def camel_case(text: str) -> str:
     words = _WORDS.findall(text[:200])
-    name = "".join(f"{word[0].upper()}{word[1:]}" for word in words)[:_LONGEST_NAME]
+    name = "".join(f"{word[0].upper()}{word[1:]}" for word in words)[:_MAX_NAME_LENGTH]
     return f"T{name}" if name[:1].isdigit() else name
 
 
 def _typed_dict(name: str, fields: Sequence[tuple[str, str]]) -> str:
-    if fields and all(is_plain(key) for key, _ in fields):
+    if fields and all(is_plain_name(key) for key, _ in fields):
         return "\n".join((f"class {name}(TypedDict):", *(f"    {key}: {written}" for key, written in fields)))
     # A key that Python cannot write as a name: the other form, in which a type may stand that comes later.
-    inner = ", ".join(f"{key!a}: {_quoted(written)}" for key, written in fields)
+    inner = ", ".join(f"{key!a}: {_quote_type(written)}" for key, written in fields)
     return f"{name} = TypedDict({name!r}, {{{inner}}})"
 
 
-def _quoted(written: str) -> str:
+def _quote_type(written: str) -> str:
     inner = written.removeprefix("NotRequired[").removesuffix("]") if written.startswith("NotRequired[") else None
     return ascii(written) if inner is None else f"NotRequired[{inner!a}]"

@@ -5,22 +5,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from pegboard.config.container_keys import ContainerSettings
-from pegboard.core.ids import Source
-from pegboard.core.own import Image, Own
+from pegboard.core.ids import SourceKey
+from pegboard.core.own import ContainerImage, OwnTools
 from pegboard.core.server import Server
 from pegboard.ports import Clock, Expand, Provider
 
-from .box import Board
-from .commands import Commands
-from .engine import Engine, NoEngine, find_engine, unfound
-from .images import fetched, label_of
+from .box import ContainerNamespace
+from .commands import CommandTools
+from .engine import ContainerEngine, NoEngine, engine_template, find_engine
+from .images import fetch_image, image_label
 from .leftovers import remove_leftovers
-from .speaking import Speaking, Starts, container_stdio
+from .speaking import ContainerExpander, ContainerMcpProvider, container_stdio
 
 __all__ = ["Containers"]
 
 
-def _untold(what: str) -> None:
+def _ignore_progress(what: str) -> None:
     """Nobody wants to know."""
 
 
@@ -29,35 +29,35 @@ class Containers:
 
     def __init__(self, settings: ContainerSettings, data_dir: Path, clock: Clock) -> None:
         self._settings = settings
-        self._board = Board(data_dir)
+        self._board = ContainerNamespace(data_dir)
         self._clock = clock
-        self._swept = False
+        self._is_swept = False
 
-    def commands(self, source: Source, own: Own, expand: Expand) -> Provider:
+    def command_provider(self, source: SourceKey, own: OwnTools, expand: Expand) -> Provider:
         """The commands that a toolset declares."""
-        return Commands(source, own, self._board, self.found, self._sweep, expand, self._clock)
+        return CommandTools(source, own, self._board, self.engine, self._sweep, expand, self._clock)
 
-    def speaking(
-        self, server: Server, image: Image, expand: Expand, connect: Callable[[Server, Expand], Provider]
+    def mcp_provider(
+        self, server: Server, image: ContainerImage, expand: Expand, connect: Callable[[Server, Expand], Provider]
     ) -> Provider:
         """An image that speaks MCP; `connect` makes the provider of a server that is a program."""
         toolset = str(server.key.toolset)
-        starts = Starts(toolset, image, self._board, self.found, expand)
-        stdio = container_stdio(toolset, image, self._board, unfound(self._settings))
-        return Speaking(server, connect(replace(server, connection=stdio), starts), starts, self._sweep)
+        starts = ContainerExpander(toolset, image, self._board, self.engine, expand)
+        stdio = container_stdio(toolset, image, self._board, engine_template(self._settings))
+        return ContainerMcpProvider(server, connect(replace(server, connection=stdio), starts), starts, self._sweep)
 
-    async def fetch(self, image: str, told: Callable[[str], None] = _untold) -> None:
+    async def fetch(self, image: str, told: Callable[[str], None] = _ignore_progress) -> None:
         """So that the image is here. Raises `CannotDescribe`."""
-        await fetched(self.found, image, told)
+        await fetch_image(self.engine, image, told)
 
-    async def label(self, image: str, told: Callable[[str], None] = _untold) -> str | None:
+    async def label(self, image: str, told: Callable[[str], None] = _ignore_progress) -> str | None:
         """What an image says of its tools. Raises `CannotDescribe`."""
-        return await label_of(self.found, image, told)
+        return await image_label(self.engine, image, told)
 
-    def found(self) -> Engine | NoEngine:
+    def engine(self) -> ContainerEngine | NoEngine:
         return find_engine(self._settings, self._board.folder)
 
-    async def _sweep(self, engine: Engine) -> None:
-        if not self._swept:
-            self._swept = True
+    async def _sweep(self, engine: ContainerEngine) -> None:
+        if not self._is_swept:
+            self._is_swept = True
             await remove_leftovers(engine, self._board)

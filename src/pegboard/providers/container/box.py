@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.own import MIB, Image
+from pegboard.core.own import MIB, ContainerImage
 
 from . import launch
-from .engine import Engine
+from .engine import ContainerEngine
 
 WORKSPACE: Final = "/workspace"
 BOARD_LABEL: Final = "io.pegboard.board"
@@ -30,10 +30,10 @@ _TRANSPORTS: Final = re.compile(
     r"(?:docker-archive|oci-archive|oci|dir|docker-daemon|ostree|sif|tarball|containers-storage|docker|atomic):"
 )
 """Other places than registries, by which podman would read files of this machine."""
-_OURS: Final = re.compile(r"pegboard-[0-9a-f]{8}-([0-9]{1,10})\.([0-9]*)-[0-9a-f]{12}")
-_SHUT: Final = ("/run", "/var/tmp")  # noqa: S108 - the container's own
+_CONTAINER_NAME: Final = re.compile(r"pegboard-[0-9a-f]{8}-([0-9]{1,10})\.([0-9]*)-[0-9a-f]{12}")
+_READ_ONLY_FOLDERS: Final = ("/run", "/var/tmp")  # noqa: S108 - the container's own
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_BROKEN: Final = re.compile("[\0\r\n]")
+_LINE_BREAK: Final = re.compile("[\0\r\n]")
 
 
 def image_problem(image: str) -> str | None:
@@ -46,13 +46,13 @@ def image_problem(image: str) -> str | None:
 def variable_problem(name: str, value: str) -> str | None:
     if _VARIABLE.fullmatch(name) is None:
         return f"{name[:100]!r} is no name for a variable. Use letters, digits and _"
-    if _BROKEN.search(value) is not None:
+    if _LINE_BREAK.search(value) is not None:
         return f"the value of {name} has several lines, which no container can be given. Encode it as one line"
     return None
 
 
 @dataclass(frozen=True)
-class Board:
+class ContainerNamespace:
     """Whose containers they are: one gateway at work with one data directory."""
 
     data_dir: Path
@@ -71,7 +71,7 @@ class Board:
 
     def fresh_name(self) -> str:
         """It tells whose it is: labels are not read alike from every engine."""
-        return f"pegboard-{self.id[:8]}-{owner()}-{secrets.token_hex(6)}"
+        return f"pegboard-{self.id[:8]}-{current_owner()}-{secrets.token_hex(6)}"
 
     def labels(self, toolset: str) -> tuple[str, ...]:
         told = {BOARD_LABEL: self.id, TOOLSET_LABEL: toolset}
@@ -79,17 +79,17 @@ class Board:
 
 
 @dataclass(frozen=True)
-class Owner:
+class ContainerOwner:
     """A process by its number and, where that can be told, the moment it began: a later one may get the number."""
 
     pid: int
-    began: str = ""
+    start_time: str = ""
 
     def __str__(self) -> str:
-        return f"{self.pid}.{self.began}"
+        return f"{self.pid}.{self.start_time}"
 
     @property
-    def lives(self) -> bool:
+    def is_alive(self) -> bool:
         if sys.platform == "win32":
             return False
         try:
@@ -98,20 +98,20 @@ class Owner:
             return False
         except PermissionError:
             pass
-        return not self.began or self.began == _beginning(self.pid)
+        return not self.start_time or self.start_time == _process_start_time(self.pid)
 
 
-def owner() -> Owner:
-    return Owner(os.getpid(), _beginning(os.getpid()))
+def current_owner() -> ContainerOwner:
+    return ContainerOwner(os.getpid(), _process_start_time(os.getpid()))
 
 
-def owner_of(name: str) -> Owner | None:
+def owner_of(name: str) -> ContainerOwner | None:
     """Of a container by its name; `None` when it has none of ours."""
-    found = _OURS.fullmatch(name)
-    return None if found is None else Owner(int(found[1]), found[2])
+    found = _CONTAINER_NAME.fullmatch(name)
+    return None if found is None else ContainerOwner(int(found[1]), found[2])
 
 
-def _beginning(pid: int) -> str:
+def _process_start_time(pid: int) -> str:
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
             return stat.read().rpartition(")")[2].split()[19]
@@ -120,7 +120,13 @@ def _beginning(pid: int) -> str:
 
 
 def run_flags(
-    image: Image, *, name: str, labels: Iterable[str], workspace: Path | None, env: bool, kept: tuple[str, ...] = ()
+    image: ContainerImage,
+    *,
+    name: str,
+    labels: Iterable[str],
+    workspace: Path | None,
+    env: bool,
+    kept: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
     """Of `run`, in an order of their own; the engine's further flags go after them."""
     memory = max(image.memory, 6 * MIB)
@@ -133,32 +139,37 @@ def run_flags(
         "--read-only",
         *("--tmpfs", f"/tmp:rw,noexec,nosuid,nodev,mode=1777,size={memory // 2}"),  # noqa: S108 - the container's own
         # Beside a read-only root podman mounts these by itself, to be written to and to start programs from.
-        *(flag for place in _SHUT for flag in ("--tmpfs", f"{place}:ro,noexec,nosuid,nodev,size=4k")),
+        *(flag for place in _READ_ONLY_FOLDERS for flag in ("--tmpfs", f"{place}:ro,noexec,nosuid,nodev,size=4k")),
         *("--cap-drop", "all", "--security-opt", "no-new-privileges"),
         *("--memory", str(memory), "--pids-limit", str(image.pids)),
         *(() if image.cpus is None else ("--cpus", f"{image.cpus:g}")),
         # A container that is to go has had its time already, and what it wrote is nobody's to find later.
         *("--stop-timeout", "0", *(kept or ("--log-driver", "none"))),
         *(() if workspace is None else ("--volume", f"{workspace}:{WORKSPACE}:rw,z")),
-        *(("--env-file", launch.FILE) if env else ()),
+        *(("--env-file", launch.VARIABLES_FILE) if env else ()),
     )
 
 
 def run_line(
-    engine: Engine, flags: Iterable[str], image: str, *, entrypoint: str | None = None, arguments: Iterable[str] = ()
+    engine: ContainerEngine,
+    flags: Iterable[str],
+    image: str,
+    *,
+    entrypoint: str | None = None,
+    arguments: Iterable[str] = (),
 ) -> tuple[str, ...]:
     started = () if entrypoint is None else ("--entrypoint", entrypoint)
-    return engine.line("run", *flags, *engine.flags, *started, image, *arguments)
+    return engine.command_line("run", *flags, *engine.flags, *started, image, *arguments)
 
 
-def launched(line: tuple[str, ...]) -> tuple[str, ...]:
+def wrap_with_launcher(line: tuple[str, ...]) -> tuple[str, ...]:
     """The same command, started so that it finds `launch.FILE`."""
     return (sys.executable, "-I", "-S", launch.__file__, *line)
 
 
 def launch_environment(env: Mapping[str, str]) -> dict[str, str]:
-    return {f"{launch.PREFIX}{name}": value for name, value in env.items()}
+    return {f"{launch.VARIABLE_PREFIX}{name}": value for name, value in env.items()}
 
 
-def whole_seconds(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     return f"{seconds:g} s" if math.isfinite(seconds) else "any time"

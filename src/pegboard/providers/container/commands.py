@@ -9,60 +9,60 @@ from typing import Final
 
 import anyio
 
-from pegboard.children.erasing import Eraser, inserted, names_a_secret
-from pegboard.children.lines import LastLines
+from pegboard.children.erasing import SecretFilter, is_secret_name, substituted_values
+from pegboard.children.lines import LogTail
 from pegboard.config.private_files import make_private_folder
-from pegboard.core.call import Admitted, Outcome, ProviderFailed
-from pegboard.core.catalogue import Asleep, Down, Health, Listing, Off, Starting
-from pegboard.core.folded import plain
-from pegboard.core.ids import Source, ToolId
-from pegboard.core.own import MIB, ContainerTool, Image, Own
+from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure
+from pegboard.core.catalogue import Health, Listing, ProviderAsleep, ProviderDown, ProviderOff, ProviderStart
+from pegboard.core.folded import materialize
+from pegboard.core.ids import SourceKey, ToolId
+from pegboard.core.own import MIB, ContainerImage, ContainerTool, OwnTools
 from pegboard.core.tool import Tool
-from pegboard.ports import Clock, Expand, Peer, Progress, Ring, Unresolved
+from pegboard.ports import ChangeCallback, ClientPeer, Clock, Expand, Progress, UnresolvedReference
 
-from .answers import answer
+from .answers import to_outcome
 from .box import (
-    Board,
+    ContainerNamespace,
+    format_seconds,
     image_problem,
     launch_environment,
-    launched,
     run_flags,
     run_line,
     variable_problem,
-    whole_seconds,
+    wrap_with_launcher,
 )
-from .engine import Engine, NoEngine
-from .running import CannotRun, Ended, TooMuch, run
-from .written import Record, recording
+from .engine import ContainerEngine, NoEngine
+from .running import ContainerExit, EngineStartError, OutputTooLarge, run_container
+from .written import ContainerLogFile, temporary_log_file
 
-MOST_OUTPUT: Final = 8 * MIB
-_LOOK_AGAIN: Final = 30.0
+MAX_OUTPUT_BYTES: Final = 8 * MIB
+_RECHECK_INTERVAL_S: Final = 30.0
 """Seconds until an engine or a variable that was not there is looked for again."""
-_READY: Final = "a call starts a container"
+_READY_TEXT: Final = "a call starts a container"
 
 
-class NotNow(Exception):  # noqa: N818 - it is told as a sentence
+class NotRunnableError(Exception):
     """Why a call cannot run, before anything has."""
 
 
-class Commands:
+class CommandTools:
     """`run` watches whether there is all that a call takes; a call needs nothing else that lasts."""
 
-    library = None
+    resources = None
 
     def __init__(
         self,
-        source: Source,
-        own: Own,
-        board: Board,
-        find: Callable[[], Engine | NoEngine],
-        sweep: Callable[[Engine], Awaitable[None]],
+        source: SourceKey,
+        own: OwnTools,
+        board: ContainerNamespace,
+        find: Callable[[], ContainerEngine | NoEngine],
+        sweep: Callable[[ContainerEngine], Awaitable[None]],
         expand: Expand,
         clock: Clock,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self.source = source
-        self._own = own
+        self._toolset = own
         self._board = board
         self._find = find
         self._sweep = sweep
@@ -71,217 +71,221 @@ class Commands:
         self._sleep = sleep
         self._by_name = {tool.spec.name: tool for tool in own.commands}
         tools = tuple(Tool(ToolId(source, tool.spec.name), tool.spec) for tool in own.commands)
-        self._listing = Listing(source, Starting(1, clock()), tools)
-        self._ring: Ring = _unheard
-        self._engine: Engine | None = None
-        self._round: anyio.CancelScope | None = None
-        self._lines = LastLines()
-        self._room = anyio.Semaphore(max(own.bounds.processes, 1))
+        self._listing = Listing(source, ProviderStart(1, clock()), tools)
+        self._notify: ChangeCallback = _ignore_change
+        self._engine: ContainerEngine | None = None
+        self._run_scope: anyio.CancelScope | None = None
+        self._lines = LogTail()
+        self._slots = anyio.Semaphore(max(own.bounds.processes, 1))
         self._calls: dict[anyio.CancelScope, str | None] = {}
         """Each with the reason it was broken off for."""
-        self._records: bool | None = None
-        self._ending: str | None = None
+        self._keeps_log_files: bool | None = None
+        self._end_reason: str | None = None
 
     def listing(self) -> Listing:
         return self._listing
 
     def log(self) -> Sequence[str]:
-        return self._lines.all()
+        return self._lines.tail()
 
     def restart(self) -> None:
-        if self._round is not None:
-            self._break_off("was restarted")
-            self._round.cancel()
+        if self._run_scope is not None:
+            self._cancel_calls("was restarted")
+            self._run_scope.cancel()
 
-    def leave(self, why: str) -> None:
-        self._break_off(why)
+    def drain(self, why: str) -> None:
+        self._cancel_calls(why)
 
-    async def run(self, ring: Ring) -> None:
-        self._ring = ring
+    async def run(self, ring: ChangeCallback) -> None:
+        self._notify = ring
         try:
             while True:
-                self._ending = self._records = None
-                with anyio.CancelScope() as self._round:
-                    await self._stay()
+                self._end_reason = self._keeps_log_files = None
+                with anyio.CancelScope() as self._run_scope:
+                    await self._watch()
         finally:
-            self._break_off("was stopped")
-            self._round = self._engine = None
-            self._become(Off())
+            self._cancel_calls("was stopped")
+            self._run_scope = self._engine = None
+            self._set_health(ProviderOff())
 
-    async def _stay(self) -> None:
-        while (why := self._lack()) is not None:
-            if not isinstance(self._listing.health, Down) or self._listing.health.why != why:
-                self._become(Down(self._clock(), why))
-            await self._sleep(_LOOK_AGAIN)
-        self._become(Asleep(self._clock(), _READY))
+    async def _watch(self) -> None:
+        while (why := self._find_obstacle()) is not None:
+            if not isinstance(self._listing.health, ProviderDown) or self._listing.health.why != why:
+                self._set_health(ProviderDown(self._clock(), why))
+            await self._sleep(_RECHECK_INTERVAL_S)
+        self._set_health(ProviderAsleep(self._clock(), _READY_TEXT))
         assert self._engine is not None
         await self._sweep(self._engine)
         await anyio.sleep_forever()
 
-    def _lack(self) -> str | None:
+    def _find_obstacle(self) -> str | None:
         """What keeps every call from running, of all that can be known without running anything."""
         found = self._find()
         if isinstance(found, NoEngine):
             self._engine = None
             return found.why
         self._engine = found
-        for id in sorted({tool.container for tool in self._own.commands}):
+        for id in sorted({tool.container for tool in self._toolset.commands}):
             try:
-                variables(self._image(id), self._expand)
-            except NotNow as problem:
+                container_variables(self._image(id), self._expand)
+            except NotRunnableError as problem:
                 return str(problem)
         return None
 
-    def _image(self, container: str) -> Image:
-        image = self._own.containers.get(container)
+    def _image(self, container: str) -> ContainerImage:
+        image = self._toolset.containers.get(container)
         if image is None:
-            raise NotNow(f"has no container {container!r}")
+            raise NotRunnableError(f"has no container {container!r}")
         if (problem := image_problem(image.image)) is not None:
-            raise NotNow(f"cannot run: {problem}")
+            raise NotRunnableError(f"cannot run: {problem}")
         return image
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
+    async def call(
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> Outcome:
         tool = self._by_name.get(admitted.tool.id.name)
         if tool is None:
-            return ProviderFailed(
+            return ProviderFailure(
                 f"{self.source} has no tool {admitted.tool.id.name!r} now. List the tools again", False
             )
         if tool.spec.fingerprint != admitted.tool.spec.fingerprint:
-            return ProviderFailed(
+            return ProviderFailure(
                 f"{admitted.tool.id} has changed, and what was approved is not what would run. List the tools again",
                 may_have_run=False,
             )
-        if self._ending is not None or self._engine is None:
-            return ProviderFailed(f"{self.source} {self._absence()}", may_have_run=False)
+        if self._end_reason is not None or self._engine is None:
+            return ProviderFailure(f"{self.source} {self._unavailable_reason()}", may_have_run=False)
         with anyio.CancelScope() as scope:
             self._calls[scope] = None
             try:
-                return await self._called(tool, self._engine, _given(admitted))
+                return await self._call_within_limits(tool, self._engine, _arguments_json(admitted))
             finally:
                 why = self._calls.pop(scope)
-        return ProviderFailed(f"{self.source} {why}", may_have_run=True)
+        return ProviderFailure(f"{self.source} {why}", may_have_run=True)
 
-    async def _called(self, tool: ContainerTool, engine: Engine, given: bytes) -> Outcome:
-        limit = tool.seconds if tool.seconds is not None else self._own.bounds.seconds
+    async def _call_within_limits(self, tool: ContainerTool, engine: ContainerEngine, given: bytes) -> Outcome:
+        limit = tool.seconds if tool.seconds is not None else self._toolset.bounds.seconds
         began = False
         try:
             with anyio.fail_after(limit if math.isfinite(limit) else None):
-                async with self._room:
+                async with self._slots:
                     began = True
-                    return await self._run(tool, engine, given)
+                    return await self._run_tool(tool, engine, given)
         except TimeoutError:
             if began:
-                told = f"{self.source} did not answer within {whole_seconds(limit)}, and its container was stopped"
-                return ProviderFailed(told, may_have_run=True)
-            busy = f"{self.source} runs {self._own.bounds.processes} calls at a time, and they took longer than"
-            return ProviderFailed(f"{busy} {whole_seconds(limit)}. Try again later", may_have_run=False)
-        except NotNow as problem:
-            return ProviderFailed(f"{self.source} {problem}", may_have_run=False)
+                told = f"{self.source} did not answer within {format_seconds(limit)}, and its container was stopped"
+                return ProviderFailure(told, may_have_run=True)
+            busy = f"{self.source} runs {self._toolset.bounds.processes} calls at a time, and they took longer than"
+            return ProviderFailure(f"{busy} {format_seconds(limit)}. Try again later", may_have_run=False)
+        except NotRunnableError as problem:
+            return ProviderFailure(f"{self.source} {problem}", may_have_run=False)
 
-    async def _run(self, tool: ContainerTool, engine: Engine, given: bytes) -> Outcome:
+    async def _run_tool(self, tool: ContainerTool, engine: ContainerEngine, given: bytes) -> Outcome:
         image = self._image(tool.container)
-        env, erase = variables(image, self._expand)
-        with recording() if await self._keeps(engine) else nullcontext() as record:
-            ended = await self._ran(tool, image, engine, given, env, erase, record)
-        self._lines.end(erase)
-        if isinstance(ended, Ended):
-            return answer(tool, image, ended, str(self.source), engine.name)
-        told = f"{tool.spec.name} wrote more than {MOST_OUTPUT // MIB} MiB, and its container was stopped"
-        return ProviderFailed(told, may_have_run=True)
+        env, erase = container_variables(image, self._expand)
+        with temporary_log_file() if await self._has_log_files(engine) else nullcontext() as record:
+            ended = await self._run_container(tool, image, engine, given, env, erase, record)
+        self._lines.finish(erase)
+        if isinstance(ended, ContainerExit):
+            return to_outcome(tool, image, ended, str(self.source), engine.name)
+        told = f"{tool.spec.name} wrote more than {MAX_OUTPUT_BYTES // MIB} MiB, and its container was stopped"
+        return ProviderFailure(told, may_have_run=True)
 
-    async def _ran(
+    async def _run_container(
         self,
         tool: ContainerTool,
-        image: Image,
-        engine: Engine,
+        image: ContainerImage,
+        engine: ContainerEngine,
         given: bytes,
         env: Mapping[str, str],
-        erase: Eraser,
-        record: Record | None,
-    ) -> Ended | TooMuch:
+        erase: SecretFilter,
+        record: ContainerLogFile | None,
+    ) -> ContainerExit | OutputTooLarge:
         name = self._board.fresh_name()
         flags = run_flags(
             image,
             name=name,
             labels=self._board.labels(str(self.source)),
-            workspace=workspace(self._board, str(self.source), image),
+            workspace=prepare_workspace(self._board, str(self.source), image),
             env=bool(env),
             kept=() if record is None else record.flags,
         )
         entrypoint, *arguments = tool.command
         line = run_line(engine, flags, image.image, entrypoint=entrypoint, arguments=arguments)
         try:
-            return await run(
+            return await run_container(
                 engine,
                 name,
-                launched(line) if env else line,
+                wrap_with_launcher(line) if env else line,
                 environment=launch_environment(env),
                 given=given,
-                most=MOST_OUTPUT,
+                most=MAX_OUTPUT_BYTES,
                 hear=lambda chunk: self._lines.feed(chunk, erase),
                 erase=erase,
                 record=record,
             )
-        except CannotRun as error:
-            raise NotNow(f"cannot start {engine.name}: {error}") from None
+        except EngineStartError as error:
+            raise NotRunnableError(f"cannot start {engine.name}: {error}") from None
 
-    async def _keeps(self, engine: Engine) -> bool:
-        if self._records is None:
+    async def _has_log_files(self, engine: ContainerEngine) -> bool:
+        if self._keeps_log_files is None:
             try:
-                self._records = await engine.keeps_records()
+                self._keeps_log_files = await engine.can_log_to_file()
             except (OSError, TimeoutError) as error:
-                raise NotNow(f"cannot start {engine.name}: {error}") from None
-        return self._records
+                raise NotRunnableError(f"cannot start {engine.name}: {error}") from None
+        return self._keeps_log_files
 
-    def _break_off(self, why: str) -> None:
-        self._ending = why
+    def _cancel_calls(self, why: str) -> None:
+        self._end_reason = why
         for scope, broken in self._calls.items():
             self._calls[scope] = broken or why
             scope.cancel()
 
-    def _absence(self) -> str:
-        if self._ending is not None:
-            return self._ending
+    def _unavailable_reason(self) -> str:
+        if self._end_reason is not None:
+            return self._end_reason
         health = self._listing.health
-        return health.why if isinstance(health, Down) else "is not running"
+        return health.why if isinstance(health, ProviderDown) else "is not running"
 
-    def _become(self, health: Health) -> None:
+    def _set_health(self, health: Health) -> None:
         self._listing = Listing(self.source, health, self._listing.tools)
-        self._ring()
+        self._notify()
 
 
-def variables(image: Image, expand: Expand) -> tuple[Mapping[str, str], Eraser]:
+def container_variables(image: ContainerImage, expand: Expand) -> tuple[Mapping[str, str], SecretFilter]:
     """The container's variables with their references read, and what keeps them out of messages. Raises `NotNow`."""
     env: dict[str, str] = {}
     secrets: set[str] = set()
     for name, text in image.env.items():
         value = expand(text)
-        if isinstance(value, Unresolved):
-            raise NotNow(f"cannot run: {value.why}")
+        if isinstance(value, UnresolvedReference):
+            raise NotRunnableError(f"cannot run: {value.why}")
         if (problem := variable_problem(name, value)) is not None:
-            raise NotNow(f"cannot run: {problem}")
+            raise NotRunnableError(f"cannot run: {problem}")
         env[name] = value
-        secrets.update((value,) if names_a_secret(name) else inserted(text, value))
-    return env, Eraser(secrets)
+        secrets.update((value,) if is_secret_name(name) else substituted_values(text, value))
+    return env, SecretFilter(secrets)
 
 
-def workspace(board: Board, toolset: str, image: Image) -> Path | None:
+def prepare_workspace(board: ContainerNamespace, toolset: str, image: ContainerImage) -> Path | None:
     if not image.workspace:
         return None
     folder = board.workspace(toolset)
     if ":" in str(folder):
-        raise NotNow("cannot mount its workspace: the data directory's path holds a ':'. Choose another: --data-dir")
+        raise NotRunnableError(
+            "cannot mount its workspace: the data directory's path holds a ':'. Choose another: --data-dir"
+        )
     try:
         make_private_folder(folder)
     except OSError as error:
-        raise NotNow(f"cannot make its workspace: {error.strerror or 'the folder cannot be made'}") from None
+        raise NotRunnableError(f"cannot make its workspace: {error.strerror or 'the folder cannot be made'}") from None
     return folder
 
 
-def _given(admitted: Admitted) -> bytes:
+def _arguments_json(admitted: AdmittedCall) -> bytes:
     call = admitted.call
-    return call.raw if call.raw is not None else json.dumps(dict(call.arguments), default=plain).encode()
+    return call.raw if call.raw is not None else json.dumps(dict(call.arguments), default=materialize).encode()
 
 
-def _unheard() -> None:
+def _ignore_change() -> None:
     """Nobody listens before `run`."""

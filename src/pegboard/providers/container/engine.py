@@ -16,28 +16,28 @@ from typing import Final
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
-from pegboard.children.environment import inherited
-from pegboard.children.groups import keep_descriptors
+from pegboard.children.environment import inherited_environment
+from pegboard.children.groups import prevent_descriptor_inheritance
 from pegboard.children.lines import one_line
 from pegboard.config.container_keys import ContainerSettings
 from pegboard.config.private_files import make_private_folder
 
 ENGINES: Final = ("podman", "docker")
-LONGEST_WHY: Final = 300
-MOST_SAID: Final = 8_000_000
-_VERSION: Final = 30.0
-_REMOTE: Final = frozenset({"--remote", "-r", "--url", "--connection", "-c"})
-_ITS_OWN: Final = re.compile(
+MAX_REASON_CHARS: Final = 300
+MAX_ENGINE_OUTPUT_BYTES: Final = 8_000_000
+_VERSION_TIMEOUT_S: Final = 30.0
+_REMOTE_FLAGS: Final = frozenset({"--remote", "-r", "--url", "--connection", "-c"})
+_ENGINE_VARIABLES: Final = re.compile(
     r"XDG_(?:RUNTIME_DIR|CONFIG_HOME|DATA_HOME)|DBUS_SESSION_BUS_ADDRESS|SSH_AUTH_SOCK|REGISTRY_AUTH_FILE"
     r"|DOCKER_(?:HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY|TLS)|CONTAINERS?_[A-Z_]+|STORAGE_(?:DRIVER|OPTS)"
 )
-_PROXIES: Final = re.compile(r"(?:HTTPS?|NO|ALL)_PROXY", re.IGNORECASE)
+_PROXY_VARIABLES: Final = re.compile(r"(?:HTTPS?|NO|ALL)_PROXY", re.IGNORECASE)
 """Only for fetching images: podman hands them on to every container that it starts with them."""
 
-_PATH: Final = re.compile(r"""(?<![\w.:/@-])(?:unix:/{2})?/(?:[^\s/:,"'`]+/)+([^\s/:,"'`]*)""")
-_SAID_BY_DOCKER: Final = re.compile(r"docker: |Cannot connect to the Docker daemon")
-_SAID_BY_ENGINE: Final = re.compile(rf"Error: |{_SAID_BY_DOCKER.pattern}")
-_ASIDE: Final = re.compile(r"time=\"|WARN\[|\s*$|See 'docker|Run 'docker")
+_ABSOLUTE_PATH: Final = re.compile(r"""(?<![\w.:/@-])(?:unix:/{2})?/(?:[^\s/:,"'`]+/)+([^\s/:,"'`]*)""")
+_DOCKER_LINE: Final = re.compile(r"docker: |Cannot connect to the Docker daemon")
+_ENGINE_LINE: Final = re.compile(rf"Error: |{_DOCKER_LINE.pattern}")
+_NOISE_LINE: Final = re.compile(r"time=\"|WARN\[|\s*$|See 'docker|Run 'docker")
 """What engines write around what they have to say."""
 
 
@@ -49,7 +49,7 @@ class NoEngine:
 
 
 @dataclass(frozen=True)
-class Said:
+class EngineOutput:
     """What the engine answered to a command that runs nothing."""
 
     code: int
@@ -58,7 +58,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Engine:
+class ContainerEngine:
     program: str
     name: str
     """As a person would type it."""
@@ -68,20 +68,20 @@ class Engine:
     folder: str | None = None
     """Where it works: what watches a container for podman leaves files there, such as `oom`."""
 
-    def line(self, *arguments: str) -> tuple[str, ...]:
+    def command_line(self, *arguments: str) -> tuple[str, ...]:
         return (self.program, *self.global_flags, *arguments)
 
-    async def keeps_records(self) -> bool:
+    async def can_log_to_file(self) -> bool:
         """Whether it writes what a container writes to a file of ours as well: podman does, on this very machine, and
         it may go by docker's name. Raises as `ask` does."""
-        if sys.platform != "linux" or "CONTAINER_HOST" in self.environment or _REMOTE & {*self.global_flags}:
+        if sys.platform != "linux" or "CONTAINER_HOST" in self.environment or _REMOTE_FLAGS & {*self.global_flags}:
             return False
-        return b"podman" in (await self.ask("--version", within=_VERSION)).out.lower()
+        return b"podman" in (await self.query("--version", within=_VERSION_TIMEOUT_S)).out.lower()
 
-    async def ask(self, *arguments: str, within: float, proxies: bool = False) -> Said:
+    async def query(self, *arguments: str, within: float, proxies: bool = False) -> EngineOutput:
         """Raises `TimeoutError`, and `OSError` when it cannot be started."""
-        environment = {**self.environment, **(_matching(_PROXIES) if proxies else {})}
-        process = await started(self.line(*arguments), environment, self.folder, fed=False)
+        environment = {**self.environment, **(_matching_variables(_PROXY_VARIABLES) if proxies else {})}
+        process = await start_process(self.command_line(*arguments), environment, self.folder, fed=False)
         assert process.stdout is not None
         assert process.stderr is not None
         out, error = bytearray(), bytearray()
@@ -95,14 +95,14 @@ class Engine:
             with anyio.CancelScope(shield=True):
                 kill(process)
                 await process.aclose()
-        return Said(code, bytes(out), bytes(error))
+        return EngineOutput(code, bytes(out), bytes(error))
 
 
-async def started(
+async def start_process(
     line: tuple[str, ...], environment: Mapping[str, str], folder: str | None, *, fed: bool = True
 ) -> Process:
     """Raises `OSError`."""
-    keep_descriptors()
+    prevent_descriptor_inheritance()
     # Shielded, because a process that is born while we are cancelled has nobody yet to end it.
     with anyio.CancelScope(shield=True):
         process = await anyio.open_process(
@@ -129,17 +129,19 @@ def kill(process: Process) -> None:
 async def _collect(pipe: ByteReceiveStream, into: bytearray) -> None:
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async for chunk in pipe:
-            if len(into) < MOST_SAID:
+            if len(into) < MAX_ENGINE_OUTPUT_BYTES:
                 into += chunk
 
 
-def find_engine(settings: ContainerSettings, folder: Path | None = None) -> Engine | NoEngine:
+def find_engine(settings: ContainerSettings, folder: Path | None = None) -> ContainerEngine | NoEngine:
     """Looked for anew each time: it may be installed while the gateway runs. It is to work in the folder."""
     path = os.environ.get("PATH")
     wanted = ENGINES if settings.engine is None else (settings.engine,)
     program = next(filter(None, (which(name, path=path) for name in wanted)), None)
     if program is not None:
-        return replace(unfound(settings), program=program, name=os.path.basename(program), folder=_made(folder))
+        return replace(
+            engine_template(settings), program=program, name=os.path.basename(program), folder=_ensure_folder(folder)
+        )
     if settings.engine is None:
         return NoEngine(
             "needs podman or docker, and neither is on the PATH. Install one of them, or name its path: engine under "
@@ -152,13 +154,13 @@ def find_engine(settings: ContainerSettings, folder: Path | None = None) -> Engi
     )
 
 
-def unfound(settings: ContainerSettings) -> Engine:
+def engine_template(settings: ContainerSettings) -> ContainerEngine:
     """All that is known of the engine before it is found."""
-    environment = {**inherited(), **_matching(_ITS_OWN)}
-    return Engine("", "", settings.flags, settings.global_flags, environment)
+    environment = {**inherited_environment(), **_matching_variables(_ENGINE_VARIABLES)}
+    return ContainerEngine("", "", settings.flags, settings.global_flags, environment)
 
 
-def _made(folder: Path | None) -> str | None:
+def _ensure_folder(folder: Path | None) -> str | None:
     if folder is None:
         return None
     with suppress(OSError):
@@ -170,26 +172,26 @@ def _made(folder: Path | None) -> str | None:
 def engine_error(error: bytes | str, *, keep: tuple[str, ...] = ()) -> str:
     """Its last line, with no folder of this machine in it. What is among `keep` may be a path in the container."""
     text = error.decode("utf-8", "replace") if isinstance(error, bytes) else error
-    lines = without_asides(tuple(text.splitlines())) or ("",)
+    lines = without_noise(tuple(text.splitlines())) or ("",)
     last = re.sub(r"^(?:Error|docker):\s+(?:Error response from daemon:\s+)?", "", lines[-1].strip())
 
-    def shortened(path: re.Match[str]) -> str:
+    def shorten_path(path: re.Match[str]) -> str:
         whole = path.group()
         return whole if whole in keep else f"…/{path.group(1)}"
 
-    return one_line(_PATH.sub(shortened, last), LONGEST_WHY).rstrip(".") or "it did not say why"
+    return one_line(_ABSOLUTE_PATH.sub(shorten_path, last), MAX_REASON_CHARS).rstrip(".") or "it did not say why"
 
 
-def said_by_engine(lines: tuple[str, ...], name: str = "") -> str | None:
+def last_engine_line(lines: tuple[str, ...], name: str = "") -> str | None:
     """The last line, if by its look it is the engine's own, and not the program's in the container."""
-    last = without_asides(lines)[-1:]
-    own = _SAID_BY_DOCKER if name == "docker" else _SAID_BY_ENGINE
+    last = without_noise(lines)[-1:]
+    own = _DOCKER_LINE if name == "docker" else _ENGINE_LINE
     return last[0] if last and own.match(last[0]) is not None else None
 
 
-def without_asides(lines: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(line for line in lines if _ASIDE.match(line) is None)
+def without_noise(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(line for line in lines if _NOISE_LINE.match(line) is None)
 
 
-def _matching(names: re.Pattern[str]) -> dict[str, str]:
+def _matching_variables(names: re.Pattern[str]) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if names.fullmatch(name)}

@@ -10,15 +10,15 @@ import sys
 import tempfile
 
 DESCRIPTOR = 9
-FILE = f"/dev/fd/{DESCRIPTOR}"
-PREFIX = "PEGBOARD_ENV_"
+VARIABLES_FILE = f"/dev/fd/{DESCRIPTOR}"
+VARIABLE_PREFIX = "PEGBOARD_ENV_"
 
 
 def main() -> None:
-    given = {name: value for name, value in os.environb.items() if name.startswith(PREFIX.encode())}
+    given = {name: value for name, value in os.environb.items() if name.startswith(VARIABLE_PREFIX.encode())}
     with tempfile.TemporaryFile() as file:
         for name, value in given.items():
-            file.write(b"%b=%b\n" % (name[len(PREFIX) :], value))
+            file.write(b"%b=%b\n" % (name[len(VARIABLE_PREFIX) :], value))
         file.flush()
         file.seek(0)
         os.dup2(file.fileno(), DESCRIPTOR, inheritable=True)

@@ -10,40 +10,54 @@ from typing import Any, Final
 
 import anyio
 
-from pegboard.config.references import literal
-from pegboard.core.call import Admitted, Outcome
-from pegboard.core.catalogue import Asleep, Down, Listing
-from pegboard.core.ids import Source
-from pegboard.core.own import Image
+from pegboard.config.references import escape_literal
+from pegboard.core.call import AdmittedCall, Outcome
+from pegboard.core.catalogue import Listing, ProviderAsleep, ProviderDown
+from pegboard.core.ids import SourceKey
+from pegboard.core.own import ContainerImage
 from pegboard.core.server import Server, Stdio
-from pegboard.ports import Expand, Leaves, Library, Peer, Progress, Provider, Ring, Unresolved
+from pegboard.ports import (
+    ChangeCallback,
+    ClientPeer,
+    Drainable,
+    Expand,
+    Progress,
+    Provider,
+    ResourceProvider,
+    UnresolvedReference,
+)
 
-from .answers import ENGINE_FAILED, cannot_run
+from .answers import ENGINE_FAILED_CODE, cannot_run_message
 from .box import (
-    Board,
+    ContainerNamespace,
     image_problem,
     launch_environment,
-    launched,
     run_flags,
     run_line,
     variable_problem,
+    wrap_with_launcher,
 )
-from .commands import NotNow, workspace
-from .engine import Engine, NoEngine, said_by_engine
-from .running import remove
+from .commands import NotRunnableError, prepare_workspace
+from .engine import ContainerEngine, NoEngine, last_engine_line
+from .running import remove_containers
 
-ENGINE: Final = "${pegboard:engine}"
-FOLDER: Final = "${pegboard:folder}"
-NAME: Final = "${pegboard:container}"
-_AFTER: Final = 1.0
+ENGINE_PLACEHOLDER: Final = "${pegboard:engine}"
+FOLDER_PLACEHOLDER: Final = "${pegboard:folder}"
+NAME_PLACEHOLDER: Final = "${pegboard:container}"
+_REMOVE_DELAY_S: Final = 1.0
 """Seconds."""
 
 
-class Starts:
+class ContainerExpander:
     """What stands for the engine and for a name of its own in the command of one image, at each start anew."""
 
     def __init__(
-        self, toolset: str, image: Image, board: Board, find: Callable[[], Engine | NoEngine], expand: Expand
+        self,
+        toolset: str,
+        image: ContainerImage,
+        board: ContainerNamespace,
+        find: Callable[[], ContainerEngine | NoEngine],
+        expand: Expand,
     ) -> None:
         self._toolset = toolset
         self.image = image
@@ -51,142 +65,152 @@ class Starts:
         self._find = find
         self._expand = expand
         self._variables = {text: name for name, text in image.env.items()}
-        self.engine: Engine | None = None
+        self.engine: ContainerEngine | None = None
         self.names: list[str] = []
         """Of containers that may still be there, the latest last."""
 
-    def __call__(self, text: str) -> str | Unresolved:
-        if text == ENGINE:
-            return self._program()
-        if text == FOLDER:
+    def __call__(self, text: str) -> str | UnresolvedReference:
+        if text == ENGINE_PLACEHOLDER:
+            return self._engine_program()
+        if text == FOLDER_PLACEHOLDER:
             # Asked for last: the engine was found by now, and its folder made.
             return (self.engine and self.engine.folder) or str(self._board.folder)
-        if text == NAME:
+        if text == NAME_PLACEHOLDER:
             self.names.append(self._board.fresh_name())
             return self.names[-1]
         value = self._expand(text)
-        if text in self._variables and not isinstance(value, Unresolved):
+        if text in self._variables and not isinstance(value, UnresolvedReference):
             problem = variable_problem(self._variables[text], value)
-            return value if problem is None else Unresolved(f"cannot start: {problem}")
+            return value if problem is None else UnresolvedReference(f"cannot start: {problem}")
         return value
 
-    def _program(self) -> str | Unresolved:
+    def _engine_program(self) -> str | UnresolvedReference:
         if (problem := image_problem(self.image.image)) is not None:
-            return Unresolved(f"cannot start: {problem}")
+            return UnresolvedReference(f"cannot start: {problem}")
         found = self._find()
         if isinstance(found, NoEngine):
-            return Unresolved(found.why)
+            return UnresolvedReference(found.why)
         try:
-            workspace(self._board, self._toolset, self.image)
-        except NotNow as problem:
-            return Unresolved(str(problem))
+            prepare_workspace(self._board, self._toolset, self.image)
+        except NotRunnableError as problem:
+            return UnresolvedReference(str(problem))
         self.engine = found
         return found.program
 
 
-def container_stdio(toolset: str, image: Image, board: Board, engine: Engine) -> Stdio:
+def container_stdio(toolset: str, image: ContainerImage, board: ContainerNamespace, engine: ContainerEngine) -> Stdio:
     """The program that runs the image. `ENGINE`, `NAME` and `FOLDER` in it are for `Starts` to fill in."""
     flags = run_flags(
         image,
-        name=NAME,
+        name=NAME_PLACEHOLDER,
         labels=board.labels(toolset),
         workspace=board.workspace(toolset) if image.workspace else None,
         env=bool(image.env),
     )
-    line = run_line(replace(engine, program=ENGINE), flags, image.image, arguments=image.args)
-    command, *arguments = launched(line) if image.env else line
-    kept = {name: literal(value) for name, value in engine.environment.items()}
+    line = run_line(replace(engine, program=ENGINE_PLACEHOLDER), flags, image.image, arguments=image.args)
+    command, *arguments = wrap_with_launcher(line) if image.env else line
+    kept = {name: escape_literal(value) for name, value in engine.environment.items()}
     return Stdio(
-        command if command == ENGINE else literal(command),
+        command if command == ENGINE_PLACEHOLDER else escape_literal(command),
         # The toolset's own arguments may hold references; everything else stands for itself.
         tuple(
-            arg if arg in (ENGINE, NAME) or at >= len(arguments) - len(image.args) else literal(arg)
+            arg
+            if arg in (ENGINE_PLACEHOLDER, NAME_PLACEHOLDER) or at >= len(arguments) - len(image.args)
+            else escape_literal(arg)
             for at, arg in enumerate(arguments)
         ),
         {**kept, **launch_environment(image.env)},
-        FOLDER,
+        FOLDER_PLACEHOLDER,
     )
 
 
-class Speaking:
+class ContainerMcpProvider:
     """The provider of such an image. What it does is done by the one within."""
 
     def __init__(
-        self, server: Server, within: Provider, starts: Starts, sweep: Callable[[Engine], Awaitable[None]]
+        self,
+        server: Server,
+        within: Provider,
+        starts: ContainerExpander,
+        sweep: Callable[[ContainerEngine], Awaitable[None]],
     ) -> None:
-        self._within = within
-        self._starts = starts
+        self._inner = within
+        self._expander = starts
         self._sweep = sweep
-        self._stop = server.timeouts.stop
-        self._turn = anyio.Event()
+        self._stop_timeout = server.timeouts.stop
+        self._change_event = anyio.Event()
 
     @property
-    def source(self) -> Source:
-        return self._within.source
+    def source(self) -> SourceKey:
+        return self._inner.source
 
     @property
-    def library(self) -> Library | None:
-        return self._within.library
+    def resources(self) -> ResourceProvider | None:
+        return self._inner.resources
 
     def listing(self) -> Listing:
-        listing = self._within.listing()
-        return replace(listing, health=self._told(listing.health)) if isinstance(listing.health, Down) else listing
+        listing = self._inner.listing()
+        return (
+            replace(listing, health=self._with_engine_error(listing.health))
+            if isinstance(listing.health, ProviderDown)
+            else listing
+        )
 
-    def _told(self, down: Down) -> Down:
+    def _with_engine_error(self, down: ProviderDown) -> ProviderDown:
         """The engine's process is no program of the image's: what it could not do is told, not its exit code."""
-        last = said_by_engine(down.last_lines)
-        if last is None or f"code {ENGINE_FAILED}" not in down.why:
+        last = last_engine_line(down.last_lines)
+        if last is None or f"code {ENGINE_FAILED_CODE}" not in down.why:
             return down
-        return replace(down, why=cannot_run(self._starts.image, last))
+        return replace(down, why=cannot_run_message(self._expander.image, last))
 
     def log(self) -> Sequence[str]:
-        return self._within.log()
+        return self._inner.log()
 
     def restart(self) -> None:
-        self._within.restart()
+        self._inner.restart()
 
-    def leave(self, why: str) -> None:
-        if isinstance(self._within, Leaves):
-            self._within.leave(why)
+    def drain(self, why: str) -> None:
+        if isinstance(self._inner, Drainable):
+            self._inner.drain(why)
 
     def call(
-        self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
     ) -> Coroutine[Any, Any, Outcome]:
-        return self._within.call(admitted, progress, peer)
+        return self._inner.call(admitted, progress, peer)
 
-    async def run(self, ring: Ring) -> None:
-        def heard() -> None:
-            self._turn.set()
+    async def run(self, ring: ChangeCallback) -> None:
+        def on_change() -> None:
+            self._change_event.set()
             ring()
 
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._tidy, name=f"containers of {self.source}")
-                await self._within.run(heard)
+                tasks.start_soon(self._remove_old_containers, name=f"containers of {self.source}")
+                await self._inner.run(on_change)
         finally:
             # The program was asked to end, and then made to: its container may have heard neither.
             with anyio.CancelScope(shield=True):
-                await self._remove(len(self._starts.names))
+                await self._remove(len(self._expander.names))
 
-    async def _tidy(self) -> None:
+    async def _remove_old_containers(self) -> None:
         while True:
-            await self._turn.wait()
-            self._turn = anyio.Event()
-            if (engine := self._starts.engine) is None:
+            await self._change_event.wait()
+            self._change_event = anyio.Event()
+            if (engine := self._expander.engine) is None:
                 continue
             await self._sweep(engine)
-            await self._remove(len(self._starts.names) - 1)
-            if self._is_over() and (latest := self._starts.names[-1:]):
+            await self._remove(len(self._expander.names) - 1)
+            if self._is_down() and (latest := self._expander.names[-1:]):
                 # It is given its time to end by itself, and a little more to be gone.
-                await anyio.sleep(self._stop + _AFTER)
-                if self._is_over() and latest == self._starts.names[-1:]:
-                    await self._remove(len(self._starts.names))
+                await anyio.sleep(self._stop_timeout + _REMOVE_DELAY_S)
+                if self._is_down() and latest == self._expander.names[-1:]:
+                    await self._remove(len(self._expander.names))
 
-    def _is_over(self) -> bool:
-        return isinstance(self._within.listing().health, Asleep | Down)
+    def _is_down(self) -> bool:
+        return isinstance(self._inner.listing().health, ProviderAsleep | ProviderDown)
 
     async def _remove(self, first: int) -> None:
-        names = self._starts.names[: max(first, 0)]
-        if names and self._starts.engine is not None:
-            await remove(self._starts.engine, *names)
-            del self._starts.names[: len(names)]
+        names = self._expander.names[: max(first, 0)]
+        if names and self._expander.engine is not None:
+            await remove_containers(self._expander.engine, *names)
+            del self._expander.names[: len(names)]

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-_LARGEST: Final = "64mb"
+_MAX_LOG_SIZE: Final = "64mb"
 """Far more than a call may write: it bounds what a container writes that nobody watches any more."""
 
 
 @dataclass(frozen=True)
-class Written:
+class ContainerOutput:
     out: bytes
     error: bytes
 
 
-class Record:
+class ContainerLogFile:
     """The file in which one run is kept, beside what is handed on."""
 
     def __init__(self, file: Path) -> None:
@@ -31,10 +31,10 @@ class Record:
     def flags(self) -> tuple[str, ...]:
         return (
             *("--log-driver", "k8s-file"),
-            *("--log-opt", f"path={self._file}", "--log-opt", f"max-size={_LARGEST}"),
+            *("--log-opt", f"path={self._file}", "--log-opt", f"max-size={_MAX_LOG_SIZE}"),
         )
 
-    def read(self) -> Written | None:
+    def read_output(self) -> ContainerOutput | None:
         """`None` where there is no such file, because the engine works on another machine, or started nothing."""
         try:
             content = self._file.read_bytes()
@@ -48,11 +48,11 @@ class Record:
                     streams[stream].append(text + b"\n")
                 case [_, stream, b"P", text] if stream in streams:
                     streams[stream].append(text)
-        return Written(b"".join(streams[b"stdout"]), b"".join(streams[b"stderr"]))
+        return ContainerOutput(b"".join(streams[b"stdout"]), b"".join(streams[b"stderr"]))
 
 
 @contextmanager
-def recording() -> Iterator[Record]:
+def temporary_log_file() -> Iterator[ContainerLogFile]:
     """Only we can read it, and it is gone with the block."""
     with tempfile.TemporaryDirectory(prefix="pegboard-", ignore_cleanup_errors=True) as folder:
-        yield Record(Path(folder) / "written")
+        yield ContainerLogFile(Path(folder) / "written")

@@ -19,13 +19,13 @@ Imported only where a DocSpace is set up.
 from pegboard.core.ids import ToolsetKey
 from pegboard.ports import Clock, Provider
 
-from .hall import Hall, Unauthorized
-from .limits import Limits
-from .provider import TOOLSETS, DocSpaceTools
+from .hall import DocSpaceContext, MissingCredentials
+from .limits import DocSpaceLimits
+from .provider import TOOLSETS, DocSpaceProvider
 
-__all__ = ["TOOLSETS", "Hall", "Limits", "Unauthorized", "docspace_tools"]
+__all__ = ["TOOLSETS", "DocSpaceContext", "DocSpaceLimits", "MissingCredentials", "docspace_tools"]
 
 
-def docspace_tools(key: ToolsetKey, toolset: str, house: Hall, now: Clock) -> Provider:
+def docspace_tools(key: ToolsetKey, toolset: str, house: DocSpaceContext, now: Clock) -> Provider:
     """The tools of one toolset (`files`, `folders`, `rooms`, `people`), under the key that it has on the board."""
-    return DocSpaceTools(key, TOOLSETS[toolset], house, now)
+    return DocSpaceProvider(key, TOOLSETS[toolset], house, now)

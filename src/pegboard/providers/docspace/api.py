@@ -4,139 +4,165 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pegboard.core.docspace import Access
+from pegboard.core.docspace import DocSpaceAccess
 from pegboard.core.tool import Json, JsonObject
 from pegboard.ports import Clock, Progress
 
 from . import javascript
-from .asking import address
-from .checking import UNDEFINED, Given, Kind, Many, Number, Optional, Party, Shape, Text, unlike
-from .client import BrokenOff, Client, Reply, Sending
-from .limits import Limits
-from .pace import off_loop
-from .trouble import Issue, Trouble
+from .asking import api_url
+from .checking import (
+    UNDEFINED,
+    JsonOrUndefined,
+    ListType,
+    NumberType,
+    ObjectType,
+    OptionalMember,
+    TextType,
+    ValueSender,
+    ValueType,
+    response_issues,
+)
+from .client import DocSpaceClient, DocSpaceRequest, DocSpaceResponse, TruncatedResponseError
+from .limits import DocSpaceLimits
+from .pace import run_off_loop
+from .trouble import DocSpaceError, Issue
 
-LINKS: Final = Many(Shape({"href": Text(), "action": Text()}))
-_ENVELOPE: Final = Shape(
+LINKS: Final = ListType(ObjectType({"href": TextType(), "action": TextType()}))
+_ENVELOPE: Final = ObjectType(
     {
-        "status": Number(),
-        "statusCode": Number(),
+        "status": NumberType(),
+        "statusCode": NumberType(),
         "links": LINKS,
-        "count": Optional(Number()),
-        "total": Optional(Number()),
+        "count": OptionalMember(NumberType()),
+        "total": OptionalMember(NumberType()),
     }
 )
-_REFUSAL: Final = Shape(
+_ERROR_ENVELOPE: Final = ObjectType(
     {
-        "status": Number(),
-        "statusCode": Number(),
-        "error": Shape({"message": Text(), "type": Text(), "stack": Text(), "hresult": Number()}),
+        "status": NumberType(),
+        "statusCode": NumberType(),
+        "error": ObjectType({"message": TextType(), "type": TextType(), "stack": TextType(), "hresult": NumberType()}),
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DocSpaceAnswer:
     """A good answer: the whole of it, as it came and as it reads."""
 
-    reply: Reply
+    http_response: DocSpaceResponse
     body: JsonObject
 
     @property
-    def response(self) -> Given:
+    def payload(self) -> JsonOrUndefined:
         return self.body.get("response", UNDEFINED)
 
 
-class Api:
+class DocSpaceApi:
     """`progress` hears how far a long call has come."""
 
     def __init__(
-        self, client: Client, access: Access, limits: Limits, now: Clock, progress: Progress | None = None
+        self,
+        client: DocSpaceClient,
+        access: DocSpaceAccess,
+        limits: DocSpaceLimits,
+        now: Clock,
+        progress: Progress | None = None,
     ) -> None:
         self.client = client
         self.access = access
         self.limits = limits
         self.now = now
         self.progress = progress
-        self.seat = client.seat(access)
+        self.large_answer_slot = client.large_answer_slot(access)
 
-    async def get(self, at: str, kind: Kind, filters: Mapping[str, Json] | None = None) -> Answer:
-        return await self._asked("GET", at, kind, filters, None)
+    async def get(self, at: str, kind: ValueType, filters: Mapping[str, Json] | None = None) -> DocSpaceAnswer:
+        return await self._request("GET", at, kind, filters, None)
 
-    async def post(self, at: str, kind: Kind, body: JsonObject, filters: Mapping[str, Json] | None = None) -> Answer:
-        return await self._asked("POST", at, kind, filters, body)
+    async def post(
+        self, at: str, kind: ValueType, body: JsonObject, filters: Mapping[str, Json] | None = None
+    ) -> DocSpaceAnswer:
+        return await self._request("POST", at, kind, filters, body)
 
-    async def put(self, at: str, kind: Kind, body: JsonObject, filters: Mapping[str, Json] | None = None) -> Answer:
-        return await self._asked("PUT", at, kind, filters, body)
+    async def put(
+        self, at: str, kind: ValueType, body: JsonObject, filters: Mapping[str, Json] | None = None
+    ) -> DocSpaceAnswer:
+        return await self._request("PUT", at, kind, filters, body)
 
-    async def delete(self, at: str, kind: Kind, body: JsonObject) -> Answer:
-        return await self._asked("DELETE", at, kind, None, body)
+    async def delete(self, at: str, kind: ValueType, body: JsonObject) -> DocSpaceAnswer:
+        return await self._request("DELETE", at, kind, None, body)
 
-    async def _asked(
-        self, method: str, at: str, kind: Kind, filters: Mapping[str, Json] | None, body: JsonObject | None
-    ) -> Answer:
+    async def _request(
+        self, method: str, at: str, kind: ValueType, filters: Mapping[str, Json] | None, body: JsonObject | None
+    ) -> DocSpaceAnswer:
         headers = {"accept": "application/json"}
         content = None
         if body is not None:
             headers["content-type"] = "application/json"
-            content = javascript.utf8(javascript.compact(body))
-        sending = Sending(method, address(self.access.base, at, filters), headers, content)
-        answer = await self.fetched(sending)
-        if issues := unlike(kind, answer.response):
-            raise Trouble("Parsing response.", issues)
+            content = javascript.encode_utf8(javascript.to_compact_json(body))
+        sending = DocSpaceRequest(method, api_url(self.access.base_url, at, filters), headers, content)
+        answer = await self.fetch(sending)
+        if issues := response_issues(kind, answer.payload):
+            raise DocSpaceError("Parsing response.", issues)
         return answer
 
-    async def fetched(self, sending: Sending, *, again: int | None = None) -> Answer:
+    async def fetch(self, sending: DocSpaceRequest, *, again: int | None = None) -> DocSpaceAnswer:
         """Raises `Trouble`, as everything here does. `again` says how often to send what is not a question."""
         try:
-            reply = await self.client.ask(self.access, sending, self.seat, tries=again)
-            body = await off_loop(len(reply.body), read, reply)
-            check(sending, reply, body, self.access.base)
-        except BrokenOff as broken:
-            reading = Trouble("Parsing response body.", broken)
-            raise Trouble("Fetching request.", Trouble("Parsing response.", reading)) from broken
-        except Trouble as failed:
-            raise Trouble("Fetching request.", Trouble("Making bare fetch.", failed)) from failed
+            reply = await self.client.send(self.access, sending, self.large_answer_slot, tries=again)
+            body = await run_off_loop(len(reply.body), parse_body, reply)
+            check_response(sending, reply, body, self.access.base_url)
+        except TruncatedResponseError as broken:
+            reading = DocSpaceError("Parsing response body.", broken)
+            raise DocSpaceError("Fetching request.", DocSpaceError("Parsing response.", reading)) from broken
+        except DocSpaceError as failed:
+            raise DocSpaceError("Fetching request.", DocSpaceError("Making bare fetch.", failed)) from failed
         try:
-            return Answer(reply, self._opened(reply, body))
-        except Trouble as failed:
-            raise Trouble("Fetching request.", Trouble("Parsing response.", failed)) from failed
+            return DocSpaceAnswer(reply, self._unwrap(reply, body))
+        except DocSpaceError as failed:
+            raise DocSpaceError("Fetching request.", DocSpaceError("Parsing response.", failed)) from failed
 
-    def _opened(self, reply: Reply, body: Json | javascript.NotJson) -> JsonObject:
-        if isinstance(body, javascript.NotJson):
-            hint = gone_elsewhere(reply, self.access.base)
+    def _unwrap(self, reply: DocSpaceResponse, body: Json | javascript.InvalidJsonError) -> JsonObject:
+        if isinstance(body, javascript.InvalidJsonError):
+            hint = redirect_hint(reply, self.access.base_url)
             if hint is None and reply.body.lstrip().startswith(b"<"):
-                hint = Trouble(f"This is a web page, not the API of a DocSpace. Check the base URL {self.access.base}")
-            raise Trouble("Parsing response body.", Trouble(str(body), hint))
-        if isinstance(body, dict) and (_is_enveloped(body) or body.get("success") is True):
+                hint = DocSpaceError(
+                    f"This is a web page, not the API of a DocSpace. Check the base URL {self.access.base_url}"
+                )
+            raise DocSpaceError("Parsing response body.", DocSpaceError(str(body), hint))
+        if isinstance(body, dict) and (_is_envelope(body) or body.get("success") is True):
             return body
-        raise Trouble("Parsing success response.", [Issue((), "invalid_union", "Invalid input")])
+        raise DocSpaceError("Parsing success response.", [Issue((), "invalid_union", "Invalid input")])
 
 
-def gone_elsewhere(reply: Reply, base: str) -> Trouble | None:
+def redirect_hint(reply: DocSpaceResponse, base: str) -> DocSpaceError | None:
     """What to do where an answer is bad because DocSpace is somewhere else than it was said to be."""
-    if reply.moved is None:
+    if reply.redirected_to is None:
         return None
-    return Trouble(f"{base} redirects to {reply.moved}, where credentials do not follow. Use that as the base URL")
+    return DocSpaceError(
+        f"{base} redirects to {reply.redirected_to}, where credentials do not follow. Use that as the base URL"
+    )
 
 
-def check(sending: Sending, reply: Reply, body: Json | javascript.NotJson, base: str) -> None:
+def check_response(
+    sending: DocSpaceRequest, reply: DocSpaceResponse, body: Json | javascript.InvalidJsonError, base: str
+) -> None:
     """What the body says counts more than the status: DocSpace may tell of an error in an answer of 200."""
-    told = refusal(body)
+    told = error_message(body)
     if told is None:
-        if reply.is_good:
+        if reply.is_success:
             return
         told = reply.reason
     line = f"{sending.method} {sending.url}: {reply.status} {told}"
-    raise Trouble("Checking response.", Trouble(line, gone_elsewhere(reply, base)))
+    raise DocSpaceError("Checking response.", DocSpaceError(line, redirect_hint(reply, base)))
 
 
-def refusal(body: Json | javascript.NotJson) -> str | None:
+def error_message(body: Json | javascript.InvalidJsonError) -> str | None:
     """Why DocSpace did not do what it was asked to, in its own words, where it says so."""
-    if isinstance(body, javascript.NotJson):
+    if isinstance(body, javascript.InvalidJsonError):
         return None
     match body:
-        case {"error": {"message": str(message)}} if _is_like(_REFUSAL, body):
+        case {"error": {"message": str(message)}} if _matches(_ERROR_ENVELOPE, body):
             return message
         case {"success": False, "message": str(message)}:
             return message
@@ -144,19 +170,19 @@ def refusal(body: Json | javascript.NotJson) -> str | None:
             return None
 
 
-def read(reply: Reply) -> Json | javascript.NotJson:
+def parse_body(reply: DocSpaceResponse) -> Json | javascript.InvalidJsonError:
     try:
-        return javascript.read(reply.text)
-    except javascript.NotJson as problem:
+        return javascript.parse_json(reply.text)
+    except javascript.InvalidJsonError as problem:
         return problem
 
 
-def _is_enveloped(body: JsonObject) -> bool:
+def _is_envelope(body: JsonObject) -> bool:
     counted = {name: value for name, value in body.items() if value is not None or name not in ("count", "total")}
-    return _is_like(_ENVELOPE, counted)
+    return _matches(_ENVELOPE, counted)
 
 
-def _is_like(kind: Shape, value: Json) -> bool:
+def _matches(kind: ObjectType, value: Json) -> bool:
     issues: list[Issue] = []
-    kind.check(value, (), issues, Party.CALLER)
+    kind.check(value, (), issues, ValueSender.CALLER)
     return not issues

@@ -10,14 +10,14 @@ ROOM_TYPES: Final[Mapping[int, str]] = {
     6: "public",
     8: "virtual data room",
 }
-ROOM_TYPE_STORIES: Final[Mapping[int, str]] = {
+ROOM_TYPE_DESCRIPTIONS: Final[Mapping[int, str]] = {
     1: "Form filling room: holds PDF forms for members and guests to fill out, and gathers what they entered.",
     2: "Collaboration room: a team works on documents together.",
     5: "Custom room: set up for a purpose of your own.",
     6: "Public room: its documents can be opened by link, without an account.",
     8: "Virtual data room: documents that are watched and protected against copying.",
 }
-ACCESS: Final[Mapping[int, str]] = {
+ACCESS_LEVELS: Final[Mapping[int, str]] = {
     0: "no access",
     2: "viewer",
     5: "reviewer",
@@ -27,7 +27,7 @@ ACCESS: Final[Mapping[int, str]] = {
     10: "editor",
     11: "content creator",
 }
-ACCESS_STORIES: Final[Mapping[int, str]] = {
+ACCESS_DESCRIPTIONS: Final[Mapping[int, str]] = {
     2: "Viewer: opens files to read them.",
     5: "Reviewer: reads files, suggests changes and comments.",
     6: "Commenter: reads files and comments.",
@@ -36,7 +36,7 @@ ACCESS_STORIES: Final[Mapping[int, str]] = {
     10: "Editor: reads, edits, reviews and comments on files that are there.",
     11: "Content creator: makes and edits files, and manages neither people nor settings.",
 }
-ACCESS_IN: Final[Mapping[int, tuple[int, ...]]] = {
+ACCESS_LEVELS_BY_ROOM_TYPE: Final[Mapping[int, tuple[int, ...]]] = {
     1: (7, 9, 11),
     2: (2, 9, 10, 11),
     5: (2, 5, 6, 9, 10, 11),
@@ -45,7 +45,7 @@ ACCESS_IN: Final[Mapping[int, tuple[int, ...]]] = {
 }
 """Which levels an invitation can give, by the type of the room."""
 
-FILTERS: Final[Mapping[int, str]] = {
+CONTENT_FILTERS: Final[Mapping[int, str]] = {
     0: "everything",
     1: "files",
     2: "folders",
@@ -78,15 +78,25 @@ SHARE_FILTERS: Final[Mapping[int, str]] = {
 SORT_ORDERS: Final[Mapping[int, str]] = {0: "ascending", 1: "descending"}
 APPLY_FILTER: Final = ("All", "Files", "Folders")
 SEARCH_AREAS: Final = ("Active", "Archive", "Any", "RecentByLinks", "Template")
-ROOM_SORTS: Final = ("DateAndTime", "AZ", "Author", "RoomType", "Tags")
+ROOM_SORT_KEYS: Final = ("DateAndTime", "AZ", "Author", "RoomType", "Tags")
 
-_ENTRY: Final = (
+_ENTRY_FIELDS: Final = (
     *("id", "rootFolderId", "canShare", "security", "title", "access", "shared", "created"),
     *("createdBy.id", "createdBy.displayName", "createdBy.isAnonim", "fileEntryType"),
 )
-FILE_FIELDS: Final = (*_ENTRY, "folderId", "fileType", "fileExst", "comment", "encrypted", "locked")
+FILE_FIELDS: Final = (*_ENTRY_FIELDS, "folderId", "fileType", "fileExst", "comment", "encrypted", "locked")
 FOLDER_FIELDS: Final = (
-    *(*_ENTRY, "parentId", "filesCount", "foldersCount", "isShareable", "isFavorite", "tags", "roomType", "private"),
+    *(
+        *_ENTRY_FIELDS,
+        "parentId",
+        "filesCount",
+        "foldersCount",
+        "isShareable",
+        "isFavorite",
+        "tags",
+        "roomType",
+        "private",
+    ),
     *("type", "inRoom"),
 )
 CONTENT_FIELDS: Final = (

@@ -5,89 +5,91 @@ from urllib.parse import urlsplit
 
 from pegboard.core.tool import JsonObject
 
-from .api import Api, check, read
-from .asking import path
-from .checking import Keyed, Many, Shape, Text, some
-from .client import Sending
-from .operations import OPERATIONS, resolved
-from .pace import off_loop
+from .api import DocSpaceApi, check_response, parse_body
+from .asking import api_path
+from .checking import ListType, MapType, ObjectType, TextType, optional_members
+from .client import DocSpaceRequest
+from .operations import OPERATIONS, wait_until_done
+from .pace import run_off_loop
 from .shapes import FILE
-from .trouble import Trouble
+from .trouble import DocSpaceError
 
-_PLAIN: Final = (".csv", ".txt")
-_SETTINGS: Final = Shape(some(extsConvertible=Keyed(Many(Text()))))
-_LONGEST_REFUSAL: Final = 1024 * 1024
+_PLAIN_TEXT_EXTENSIONS: Final = (".csv", ".txt")
+_SETTINGS_TYPE: Final = ObjectType(optional_members(extsConvertible=MapType(ListType(TextType()))))
+_MAX_ERROR_BYTES: Final = 1024 * 1024
 
 
-async def download(api: Api, file: float) -> str:
+async def download(api: DocSpaceApi, file: float) -> str:
     """Raises `Trouble`."""
-    target = await _target(api, file)
+    target = await _target_extension(api, file)
     body: JsonObject = {"fileConvertIds": [{"key": file, "value": target}]}
     try:
-        started = await api.put(path("files", "fileops", "bulkdownload"), OPERATIONS, body)
-    except Trouble as failed:
-        raise Trouble("Making bulk download.", failed) from failed
+        started = await api.put(api_path("files", "fileops", "bulkdownload"), OPERATIONS, body)
+    except DocSpaceError as failed:
+        raise DocSpaceError("Making bulk download.", failed) from failed
     try:
-        done = await resolved(api, started.response)
-    except Trouble as failed:
-        raise Trouble("Resolving bulk download operations.", failed) from failed
+        done = await wait_until_done(api, started.payload)
+    except DocSpaceError as failed:
+        raise DocSpaceError("Resolving bulk download operations.", failed) from failed
     if not done:
-        raise Trouble("No resolved operations.")
+        raise DocSpaceError("No resolved operations.")
     if len(done) > 1:
-        raise Trouble(f"Expected 1 resolved operation, got {len(done)}.")
+        raise DocSpaceError(f"Expected 1 resolved operation, got {len(done)}.")
     if not done[0].url:
-        raise Trouble("Resolved operation has no URL.")
-    return await _fetched(api, done[0].url)
+        raise DocSpaceError("Resolved operation has no URL.")
+    return await _fetch_text(api, done[0].url)
 
 
-async def _target(api: Api, file: float) -> str:
+async def _target_extension(api: DocSpaceApi, file: float) -> str:
     """The extension of the text that this file is, or can be converted to."""
     try:
-        facts = await api.get(path("files", "file", file), FILE)
-    except Trouble as failed:
-        raise Trouble("Getting file info.", failed) from failed
-    match facts.response:
+        facts = await api.get(api_path("files", "file", file), FILE)
+    except DocSpaceError as failed:
+        raise DocSpaceError("Getting file info.", failed) from failed
+    match facts.payload:
         case {"fileExst": str(own)} if own:
             pass
         case _:
-            raise Trouble("File extension is not defined.")
-    if own in _PLAIN:
+            raise DocSpaceError("File extension is not defined.")
+    if own in _PLAIN_TEXT_EXTENSIONS:
         return own
     try:
-        settings = await api.get(path("files", "settings"), _SETTINGS)
-    except Trouble as failed:
-        raise Trouble("Getting files settings.", failed) from failed
-    match settings.response:
+        settings = await api.get(api_path("files", "settings"), _SETTINGS_TYPE)
+    except DocSpaceError as failed:
+        raise DocSpaceError("Getting files settings.", failed) from failed
+    match settings.payload:
         case {"extsConvertible": dict(convertible)}:
             pass
         case _:
-            raise Trouble("Convertible file extensions are not defined.")
+            raise DocSpaceError("Convertible file extensions are not defined.")
     match convertible.get(own):
         case list(targets):
             for target in targets:
-                if isinstance(target, str) and target in _PLAIN:
+                if isinstance(target, str) and target in _PLAIN_TEXT_EXTENSIONS:
                     return target
-            raise Trouble(f"No convertible extension found for {own}.")
+            raise DocSpaceError(f"No convertible extension found for {own}.")
         case _:
-            raise Trouble(f"File extension {own} is not convertible.")
+            raise DocSpaceError(f"File extension {own} is not convertible.")
 
 
-async def _fetched(api: Api, url: str) -> str:
+async def _fetch_text(api: DocSpaceApi, url: str) -> str:
     """Credentials go along only where the file lies with DocSpace itself."""
-    if not _is_whole(url):
-        unreadable = Trouble(f"Failed to parse URL from {url}", Trouble("Invalid URL"))
-        raise Trouble("Creating download request.", Trouble("Creating request.", unreadable))
-    sending = Sending("GET", url, {"accept": "text/plain"}, is_large=True)
+    if not _is_absolute_url(url):
+        unreadable = DocSpaceError(f"Failed to parse URL from {url}", DocSpaceError("Invalid URL"))
+        raise DocSpaceError("Creating download request.", DocSpaceError("Creating request.", unreadable))
+    sending = DocSpaceRequest("GET", url, {"accept": "text/plain"}, is_large=True)
     try:
-        reply = await api.client.ask(api.access, sending, api.seat, most=api.limits.download)
-        text = await off_loop(len(reply.body), lambda: reply.text)
-        check(sending, reply, read(reply) if len(reply.body) <= _LONGEST_REFUSAL else None, api.access.base)
-    except Trouble as failed:
-        raise Trouble("Downloading file.", failed) from failed
+        reply = await api.client.send(api.access, sending, api.large_answer_slot, most=api.limits.max_download_bytes)
+        text = await run_off_loop(len(reply.body), lambda: reply.text)
+        check_response(
+            sending, reply, parse_body(reply) if len(reply.body) <= _MAX_ERROR_BYTES else None, api.access.base_url
+        )
+    except DocSpaceError as failed:
+        raise DocSpaceError("Downloading file.", failed) from failed
     return text
 
 
-def _is_whole(url: str) -> bool:
+def _is_absolute_url(url: str) -> bool:
     """Whether it says by itself where to go."""
     try:
         parts = urlsplit(url)

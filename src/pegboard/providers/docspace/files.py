@@ -4,133 +4,142 @@ from typing import Final
 
 from pegboard.core.tool import JsonObject
 
-from .api import Answer, Api
-from .asking import path
-from .checking import Anything, Many, Number, Optional, Shape, Text
+from .api import DocSpaceAnswer, DocSpaceApi
+from .asking import api_path
+from .checking import AnyValueType, ListType, NumberType, ObjectType, OptionalMember, TextType
 from .choices import FILE_FIELDS
 from .downloading import download
-from .operations import OPERATIONS, resolved
+from .operations import OPERATIONS, wait_until_done
 from .shapes import CONTENT, FILE
-from .tool import DocSpaceTool, filters, number, only, told
-from .trouble import Trouble
+from .tool import DocSpaceTool, filters_argument, filters_of, number_argument, run_step
+from .trouble import DocSpaceError
 from .uploading import upload
 
-_FILE: Final = Number("The id of the file.")
-_DUPLICATE: Final = 2
+_FILE_ID: Final = NumberType("The id of the file.")
+_KEEP_BOTH: Final = 2
 """What a copy or move does where the name is taken: it keeps both."""
 
 
-async def operated(api: Api, doing: str, noun: str, started: Answer, done: str) -> str:
+async def await_operation(api: DocSpaceApi, doing: str, noun: str, started: DocSpaceAnswer, done: str) -> str:
     """Waits for what was started."""
     try:
-        await resolved(api, started.response)
-    except Trouble as failed:
-        raise Trouble(f"Resolving {doing} {noun} operations.", failed) from failed
+        await wait_until_done(api, started.payload)
+    except DocSpaceError as failed:
+        raise DocSpaceError(f"Resolving {doing} {noun} operations.", failed) from failed
     return done
 
 
-async def _delete(api: Api, given: JsonObject) -> str:
-    file = number(given, "fileId")
-    trash = await told("Getting trash folder.", api.get(path("files", "@trash"), CONTENT))
-    match trash.response:
+async def _delete(api: DocSpaceApi, given: JsonObject) -> str:
+    file = number_argument(given, "fileId")
+    trash = await run_step("Getting trash folder.", api.get(api_path("files", "@trash"), CONTENT))
+    match trash.payload:
         case {"current": dict(current)}:
             pass
         case _:
-            raise Trouble("Trash folder is not defined.")
+            raise DocSpaceError("Trash folder is not defined.")
     if (bin_ := current.get("id")) is None:
-        raise Trouble("Trash folder ID is not defined.")
-    facts = await told("Getting file info.", api.get(path("files", "file", file), FILE))
-    match facts.response:
+        raise DocSpaceError("Trash folder ID is not defined.")
+    facts = await run_step("Getting file info.", api.get(api_path("files", "file", file), FILE))
+    match facts.payload:
         case {"folderId": folder} if folder is not None:
             pass
         case _:
-            raise Trouble("File folder ID is not defined.")
+            raise DocSpaceError("File folder ID is not defined.")
     if folder == bin_:
         return "File is already in the trash folder."
-    started = await told("Deleting file.", api.delete(path("files", "file", file), OPERATIONS, deletion()))
-    return await operated(api, "delete", "file", started, "File deleted.")
+    started = await run_step("Deleting file.", api.delete(api_path("files", "file", file), OPERATIONS, deletion_body()))
+    return await await_operation(api, "delete", "file", started, "File deleted.")
 
 
-def deletion() -> JsonObject:
+def deletion_body() -> JsonObject:
     """Into the trash, where it can be fetched from again."""
     return {"deleteAfter": False, "immediately": False}
 
 
-async def _facts(api: Api, given: JsonObject) -> Answer:
-    at = path("files", "file", number(given, "fileId"))
-    return await told("Getting file info.", api.get(at, FILE, filters(given)))
+async def _file_info(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    at = api_path("files", "file", number_argument(given, "fileId"))
+    return await run_step("Getting file info.", api.get(at, FILE, filters_of(given)))
 
 
-async def _update(api: Api, given: JsonObject) -> Answer:
-    at = path("files", "file", number(given, "fileId"))
-    return await told("Updating file.", api.put(at, FILE, {"title": given["title"]}))
+async def _update(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    at = api_path("files", "file", number_argument(given, "fileId"))
+    return await run_step("Updating file.", api.put(at, FILE, {"title": given["title"]}))
 
 
-async def _copy(api: Api, given: JsonObject) -> str:
-    started = await told("Copying batch items.", _batch(api, "copy", given))
-    return await operated(api, "copy", "batch items", started, "Batch items copied.")
+async def _copy(api: DocSpaceApi, given: JsonObject) -> str:
+    started = await run_step("Copying batch items.", _start_batch(api, "copy", given))
+    return await await_operation(api, "copy", "batch items", started, "Batch items copied.")
 
 
-async def _move(api: Api, given: JsonObject) -> str:
-    started = await told("Moving batch items.", _batch(api, "move", given))
-    return await operated(api, "move", "batch items", started, "Batch items moved.")
+async def _move(api: DocSpaceApi, given: JsonObject) -> str:
+    started = await run_step("Moving batch items.", _start_batch(api, "move", given))
+    return await await_operation(api, "move", "batch items", started, "Batch items moved.")
 
 
-async def _batch(api: Api, act: str, given: JsonObject) -> Answer:
-    body: JsonObject = {**given, "conflictResolveType": _DUPLICATE, "deleteAfter": False}
-    return await api.put(path("files", "fileops", act), OPERATIONS, body)
+async def _start_batch(api: DocSpaceApi, act: str, given: JsonObject) -> DocSpaceAnswer:
+    body: JsonObject = {**given, "conflictResolveType": _KEEP_BOTH, "deleteAfter": False}
+    return await api.put(api_path("files", "fileops", act), OPERATIONS, body)
 
 
-async def _download(api: Api, given: JsonObject) -> str:
-    return await download(api, number(given, "fileId"))
+async def _download(api: DocSpaceApi, given: JsonObject) -> str:
+    return await download(api, number_argument(given, "fileId"))
 
 
-async def _upload(api: Api, given: JsonObject) -> JsonObject:
+async def _upload(api: DocSpaceApi, given: JsonObject) -> JsonObject:
     return await upload(api, given)
 
 
-def _items(verb: str) -> Shape:
-    return Shape(
+def _batch_arguments(verb: str) -> ObjectType:
+    return ObjectType(
         {
-            "folderIds": Optional(
-                Many(Anything(), f"The ids of the folders to {verb}: numbers, or texts for folders of other storages.")
+            "folderIds": OptionalMember(
+                ListType(
+                    AnyValueType(),
+                    f"The ids of the folders to {verb}: numbers, or texts for folders of other storages.",
+                )
             ),
-            "fileIds": Optional(Many(Anything(), f"The ids of the files to {verb}.")),
-            "destFolderId": Optional(Anything(f"The id of the folder to {verb} them into.")),
+            "fileIds": OptionalMember(ListType(AnyValueType(), f"The ids of the files to {verb}.")),
+            "destFolderId": OptionalMember(AnyValueType(f"The id of the folder to {verb} them into.")),
         }
     )
 
 
-FILES: Final = (
-    DocSpaceTool("delete_file", "Delete a file.", Shape({"fileId": _FILE}), _delete),
+FILE_TOOLS: Final = (
+    DocSpaceTool("delete_file", "Delete a file.", ObjectType({"fileId": _FILE_ID}), _delete),
     DocSpaceTool(
         "get_file_info",
         "Get file information.",
-        Shape({"fileId": _FILE, "filters": only(FILE_FIELDS)}),
-        _facts,
-        reads=True,
-        answers=FILE,
+        ObjectType({"fileId": _FILE_ID, "filters": filters_argument(FILE_FIELDS)}),
+        _file_info,
+        is_read_only=True,
+        response_type=FILE,
     ),
     DocSpaceTool(
         "update_file",
         "Update a file.",
-        Shape({"fileId": _FILE, "title": Text("Its new name.")}),
+        ObjectType({"fileId": _FILE_ID, "title": TextType("Its new name.")}),
         _update,
-        answers=FILE,
+        response_type=FILE,
     ),
-    DocSpaceTool("copy_batch_items", "Copy to a folder.", _items("copy"), _copy),
-    DocSpaceTool("move_batch_items", "Move to a folder.", _items("move"), _move),
-    DocSpaceTool("download_file_as_text", "Download a file as text.", Shape({"fileId": _FILE}), _download, reads=True),
+    DocSpaceTool("copy_batch_items", "Copy to a folder.", _batch_arguments("copy"), _copy),
+    DocSpaceTool("move_batch_items", "Move to a folder.", _batch_arguments("move"), _move),
+    DocSpaceTool(
+        "download_file_as_text",
+        "Download a file as text.",
+        ObjectType({"fileId": _FILE_ID}),
+        _download,
+        is_read_only=True,
+    ),
     DocSpaceTool(
         "upload_file",
         "Upload a file.",
-        Shape(
+        ObjectType(
             {
-                "parentId": Number("The id of the room or folder that it goes into."),
-                "filename": Text("Its name, with an extension."),
-                "content": Text("What is in it: text, or base64 where encoding says so."),
-                "encoding": Optional(
-                    Text("How content is written; base64 is for files that are not text.", ("text", "base64"))
+                "parentId": NumberType("The id of the room or folder that it goes into."),
+                "filename": TextType("Its name, with an extension."),
+                "content": TextType("What is in it: text, or base64 where encoding says so."),
+                "encoding": OptionalMember(
+                    TextType("How content is written; base64 is for files that are not text.", ("text", "base64"))
                 ),
             }
         ),

@@ -4,132 +4,136 @@ from typing import Final
 
 from pegboard.core.tool import JsonObject
 
-from .api import Answer, Api
-from .asking import path
-from .checking import Flag, Number, Shape, Text, TextOrNumber, Uuid, some
-from .choices import APPLY_FILTER, CONTENT_FIELDS, FILTERS, FOLDER_FIELDS, SEARCH_AREAS, SORT_ORDERS
-from .files import deletion, operated
+from .api import DocSpaceAnswer, DocSpaceApi
+from .asking import api_path
+from .checking import BooleanType, NumberType, ObjectType, TextOrNumberType, TextType, UuidType, optional_members
+from .choices import APPLY_FILTER, CONTENT_FIELDS, CONTENT_FILTERS, FOLDER_FIELDS, SEARCH_AREAS, SORT_ORDERS
+from .files import await_operation, deletion_body
 from .operations import OPERATIONS
 from .shapes import CONTENT, FOLDER
-from .tool import COUNT, DocSpaceTool, fields, filters, number, only, told
+from .tool import COUNT_ARGUMENT, DocSpaceTool, fields_argument, filters_argument, filters_of, number_argument, run_step
 
-_FOLDER: Final = Number("The id of the folder.")
-_START: Final = Number("The place of the first item, counted from 0.")
-_ORDER: Final = Number("The order.", choices=SORT_ORDERS)
-_KIND: Final = Number("What kind of items to answer with.", choices=FILTERS)
-_WHOSE: Final = Uuid("The user or group whose items to answer with.")
-_WHICH: Final = Text("Whether files, folders or both are filtered.", APPLY_FILTER)
-_WORDS: Final = Text("What to look for in titles.")
-_SORT: Final = Text("What to sort by, such as DateAndTime or AZ.")
-
-
-async def _create(api: Api, given: JsonObject) -> Answer:
-    at = path("files", "folder", number(given, "parentId"))
-    return await told("Creating folder.", api.post(at, FOLDER, {"title": given["title"]}, filters(given)))
+_FOLDER_ID: Final = NumberType("The id of the folder.")
+_START: Final = NumberType("The place of the first item, counted from 0.")
+_ORDER: Final = NumberType("The order.", choices=SORT_ORDERS)
+_CONTENT_FILTER: Final = NumberType("What kind of items to answer with.", choices=CONTENT_FILTERS)
+_OWNER: Final = UuidType("The user or group whose items to answer with.")
+_APPLY_TO: Final = TextType("Whether files, folders or both are filtered.", APPLY_FILTER)
+_SEARCH_TEXT: Final = TextType("What to look for in titles.")
+_SORT: Final = TextType("What to sort by, such as DateAndTime or AZ.")
 
 
-async def _delete(api: Api, given: JsonObject) -> str:
-    at = path("files", "folder", number(given, "folderId"))
-    started = await told("Deleting folder.", api.delete(at, OPERATIONS, deletion()))
-    return await operated(api, "delete", "folder", started, "Folder deleted.")
+async def _create(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    at = api_path("files", "folder", number_argument(given, "parentId"))
+    return await run_step("Creating folder.", api.post(at, FOLDER, {"title": given["title"]}, filters_of(given)))
 
 
-async def _content(api: Api, given: JsonObject) -> Answer:
-    at = path("files", number(given, "folderId"))
-    return await told("Getting folder.", api.get(at, CONTENT, filters(given)))
+async def _delete(api: DocSpaceApi, given: JsonObject) -> str:
+    at = api_path("files", "folder", number_argument(given, "folderId"))
+    started = await run_step("Deleting folder.", api.delete(at, OPERATIONS, deletion_body()))
+    return await await_operation(api, "delete", "folder", started, "Folder deleted.")
 
 
-async def _facts(api: Api, given: JsonObject) -> Answer:
-    at = path("files", "folder", number(given, "folderId"))
-    return await told("Getting folder info.", api.get(at, FOLDER, filters(given)))
+async def _content(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    at = api_path("files", number_argument(given, "folderId"))
+    return await run_step("Getting folder.", api.get(at, CONTENT, filters_of(given)))
 
 
-async def _rename(api: Api, given: JsonObject) -> Answer:
-    at = path("files", "folder", number(given, "folderId"))
-    return await told("Renaming folder.", api.put(at, FOLDER, {"title": given["title"]}, filters(given)))
+async def _folder_info(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    at = api_path("files", "folder", number_argument(given, "folderId"))
+    return await run_step("Getting folder info.", api.get(at, FOLDER, filters_of(given)))
 
 
-async def _mine(api: Api, given: JsonObject) -> Answer:
-    return await told("Getting my folder.", api.get(path("files", "@my"), CONTENT, filters(given)))
+async def _rename(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    at = api_path("files", "folder", number_argument(given, "folderId"))
+    return await run_step("Renaming folder.", api.put(at, FOLDER, {"title": given["title"]}, filters_of(given)))
 
 
-FOLDERS: Final = (
+async def _my_folder(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    return await run_step("Getting my folder.", api.get(api_path("files", "@my"), CONTENT, filters_of(given)))
+
+
+FOLDER_TOOLS: Final = (
     DocSpaceTool(
         "create_folder",
         "Create a folder.",
-        Shape(
+        ObjectType(
             {
-                "parentId": Number("The id of the room or folder that it goes into."),
-                "title": Text("Its name."),
-                "filters": only(FOLDER_FIELDS),
+                "parentId": NumberType("The id of the room or folder that it goes into."),
+                "title": TextType("Its name."),
+                "filters": filters_argument(FOLDER_FIELDS),
             }
         ),
         _create,
-        answers=FOLDER,
+        response_type=FOLDER,
     ),
-    DocSpaceTool("delete_folder", "Delete a folder.", Shape({"folderId": _FOLDER}), _delete),
+    DocSpaceTool("delete_folder", "Delete a folder.", ObjectType({"folderId": _FOLDER_ID}), _delete),
     DocSpaceTool(
         "get_folder_content",
         "Get content of a folder.",
-        Shape(
+        ObjectType(
             {
-                "folderId": _FOLDER,
-                "filters": Shape(
+                "folderId": _FOLDER_ID,
+                "filters": ObjectType(
                     {
-                        **some(
-                            userIdOrGroupId=_WHOSE,
-                            filterType=_KIND,
-                            roomId=TextOrNumber("The id of a room."),
-                            excludeSubject=Flag("Whether to leave out the items of that user or group instead."),
-                            applyFilterOption=_WHICH,
-                            extension=Text("The extension of files, with its dot."),
-                            searchArea=Text("Where to look.", SEARCH_AREAS),
+                        **optional_members(
+                            userIdOrGroupId=_OWNER,
+                            filterType=_CONTENT_FILTER,
+                            roomId=TextOrNumberType("The id of a room."),
+                            excludeSubject=BooleanType("Whether to leave out the items of that user or group instead."),
+                            applyFilterOption=_APPLY_TO,
+                            extension=TextType("The extension of files, with its dot."),
+                            searchArea=TextType("Where to look.", SEARCH_AREAS),
                         ),
-                        "count": COUNT,
-                        **some(startIndex=_START, sortBy=_SORT, sortOrder=_ORDER, filterValue=_WORDS),
-                        "fields": fields(CONTENT_FIELDS),
+                        "count": COUNT_ARGUMENT,
+                        **optional_members(startIndex=_START, sortBy=_SORT, sortOrder=_ORDER, filterValue=_SEARCH_TEXT),
+                        "fields": fields_argument(CONTENT_FIELDS),
                     },
                     "What to answer with.",
                 ),
             }
         ),
         _content,
-        reads=True,
-        answers=CONTENT,
+        is_read_only=True,
+        response_type=CONTENT,
     ),
     DocSpaceTool(
         "get_folder_info",
         "Get folder information.",
-        Shape({"folderId": _FOLDER, "filters": only(FOLDER_FIELDS)}),
-        _facts,
-        reads=True,
-        answers=FOLDER,
+        ObjectType({"folderId": _FOLDER_ID, "filters": filters_argument(FOLDER_FIELDS)}),
+        _folder_info,
+        is_read_only=True,
+        response_type=FOLDER,
     ),
     DocSpaceTool(
         "rename_folder",
         "Rename a folder.",
-        Shape({"folderId": _FOLDER, "title": Text("Its new name."), "filters": only(FOLDER_FIELDS)}),
+        ObjectType(
+            {"folderId": _FOLDER_ID, "title": TextType("Its new name."), "filters": filters_argument(FOLDER_FIELDS)}
+        ),
         _rename,
-        answers=FOLDER,
+        response_type=FOLDER,
     ),
     DocSpaceTool(
         "get_my_folder",
         "Get the 'My Documents' folder.",
-        Shape(
+        ObjectType(
             {
-                "filters": Shape(
+                "filters": ObjectType(
                     {
-                        **some(userIdOrGroupId=_WHOSE, filterType=_KIND, applyFilterOption=_WHICH),
-                        "count": COUNT,
-                        **some(startIndex=_START, sortBy=_SORT, sortOrder=_ORDER, filterValue=_WORDS),
-                        "fields": fields(CONTENT_FIELDS),
+                        **optional_members(
+                            userIdOrGroupId=_OWNER, filterType=_CONTENT_FILTER, applyFilterOption=_APPLY_TO
+                        ),
+                        "count": COUNT_ARGUMENT,
+                        **optional_members(startIndex=_START, sortBy=_SORT, sortOrder=_ORDER, filterValue=_SEARCH_TEXT),
+                        "fields": fields_argument(CONTENT_FIELDS),
                     },
                     "What to answer with.",
                 )
             }
         ),
-        _mine,
-        reads=True,
-        answers=CONTENT,
+        _my_folder,
+        is_read_only=True,
+        response_type=CONTENT,
     ),
 )

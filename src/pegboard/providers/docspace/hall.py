@@ -9,26 +9,33 @@ from typing import TypeAlias
 
 import anyio
 
-from pegboard.core.docspace import CREDENTIAL_HEADERS, Access, BadCredential, Lends, Misconfigured, lent
-from pegboard.core.docspace.credential import whose
-from pegboard.core.whose import Whose
+from pegboard.core.docspace import (
+    CREDENTIAL_HEADERS,
+    BadCredential,
+    CallerCredentialRules,
+    DocSpaceAccess,
+    DocSpaceMisconfiguration,
+    read_caller_credentials,
+)
+from pegboard.core.docspace.credential import credential_identity
+from pegboard.core.whose import CredentialIdentity
 from pegboard.ports import Clock, Progress
 
-from .api import Api
-from .bounds import Bounds
-from .client import AGENT, Client
-from .limits import Limits
+from .api import DocSpaceApi
+from .bounds import CallerAddressPolicy
+from .client import USER_AGENT, DocSpaceClient
+from .limits import DocSpaceLimits
 
-Operator: TypeAlias = Callable[[], Access | Misconfigured | None]
+OperatorAccessSource: TypeAlias = Callable[[], DocSpaceAccess | DocSpaceMisconfiguration | None]
 """What the operator set, read anew whenever a toolset starts; `None` where callers bring everything themselves."""
 
 
-Named: TypeAlias = Callable[[], Iterable[str]]
+AllowedOriginsSource: TypeAlias = Callable[[], Iterable[str]]
 """The addresses of the operator's own that callers may lead to although they are inside, read anew as well."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unauthorized:
+class MissingCredentials:
     """Nobody said who asks: neither an operator nor the caller."""
 
     why: str = (
@@ -37,67 +44,71 @@ class Unauthorized:
     )
 
 
-class Hall:
+class DocSpaceContext:
     def __init__(
         self,
-        operator: Operator,
+        operator: OperatorAccessSource,
         now: Clock,
         *,
-        lends: Lends | None = None,
-        limits: Limits | None = None,
+        lends: CallerCredentialRules | None = None,
+        limits: DocSpaceLimits | None = None,
         agent: str | None = None,
-        named: Named = lambda: (),
+        named: AllowedOriginsSource = lambda: (),
         key: Callable[[], bytes] = token_bytes,
     ) -> None:
         """`lends` is what a caller's own request may bring; `agent` is our own name where it is `None`; `key` makes the
         tags of credentials, and is asked for once."""
         self._operator = operator
-        self._lends = lends
-        self._limits = limits or Limits()
+        self._accepted_credentials = lends
+        self._limits = limits or DocSpaceLimits()
         self._now = now
-        self._named = named
-        self._bounds = Bounds()
-        self._client = Client(self._limits, now, AGENT if agent is None else agent, self._bounds)
-        self._users = 0
-        self._key = cache(key)
+        self._allowed_origins = named
+        self._address_policy = CallerAddressPolicy()
+        self._client = DocSpaceClient(self._limits, now, USER_AGENT if agent is None else agent, self._address_policy)
+        self._user_count = 0
+        self._tag_key = cache(key)
 
-    def operator(self) -> Access | Misconfigured | None:
-        self._bounds.name(self._named())
+    def operator_access(self) -> DocSpaceAccess | DocSpaceMisconfiguration | None:
+        self._address_policy.allow(self._allowed_origins())
         known = self._operator()
-        if known is None and self._lends is None:
-            return Misconfigured("No authentication method")
+        if known is None and self._accepted_credentials is None:
+            return DocSpaceMisconfiguration("No authentication method")
         return known
 
-    def access(
-        self, operator: Access | Misconfigured | None, headers: Mapping[bytes, bytes]
-    ) -> Access | Misconfigured | BadCredential | Unauthorized:
+    def call_access(
+        self, operator: DocSpaceAccess | DocSpaceMisconfiguration | None, headers: Mapping[bytes, bytes]
+    ) -> DocSpaceAccess | DocSpaceMisconfiguration | BadCredential | MissingCredentials:
         """Whom one call is made as. What a caller brings takes the place of all that the operator set."""
-        own = lent(headers, self._lends) if self._lends is not None and _are_meant(headers) else None
+        own = (
+            read_caller_credentials(headers, self._accepted_credentials)
+            if self._accepted_credentials is not None and _has_docspace_credentials(headers)
+            else None
+        )
         if own is not None:
             return own
-        return Unauthorized() if operator is None else operator
+        return MissingCredentials() if operator is None else operator
 
-    def whose(self, access: Access) -> Whose:
+    def credential_identity(self, access: DocSpaceAccess) -> CredentialIdentity:
         """Bound to the place and the credential, of which nothing can be read in it."""
-        return whose(access, self._key())
+        return credential_identity(access, self._tag_key())
 
-    def api(self, access: Access, progress: Progress | None) -> Api:
-        return Api(self._client, access, self._limits, self._now, progress)
+    def api(self, access: DocSpaceAccess, progress: Progress | None) -> DocSpaceApi:
+        return DocSpaceApi(self._client, access, self._limits, self._now, progress)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """While one of the toolsets runs. The last that ends closes the connections."""
-        self._users += 1
+        self._user_count += 1
         try:
             yield
         finally:
-            self._users -= 1
-            if not self._users:
+            self._user_count -= 1
+            if not self._user_count:
                 with anyio.CancelScope(shield=True):
                     await self._client.close()
 
 
-def _are_meant(headers: Mapping[bytes, bytes]) -> bool:
+def _has_docspace_credentials(headers: Mapping[bytes, bytes]) -> bool:
     """`Authorization` alone may be for anybody on the way, such as a model's server; where it could be for DocSpace, it
     is refused at the door."""
     return any(name in headers for name in CREDENTIAL_HEADERS)

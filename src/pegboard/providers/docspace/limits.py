@@ -7,23 +7,23 @@ MIB: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DocSpaceLimits:
     """Seconds and bytes."""
 
-    connect: float = 15.0
-    answer: float = 120.0
+    connect_timeout_s: float = 15.0
+    answer_timeout_s: float = 120.0
     """For one request, from its first byte to the last of its answer."""
-    operation: float = 600.0
+    operation_timeout_s: float = 600.0
     """For what DocSpace does in the background: deletions, copies, conversions."""
-    body: int = 8 * MIB
+    max_body_bytes: int = 8 * MIB
     """Of an answer of the API, of which fifty entries are far below one."""
-    download: int = 64 * MIB
+    max_download_bytes: int = 64 * MIB
     """Of a file as text."""
-    patience: float = 20.0
+    queue_timeout_s: float = 20.0
     """For requests of others that are in the way."""
-    tries: int = 3
+    max_tries: int = 3
     """How often a question is put that DocSpace is too busy for."""
-    pause: float = 0.3
+    retry_pause_s: float = 0.3
     """Before the second try, where DocSpace does not say how long; twice that before each further one."""
-    longest_pause: float = 30.0
+    max_retry_pause_s: float = 30.0
     """A DocSpace that wants to be left alone for longer is not waited for."""

@@ -18,17 +18,17 @@ BAD_PORTS: Final = frozenset(
     }
 )
 """Ports that fetch does not ask, because other protocols live there (Fetch standard, port blocking)."""
-_ADDRESS: Final = re.compile(r"\('([^']+)', (\d+)")
+_ADDRESS_PATTERN: Final = re.compile(r"\('([^']+)', (\d+)")
 """How asyncio tells which address of a name it tried."""
 
 
-def in_words(error: Exception, url: httpx2.URL) -> str:
+def describe_network_error(error: Exception, url: httpx2.URL) -> str:
     """`connect ECONNREFUSED 127.0.0.1:443`, `getaddrinfo ENOTFOUND docs.example.com`."""
     port = url.port or (443 if url.scheme == "https" else 80)
     at = f"{url.host}:{port}"
     for cause in _causes(error):
         if isinstance(cause, BaseExceptionGroup) and isinstance(error, httpx2.ConnectError):
-            tried = [_tried(each, at) for each in cause.exceptions if isinstance(each, OSError)]
+            tried = [_describe_attempt(each, at) for each in cause.exceptions if isinstance(each, OSError)]
             if told := [*dict.fromkeys(words for words in tried if words is not None)]:
                 return "\n".join(told)
         if isinstance(cause, socket.gaierror):
@@ -41,7 +41,7 @@ def in_words(error: Exception, url: httpx2.URL) -> str:
         ):
             name = errno.errorcode[cause.errno]
             if isinstance(error, httpx2.ConnectError):
-                return _tried(cause, at) or f"connect {name} {at}"
+                return _describe_attempt(cause, at) or f"connect {name} {at}"
             return f"read {name}"
     match error:
         case httpx2.UnsupportedProtocol():
@@ -59,12 +59,12 @@ def in_words(error: Exception, url: httpx2.URL) -> str:
             return " ".join(str(innermost).split()) or type(innermost).__name__
 
 
-def _tried(cause: OSError, at: str) -> str | None:
+def _describe_attempt(cause: OSError, at: str) -> str | None:
     """One address that was tried; the one that was asked for where the error does not tell it."""
     name = None if cause.errno is None else errno.errorcode.get(cause.errno)
     if name is None or isinstance(cause, socket.gaierror | ssl.SSLError):
         return None
-    found = _ADDRESS.search(str(cause))
+    found = _ADDRESS_PATTERN.search(str(cause))
     return f"connect {name} {at if found is None else f'{found[1]}:{found[2]}'}"
 
 

@@ -6,22 +6,24 @@ from typing import Final
 
 import anyio
 
-from .api import Api
-from .asking import path
-from .checking import Flag, Given, Many, Number, Shape, Text, some
-from .client import Unheard
-from .trouble import Trouble
+from .api import DocSpaceApi
+from .asking import api_path
+from .checking import BooleanType, JsonOrUndefined, ListType, NumberType, ObjectType, TextType, optional_members
+from .client import DocSpaceRequestError
+from .trouble import DocSpaceError
 
-OPERATION: Final = Shape(some(id=Text(), error=Text(), url=Text(), progress=Number(), finished=Flag()))
-OPERATIONS: Final = Many(OPERATION)
+OPERATION: Final = ObjectType(
+    optional_members(id=TextType(), error=TextType(), url=TextType(), progress=NumberType(), finished=BooleanType())
+)
+OPERATIONS: Final = ListType(OPERATION)
 
-_QUICK: Final = 20
+_MAX_QUICK_POLLS: Final = 20
 """Polls at a short distance, before it grows; and how often an operation may be missing before it is given up."""
-_FIRST: Final = 0.1
-_GROWTH: Final = 1.5
-_LONGEST: Final = 5.0
-_WHOLE: Final = 100.0
-_TRIES: Final = 3
+_FIRST_POLL_INTERVAL_S: Final = 0.1
+_INTERVAL_GROWTH: Final = 1.5
+_MAX_POLL_INTERVAL_S: Final = 5.0
+_COMPLETE_PERCENT: Final = 100.0
+_MAX_POLL_TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,97 +33,109 @@ class Operation:
     error: str = ""
     finished: bool = False
     url: str | None = None
-    polled: bool = False
+    is_polled: bool = False
     """Whether this is what a poll said of it, and not what the first answer did."""
-    missing: int = 0
+    missed_polls: int = 0
     """Polls in a row that did not tell of it."""
 
     @property
     def is_done(self) -> bool:
-        return bool(self.error) or self.progress == _WHOLE or self.finished
+        return bool(self.error) or self.progress == _COMPLETE_PERCENT or self.finished
 
     @property
     def is_lost(self) -> bool:
-        return self.missing >= _QUICK
+        return self.missed_polls >= _MAX_QUICK_POLLS
 
 
-async def resolved(api: Api, started: Given) -> Sequence[Operation]:
+async def wait_until_done(api: DocSpaceApi, started: JsonOrUndefined) -> Sequence[Operation]:
     """All of them done and without an error, as the polls told of them. Raises `Trouble`."""
-    operations = [_read(one) for one in (started if isinstance(started, list) else [started])]
+    operations = [_parse_operation(one) for one in (started if isinstance(started, list) else [started])]
     if not operations:
-        raise Trouble("No operations to sync.")
+        raise DocSpaceError("No operations to sync.")
     polls, told = 0, -1.0
-    with anyio.move_on_after(api.limits.operation) as waiting:
+    with anyio.move_on_after(api.limits.operation_timeout_s) as waiting:
         while True:
-            operations = _after(operations, await _polled(api))
+            operations = _merge_poll(operations, await _poll(api))
             polls += 1
-            told = _tell(api, operations, told)
+            told = _report_progress(api, operations, told)
             if all(one.is_done or one.is_lost for one in operations):
                 break
-            await anyio.sleep(_FIRST if polls < _QUICK else min(_FIRST * _GROWTH ** (polls - _QUICK + 1), _LONGEST))
+            await anyio.sleep(
+                _FIRST_POLL_INTERVAL_S
+                if polls < _MAX_QUICK_POLLS
+                else min(
+                    _FIRST_POLL_INTERVAL_S * _INTERVAL_GROWTH ** (polls - _MAX_QUICK_POLLS + 1), _MAX_POLL_INTERVAL_S
+                )
+            )
     if failed := [one for one in operations if one.error or not one.is_done]:
-        why = [line for one in failed if (line := _why(one, api, late=waiting.cancelled_caught)) is not None]
-        raise Trouble(f"{len(failed)} out of {len(operations)} operations are unresolved.", why)
-    return [one for one in operations if one.polled]
+        why = [
+            line for one in failed if (line := _failure_message(one, api, late=waiting.cancelled_caught)) is not None
+        ]
+        raise DocSpaceError(f"{len(failed)} out of {len(operations)} operations are unresolved.", why)
+    return [one for one in operations if one.is_polled]
 
 
-def _why(one: Operation, api: Api, *, late: bool) -> str | None:
+def _failure_message(one: Operation, api: DocSpaceApi, *, late: bool) -> str | None:
     if one.error:
         return " ".join(one.error.split())
     if one.is_lost:
         return f"DocSpace tells nothing more of operation {one.id}, which may be done. Look before you try again."
     if late:
-        took = f"after {api.limits.operation:g} seconds"
+        took = f"after {api.limits.operation_timeout_s:g} seconds"
         return f"Operation {one.id} is at {one.progress:g} % {took}. DocSpace goes on with it; look again later."
     return None
 
 
-async def _polled(api: Api) -> Sequence[Operation]:
-    for tries_left in range(_TRIES - 1, -1, -1):
+async def _poll(api: DocSpaceApi) -> Sequence[Operation]:
+    for tries_left in range(_MAX_POLL_TRIES - 1, -1, -1):
         try:
-            answer = await api.get(path("files", "fileops"), OPERATIONS)
-        except Trouble as failed:
+            answer = await api.get(api_path("files", "fileops"), OPERATIONS)
+        except DocSpaceError as failed:
             # A connection that breaks once in ten minutes says nothing about the operation.
-            if tries_left and _is_broken_off(failed):
-                await anyio.sleep(_FIRST)
+            if tries_left and _is_connection_lost(failed):
+                await anyio.sleep(_FIRST_POLL_INTERVAL_S)
                 continue
-            raise Trouble("Resolving operations.", Trouble("Calling operation statuses callback.", failed)) from failed
-        said = answer.response if isinstance(answer.response, list) else ()
-        return [replace(_read(one), polled=True) for one in said]
+            raise DocSpaceError(
+                "Resolving operations.", DocSpaceError("Calling operation statuses callback.", failed)
+            ) from failed
+        said = answer.payload if isinstance(answer.payload, list) else ()
+        return [replace(_parse_operation(one), is_polled=True) for one in said]
     raise AssertionError("the last try returns or raises")
 
 
-def _is_broken_off(failed: Trouble | None) -> bool:
-    while isinstance(failed, Trouble):
-        if isinstance(failed, Unheard):
-            return failed.is_cut
-        failed = failed.why if isinstance(failed.why, Trouble) else None
+def _is_connection_lost(failed: DocSpaceError | None) -> bool:
+    while isinstance(failed, DocSpaceError):
+        if isinstance(failed, DocSpaceRequestError):
+            return failed.is_connection_failure
+        failed = failed.why if isinstance(failed.why, DocSpaceError) else None
     return False
 
 
-def _after(operations: Sequence[Operation], polled: Sequence[Operation]) -> list[Operation]:
+def _merge_poll(operations: Sequence[Operation], polled: Sequence[Operation]) -> list[Operation]:
     said = {one.id: one for one in polled if one.id is not None}
     # Whatever is done stays done, although DocSpace soon forgets about it.
     return [
         one
-        if one.is_done and one.polled
-        else (None if one.id is None else said.get(one.id)) or replace(one, missing=one.missing + 1)
+        if one.is_done and one.is_polled
+        else (None if one.id is None else said.get(one.id)) or replace(one, missed_polls=one.missed_polls + 1)
         for one in operations
     ]
 
 
-def _tell(api: Api, operations: Sequence[Operation], before: float) -> float:
+def _report_progress(api: DocSpaceApi, operations: Sequence[Operation], before: float) -> float:
     """How far all of them are together, unless that is no farther than was told before: progress only grows."""
-    done = sum(_WHOLE if one.is_done else min(max(one.progress, 0.0), _WHOLE) for one in operations)
+    done = sum(
+        _COMPLETE_PERCENT if one.is_done else min(max(one.progress, 0.0), _COMPLETE_PERCENT) for one in operations
+    )
     now = round(done / len(operations), 2)
     if now <= before:
         return before
     if api.progress is not None:
-        api.progress(now, _WHOLE, None)
+        api.progress(now, _COMPLETE_PERCENT, None)
     return now
 
 
-def _read(one: Given) -> Operation:
+def _parse_operation(one: JsonOrUndefined) -> Operation:
     match one:
         case dict():
             id, progress, error, url = (one.get(name) for name in ("id", "progress", "error", "url"))

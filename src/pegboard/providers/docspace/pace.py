@@ -7,22 +7,22 @@ import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 
-_LARGE: Final = 256 * 1024
+_OFF_LOOP_BYTES: Final = 256 * 1024
 """Bytes that are worked through in about as long as a thread takes to start."""
 
-_one: Final = RunVar[anyio.CapacityLimiter]("pegboard_docspace_one")
+_limiter: Final = RunVar[anyio.CapacityLimiter]("pegboard_docspace_one")
 """One at a time: several would take no less time, and leave less of it to the event loop."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-async def off_loop(size: int, work: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
+async def run_off_loop(size: int, work: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
     """`work(*given)`, in a thread where `size` is large."""
-    if size <= _LARGE:
+    if size <= _OFF_LOOP_BYTES:
         return work(*given, **named)
     try:
-        one = _one.get()
+        one = _limiter.get()
     except LookupError:
-        _one.set(one := anyio.CapacityLimiter(1))
+        _limiter.set(one := anyio.CapacityLimiter(1))
     return await anyio.to_thread.run_sync(lambda: work(*given, **named), abandon_on_cancel=True, limiter=one)

@@ -5,17 +5,26 @@ from typing import Final
 
 from pegboard.core.tool import Json, JsonObject
 
-from .api import Answer, Api
-from .asking import path
-from .checking import DIALECT, Flag, Many, Number, Optional, Shape, Text, some
+from .api import DocSpaceAnswer, DocSpaceApi
+from .asking import api_path
+from .checking import (
+    JSON_SCHEMA_DIALECT,
+    BooleanType,
+    ListType,
+    NumberType,
+    ObjectType,
+    OptionalMember,
+    TextType,
+    optional_members,
+)
 from .choices import (
-    ACCESS,
-    ACCESS_IN,
-    ACCESS_STORIES,
+    ACCESS_DESCRIPTIONS,
+    ACCESS_LEVELS,
+    ACCESS_LEVELS_BY_ROOM_TYPE,
     CONTENT_FIELDS,
     FOLDER_FIELDS,
-    ROOM_SORTS,
-    ROOM_TYPE_STORIES,
+    ROOM_SORT_KEYS,
+    ROOM_TYPE_DESCRIPTIONS,
     ROOM_TYPES,
     SEARCH_AREAS,
     SECURITY_FIELDS,
@@ -23,201 +32,229 @@ from .choices import (
     SHARE_FILTERS,
     SORT_ORDERS,
 )
-from .files import operated
+from .files import await_operation
 from .operations import OPERATION
 from .shapes import CONTENT, CREATED_ROOM, FOLDER, SECURITY, SHARES
-from .tool import COUNT, DocSpaceTool, fields, filters, number, only, told, without
-from .trouble import Issue, Trouble
+from .tool import (
+    COUNT_ARGUMENT,
+    DocSpaceTool,
+    fields_argument,
+    filters_argument,
+    filters_of,
+    number_argument,
+    run_step,
+    without_members,
+)
+from .trouble import DocSpaceError, Issue
 
-_ROOM: Final = Number("The id of the room.")
-_PUBLIC: Final = 6
-_START: Final = Number("The place of the first item, counted from 0.")
-
-
-async def _create(api: Api, given: JsonObject) -> Answer:
-    body = without(given, "filters")
-    return await told("Creating room.", api.post(path("files", "rooms"), CREATED_ROOM, body, filters(given)))
-
-
-async def _facts(api: Api, given: JsonObject) -> Answer:
-    return await told("Getting room info.", api.get(_at(given), FOLDER, filters(given)))
-
-
-async def _update(api: Api, given: JsonObject) -> Answer:
-    body = without(given, "roomId", "filters")
-    return await told("Updating room.", api.put(_at(given), FOLDER, body, filters(given)))
+_ROOM_ID: Final = NumberType("The id of the room.")
+_PUBLIC_ROOM: Final = 6
+_START: Final = NumberType("The place of the first item, counted from 0.")
 
 
-async def _archive(api: Api, given: JsonObject) -> str:
-    started = await told("Archiving room.", api.put(_at(given, "archive"), OPERATION, {}))
-    return await operated(api, "archive", "room", started, "Room archived.")
+async def _create(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    body = without_members(given, "filters")
+    return await run_step("Creating room.", api.post(api_path("files", "rooms"), CREATED_ROOM, body, filters_of(given)))
 
 
-async def _share(api: Api, given: JsonObject) -> Answer:
-    body = without(given, "roomId", "filters")
-    return await told("Setting room security.", api.put(_at(given, "share"), SECURITY, body, filters(given)))
+async def _room_info(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    return await run_step("Getting room info.", api.get(_room_path(given), FOLDER, filters_of(given)))
 
 
-async def _shares(api: Api, given: JsonObject) -> Answer:
-    return await told("Getting room security info.", api.get(_at(given, "share"), SHARES, filters(given)))
+async def _update(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    body = without_members(given, "roomId", "filters")
+    return await run_step("Updating room.", api.put(_room_path(given), FOLDER, body, filters_of(given)))
 
 
-async def _rooms(api: Api, given: JsonObject) -> Answer:
-    return await told("Getting rooms folder.", api.get(path("files", "rooms"), CONTENT, filters(given)))
+async def _archive(api: DocSpaceApi, given: JsonObject) -> str:
+    started = await run_step("Archiving room.", api.put(_room_path(given, "archive"), OPERATION, {}))
+    return await await_operation(api, "archive", "room", started, "Room archived.")
 
 
-async def _types(api: Api, given: JsonObject) -> JsonObject:
-    return _one_of(ROOM_TYPE_STORIES, [*ROOM_TYPES])
+async def _set_share(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    body = without_members(given, "roomId", "filters")
+    return await run_step(
+        "Setting room security.", api.put(_room_path(given, "share"), SECURITY, body, filters_of(given))
+    )
 
 
-async def _levels(api: Api, given: JsonObject) -> JsonObject:
-    room = await told("Getting room info.", api.get(_at(given), FOLDER))
-    match room.response:
+async def _list_shares(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    return await run_step("Getting room security info.", api.get(_room_path(given, "share"), SHARES, filters_of(given)))
+
+
+async def _list_rooms(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    return await run_step("Getting rooms folder.", api.get(api_path("files", "rooms"), CONTENT, filters_of(given)))
+
+
+async def _room_types(api: DocSpaceApi, given: JsonObject) -> JsonObject:
+    return _choices_schema(ROOM_TYPE_DESCRIPTIONS, [*ROOM_TYPES])
+
+
+async def _access_levels(api: DocSpaceApi, given: JsonObject) -> JsonObject:
+    room = await run_step("Getting room info.", api.get(_room_path(given), FOLDER))
+    match room.payload:
         case {"roomType": int() | float() as kind} if not isinstance(kind, bool):
             pass
         case _:
-            raise Trouble("Room type is not defined.")
-    if (levels := ACCESS_IN.get(int(kind))) is None:
+            raise DocSpaceError("Room type is not defined.")
+    if (levels := ACCESS_LEVELS_BY_ROOM_TYPE.get(int(kind))) is None:
         # A type that we know no levels of: no list is better than a wrong one.
-        expected = "|".join(map(str, ACCESS_IN))
+        expected = "|".join(map(str, ACCESS_LEVELS_BY_ROOM_TYPE))
         issue = Issue(("roomType",), "invalid_value", f"Invalid option: expected one of {expected}")
-        raise Trouble("Getting room info.", Trouble("Parsing response.", [issue]))
-    return _one_of(ACCESS_STORIES, levels)
+        raise DocSpaceError("Getting room info.", DocSpaceError("Parsing response.", [issue]))
+    return _choices_schema(ACCESS_DESCRIPTIONS, levels)
 
 
-def _at(given: Mapping[str, Json], *steps: str) -> str:
-    return path("files", "rooms", number(given, "roomId"), *steps)
+def _room_path(given: Mapping[str, Json], *steps: str) -> str:
+    return api_path("files", "rooms", number_argument(given, "roomId"), *steps)
 
 
-def _one_of(stories: Mapping[int, str], values: Sequence[int]) -> JsonObject:
+def _choices_schema(stories: Mapping[int, str], values: Sequence[int]) -> JsonObject:
     """A JSON Schema of the values that fit, each with what it means."""
     told: list[Json] = [{"type": "number", "const": value, "description": stories[value]} for value in values]
-    return {"$schema": DIALECT, "anyOf": told}
+    return {"$schema": JSON_SCHEMA_DIALECT, "anyOf": told}
 
 
-def _names_somebody(invitation: Mapping[str, Json]) -> Issue | None:
+def _check_invitee(invitation: Mapping[str, Json]) -> Issue | None:
     if invitation.get("id") or invitation.get("email"):
         return None
     return Issue(("id", "email"), "custom", "Either User ID or User Email must be provided.")
 
 
-ROOMS: Final = (
+ROOM_TOOLS: Final = (
     DocSpaceTool(
         "create_room",
         "Create a room.",
-        Shape(
+        ObjectType(
             {
-                "title": Text("Its name."),
-                "roomType": Optional(Number("What kind of room.", choices=ROOM_TYPES), _PUBLIC),
-                "filters": only(FOLDER_FIELDS),
+                "title": TextType("Its name."),
+                "roomType": OptionalMember(NumberType("What kind of room.", choices=ROOM_TYPES), _PUBLIC_ROOM),
+                "filters": filters_argument(FOLDER_FIELDS),
             }
         ),
         _create,
-        answers=CREATED_ROOM,
+        response_type=CREATED_ROOM,
     ),
     DocSpaceTool(
         "get_room_info",
         "Get room information.",
-        Shape({"roomId": _ROOM, "filters": only(FOLDER_FIELDS)}),
-        _facts,
-        reads=True,
-        answers=FOLDER,
+        ObjectType({"roomId": _ROOM_ID, "filters": filters_argument(FOLDER_FIELDS)}),
+        _room_info,
+        is_read_only=True,
+        response_type=FOLDER,
     ),
     DocSpaceTool(
         "update_room",
         "Update a room.",
-        Shape({"roomId": _ROOM, "title": Optional(Text("Its new name.")), "filters": only(FOLDER_FIELDS)}),
+        ObjectType(
+            {
+                "roomId": _ROOM_ID,
+                "title": OptionalMember(TextType("Its new name.")),
+                "filters": filters_argument(FOLDER_FIELDS),
+            }
+        ),
         _update,
-        answers=FOLDER,
+        response_type=FOLDER,
     ),
-    DocSpaceTool("archive_room", "Archive a room.", Shape({"roomId": _ROOM}), _archive),
+    DocSpaceTool("archive_room", "Archive a room.", ObjectType({"roomId": _ROOM_ID}), _archive),
     DocSpaceTool(
         "set_room_security",
         "Invite or remove users from a room.",
-        Shape(
+        ObjectType(
             {
-                "roomId": _ROOM,
-                "invitations": Many(
-                    Shape(
-                        some(
-                            id=Text("The id of a user. Give it, or email."),
-                            email=Text("The e-mail address of somebody who may be no user yet."),
-                            access=Number("What they may do; 0 takes them out of the room.", choices=ACCESS),
+                "roomId": _ROOM_ID,
+                "invitations": ListType(
+                    ObjectType(
+                        optional_members(
+                            id=TextType("The id of a user. Give it, or email."),
+                            email=TextType("The e-mail address of somebody who may be no user yet."),
+                            access=NumberType("What they may do; 0 takes them out of the room.", choices=ACCESS_LEVELS),
                         ),
-                        also=_names_somebody,
+                        extra_check=_check_invitee,
                     ),
                     "Who is invited, gets another access level, or is taken out.",
                 ),
-                **some(
-                    notify=Flag("Whether they are told by e-mail."),
-                    message=Text("What the e-mail says."),
-                    culture=Text("The language of the e-mail, such as en-US."),
+                **optional_members(
+                    notify=BooleanType("Whether they are told by e-mail."),
+                    message=TextType("What the e-mail says."),
+                    culture=TextType("The language of the e-mail, such as en-US."),
                 ),
-                "filters": only(SECURITY_FIELDS),
+                "filters": filters_argument(SECURITY_FIELDS),
             }
         ),
-        _share,
-        answers=SECURITY,
+        _set_share,
+        response_type=SECURITY,
     ),
     DocSpaceTool(
         "get_room_security_info",
         "Get a list of users with their access levels to a room.",
-        Shape(
+        ObjectType(
             {
-                "roomId": _ROOM,
-                "filters": Shape(
+                "roomId": _ROOM_ID,
+                "filters": ObjectType(
                     {
-                        **some(filterType=Number("Whose access to answer with.", choices=SHARE_FILTERS)),
-                        "count": COUNT,
-                        **some(startIndex=_START, filterValue=Text("What to look for in names.")),
-                        "fields": fields(SHARE_FIELDS),
+                        **optional_members(
+                            filterType=NumberType("Whose access to answer with.", choices=SHARE_FILTERS)
+                        ),
+                        "count": COUNT_ARGUMENT,
+                        **optional_members(startIndex=_START, filterValue=TextType("What to look for in names.")),
+                        "fields": fields_argument(SHARE_FIELDS),
                     },
                     "What to answer with.",
                 ),
             }
         ),
-        _shares,
-        reads=True,
-        answers=SHARES,
+        _list_shares,
+        is_read_only=True,
+        response_type=SHARES,
     ),
     DocSpaceTool(
         "get_rooms_folder",
         "Get the 'Rooms' folder.",
-        Shape(
+        ObjectType(
             {
-                "filters": Shape(
+                "filters": ObjectType(
                     {
-                        **some(
-                            type=Many(Number("A type of room.", choices=ROOM_TYPES), "Only rooms of these types."),
-                            subjectId=Text("The id of a user whose rooms to answer with."),
-                            searchArea=Text("Where to look.", SEARCH_AREAS),
-                            withoutTags=Flag("Only rooms that have no tags."),
-                            tags=Text('Only rooms with these tags, as a JSON list: ["one","two"].'),
-                            excludeSubject=Flag("Whether to leave out the rooms of that user instead."),
+                        **optional_members(
+                            type=ListType(
+                                NumberType("A type of room.", choices=ROOM_TYPES), "Only rooms of these types."
+                            ),
+                            subjectId=TextType("The id of a user whose rooms to answer with."),
+                            searchArea=TextType("Where to look.", SEARCH_AREAS),
+                            withoutTags=BooleanType("Only rooms that have no tags."),
+                            tags=TextType('Only rooms with these tags, as a JSON list: ["one","two"].'),
+                            excludeSubject=BooleanType("Whether to leave out the rooms of that user instead."),
                         ),
-                        "count": COUNT,
-                        **some(
+                        "count": COUNT_ARGUMENT,
+                        **optional_members(
                             startIndex=_START,
-                            sortBy=Text("What to sort by.", ROOM_SORTS),
-                            sortOrder=Number("The order.", choices=SORT_ORDERS),
-                            filterValue=Text("What to look for in titles."),
+                            sortBy=TextType("What to sort by.", ROOM_SORT_KEYS),
+                            sortOrder=NumberType("The order.", choices=SORT_ORDERS),
+                            filterValue=TextType("What to look for in titles."),
                         ),
-                        "fields": fields(CONTENT_FIELDS),
+                        "fields": fields_argument(CONTENT_FIELDS),
                     },
                     "What to answer with.",
                 )
             }
         ),
-        _rooms,
-        reads=True,
-        answers=CONTENT,
+        _list_rooms,
+        is_read_only=True,
+        response_type=CONTENT,
     ),
-    DocSpaceTool("get_room_types", "Get a list of available room types.", Shape(), _types, reads=True, checks=False),
+    DocSpaceTool(
+        "get_room_types",
+        "Get a list of available room types.",
+        ObjectType(),
+        _room_types,
+        is_read_only=True,
+        checks_arguments=False,
+    ),
     DocSpaceTool(
         "get_room_access_levels",
         "Get a list of available room invitation access levels.",
-        Shape({"roomId": _ROOM}),
-        _levels,
-        reads=True,
+        ObjectType({"roomId": _ROOM_ID}),
+        _access_levels,
+        is_read_only=True,
     ),
 )

@@ -3,29 +3,29 @@
 from contextlib import AsyncExitStack
 from types import TracebackType
 
-from .shares import Crowd
+from .shares import DocSpaceLimiter
 
 
-class Seat:
+class LargeAnswerSlot:
     """Taken once, however many large answers the call reads, and given back when it ends."""
 
-    def __init__(self, crowd: Crowd, place: str) -> None:
-        self._crowd = crowd
+    def __init__(self, crowd: DocSpaceLimiter, place: str) -> None:
+        self._limiter = crowd
         self._place = place
-        self._held: AsyncExitStack | None = None
+        self._acquired: AsyncExitStack | None = None
 
-    async def take(self) -> None:
+    async def acquire(self) -> None:
         """Raises `Crowded`."""
-        if self._held is None:
+        if self._acquired is None:
             held = AsyncExitStack()
-            await held.enter_async_context(self._crowd.large(self._place))
-            self._held = held
+            await held.enter_async_context(self._limiter.large_answer_slot(self._place))
+            self._acquired = held
 
-    async def __aenter__(self) -> "Seat":
+    async def __aenter__(self) -> "LargeAnswerSlot":
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._held is not None:
-            await self._held.aclose()
+        if self._acquired is not None:
+            await self._acquired.aclose()

@@ -4,105 +4,117 @@ from typing import Final
 
 from pegboard.core.tool import JsonObject
 
-from .checking import DIALECT, Anything, Flag, Kind, Many, Number, Party, Shape, Text, TextOrNumber, some
+from .checking import (
+    JSON_SCHEMA_DIALECT,
+    AnyValueType,
+    BooleanType,
+    ListType,
+    NumberType,
+    ObjectType,
+    TextOrNumberType,
+    TextType,
+    ValueSender,
+    ValueType,
+    optional_members,
+)
 
-_PERSON: Final = Shape(some(id=Text(), displayName=Text(), isAnonim=Flag()))
-_ENTRY: Final = some(
-    id=TextOrNumber(),
-    rootFolderId=TextOrNumber(),
-    canShare=Flag(),
-    security=Anything("What the caller may do with it."),
-    title=Text(),
-    access=Anything("The caller's access level."),
-    shared=Flag(),
-    created=Text(),
+_PERSON: Final = ObjectType(optional_members(id=TextType(), displayName=TextType(), isAnonim=BooleanType()))
+_ENTRY: Final = optional_members(
+    id=TextOrNumberType(),
+    rootFolderId=TextOrNumberType(),
+    canShare=BooleanType(),
+    security=AnyValueType("What the caller may do with it."),
+    title=TextType(),
+    access=AnyValueType("The caller's access level."),
+    shared=BooleanType(),
+    created=TextType(),
     createdBy=_PERSON,
-    fileEntryType=Anything("1 for a folder, 2 for a file."),
+    fileEntryType=AnyValueType("1 for a folder, 2 for a file."),
 )
-FILE: Final = Shape(
+FILE: Final = ObjectType(
     {
         **_ENTRY,
-        **some(
-            folderId=TextOrNumber("The folder that it lies in."),
-            fileType=Number(),
-            fileExst=Text("The extension, with its dot."),
-            comment=Text(),
-            encrypted=Flag(),
-            locked=Flag(),
+        **optional_members(
+            folderId=TextOrNumberType("The folder that it lies in."),
+            fileType=NumberType(),
+            fileExst=TextType("The extension, with its dot."),
+            comment=TextType(),
+            encrypted=BooleanType(),
+            locked=BooleanType(),
         ),
     }
 )
-FOLDER: Final = Shape(
+FOLDER: Final = ObjectType(
     {
         **_ENTRY,
-        **some(
-            parentId=TextOrNumber(),
-            filesCount=Number(),
-            foldersCount=Number(),
-            isShareable=Flag(),
-            isFavorite=Flag(),
-            tags=Many(Text()),
-            roomType=Number("The type of the room; absent for folders that are none."),
-            private=Flag(),
-            type=Number(),
-            inRoom=Flag(),
+        **optional_members(
+            parentId=TextOrNumberType(),
+            filesCount=NumberType(),
+            foldersCount=NumberType(),
+            isShareable=BooleanType(),
+            isFavorite=BooleanType(),
+            tags=ListType(TextType()),
+            roomType=NumberType("The type of the room; absent for folders that are none."),
+            private=BooleanType(),
+            type=NumberType(),
+            inRoom=BooleanType(),
         ),
     }
 )
-CONTENT: Final = Shape(
-    some(
-        files=Many(Shape(_ENTRY)),
-        folders=Many(Shape(_ENTRY)),
+CONTENT: Final = ObjectType(
+    optional_members(
+        files=ListType(ObjectType(_ENTRY)),
+        folders=ListType(ObjectType(_ENTRY)),
         current=FOLDER,
-        startIndex=Number(),
-        count=Number(),
-        total=Number(),
+        startIndex=NumberType(),
+        count=NumberType(),
+        total=NumberType(),
     )
 )
-CREATED_ROOM: Final = Shape({**FOLDER.members, **CONTENT.members})
+CREATED_ROOM: Final = ObjectType({**FOLDER.members, **CONTENT.members})
 """A room is a folder, and is answered as one; today's clients have been told of a folder's content."""
-SHARE: Final = Shape(
-    some(
-        access=Number(),
-        sharedTo=Anything("The user, group or link that has the access."),
-        isLocked=Flag(),
-        isOwner=Flag(),
-        canEditAccess=Flag(),
-        subjectType=Number(),
+SHARE: Final = ObjectType(
+    optional_members(
+        access=NumberType(),
+        sharedTo=AnyValueType("The user, group or link that has the access."),
+        isLocked=BooleanType(),
+        isOwner=BooleanType(),
+        canEditAccess=BooleanType(),
+        subjectType=NumberType(),
     )
 )
-SHARES: Final = Many(SHARE)
-SECURITY: Final = Shape(some(members=SHARES, warning=Text(), error=Anything()))
-PEOPLE: Final = Many(
-    Shape(
+SHARES: Final = ListType(SHARE)
+SECURITY: Final = ObjectType(optional_members(members=SHARES, warning=TextType(), error=AnyValueType()))
+PEOPLE: Final = ListType(
+    ObjectType(
         {
             **_PERSON.members,
-            **some(
-                email=Anything(),
-                birthday=Anything(),
-                status=Anything("1 for an active user."),
-                department=Anything(),
-                isAdmin=Anything(),
-                isRoomAdmin=Anything(),
-                isOwner=Anything(),
-                isVisitor=Anything(),
-                isCollaborator=Anything(),
+            **optional_members(
+                email=AnyValueType(),
+                birthday=AnyValueType(),
+                status=AnyValueType("1 for an active user."),
+                department=AnyValueType(),
+                isAdmin=AnyValueType(),
+                isRoomAdmin=AnyValueType(),
+                isOwner=AnyValueType(),
+                isVisitor=AnyValueType(),
+                isCollaborator=AnyValueType(),
             ),
         }
     )
 )
 
 
-def enveloped(response: Kind) -> JsonObject:
+def envelope_schema(response: ValueType) -> JsonObject:
     """The schema of a whole answer. It allows whatever the check of answers lets through, and so members that a newer
     DocSpace adds."""
     return {
-        "$schema": DIALECT,
+        "$schema": JSON_SCHEMA_DIALECT,
         "type": "object",
         "properties": {
             "status": {"type": "number", "description": "0 when all is well."},
             "statusCode": {"type": "number", "description": "The HTTP status."},
-            "response": _of_itself(response.schema(Party.DOCSPACE)),
+            "response": _without_null(response.schema(ValueSender.DOCSPACE)),
             "count": {"type": ["number", "null"], "description": "How many items this answer holds."},
             "total": {"type": ["number", "null"], "description": "How many items there are."},
             "links": {
@@ -118,7 +130,7 @@ def enveloped(response: Kind) -> JsonObject:
     }
 
 
-def _of_itself(schema: JsonObject) -> JsonObject:
+def _without_null(schema: JsonObject) -> JsonObject:
     """The response as a whole is never null."""
     match schema.get("type"):
         case [str(name), "null"]:

@@ -7,71 +7,73 @@ from typing import Final
 
 import anyio
 
-from .trouble import Trouble
+from .trouble import DocSpaceError
 
-AT_ONE_PLACE: Final = 32
+MAX_REQUESTS_PER_PLACE: Final = 32
 """Requests that are under way at once."""
-LARGE: Final = 512 * 1024
+LARGE_ANSWER_BYTES: Final = 512 * 1024
 """Bytes from which on an answer needs a seat: read, it takes many times that."""
-SEATS: Final = 4
-SEATS_OF_ONE: Final = 2
+MAX_LARGE_ANSWERS: Final = 4
+MAX_LARGE_ANSWERS_PER_PLACE: Final = 2
 
 
-class Crowded(Trouble):
+class TooBusyError(DocSpaceError):
     """Others are in the way, for longer than anybody wants to wait."""
 
 
 @dataclass(slots=True)
-class _Share:
-    free: anyio.Semaphore
-    users: int = 0
+class _PlaceSlots:
+    semaphore: anyio.Semaphore
+    user_count: int = 0
 
 
 @dataclass(slots=True)
-class Shares:
-    most: int
-    patience: float
-    _places: dict[str, _Share] = field(default_factory=dict[str, _Share])
+class PlaceLimiter:
+    max_slots: int
+    timeout_s: float
+    _places: dict[str, _PlaceSlots] = field(default_factory=dict[str, _PlaceSlots])
 
     @asynccontextmanager
-    async def one(self, place: str, crowded: str) -> AsyncIterator[None]:
+    async def slot(self, place: str, crowded: str) -> AsyncIterator[None]:
         """Raises `Crowded`, with these words, where none gets free in time."""
-        share = self._places.setdefault(place, _Share(anyio.Semaphore(self.most)))
-        share.users += 1
+        share = self._places.setdefault(place, _PlaceSlots(anyio.Semaphore(self.max_slots)))
+        share.user_count += 1
         try:
             try:
-                with anyio.fail_after(self.patience):
-                    await share.free.acquire()
+                with anyio.fail_after(self.timeout_s):
+                    await share.semaphore.acquire()
             except TimeoutError:
-                raise Crowded(crowded) from None
+                raise TooBusyError(crowded) from None
             try:
                 yield
             finally:
-                share.free.release()
+                share.semaphore.release()
         finally:
-            share.users -= 1
-            if not share.users:
+            share.user_count -= 1
+            if not share.user_count:
                 del self._places[place]
 
 
-class Crowd:
+class DocSpaceLimiter:
     """All requests of one gateway to its DocSpaces."""
 
     def __init__(self, patience: float) -> None:
-        self._under_way = Shares(AT_ONE_PLACE, patience)
-        self._seats = Shares(SEATS, patience)
-        self._seats_of_one = Shares(SEATS_OF_ONE, patience)
+        self._requests = PlaceLimiter(MAX_REQUESTS_PER_PLACE, patience)
+        self._large_answers = PlaceLimiter(MAX_LARGE_ANSWERS, patience)
+        self._large_answers_per_place = PlaceLimiter(MAX_LARGE_ANSWERS_PER_PLACE, patience)
 
     @asynccontextmanager
-    async def under_way(self, place: str) -> AsyncIterator[None]:
-        told = f"{AT_ONE_PLACE} requests to {place} are under way and none of them ends. Try again in a moment"
-        async with self._under_way.one(place, told):
+    async def request_slot(self, place: str) -> AsyncIterator[None]:
+        told = (
+            f"{MAX_REQUESTS_PER_PLACE} requests to {place} are under way and none of them ends. Try again in a moment"
+        )
+        async with self._requests.slot(place, told):
             yield
 
     @asynccontextmanager
-    async def large(self, place: str) -> AsyncIterator[None]:
+    async def large_answer_slot(self, place: str) -> AsyncIterator[None]:
         """A seat for an answer that is large. First among those of the same place, so that they wait for each other
         before anybody else waits for them."""
         told = "too many large answers are read at once. Ask for less, or try again in a moment"
-        async with self._seats_of_one.one(place, told), self._seats.one("", told):
+        async with self._large_answers_per_place.slot(place, told), self._large_answers.slot("", told):
             yield

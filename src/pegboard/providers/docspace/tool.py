@@ -6,28 +6,37 @@ from typing import Final, TypeAlias
 
 from pegboard.core.tool import Json, JsonObject, ToolSpec
 
-from .api import Answer, Api
-from .checking import DIALECT, Kind, Many, Number, Optional, Party, Shape, Text
-from .shapes import enveloped
-from .trouble import Trouble
+from .api import DocSpaceAnswer, DocSpaceApi
+from .checking import (
+    JSON_SCHEMA_DIALECT,
+    ListType,
+    NumberType,
+    ObjectType,
+    OptionalMember,
+    TextType,
+    ValueSender,
+    ValueType,
+)
+from .shapes import envelope_schema
+from .trouble import DocSpaceError
 
-Act: TypeAlias = Callable[[Api, JsonObject], Awaitable[str | Answer | JsonObject]]
+ToolFunction: TypeAlias = Callable[[DocSpaceApi, JsonObject], Awaitable[str | DocSpaceAnswer | JsonObject]]
 """Takes arguments that fit. A text is the result; an answer is told whole; anything else is told as JSON. Raises
 `Trouble`."""
 
-COUNT: Final = Optional(Number("How many items to answer with.", least=1, most=50), 30)
+COUNT_ARGUMENT: Final = OptionalMember(NumberType("How many items to answer with.", minimum=1, maximum=50), 30)
 
 
 @dataclass(frozen=True)
 class DocSpaceTool:
     name: str
     description: str
-    arguments: Shape
-    act: Act
-    reads: bool = False
-    answers: Kind | None = None
+    arguments: ObjectType
+    function: ToolFunction
+    is_read_only: bool = False
+    response_type: ValueType | None = None
     """What is in the envelope that the tool answers with, where it answers with one."""
-    checks: bool = True
+    checks_arguments: bool = True
     """Whether what a caller sends is looked at."""
 
     @property
@@ -35,41 +44,41 @@ class DocSpaceTool:
         return ToolSpec(
             name=self.name,
             description=self.description,
-            input_schema={"$schema": DIALECT, **self.arguments.schema(Party.CALLER)},
-            output_schema=None if self.answers is None else enveloped(self.answers),
-            annotations={"readOnlyHint": self.reads, "destructiveHint": not self.reads},
+            input_schema={"$schema": JSON_SCHEMA_DIALECT, **self.arguments.schema(ValueSender.CALLER)},
+            output_schema=None if self.response_type is None else envelope_schema(self.response_type),
+            annotations={"readOnlyHint": self.is_read_only, "destructiveHint": not self.is_read_only},
         )
 
 
-def fields(choices: tuple[str, ...]) -> Many:
-    return Many(Text(choices=choices), "Which members to answer with. All of them for an empty list.")
+def fields_argument(choices: tuple[str, ...]) -> ListType:
+    return ListType(TextType(choices=choices), "Which members to answer with. All of them for an empty list.")
 
 
-def only(choices: tuple[str, ...]) -> Shape:
+def filters_argument(choices: tuple[str, ...]) -> ObjectType:
     """Filters that choose members, and nothing else."""
-    return Shape({"fields": fields(choices)}, "Keeps the answer small.")
+    return ObjectType({"fields": fields_argument(choices)}, "Keeps the answer small.")
 
 
-def number(given: Mapping[str, Json], name: str) -> float:
+def number_argument(given: Mapping[str, Json], name: str) -> float:
     value = given[name]
     assert isinstance(value, int | float)
     return value
 
 
-def filters(given: Mapping[str, Json]) -> JsonObject:
+def filters_of(given: Mapping[str, Json]) -> JsonObject:
     value = given["filters"]
     assert isinstance(value, dict)
     return value
 
 
-def without(given: Mapping[str, Json], *names: str) -> JsonObject:
+def without_members(given: Mapping[str, Json], *names: str) -> JsonObject:
     """The rest of the arguments, as a body: what was left out stays out."""
     return {name: value for name, value in given.items() if name not in names}
 
 
-async def told(step: str, answer: Awaitable[Answer]) -> Answer:
+async def run_step(step: str, answer: Awaitable[DocSpaceAnswer]) -> DocSpaceAnswer:
     """Whatever goes wrong goes wrong in this step."""
     try:
         return await answer
-    except Trouble as failed:
-        raise Trouble(step, failed) from failed
+    except DocSpaceError as failed:
+        raise DocSpaceError(step, failed) from failed

@@ -4,33 +4,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Place: TypeAlias = tuple[str | int, ...]
+ValuePath: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
     """One thing that is wrong with a value, and where in it."""
 
-    path: Place
+    path: ValuePath
     code: str
     message: str
     fatal: bool = False
     """Whether the value is of another kind, so that nothing more can be asked of it."""
 
     def __str__(self) -> str:
-        return f"{written(self.path)}: {self.code} {self.message}" if self.path else f"{self.code}: {self.message}"
+        return f"{format_path(self.path)}: {self.code} {self.message}" if self.path else f"{self.code}: {self.message}"
 
 
-def written(path: Place) -> str:
+def format_path(path: ValuePath) -> str:
     """`filters.fields[0]`. Clients know paths without their first character, whatever that is, so an index at the root
     is `0]`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)[1:]
 
 
-class Trouble(Exception):  # noqa: N818 - it is an answer, told to whoever called
+class DocSpaceError(Exception):
     """A step that failed. `why` is the step within it that did, or all that is wrong with a value."""
 
-    def __init__(self, step: str, why: "Trouble | Sequence[Issue] | Sequence[str] | None" = None) -> None:
+    def __init__(self, step: str, why: "DocSpaceError | Sequence[Issue] | Sequence[str] | None" = None) -> None:
         super().__init__(step)
         self.step = step
         self.why = why
@@ -43,7 +43,7 @@ class Trouble(Exception):  # noqa: N818 - it is an answer, told to whoever calle
         match self.why:
             case None:
                 return
-            case Trouble():
+            case DocSpaceError():
                 yield from self.why._lines(depth + 1)
             case _:
                 for line in self.why:

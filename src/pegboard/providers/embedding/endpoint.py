@@ -6,23 +6,23 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pegboard.children.erasing import Eraser, inserted
-from pegboard.config.search_keys import Embeddings
-from pegboard.ports import CannotEncode, Expand, Traits, Unresolved, Vector
+from pegboard.children.erasing import SecretFilter, substituted_values
+from pegboard.config.search_keys import EmbeddingEndpoint
+from pegboard.ports import EncoderTraits, EncodingError, Expand, UnresolvedReference, Vector
 
 if TYPE_CHECKING:
     import httpx2
 
-_AT_ONCE: Final = 64
-_WITHIN: Final = 60.0
+_BATCH_SIZE: Final = 64
+_BATCH_TIMEOUT_S: Final = 60.0
 """Seconds for a batch of documents."""
-_LARGEST: Final = 64_000_000
-_LONGEST_WORDS: Final = 200
-FLOOR: Final = 0.3
-_MEND: Final = "See search.embeddings in pegboard.yaml."
+_MAX_RESPONSE_BYTES: Final = 64_000_000
+_MAX_MESSAGE_CHARS: Final = 200
+MIN_SIMILARITY: Final = 0.3
+_FIX_HINT: Final = "See search.embeddings in pegboard.yaml."
 
 
-_LASTING: Final = frozenset({400, 401, 403, 404, 405, 422})
+_PERMANENT_STATUSES: Final = frozenset({400, 401, 403, 404, 405, 422})
 """Answers that come again for as long as nobody changes the settings."""
 
 
@@ -31,56 +31,56 @@ class _Embedding(msgspec.Struct):
     embedding: list[float]
 
 
-class _Answer(msgspec.Struct):
+class _EmbeddingsResponse(msgspec.Struct):
     data: list[_Embedding]
 
 
-class _Told(msgspec.Struct):
+class _EmbeddingsErrorDetail(msgspec.Struct):
     message: str = ""
 
 
-class _Refusal(msgspec.Struct):
-    error: _Told | str = ""
+class _EmbeddingsErrorResponse(msgspec.Struct):
+    error: _EmbeddingsErrorDetail | str = ""
 
 
 class EndpointEncoder:
     """What the endpoint answers is not trusted: a wrong number of vectors, or one that is no vector, is an error."""
 
-    def __init__(self, endpoint: Embeddings, expand: Expand) -> None:
+    def __init__(self, endpoint: EmbeddingEndpoint, expand: Expand) -> None:
         size = "" if endpoint.dimensions is None else f"/{endpoint.dimensions}"
         self._endpoint = endpoint
-        self.traits = Traits(
+        self.traits = EncoderTraits(
             f"{endpoint.model} at {self._host}",
             f"{endpoint.url}/{endpoint.model}{size}",
             is_remote=True,
-            patience=endpoint.timeout,
-            floor=FLOOR,
+            query_timeout_s=endpoint.timeout,
+            min_similarity=MIN_SIMILARITY,
         )
         self._expand = expand
         self._client: httpx2.AsyncClient | None = None
 
-    def trouble(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         try:
             self._address()
-        except CannotEncode as error:
+        except EncodingError as error:
             return str(error)
         return None
 
-    async def query(self, text: str) -> Vector:
-        (found,) = await self._encoded([text], self._endpoint.timeout)
+    async def encode_query(self, text: str) -> Vector:
+        (found,) = await self._encode([text], self._endpoint.timeout)
         return found
 
-    async def documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+    async def encode_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         found: list[Vector] = []
-        for start in range(0, len(texts), _AT_ONCE):
-            found += await self._encoded(texts[start : start + _AT_ONCE], _WITHIN)
+        for start in range(0, len(texts), _BATCH_SIZE):
+            found += await self._encode(texts[start : start + _BATCH_SIZE], _BATCH_TIMEOUT_S)
         return found
 
     async def aclose(self) -> None:
         if self._client is not None:
             await self._client.aclose()
 
-    async def _encoded(self, texts: Sequence[str], within: float) -> Sequence[Vector]:
+    async def _encode(self, texts: Sequence[str], within: float) -> Sequence[Vector]:
         import httpx2
 
         body: dict[str, object] = {"model": self._endpoint.model, "input": [*texts], "encoding_format": "float"}
@@ -91,27 +91,27 @@ class EndpointEncoder:
             self._client = httpx2.AsyncClient(follow_redirects=False, limits=httpx2.Limits(max_connections=4))
         try:
             async with self._client.stream("POST", url, json=body, headers=headers, timeout=within) as answer:
-                content = await _bounded(answer)
+                content = await _read_bounded(answer)
         except httpx2.HTTPError as error:
             why = erase(str(error)) or type(error).__name__
-            raise CannotEncode(f"{self._where} does not answer: {why}. {_MEND}") from None
+            raise EncodingError(f"{self._label} does not answer: {why}. {_FIX_HINT}") from None
         except (httpx2.InvalidURL, UnicodeError):
             # Its words quote a part of the address or of the key, and either may be a secret.
-            what = f"{self._where} cannot be asked: no request can be made with this url and api_key"
-            raise CannotEncode(f"{what}. {_MEND}", lasting=True) from None
+            what = f"{self._label} cannot be asked: no request can be made with this url and api_key"
+            raise EncodingError(f"{what}. {_FIX_HINT}", is_permanent=True) from None
         if answer.status_code != 200:
-            told = erase(self._refusal(answer.status_code, content))
-            raise CannotEncode(told, lasting=answer.status_code in _LASTING)
+            told = erase(self._refusal_message(answer.status_code, content))
+            raise EncodingError(told, is_permanent=answer.status_code in _PERMANENT_STATUSES)
         return self._vectors(content, len(texts))
 
-    def _address(self) -> tuple[str, dict[str, str], Eraser]:
+    def _address(self) -> tuple[str, dict[str, str], SecretFilter]:
         """Where to ask, with which headers, and what takes the values of references out of messages."""
         said = [self._expand(self._endpoint.url), self._expand(self._endpoint.api_key or "")]
         for each in said:
-            if isinstance(each, Unresolved):
-                raise CannotEncode(f"search.embeddings: {each.why}", lasting=True)
+            if isinstance(each, UnresolvedReference):
+                raise EncodingError(f"search.embeddings: {each.why}", is_permanent=True)
         url, key = map(str, said)
-        erase = Eraser({key, *inserted(self._endpoint.url, url)})
+        erase = SecretFilter({key, *substituted_values(self._endpoint.url, url)})
         return f"{url.rstrip('/')}/embeddings", {"authorization": f"Bearer {key}"} if key else {}, erase
 
     @property
@@ -128,41 +128,45 @@ class EndpointEncoder:
         return f"{parts.scheme}://{host}{port}"
 
     @property
-    def _where(self) -> str:
+    def _label(self) -> str:
         return f"The embeddings endpoint {self._host}"
 
-    def _refusal(self, status: int, content: bytes) -> str:
+    def _refusal_message(self, status: int, content: bytes) -> str:
         said = ""
         try:
-            told = msgspec.json.decode(content, type=_Refusal).error
+            told = msgspec.json.decode(content, type=_EmbeddingsErrorResponse).error
             said = told if isinstance(told, str) else told.message
         except (msgspec.DecodeError, UnicodeDecodeError):
             pass
-        words = " ".join(said.split())[:_LONGEST_WORDS]
-        return f"{self._where} answers with {status}{f': {words}' if words else ''}. {_MEND}"
+        words = " ".join(said.split())[:_MAX_MESSAGE_CHARS]
+        return f"{self._label} answers with {status}{f': {words}' if words else ''}. {_FIX_HINT}"
 
     def _vectors(self, content: bytes, count: int) -> Sequence[Vector]:
         import numpy as np
 
         try:
-            told = sorted(msgspec.json.decode(content, type=_Answer).data, key=lambda each: each.index)
+            told = sorted(msgspec.json.decode(content, type=_EmbeddingsResponse).data, key=lambda each: each.index)
         except (msgspec.DecodeError, UnicodeDecodeError, ValueError, OverflowError) as error:
-            raise CannotEncode(f"{self._where} answers with something else than vectors: {error}. {_MEND}") from error
+            raise EncodingError(
+                f"{self._label} answers with something else than vectors: {error}. {_FIX_HINT}"
+            ) from error
         if len({len(each.embedding) for each in told}) > 1:
-            raise CannotEncode(f"{self._where} answers with vectors of different lengths. {_MEND}")
+            raise EncodingError(f"{self._label} answers with vectors of different lengths. {_FIX_HINT}")
         rows = np.array([each.embedding for each in told], np.float64)
         if [each.index for each in told] != [*range(count)] or rows.ndim != 2 or not rows.shape[1]:
-            raise CannotEncode(f"{self._where} was asked for {count} vectors, and answers with others. {_MEND}")
+            raise EncodingError(f"{self._label} was asked for {count} vectors, and answers with others. {_FIX_HINT}")
         lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
         if not np.isfinite(lengths).all() or not (lengths > 0).all():
-            raise CannotEncode(f"{self._where} answers with a vector that has no direction. {_MEND}")
+            raise EncodingError(f"{self._label} answers with a vector that has no direction. {_FIX_HINT}")
         return [*(rows / lengths).astype(np.float32)]
 
 
-async def _bounded(answer: "httpx2.Response") -> bytes:
+async def _read_bounded(answer: "httpx2.Response") -> bytes:
     found = bytearray()
     async for chunk in answer.aiter_bytes():
         found += chunk
-        if len(found) > _LARGEST:
-            raise CannotEncode(f"An embeddings endpoint answers with more than {_LARGEST // 1_000_000} MB. {_MEND}")
+        if len(found) > _MAX_RESPONSE_BYTES:
+            raise EncodingError(
+                f"An embeddings endpoint answers with more than {_MAX_RESPONSE_BYTES // 1_000_000} MB. {_FIX_HINT}"
+            )
     return bytes(found)

@@ -14,70 +14,72 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio.to_thread
 
-from pegboard.ports import CannotEncode, Traits, Vector
+from pegboard.ports import EncoderTraits, EncodingError, Vector
 
-from .model import FLOOR, IDENTITY, NO_RUNTIME, NOT_SET_UP, PATIENCE, is_set_up
+from .model import IDENTITY, MIN_SIMILARITY, NO_RUNTIME, NOT_SET_UP, QUERY_TIMEOUT_S, is_set_up
 
 if TYPE_CHECKING:
-    from .running import Network
+    from .running import EmbeddingNetwork
 
 T = TypeVar("T")
 
-_NICE: Final = 15
+_NICENESS: Final = 15
 
 
-class MiniLm:
+class MiniLmEncoder:
     """Set up while a gateway runs, it is used from then on."""
 
     def __init__(self, folder: Path) -> None:
-        self.traits = Traits(IDENTITY, IDENTITY, is_remote=False, patience=PATIENCE, floor=FLOOR)
+        self.traits = EncoderTraits(
+            IDENTITY, IDENTITY, is_remote=False, query_timeout_s=QUERY_TIMEOUT_S, min_similarity=MIN_SIMILARITY
+        )
         self._folder = folder
-        self._loaded: Network | None = None
-        self._one = threading.Lock()
-        self._queries = anyio.CapacityLimiter(2)
+        self._loaded_network: EmbeddingNetwork | None = None
+        self._load_lock = threading.Lock()
+        self._query_limiter = anyio.CapacityLimiter(2)
         # A thread of its own: one that lets others go first can never be an equal again.
-        self._aside = ThreadPoolExecutor(1, "vectors", _let_others_first)
+        self._background = ThreadPoolExecutor(1, "vectors", _lower_priority)
 
-    def trouble(self) -> str | None:
-        if self._loaded is not None:
+    def unavailable_reason(self) -> str | None:
+        if self._loaded_network is not None:
             return None
         if find_spec("onnxruntime") is None:
             return NO_RUNTIME
         return None if is_set_up(self._folder) else NOT_SET_UP
 
-    async def query(self, text: str) -> Vector:
+    async def encode_query(self, text: str) -> Vector:
         encode = partial(self._vector, text)
-        return await anyio.to_thread.run_sync(encode, abandon_on_cancel=True, limiter=self._queries)
+        return await anyio.to_thread.run_sync(encode, abandon_on_cancel=True, limiter=self._query_limiter)
 
-    async def documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        return [await self._beside(partial(self._vector, text)) for text in texts]
+    async def encode_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return [await self._run_in_background(partial(self._vector, text)) for text in texts]
 
     def close(self) -> None:
-        self._aside.shutdown(wait=False, cancel_futures=True)
+        self._background.shutdown(wait=False, cancel_futures=True)
 
-    async def _beside(self, encode: Callable[[], T]) -> T:
-        future: asyncio.Future[T] = asyncio.wrap_future(self._aside.submit(encode))
+    async def _run_in_background(self, encode: Callable[[], T]) -> T:
+        future: asyncio.Future[T] = asyncio.wrap_future(self._background.submit(encode))
         return await future
 
     def _vector(self, text: str) -> Vector:
-        return self._network().vector(text)
+        return self._load_network().vector(text)
 
-    def _network(self) -> "Network":
-        loaded = self._loaded
+    def _load_network(self) -> "EmbeddingNetwork":
+        loaded = self._loaded_network
         if loaded is not None:
             return loaded
-        with self._one:
-            if self._loaded is None:
+        with self._load_lock:
+            if self._loaded_network is None:
                 if not is_set_up(self._folder):
-                    raise CannotEncode(NOT_SET_UP, lasting=True)
-                from .running import Network
+                    raise EncodingError(NOT_SET_UP, is_permanent=True)
+                from .running import EmbeddingNetwork
 
-                self._loaded = Network(self._folder)
-            return self._loaded
+                self._loaded_network = EmbeddingNetwork(self._folder)
+            return self._loaded_network
 
 
-def _let_others_first() -> None:
+def _lower_priority() -> None:
     """On Linux each thread has a priority of its own."""
     if sys.platform == "linux":
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

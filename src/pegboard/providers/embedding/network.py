@@ -9,34 +9,34 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .protobuf import MICROSOFT, Attribute, Tensor, model, node, tensor, value
+from .protobuf import MICROSOFT_DOMAIN, Attribute, Tensor, model, node, tensor, value
 from .safetensors import Weights
 
 WIDTH: Final = 384
 LAYERS: Final = 6
 HEADS: Final = 12
-LONGEST: Final = 512
+MAX_POSITIONS: Final = 512
 """Tokens: what the network has places for."""
 
 IDS, MASK, EMBEDDING = "input_ids", "attention_mask", "embedding"
 
 _EPSILON: Final = 1e-12
-_STEPS: Final = 63
+_QUANTIZATION_STEPS: Final = 63
 
 
-def network(weights: Weights) -> bytes:
+def build_network(weights: Weights) -> bytes:
     """Raises `KeyError` when a weight is missing."""
-    return _Network(weights).model()
+    return _NetworkBuilder(weights).build()
 
 
-class _Network:
+class _NetworkBuilder:
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
         self._nodes: list[bytes] = []
         self._tensors: list[bytes] = []
 
-    def model(self) -> bytes:
-        words = self._embedded()
+    def build(self) -> bytes:
+        words = self._embedding()
         for layer in range(LAYERS):
             words = self._layer(f"encoder.layer.{layer}", words)
         self._mean(words)
@@ -48,7 +48,7 @@ class _Network:
             [value(EMBEDDING, "float32", ("texts", WIDTH))],
         )
 
-    def _embedded(self) -> str:
+    def _embedding(self) -> str:
         """Each word's row, by its own scale, and where it stands in the text."""
         rows = self._weights["embeddings.word_embeddings.weight"]
         scales = np.maximum(np.abs(rows).max(axis=1, keepdims=True) / 127, np.float32(1e-12))
@@ -76,34 +76,36 @@ class _Network:
         said = self._product(f"{at}.attention.output.dense", attended)
         heard = self._sum(f"{at}.attention.output", said, words)
         risen = self._product(f"{at}.intermediate.dense", heard)
-        bent = self._own("Gelu", risen, to=f"{at}.gelu")
+        bent = self._add_microsoft("Gelu", risen, to=f"{at}.gelu")
         return self._sum(f"{at}.output", self._product(f"{at}.output.dense", bent), heard)
 
     def _attention(self, at: str, words: str) -> str:
         """Question, key and value in one product."""
         parts = ("query", "key", "value")
         matrix = np.concatenate([self._weights[f"{at}.{part}.weight"] for part in parts]).T
-        scale = self._quantised(at, matrix)
+        scale = self._quantize(at, matrix)
         self._constant(f"{at}.bias", np.concatenate([self._weights[f"{at}.{part}.bias"] for part in parts]))
         quantised = (f"{at}.steps", f"{at}.step", f"{at}.zero")
         self._nodes.append(node("DynamicQuantizeLinear", [words], quantised))
         steps, step, zero = quantised
-        return self._own(
+        return self._add_microsoft(
             *("QAttention", steps, f"{at}.matrix", f"{at}.bias", step, scale, "mask", zero, f"{at}.matrix_zero"),
             to=f"{at}.attended",
             attributes={"num_heads": HEADS},
         )
 
     def _product(self, at: str, words: str) -> str:
-        scale, bias = self._quantised(at, self._weights[f"{at}.weight"].T), self._weight(f"{at}.bias")
-        return self._own(
+        scale, bias = self._quantize(at, self._weights[f"{at}.weight"].T), self._weight(f"{at}.bias")
+        return self._add_microsoft(
             *("DynamicQuantizeMatMul", words, f"{at}.matrix", scale, f"{at}.matrix_zero", bias), to=f"{at}.product"
         )
 
     def _sum(self, at: str, one: str, other: str) -> str:
         scale, shift = self._weight(f"{at}.LayerNorm.weight"), self._weight(f"{at}.LayerNorm.bias")
         rule: dict[str, Attribute] = {"epsilon": _EPSILON}
-        return self._own("SkipLayerNormalization", one, other, scale, shift, to=f"{at}.normal", attributes=rule)
+        return self._add_microsoft(
+            "SkipLayerNormalization", one, other, scale, shift, to=f"{at}.normal", attributes=rule
+        )
 
     def _mean(self, words: str) -> None:
         """Of the words that count, at length one."""
@@ -116,8 +118,8 @@ class _Network:
         self._add("Max", "length", "least", to="some_length")
         self._add("Div", "sum", "some_length", to=EMBEDDING)
 
-    def _quantised(self, at: str, matrix: NDArray[np.float32]) -> str:
-        scales = np.maximum(np.abs(matrix).max(axis=0) / _STEPS, np.float32(1e-12)).astype(np.float32)
+    def _quantize(self, at: str, matrix: NDArray[np.float32]) -> str:
+        scales = np.maximum(np.abs(matrix).max(axis=0) / _QUANTIZATION_STEPS, np.float32(1e-12)).astype(np.float32)
         self._constant(f"{at}.matrix", np.round(matrix / scales).astype(np.int8))
         self._constant(f"{at}.matrix_zero", np.zeros(matrix.shape[1], np.int8))
         return self._constant(f"{at}.scales", scales)
@@ -133,6 +135,6 @@ class _Network:
         self._nodes.append(node(op, inputs, [to], attributes=attributes or {}))
         return to
 
-    def _own(self, op: str, *inputs: str, to: str, attributes: dict[str, Attribute] | None = None) -> str:
-        self._nodes.append(node(op, inputs, [to], MICROSOFT, attributes or {}))
+    def _add_microsoft(self, op: str, *inputs: str, to: str, attributes: dict[str, Attribute] | None = None) -> str:
+        self._nodes.append(node(op, inputs, [to], MICROSOFT_DOMAIN, attributes or {}))
         return to

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 Attribute: TypeAlias = int | float
 Tensor: TypeAlias = NDArray[np.float32] | NDArray[np.int8] | NDArray[np.int64]
 
-MICROSOFT: Final = "com.microsoft"
+MICROSOFT_DOMAIN: Final = "com.microsoft"
 """The operators that onnxruntime has beside those of the standard."""
 
 _VARINT, _BYTES, _FIXED32 = 0, 2, 5
 _FLOAT, _INT = 1, 2
 _TYPES: Final[Mapping[str, int]] = {"float32": 1, "int8": 3, "int64": 7}
-_IR: Final = 9
-_OPSET: Final = 18
+_IR_VERSION: Final = 9
+_OPSET_VERSION: Final = 18
 
 
 def node(
@@ -72,8 +72,12 @@ def model(
             *(_bytes(12, each) for each in outputs),
         )
     )
-    operators = (_text(1, domain) + _number(2, version) for domain, version in (("", _OPSET), (MICROSOFT, 1)))
-    return b"".join((_number(1, _IR), _text(2, "pegboard"), _bytes(7, graph), *(_bytes(8, each) for each in operators)))
+    operators = (
+        _text(1, domain) + _number(2, version) for domain, version in (("", _OPSET_VERSION), (MICROSOFT_DOMAIN, 1))
+    )
+    return b"".join(
+        (_number(1, _IR_VERSION), _text(2, "pegboard"), _bytes(7, graph), *(_bytes(8, each) for each in operators))
+    )
 
 
 def _attribute(name: str, said: Attribute) -> bytes:

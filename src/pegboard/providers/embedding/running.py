@@ -10,9 +10,9 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pegboard.ports import CannotEncode
+from pegboard.ports import EncodingError
 
-from .model import MOST_TOKENS, NETWORK, NO_RUNTIME, VOCABULARY
+from .model import MAX_TOKENS, NETWORK_FILE, NO_RUNTIME, VOCABULARY_FILE
 from .network import EMBEDDING, IDS, MASK
 from .wordpiece import WordPiece
 
@@ -21,37 +21,37 @@ class _Session(Protocol):
     def run(self, outputs: list[str], inputs: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]: ...
 
 
-class Network:
+class EmbeddingNetwork:
     """Loaded from a folder. Raises `CannotEncode` for one that cannot be."""
 
     def __init__(self, folder: Path) -> None:
         try:
-            self._words = WordPiece(vocabulary(folder / VOCABULARY))
-            self._session = _session(folder / NETWORK)
+            self._tokenizer = WordPiece(read_vocabulary(folder / VOCABULARY_FILE))
+            self._session = _open_session(folder / NETWORK_FILE)
         except (OSError, ValueError, KeyError) as error:
-            raise CannotEncode(_unusable(folder, error), lasting=True) from error
+            raise EncodingError(_unusable_message(folder, error), is_permanent=True) from error
 
     def vector(self, text: str) -> NDArray[np.float32]:
-        tokens = np.array([self._words.tokens(text, MOST_TOKENS)], np.int64)
+        tokens = np.array([self._tokenizer.tokens(text, MAX_TOKENS)], np.int64)
         try:
             (found,) = self._session.run([EMBEDDING], {IDS: tokens, MASK: np.ones_like(tokens)})
-        except _failures() as error:
-            raise CannotEncode(f"A text could not be read: {str(error).splitlines()[0]}") from error
+        except _runtime_errors() as error:
+            raise EncodingError(f"A text could not be read: {str(error).splitlines()[0]}") from error
         vector: NDArray[np.float32] = found[0]
         return vector
 
 
-def vocabulary(file: Path) -> dict[str, int]:
+def read_vocabulary(file: Path) -> dict[str, int]:
     """A word a line; its number is the line's."""
     words = file.read_text("utf-8").removesuffix("\n").split("\n")
     return {word: number for number, word in enumerate(words)}
 
 
-def _session(file: Path) -> _Session:
+def _open_session(file: Path) -> _Session:
     try:
         import onnxruntime
     except ImportError as error:
-        raise CannotEncode(NO_RUNTIME, lasting=True) from error
+        raise EncodingError(NO_RUNTIME, is_permanent=True) from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
@@ -59,12 +59,12 @@ def _session(file: Path) -> _Session:
     options.enable_cpu_mem_arena = False
     try:
         session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-    except _failures() as error:
+    except _runtime_errors() as error:
         raise ValueError(str(error).splitlines()[0]) from error
     return cast("_Session", session)
 
 
-def _failures() -> tuple[type[Exception], ...]:
+def _runtime_errors() -> tuple[type[Exception], ...]:
     """What the runtime raises: each kind is one of its own, and none of them is of another."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
@@ -72,6 +72,6 @@ def _failures() -> tuple[type[Exception], ...]:
     return (*own, RuntimeError)
 
 
-def _unusable(folder: Path, error: Exception) -> str:
+def _unusable_message(folder: Path, error: Exception) -> str:
     why = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return f"{folder} cannot be used: {why}. Make it anew: pegboard search setup --again"

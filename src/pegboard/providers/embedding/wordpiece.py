@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import Final
 
 UNKNOWN, BEGIN, END = "[UNK]", "[CLS]", "[SEP]"
-_CONTINUED: Final = "##"
-_LONGEST_WORD: Final = 100
-_REMEMBERED: Final = 16_384
+_CONTINUATION_PREFIX: Final = "##"
+_MAX_WORD_CHARS: Final = 100
+_CACHE_SIZE: Final = 16_384
 
-_CHINESE: Final = (
+_CHINESE_RANGES: Final = (
     (0x4E00, 0x9FFF),
     (0x3400, 0x4DBF),
     (0x20000, 0x2A6DF),
@@ -32,27 +32,27 @@ class WordPiece:
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._vocabulary = vocabulary
         self._unknown, self._begin, self._end = (vocabulary[name] for name in (UNKNOWN, BEGIN, END))
-        self._longest = max(map(len, vocabulary))
-        self._remembered = lru_cache(maxsize=_REMEMBERED)(self._pieces)
+        self._max_piece_chars = max(map(len, vocabulary))
+        self._cached_pieces = lru_cache(maxsize=_CACHE_SIZE)(self._pieces)
 
     def tokens(self, text: str, most: int) -> list[int]:
         """At most so many, the two at its ends included; what comes after is cut off."""
         found: list[int] = []
-        for word in words(text):
-            found += self._remembered(word)
+        for word in split_words(text):
+            found += self._cached_pieces(word)
             if len(found) > most - 2:
                 break
         return [self._begin, *found[: most - 2], self._end]
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         """A word of which any part is unknown is unknown."""
-        if len(word) > _LONGEST_WORD:
+        if len(word) > _MAX_WORD_CHARS:
             return (self._unknown,)
         found: list[int] = []
         start = 0
         while start < len(word):
-            prefix = _CONTINUED if start else ""
-            for end in range(min(len(word), start + self._longest), start, -1):
+            prefix = _CONTINUATION_PREFIX if start else ""
+            for end in range(min(len(word), start + self._max_piece_chars), start, -1):
                 piece = self._vocabulary.get(prefix + word[start:end])
                 if piece is not None:
                     found.append(piece)
@@ -63,15 +63,15 @@ class WordPiece:
         return tuple(found)
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     if not text.isascii():
         text = "".join(f" {letter} " if _is_chinese(letter) else letter for letter in text)
         text = "".join(letter for letter in unicodedata.normalize("NFD", text) if unicodedata.category(letter) != "Mn")
-    return "".join(map(_spaced, text.lower())).split()
+    return "".join(map(_normalize_character, text.lower())).split()
 
 
 @lru_cache(maxsize=4096)
-def _spaced(letter: str) -> str:
+def _normalize_character(letter: str) -> str:
     """A letter as it is, a mark between spaces, a gap as a space, and nothing for what nobody sees."""
     category = unicodedata.category(letter)
     if letter in "\t\n\r" or category[0] == "Z":
@@ -83,4 +83,4 @@ def _spaced(letter: str) -> str:
 
 def _is_chinese(letter: str) -> bool:
     place = ord(letter)
-    return any(first <= place <= last for first, last in _CHINESE)
+    return any(first <= place <= last for first, last in _CHINESE_RANGES)

@@ -4,26 +4,26 @@ from collections.abc import Callable
 from secrets import token_bytes
 
 from pegboard.core.server import Server
-from pegboard.ports import Clock, ExpandFor, Provider
+from pegboard.ports import Clock, ExpandForCaller, Provider
 
-from .callers import asked
-from .oauth import Desk
-from .per_caller import PerCaller
-from .server import McpServer
+from .callers import header_requirements
+from .oauth import SignInService
+from .per_caller import PerCallerProvider
+from .server import McpServerProvider
 
-__all__ = ["McpServer", "PerCaller", "mcp_provider"]
+__all__ = ["McpServerProvider", "PerCallerProvider", "mcp_provider"]
 
 
 def mcp_provider(
     server: Server,
-    expand_for: ExpandFor,
+    expand_for: ExpandForCaller,
     clock: Clock,
-    desk: Desk | None = None,
+    desk: SignInService | None = None,
     tag_key: Callable[[], bytes] = token_bytes,
 ) -> Provider:
     """One connection for all callers, or one for each where the server is told who calls; there nobody signs in, and
     a person's yes to a call is bound to its credentials with the `tag_key`."""
-    wants = asked(server.connection)
+    wants = header_requirements(server.connection)
     if wants is None:
-        return McpServer(server, expand_for({}), clock, desk=desk)
-    return PerCaller(server, wants, expand_for, clock, tag_key=tag_key)
+        return McpServerProvider(server, expand_for({}), clock, desk=desk)
+    return PerCallerProvider(server, wants, expand_for, clock, tag_key=tag_key)

@@ -15,97 +15,119 @@ from mcp_types import (
 )
 
 from pegboard.children.lines import one_line
-from pegboard.core.call import Arguments, Call, Demanded, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
-from pegboard.core.nesting import deeper_than
+from pegboard.core.call import (
+    Arguments,
+    NeedsInput,
+    Outcome,
+    ProtocolErrorReply,
+    ProviderFailure,
+    ToolCall,
+    ToolFailure,
+    ToolSuccess,
+)
+from pegboard.core.nesting import is_deeper_than
 from pegboard.core.tool import Json, JsonObject
 
-from .trouble import LONGEST_WHY, MOST_READ, NONSENSE, STATUS, UNSENT, closed
+from .trouble import (
+    HTTP_STATUS_BASE,
+    MAX_ERROR_TEXT,
+    MAX_REASON_LENGTH,
+    NOT_SENT,
+    UNUSABLE_ANSWER,
+    is_connection_closed,
+)
 
-_REFUSALS: Final = frozenset({HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION})
+_REJECTION_CODES: Final = frozenset({HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION})
 """Errors that a server answers with instead of running the tool. After any other it may have run, at least in part: a
 tool's own code may well raise what the protocol has for a request that is wrong."""
 
-_DEMANDS: Final = frozenset({MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED})
+_CLIENT_ERROR_CODES: Final = frozenset({MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED})
 """Errors that are meant for the client: its code and data tell it what to do before it calls again."""
 
 
-LONGEST_ERROR: Final = 65_536
-DEEPEST_ERROR: Final = 100
+MAX_ERROR_BYTES: Final = 65_536
+MAX_ERROR_DEPTH: Final = 100
 """Bytes and levels of an error that is passed on whole; the data of a larger one is left out."""
 
-_RESUMING: Final = frozenset({"inputResponses", "requestState"})
+_RESUME_MEMBERS: Final = frozenset({"inputResponses", "requestState"})
 
 
-def outcome(result: JsonObject, server: str) -> Outcome:
+def outcome_of_result(result: JsonObject, server: str) -> Outcome:
     """The result as it came. Only what a client could not read at all is taken for a failure."""
     kind = result.get("resultType", "complete")
     if kind == "input_required":
-        return NeedsInput(_text(result)) if _asks(result) else _nonsense(server)
+        return NeedsInput(_encode_json(result)) if _has_questions(result) else _not_a_result(server)
     content = result.get("content")
     if kind != "complete" or not isinstance(content, list) or not all(_is_content(block) for block in content):
-        return _nonsense(server)
-    return (ToolFailed if result.get("isError") is True else Returned)(_text(result))
+        return _not_a_result(server)
+    return (ToolFailure if result.get("isError") is True else ToolSuccess)(_encode_json(result))
 
 
-def failure(
+def outcome_of_error(
     error: MCPError, server: str, lost: str | None, erase: Callable[[str], str], *, resumed: bool = False
-) -> ProviderFailed | Demanded:
+) -> ProviderFailure | ProtocolErrorReply:
     """An error in place of a result: the server's own, or one that a transport put there.
 
     `resumed` says that the call went on where an earlier one had ended with questions: what is invalid then are the
     answers or the state that the client's own program put in, and no model can mend those.
     """
     code = error.code
-    if code in _DEMANDS or (resumed and code == INVALID_PARAMS):
+    if code in _CLIENT_ERROR_CODES or (resumed and code == INVALID_PARAMS):
         told: JsonObject = {"code": code, "message": erase(error.message)}
-        return Demanded(_text(told if error.data is None else told | {"data": erased(error.data, erase)}))
-    if closed(error):
-        why = one_line(erase(lost or "closed the connection"), LONGEST_WHY)
-        return ProviderFailed(f"{server} {why} before it answered", may_have_run=True)
-    message = one_line(erase(error.message.strip().rstrip(".")[:MOST_READ]), LONGEST_WHY)
-    if code == NONSENSE:
-        return ProviderFailed(f"{server} answered, but {message}", may_have_run=True)
-    if code <= UNSENT:
-        return ProviderFailed(f"{server} {message}", may_have_run=code != UNSENT and not _refused(STATUS - code))
+        return ProtocolErrorReply(
+            _encode_json(told if error.data is None else told | {"data": filter_secrets(error.data, erase)})
+        )
+    if is_connection_closed(error):
+        why = one_line(erase(lost or "closed the connection"), MAX_REASON_LENGTH)
+        return ProviderFailure(f"{server} {why} before it answered", may_have_run=True)
+    message = one_line(erase(error.message.strip().rstrip(".")[:MAX_ERROR_TEXT]), MAX_REASON_LENGTH)
+    if code == UNUSABLE_ANSWER:
+        return ProviderFailure(f"{server} answered, but {message}", may_have_run=True)
+    if code <= NOT_SENT:
+        return ProviderFailure(
+            f"{server} {message}", may_have_run=code != NOT_SENT and not _is_rejection(HTTP_STATUS_BASE - code)
+        )
     why = (
         f"{server} answered with the error {code}: {message}" if message else f"{server} answered with the error {code}"
     )
-    return ProviderFailed(why, code not in _REFUSALS, _own_error(error, erase))
+    return ProviderFailure(why, code not in _REJECTION_CODES, _encode_error(error, erase))
 
 
-def _own_error(error: MCPError, erase: Callable[[str], str]) -> bytes:
+def _encode_error(error: MCPError, erase: Callable[[str], str]) -> bytes:
     """With its data, as long as a client can be expected to take it."""
-    told: JsonObject = {"code": error.code, "message": erase(error.message[:MOST_READ])}
+    told: JsonObject = {"code": error.code, "message": erase(error.message[:MAX_ERROR_TEXT])}
     if error.data is None:
-        return _text(told)
+        return _encode_json(told)
     try:
-        whole = _text(told | {"data": erased(error.data, erase)})
+        whole = _encode_json(told | {"data": filter_secrets(error.data, erase)})
     except (RecursionError, ValueError, TypeError, OverflowError):
-        return _text(told)
-    return whole if len(whole) <= LONGEST_ERROR and not deeper_than(DEEPEST_ERROR, whole) else _text(told)
+        return _encode_json(told)
+    return whole if len(whole) <= MAX_ERROR_BYTES and not is_deeper_than(MAX_ERROR_DEPTH, whole) else _encode_json(told)
 
 
-def resumes(call: Call) -> bool:
-    return not _RESUMING.isdisjoint(call.beside)
+def is_resumption(call: ToolCall) -> bool:
+    return not _RESUME_MEMBERS.isdisjoint(call.beside)
 
 
-class Unsendable(Exception):  # noqa: N818 - the fault is in the arguments, told in words for people
+class UnsendableArgumentsError(Exception):
     """Arguments that no message can carry."""
 
 
-def encoded(arguments: Arguments) -> bytes:
+def encode_arguments(arguments: Arguments) -> bytes:
     """As JSON on one line. Raises `Unsendable`."""
     try:
         # Not msgspec, which would send a number that is none as null.
         text = json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
         return text.encode()
     except UnicodeEncodeError:
-        raise Unsendable("the arguments hold half a character, which no JSON text can carry") from None
+        raise UnsendableArgumentsError("the arguments hold half a character, which no JSON text can carry") from None
     except (ValueError, RecursionError):
-        raise Unsendable("the arguments hold a number that is not finite, or are nested too deep") from None
+        raise UnsendableArgumentsError(
+            "the arguments hold a number that is not finite, or are nested too deep"
+        ) from None
 
 
-def _refused(status: int) -> bool:
+def _is_rejection(status: int) -> bool:
     """A status that says the request was turned away. A timeout was not: the work may go on behind it."""
     return 300 <= status < 500 and status != 408
 
@@ -114,7 +136,7 @@ def _is_content(block: object) -> bool:
     return isinstance(block, dict) and isinstance(block.get("type"), str)
 
 
-def _asks(result: JsonObject) -> bool:
+def _has_questions(result: JsonObject) -> bool:
     """Whether it says what it asks for, or at least gives a state to come back with."""
     requests, state = result.get("inputRequests"), result.get("requestState")
     if not isinstance(state, str | None) or not isinstance(requests, dict | None) or (not requests and state is None):
@@ -122,24 +144,24 @@ def _asks(result: JsonObject) -> bool:
     return all(isinstance(asked, dict) and isinstance(asked.get("method"), str) for asked in (requests or {}).values())
 
 
-def _nonsense(server: str) -> ProviderFailed:
-    return ProviderFailed(f"{server} answered with something that is no tool result", may_have_run=True)
+def _not_a_result(server: str) -> ProviderFailure:
+    return ProviderFailure(f"{server} answered with something that is no tool result", may_have_run=True)
 
 
-def erased(value: Json, erase: Callable[[str], str]) -> Json:
+def filter_secrets(value: Json, erase: Callable[[str], str]) -> Json:
     """A server that repeats a credential of ours to clients that must not have it says it without."""
     match value:
         case str():
             return erase(value)
         case list():
-            return [erased(member, erase) for member in value]
+            return [filter_secrets(member, erase) for member in value]
         case dict():
-            return {erase(key): erased(member, erase) for key, member in value.items()}
+            return {erase(key): filter_secrets(member, erase) for key, member in value.items()}
         case _:
             return value
 
 
-def _text(result: JsonObject) -> bytes:
+def _encode_json(result: JsonObject) -> bytes:
     try:
         return msgspec.json.encode(result)
     except UnicodeEncodeError:

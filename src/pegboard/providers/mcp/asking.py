@@ -15,22 +15,22 @@ from mcp.shared.transport_context import TransportContext
 from mcp_types import SamplingCapability, SamplingContextCapability, SamplingToolsCapability
 
 from pegboard.core.question import ELICITATION, ROOTS, SAMPLING
-from pegboard.ports import CannotAsk
+from pegboard.ports import PeerRequestError
 
-from .in_flight import MESSAGE, InFlight
+from .in_flight import LOG_NOTIFICATION, CallsInFlight
 
-QUESTIONS: Final = frozenset({ELICITATION, SAMPLING, ROOTS})
-NOTES: Final = frozenset({MESSAGE, "notifications/elicitation/complete"})
+QUESTION_METHODS: Final = frozenset({ELICITATION, SAMPLING, ROOTS})
+NOTIFICATION_METHODS: Final = frozenset({LOG_NOTIFICATION, "notifications/elicitation/complete"})
 
 
-class AskingDispatcher(JSONRPCDispatcher[TransportContext]):
+class QuestionDispatcher(JSONRPCDispatcher[TransportContext]):
     """A dispatcher that puts a server's questions to the client of the call, and leaves all else to the session."""
 
     def __init__(
         self,
         read: ReadStream[SessionMessage | Exception],
         write: WriteStream[SessionMessage],
-        in_flight: InFlight,
+        in_flight: CallsInFlight,
     ) -> None:
         super().__init__(read, write)
         self._calls = in_flight
@@ -43,30 +43,30 @@ class AskingDispatcher(JSONRPCDispatcher[TransportContext]):
         *,
         task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
-        async def asked(
+        async def answer_question(
             context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
         ) -> dict[str, Any]:
-            if method not in QUESTIONS:
+            if method not in QUESTION_METHODS:
                 return await on_request(context, method, params)
             try:
                 return dict(await self._calls.ask(method, params or {}))
-            except CannotAsk as refused:
+            except PeerRequestError as refused:
                 raise MCPError(refused.code, refused.message) from None
 
-        def noted(method: str, params: Mapping[str, Any] | None) -> bool:
+        def forward_notification(method: str, params: Mapping[str, Any] | None) -> bool:
             # Here and not in a task of its own: what is said before a call's end must be told before its end.
-            if method in NOTES:
-                if self._calls.has_time_for(method):
-                    self._calls.note(method, params or {})
+            if method in NOTIFICATION_METHODS:
+                if self._calls.allows(method):
+                    self._calls.notify(method, params or {})
                 return True
             return on_notify_intercept is not None and on_notify_intercept(method, params)
 
-        await super().run(asked, on_notify, noted, task_status=task_status)
+        await super().run(answer_question, on_notify, forward_notification, task_status=task_status)
 
 
-SAMPLING_IN_FULL: Final = SamplingCapability(tools=SamplingToolsCapability(), context=SamplingContextCapability())
+FULL_SAMPLING: Final = SamplingCapability(tools=SamplingToolsCapability(), context=SamplingContextCapability())
 
 
-async def unused(context: ClientRequestContext, params: Any = None) -> NoReturn:
+async def unused_callback(context: ClientRequestContext, params: Any = None) -> NoReturn:
     """Stands for a capability in the handshake: some client may have it. The dispatcher answers in its place."""
     raise AssertionError("A question came past the dispatcher.")

@@ -18,7 +18,7 @@ class Authorization(Protocol):
         """For the next request, at once and without waiting; empty while nobody is signed in."""
         ...
 
-    async def unauthorized(self, sent: Mapping[str, str] | None = None, challenge: str = "") -> bool:
+    async def handle_unauthorized(self, sent: Mapping[str, str] | None = None, challenge: str = "") -> bool:
         """A request was answered with 401. True: the credentials are renewed, so ask again, once.
 
         `sent` are the headers that the request had from here, by which a renewal that came meanwhile is not repeated;
@@ -26,11 +26,11 @@ class Authorization(Protocol):
         """
         ...
 
-    def rejected(self, challenge: str = "") -> None:
+    def mark_rejected(self, challenge: str = "") -> None:
         """The request was answered with 401 again after that: only a person can help."""
         ...
 
-    def forbidden(self, challenge: str) -> bool:
+    def handle_forbidden(self, challenge: str) -> bool:
         """A request was answered with 403. Whether it is for want of rights that a person could grant."""
         ...
 
@@ -39,6 +39,6 @@ class Authorization(Protocol):
         may still be taken."""
         ...
 
-    def lapse(self) -> None:
+    def mark_lapsed(self) -> None:
         """What we have is not used any longer: only a person can help."""
         ...

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pegboard.config.references import asked_of_callers
+from pegboard.config.references import header_references
 from pegboard.core.server import Connection, Http
-from pegboard.ports import ExpandFor, Unresolved
+from pegboard.ports import ExpandForCaller, UnresolvedReference
 
 _SALT: Final = secrets.token_bytes(32)
 """Of this process alone, so that a key says nothing of the credential it was made from."""
 
 
 @dataclass(frozen=True)
-class Lent:
+class CallerHeaders:
     """Of one caller: the headers it lends us, and nothing else of its request."""
 
     key: bytes
@@ -23,46 +23,48 @@ class Lent:
 
 
 @dataclass(frozen=True)
-class Asked:
+class HeaderRequirements:
     """What one server's connection asks of its callers."""
 
     connection: Http
     names: tuple[bytes, ...]
     """In lower case, as requests have them."""
 
-    def of(self, headers: Mapping[bytes, bytes], expand_for: ExpandFor) -> Lent | Unresolved:
+    def credentials_of(
+        self, headers: Mapping[bytes, bytes], expand_for: ExpandForCaller
+    ) -> CallerHeaders | UnresolvedReference:
         """A caller's credentials, or what it should send instead."""
-        own = self.own(headers)
+        own = self.headers_of(headers)
         expand = expand_for(own)
         for text in self.connection.headers.values():
-            if asked_of_callers(text) and isinstance(missing := expand(text), Unresolved):
+            if header_references(text) and isinstance(missing := expand(text), UnresolvedReference):
                 return missing
-        return Lent(self._key(own), own)
+        return CallerHeaders(self._caller_key(own), own)
 
-    def own(self, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
+    def headers_of(self, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
         return {name: headers[name] for name in self.names if name in headers}
 
-    def without_caller(self) -> Http:
+    def anonymous_connection(self) -> Http:
         """The connection as nobody in particular makes it: what only a caller can say is left out."""
         kept = {
             name: text
             for name, text in self.connection.headers.items()
-            if all(part.default for part in asked_of_callers(text))
+            if all(part.default for part in header_references(text))
         }
         return replace(self.connection, headers=kept)
 
-    def _key(self, own: Mapping[bytes, bytes]) -> bytes:
-        return hashlib.blake2b(self.told_apart(own), key=_SALT, digest_size=32).digest()
+    def _caller_key(self, own: Mapping[bytes, bytes]) -> bytes:
+        return hashlib.blake2b(self.identity_bytes(own), key=_SALT, digest_size=32).digest()
 
-    def told_apart(self, own: Mapping[bytes, bytes]) -> bytes:
+    def identity_bytes(self, own: Mapping[bytes, bytes]) -> bytes:
         """With its length before it, no value can be taken for parts of two."""
         values = (own.get(name) for name in self.names)
         return b"".join(b"-" if value is None else b"%d:%b" % (len(value), value) for value in values)
 
 
-def asked(connection: Connection) -> Asked | None:
+def header_requirements(connection: Connection) -> HeaderRequirements | None:
     """`None` for a server that is the same to every caller."""
     if not isinstance(connection, Http):
         return None
-    names = {part.header.lower().encode() for text in connection.headers.values() for part in asked_of_callers(text)}
-    return Asked(connection, tuple(sorted(names))) if names else None
+    names = {part.header.lower().encode() for text in connection.headers.values() for part in header_references(text)}
+    return HeaderRequirements(connection, tuple(sorted(names))) if names else None

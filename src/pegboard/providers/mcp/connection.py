@@ -18,62 +18,67 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import LOG_LEVEL_META_KEY, METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from pegboard.core.call import Admitted, Outcome
+from pegboard.core.call import AdmittedCall, Outcome
 from pegboard.core.tool import JsonObject
-from pegboard.ports import Peer, Progress
+from pegboard.ports import ClientPeer, Progress
 
-from .beside import LEVELS, META, log_level, meta_of
-from .raw.tickets import Tickets
-from .session_calls import SessionCalls
-from .transport import Calls, HeaderMap, Wire
-from .trouble import Loss
+from .beside import LOG_LEVELS, META_MEMBER, request_meta, requested_log_level
+from .raw.tickets import PendingRequests
+from .session_calls import SessionToolCalls
+from .transport import HeaderMap, McpTransport, ToolCallRoute
+from .trouble import ConnectionLoss
 
-_SET_LEVEL: Final = 5.0
+_SET_LEVEL_TIMEOUT_S: Final = 5.0
 """Seconds that a call waits for the server to take a level: then it goes on without."""
 
-_LISTS: Final = ("tools", "prompts", "resources")
+_LIST_KINDS: Final = ("tools", "prompts", "resources")
 
 
-_LOG_LEVEL: Final = LOG_LEVEL_META_KEY.encode()
+_LOG_LEVEL_KEY: Final = LOG_LEVEL_META_KEY.encode()
 
 
-class Connection:
+class McpConnection:
     def __init__(
-        self, session: ClientSession, dispatcher: JSONRPCDispatcher, loss: Loss, wire: Wire, tickets: Tickets
+        self,
+        session: ClientSession,
+        dispatcher: JSONRPCDispatcher,
+        loss: ConnectionLoss,
+        wire: McpTransport,
+        tickets: PendingRequests,
     ) -> None:
         assert session.protocol_version is not None
         self._session = session
         self._dispatcher = dispatcher
         self.loss = loss
         self.in_flight = tickets.in_flight
-        self._loudness: int | None = None
+        self._log_level_index: int | None = None
         self.protocol_version = session.protocol_version
         self.header_maps: Mapping[str, HeaderMap] = {}
-        self._calls: Calls = (
-            SessionCalls(self._ask, self.protocol_version, tickets)
-            if wire.calls is None
-            else wire.calls(self.protocol_version)
+        self._calls: ToolCallRoute = (
+            SessionToolCalls(self._send_request, self.protocol_version, tickets)
+            if wire.open_calls is None
+            else wire.open_calls(self.protocol_version)
         )
 
     @property
-    def modern(self) -> bool:
+    def is_modern(self) -> bool:
         """Of the era without handshake and sessions, from 2026-07-28 on."""
         return self.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
-    def offers_tools(self) -> bool:
+    def supports_tools(self) -> bool:
         capabilities = self._session.server_capabilities
         return capabilities is not None and capabilities.tools is not None
 
-    def offers(self, what: Literal["tools", "prompts", "resources"]) -> bool:
+    def supports(self, what: Literal["tools", "prompts", "resources"]) -> bool:
         """Whether the server said that it has such things."""
         return getattr(self._session.server_capabilities, what, None) is not None
 
     @property
-    def offers_subscriptions(self) -> bool:
-        return self.modern and any(self._changes(what) for what in _LISTS)
+    def supports_subscriptions(self) -> bool:
+        return self.is_modern and any(self._announces_changes(what) for what in _LIST_KINDS)
 
-    def _changes(self, what: str) -> bool:
+    def _announces_changes(self, what: str) -> bool:
         """Whether the server tells when this list of its changes."""
         told = getattr(self._session.server_capabilities, what, None)
         return told is not None and bool(told.list_changed)
@@ -86,43 +91,43 @@ class Connection:
         progress: Progress | None = None,
     ) -> JsonObject:
         """Any other request. Raises `MCPError` for an error answer. Cancelled, it tells the server to stop."""
-        return await self._ask(method, dict(params), headers, progress)
+        return await self._send_request(method, dict(params), headers, progress)
 
-    def listening(self, uris: Sequence[str]) -> AbstractAsyncContextManager[Subscription]:
+    def subscribe_resources(self, uris: Sequence[str]) -> AbstractAsyncContextManager[Subscription]:
         """A stream of changes of these resources, from 2026-07-28 on."""
         return listen(self._session, resource_subscriptions=uris)
 
     async def list_page(self, cursor: str | None) -> JsonObject:
-        return await self._ask("tools/list", {} if cursor is None else {"cursor": cursor})
+        return await self._send_request("tools/list", {} if cursor is None else {"cursor": cursor})
 
     def call(
-        self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
     ) -> Coroutine[Any, Any, Outcome]:
         """Raises `MCPError`, `TimeoutError` and `Unsendable`. Cancelled, it tells the server to stop."""
         wanted = self.header_maps.get(admitted.tool.id.name)
-        if not self.modern and _LOG_LEVEL in (said := admitted.call.beside.get(META, b"")):
-            return self._call_aloud(said, admitted, progress, peer, wanted)
+        if not self.is_modern and _LOG_LEVEL_KEY in (said := admitted.call.beside.get(META_MEMBER, b"")):
+            return self._call_with_log_level(said, admitted, progress, peer, wanted)
         return self._calls.call(admitted, progress, peer, wanted)
 
-    async def _call_aloud(
+    async def _call_with_log_level(
         self,
         said: bytes,
-        admitted: Admitted,
+        admitted: AdmittedCall,
         progress: Progress | None,
-        peer: Peer | None,
+        peer: ClientPeer | None,
         wanted: HeaderMap | None,
     ) -> Outcome:
-        await self._speak_up(said)
+        await self._raise_log_level(said)
         return await self._calls.call(admitted, progress, peer, wanted)
 
     def close(self) -> None:
         """Those who wait for an answer are told that there will be none."""
         self._calls.close()
 
-    async def hear_changes(self, opened: Callable[[], None]) -> bool:
+    async def watch_lists(self, opened: Callable[[], None]) -> bool:
         """Keep a subscription open until it ends. False when the server has none to give."""
         try:
-            tools, prompts, resources = (self._changes(what) for what in _LISTS)
+            tools, prompts, resources = (self._announces_changes(what) for what in _LIST_KINDS)
             async with listen(
                 self._session,
                 tools_list_changed=tools,
@@ -146,7 +151,7 @@ class Connection:
             pass
         return True
 
-    async def _speak_up(self, meta: bytes) -> None:
+    async def _raise_log_level(self, meta: bytes) -> None:
         """Ask a server of the handshake era for the log messages that a client wants to hear.
 
         It keeps one level for all of us, so it is the lowest that anyone wanted; who wants less is told less by us.
@@ -154,14 +159,14 @@ class Connection:
         capabilities = self._session.server_capabilities
         if capabilities is None or capabilities.logging is None:
             return
-        wanted = log_level(meta)
-        if wanted is None or (self._loudness is not None and LEVELS.index(wanted) >= self._loudness):
+        wanted = requested_log_level(meta)
+        if wanted is None or (self._log_level_index is not None and LOG_LEVELS.index(wanted) >= self._log_level_index):
             return
-        self._loudness = LEVELS.index(wanted)
-        with anyio.move_on_after(_SET_LEVEL), suppress(MCPError):
-            await self._ask("logging/setLevel", {"level": wanted})
+        self._log_level_index = LOG_LEVELS.index(wanted)
+        with anyio.move_on_after(_SET_LEVEL_TIMEOUT_S), suppress(MCPError):
+            await self._send_request("logging/setLevel", {"level": wanted})
 
-    async def _ask(
+    async def _send_request(
         self,
         method: str,
         params: dict[str, Any],
@@ -169,30 +174,30 @@ class Connection:
         progress: Progress | None = None,
     ) -> JsonObject:
         options: CallOptions = {"headers": {MCP_PROTOCOL_VERSION_HEADER: self.protocol_version, **(headers or {})}}
-        if self.modern:
+        if self.is_modern:
             options["headers"][MCP_METHOD_HEADER] = method
-            params.setdefault(META, meta_of(None, self.protocol_version))
+            params.setdefault(META_MEMBER, request_meta(None, self.protocol_version))
         if progress is not None:
-            options["on_progress"] = _as_asked(progress)
+            options["on_progress"] = _progress_callback(progress)
         return await self._dispatcher.send_raw_request(method, params, options)
 
 
-def _as_asked(told: Progress) -> ProgressFnT:
+def _progress_callback(told: Progress) -> ProgressFnT:
     async def tell(progress: float, total: float | None, message: str | None) -> None:
         told(progress, total, message)
 
     return tell
 
 
-class Bell:
+class CoalescingEvent:
     """Rung as often as one likes; whoever waits hears it once, and again only for what came after."""
 
     def __init__(self) -> None:
-        self._rung = anyio.Event()
+        self._event = anyio.Event()
 
-    def ring(self) -> None:
-        self._rung.set()
+    def notify(self) -> None:
+        self._event.set()
 
-    async def heard(self) -> None:
-        await self._rung.wait()
-        self._rung = anyio.Event()
+    async def wait(self) -> None:
+        await self._event.wait()
+        self._event = anyio.Event()

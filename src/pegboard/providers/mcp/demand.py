@@ -2,28 +2,30 @@
 
 from collections.abc import Awaitable, Callable
 
-from pegboard.children.demand import Demand
-from pegboard.core.ask import Answer, Directed
-from pegboard.ports import Library, Peer, Progress, Updated
+from pegboard.children.demand import IdleTracker
+from pegboard.core.ask import ResourceAnswer, RoutedRequest
+from pegboard.ports import ClientPeer, Progress, ResourceCallback, ResourceProvider
 
 
-class Waking:
+class LazyResourceProvider:
     """A library whose server may sleep: whoever asks it wakes the server, and keeps it awake until it has answered."""
 
-    def __init__(self, library: Library, demand: Demand, settled: Callable[[], Awaitable[None]]) -> None:
-        self._library = library
-        self._demand = demand
-        self._settled = settled
+    def __init__(self, library: ResourceProvider, demand: IdleTracker, settled: Callable[[], Awaitable[None]]) -> None:
+        self._resources = library
+        self._idle_tracker = demand
+        self._wait_until_settled = settled
 
-    async def ask(self, directed: Directed, progress: Progress | None = None, peer: Peer | None = None) -> Answer:
-        with self._demand.used():
-            await self._settled()
-            return await self._library.ask(directed, progress, peer)
+    async def request(
+        self, directed: RoutedRequest, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> ResourceAnswer:
+        with self._idle_tracker.in_use():
+            await self._wait_until_settled()
+            return await self._resources.request(directed, progress, peer)
 
-    async def subscribe(self, uri: str, updated: Updated) -> Answer:
-        with self._demand.used():
-            await self._settled()
-            return await self._library.subscribe(uri, updated)
+    async def subscribe(self, uri: str, updated: ResourceCallback) -> ResourceAnswer:
+        with self._idle_tracker.in_use():
+            await self._wait_until_settled()
+            return await self._resources.subscribe(uri, updated)
 
     async def unsubscribe(self, uri: str) -> None:
-        await self._library.unsubscribe(uri)
+        await self._resources.unsubscribe(uri)

@@ -4,28 +4,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from pegboard.children.environment import inherited
-from pegboard.children.erasing import Eraser, inserted, names_a_secret
-from pegboard.core.server import Connection, Http, NoOAuth, OAuth, Stdio, plainly_reached
-from pegboard.ports import Expand, Unresolved
+from pegboard.children.environment import inherited_environment
+from pegboard.children.erasing import SecretFilter, is_secret_name, substituted_values
+from pegboard.core.server import Connection, Http, NoOAuth, OAuth, Stdio, require_stdio_or_http
+from pegboard.ports import Expand, UnresolvedReference
 
 
 @dataclass(frozen=True)
-class Expanded:
+class ExpandedConnection:
     connection: Stdio | Http
-    erase: Eraser
+    erase: SecretFilter
 
 
-def expanded(connection: Connection, expand: Expand) -> Expanded | Unresolved:
+def expand_connection(connection: Connection, expand: Expand) -> ExpandedConnection | UnresolvedReference:
     """Read every reference now. The first that stands for nothing is the answer."""
-    reached = plainly_reached(connection)
+    reached = require_stdio_or_http(connection)
     texts: dict[str, str] = {}
-    for text in _texts(reached):
+    for text in _connection_texts(reached):
         value = expand(text)
-        if isinstance(value, Unresolved):
+        if isinstance(value, UnresolvedReference):
             return value
         texts[text] = value
-    secrets = {part for text, value in texts.items() for part in inserted(text, value)}
+    secrets = {part for text, value in texts.items() for part in substituted_values(text, value)}
     match reached:
         case Stdio(command, args, env, cwd):
             granted = {name: texts[value] for name, value in env.items()}
@@ -35,20 +35,20 @@ def expanded(connection: Connection, expand: Expand) -> Expanded | Unresolved:
                 granted,
                 None if cwd is None else texts[cwd],
             )
-            secrets |= {value for name, value in granted.items() if names_a_secret(name)}
+            secrets |= {value for name, value in granted.items() if is_secret_name(name)}
         case Http(url, _, headers, oauth):
             sent = {name: texts[value] for name, value in headers.items()}
-            filled = replace(reached, url=texts[url], headers=sent, oauth=_signing_in(oauth, texts))
-            secrets |= _of_headers(sent)
+            filled = replace(reached, url=texts[url], headers=sent, oauth=_expand_oauth(oauth, texts))
+            secrets |= _header_secrets(sent)
             if isinstance(filled.oauth, OAuth) and filled.oauth.client_secret is not None:
                 secrets.add(filled.oauth.client_secret)
         case _:
             assert_never(reached)
     # What every child is told anyway is no secret: a home directory must stay readable in a path.
-    return Expanded(filled, Eraser(secrets - set(inherited().values())))
+    return ExpandedConnection(filled, SecretFilter(secrets - set(inherited_environment().values())))
 
 
-def _texts(connection: Stdio | Http) -> Iterator[str]:
+def _connection_texts(connection: Stdio | Http) -> Iterator[str]:
     match connection:
         case Stdio(command, args, env, cwd):
             yield from (command, *args, *env.values())
@@ -63,20 +63,20 @@ def _texts(connection: Stdio | Http) -> Iterator[str]:
             assert_never(connection)
 
 
-def _signing_in(oauth: OAuth | NoOAuth, texts: Mapping[str, str]) -> OAuth | NoOAuth:
+def _expand_oauth(oauth: OAuth | NoOAuth, texts: Mapping[str, str]) -> OAuth | NoOAuth:
     match oauth:
         case NoOAuth():
             return oauth
         case OAuth(client_id, client_secret, client_metadata_url, scopes):
 
-            def filled(text: str | None) -> str | None:
+            def expand_text(text: str | None) -> str | None:
                 return None if text is None else texts[text]
 
-            return OAuth(filled(client_id), filled(client_secret), filled(client_metadata_url), scopes)
+            return OAuth(expand_text(client_id), expand_text(client_secret), expand_text(client_metadata_url), scopes)
         case _:
             assert_never(oauth)
 
 
-def _of_headers(headers: Mapping[str, str]) -> set[str]:
+def _header_secrets(headers: Mapping[str, str]) -> set[str]:
     """Each whole value, and its words: of `Bearer abc` the server may repeat `abc` alone."""
     return {part for value in headers.values() for part in (value, *value.split()[1:])}

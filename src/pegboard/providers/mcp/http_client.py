@@ -18,24 +18,24 @@ import anyio
 import httpx2
 
 from pegboard import __version__
-from pegboard.core.headers import is_owned
+from pegboard.core.headers import is_transport_header
 
 from .authorization import Authorization
-from .large import LargeMessages, unpacked
-from .messages import LONGEST, SMALL
-from .pace import Turns, slices
-from .trouble import BROKEN_OFF, STATUS, UNSENT, Trouble, unreachable
+from .large import LargeMessageExchange, decompress_body
+from .messages import MAX_MESSAGE_BYTES, MAX_ON_LOOP_BYTES
+from .pace import TurnTimer, slices
+from .trouble import CONNECTION_BROKEN, HTTP_STATUS_BASE, NOT_SENT, McpServerError, describe_unreachable
 
-_CONNECT: Final = 15.0
-_NOTICE: Final = 5.0
-_MOST_ERROR_TEXT: Final = 65_536
-_WORK: Final = 0.000_1
+_CONNECT_TIMEOUT_S: Final = 15.0
+_NOTIFICATION_TIMEOUT_S: Final = 5.0
+_MAX_ERROR_BYTES: Final = 65_536
+_MAX_CHUNK_WORK_S: Final = 0.000_1
 """Seconds that the next chunk of a stream costs at most to be taken off the wire. What it took longer was waiting."""
-_WAIT: Final = 0.001
+_CAUGHT_UP_AFTER_S: Final = 0.001
 """Seconds of waiting after which all there was has been read."""
-_NOTIFICATION: Final = b'{"jsonrpc":"2.0","method":"notifications/'
-UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_NEVER_LEFT: Final = (
+_NOTIFICATION_PREFIX: Final = b'{"jsonrpc":"2.0","method":"notifications/'
+UNSENDABLE_CHARACTERS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_NOT_SENT_ERRORS: Final = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
     httpx2.PoolTimeout,
@@ -44,9 +44,9 @@ _NEVER_LEFT: Final = (
     httpx2.LocalProtocolError,
 )
 
-UNAUTHORIZED: Final = "answered HTTP 401: needs sign-in"
-SHORT: Final = "answered HTTP 403: whoever signed in did not grant enough for this"
-_SIGN_IN: Final = "Ask the user to run: pegboard servers sign-in"
+NEEDS_SIGN_IN_MESSAGE: Final = "answered HTTP 401: needs sign-in"
+INSUFFICIENT_SCOPE_MESSAGE: Final = "answered HTTP 403: whoever signed in did not grant enough for this"
+_SIGN_IN_HINT: Final = "Ask the user to run: pegboard servers sign-in"
 
 # Their lines name whole addresses, which may hold a key, and sessions, which are one.
 for _name, _level in (("httpx2", logging.WARNING), ("mcp.client.streamable_http", logging.ERROR)):
@@ -55,32 +55,32 @@ for _name, _level in (("httpx2", logging.WARNING), ("mcp.client.streamable_http"
 
 
 @cache
-def tls() -> ssl.SSLContext:
+def tls_context() -> ssl.SSLContext:
     """Building one costs more than a hundred calls, so there is one."""
     return httpx2.create_ssl_context()
 
 
-class HttpClient(httpx2.AsyncClient):
+class McpHttpClient(httpx2.AsyncClient):
     """`doubt` is called when something failed that may mean the server is gone."""
 
     def __init__(
         self, headers: Mapping[str, str], doubt: Callable[[], None], authorization: Authorization | None = None
     ) -> None:
         super().__init__(
-            headers={"user-agent": f"pegboard/{__version__}", **_checked(headers)},
-            verify=tls(),
+            headers={"user-agent": f"pegboard/{__version__}", **_check_headers(headers)},
+            verify=tls_context(),
             # Every wait on an answer has a deadline of its own, and a stream of changes may be silent for days.
-            timeout=httpx2.Timeout(None, connect=_CONNECT),
+            timeout=httpx2.Timeout(None, connect=_CONNECT_TIMEOUT_S),
             # Servers close idle connections after five seconds by widespread default: use none that old.
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=4.0),
         )
-        self._doubt = doubt
+        self._suspect_loss = doubt
         self._authorization = authorization
         self.session_id: str | None = None
         self.protocol_version: str | None = None
-        self.settled: httpx2.URL | None = None
+        self.final_url: httpx2.URL | None = None
         """Where messages are taken: after a redirect within the server this is not the declared address."""
-        self.large: LargeMessages | None = None
+        self.large_messages: LargeMessageExchange | None = None
         """Where the SDK reads what is answered, large messages are kept from it."""
 
     def is_direct(self, url: httpx2.URL) -> bool:
@@ -91,26 +91,26 @@ class HttpClient(httpx2.AsyncClient):
         self.protocol_version = request.headers.get("mcp-protocol-version", self.protocol_version)
         try:
             if request.method == "POST":
-                if (body := await request.aread()).startswith(_NOTIFICATION):
-                    return await self._noticed(request, **how)
-                if self.large is not None:
-                    self.large.ask(body)
-            response = await self._sent(request, **how)
+                if (body := await request.aread()).startswith(_NOTIFICATION_PREFIX):
+                    return await self._send_notification(request, **how)
+                if self.large_messages is not None:
+                    self.large_messages.register_request(body)
+            response = await self._send_authorized(request, **how)
         except httpx2.TransportError as error:
-            self._doubt()
-            code = UNSENT if isinstance(error, _NEVER_LEFT) else BROKEN_OFF
-            return _told(request, HTTPStatus.SERVICE_UNAVAILABLE, code, unreachable(error))
+            self._suspect_loss()
+            code = NOT_SENT if isinstance(error, _NOT_SENT_ERRORS) else CONNECTION_BROKEN
+            return _json_rpc_error(request, HTTPStatus.SERVICE_UNAVAILABLE, code, describe_unreachable(error))
         if response.status_code >= HTTPStatus.BAD_REQUEST:
-            return await self._refused(request, response)
+            return await self._error_response(request, response)
         self.session_id = response.headers.get("mcp-session-id", self.session_id)
         if request.method == "POST" and response.is_success:
-            self.settled = request.url
-        response.stream = _Watched(response, self.large)
+            self.final_url = request.url
+        response.stream = _BoundedStream(response, self.large_messages)
         if not stream:
             await response.aread()
         return response
 
-    async def _sent(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
+    async def _send_authorized(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
         """With our credentials, and once more when they could be renewed."""
         ours = self._authorization
         if ours is None:
@@ -118,98 +118,107 @@ class HttpClient(httpx2.AsyncClient):
         sent = ours.headers()
         request.headers.update(sent)
         response = await super().send(request, stream=True, **how)
-        if response.status_code == HTTPStatus.UNAUTHORIZED and await ours.unauthorized(sent, _challenge(response)):
+        if response.status_code == HTTPStatus.UNAUTHORIZED and await ours.handle_unauthorized(
+            sent, _challenge_header(response)
+        ):
             await response.aclose()
             request.headers.update(ours.headers())
             response = await super().send(request, stream=True, **how)
             if response.status_code == HTTPStatus.UNAUTHORIZED:
-                ours.rejected(_challenge(response))
+                ours.mark_rejected(_challenge_header(response))
         return response
 
-    async def _noticed(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
+    async def _send_notification(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
         """The SDK sends nothing else while a notification is under way, so this one wait is short."""
-        with anyio.move_on_after(_NOTICE):
-            response = await self._sent(request, **how)
+        with anyio.move_on_after(_NOTIFICATION_TIMEOUT_S):
+            response = await self._send_authorized(request, **how)
             if response.is_redirect:
                 return response
             await response.aclose()
         return httpx2.Response(HTTPStatus.ACCEPTED, request=request)
 
-    async def _refused(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    async def _error_response(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         """The server's own JSON-RPC error when it sent one, else its status in words."""
-        body = await _beginning(response)
+        body = await _read_error_body(response)
         status = response.status_code
-        if (why := unsigned(self._authorization, status, _challenge(response))) is not None:
-            self._doubt()
-            return _told(request, status, STATUS - status, why)
-        if _is_error(body):
+        if (why := sign_in_message(self._authorization, status, _challenge_header(response))) is not None:
+            self._suspect_loss()
+            return _json_rpc_error(request, status, HTTP_STATUS_BASE - status, why)
+        if _is_json_rpc_error(body):
             return httpx2.Response(status, content=body, headers={"content-type": "application/json"}, request=request)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in (401, 403, 404):
-            self._doubt()
-        return _told(request, status, STATUS - status, in_words(status, in_session=self.session_id is not None))
+            self._suspect_loss()
+        return _json_rpc_error(
+            request,
+            status,
+            HTTP_STATUS_BASE - status,
+            describe_http_status(status, in_session=self.session_id is not None),
+        )
 
 
-class _Watched(httpx2.AsyncByteStream):
+class _BoundedStream(httpx2.AsyncByteStream):
     """A body that may not be endless, and whose breaking off costs one request only."""
 
-    def __init__(self, response: httpx2.Response, large: LargeMessages | None = None) -> None:
+    def __init__(self, response: httpx2.Response, large: LargeMessageExchange | None = None) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         self._stream = response.stream
-        self._events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        self._large = large
+        self._is_event_stream = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        self._large_messages = large
         self._chunks: AsyncIterable[bytes] = response.stream
         if large is not None:
-            self._chunks = large.events(unpacked(response)) if self._events else unpacked(response)
+            self._chunks = (
+                large.replace_events(decompress_body(response)) if self._is_event_stream else decompress_body(response)
+            )
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        turns, began = Turns(), perf_counter()
+        turns, began = TurnTimer(), perf_counter()
         whole: list[bytes] = []
         try:
             async for chunk in self._chunks:
                 size += len(chunk)
-                if not self._events:
-                    if size > LONGEST:
-                        raise _Unreadable(f"the answer is longer than {LONGEST // 1024 // 1024} MiB")
-                    if self._large is None:
+                if not self._is_event_stream:
+                    if size > MAX_MESSAGE_BYTES:
+                        raise _UnreadableBodyError(f"the answer is longer than {MAX_MESSAGE_BYTES // 1024 // 1024} MiB")
+                    if self._large_messages is None:
                         yield chunk
                     else:
                         whole.append(chunk)
                     continue
-                if (since := perf_counter() - began) > _WAIT:
-                    turns.catch_up()
+                if (since := perf_counter() - began) > _CAUGHT_UP_AFTER_S:
+                    turns.reset()
                 else:
-                    turns.spend(min(since, _WORK))
+                    turns.spend(min(since, _MAX_CHUNK_WORK_S))
                 for part in slices(chunk):
                     began = perf_counter()
                     yield part
-                    await turns.take(perf_counter() - began)
+                    await turns.spend_and_rest(perf_counter() - began)
                 began = perf_counter()
-            if self._large is not None and whole:
-                yield await _in_place_of(b"".join(whole), self._large)
+            if self._large_messages is not None and whole:
+                yield await _substitute_large(b"".join(whole), self._large_messages)
         except httpx2.TransportError as error:
-            if self._events:
+            if self._is_event_stream:
                 raise
-            raise _Unreadable(unreachable(error)) from error
+            raise _UnreadableBodyError(describe_unreachable(error)) from error
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-async def _in_place_of(body: bytes, large: LargeMessages) -> bytes:
-    if len(body) <= SMALL:
+async def _substitute_large(body: bytes, large: LargeMessageExchange) -> bytes:
+    if len(body) <= MAX_ON_LOOP_BYTES:
         return body
-    found = await large.body(body)
+    found = await large.replace_body(body)
     if found is None:
-        raise _Unreadable("the answer is not a JSON-RPC response")
+        raise _UnreadableBodyError("the answer is not a JSON-RPC response")
     return found
 
 
-class _Unreadable(httpx2.StreamError):
+class _UnreadableBodyError(httpx2.StreamError):
     """The kind of error that the SDK's transport answers for one request instead of falling over."""
 
 
-def in_words(status: int, *, in_session: bool = False) -> str:
+def describe_http_status(status: int, *, in_session: bool = False) -> str:
     match status:
         case 401:
             return "answered HTTP 401: needs sign-in. Check the credentials in its headers"
@@ -233,51 +242,53 @@ def in_words(status: int, *, in_session: bool = False) -> str:
                 return f"answered HTTP {status}"
 
 
-def _checked(headers: Mapping[str, str]) -> dict[str, str]:
+def _check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Raises `Trouble` that names the header but never its value."""
     for name, value in headers.items():
         if not name.isascii() or not name.isprintable() or not name or any(mark in name for mark in " :()<>@,;"):
-            raise Trouble(f"cannot be asked: {name!r} cannot be the name of an HTTP header. Correct it")
-        if is_owned(name):
-            raise Trouble(f"cannot be asked: its header {name!r} is written by the transport itself. Remove it")
-        if not value.isascii() or UNSENDABLE.search(value):
+            raise McpServerError(f"cannot be asked: {name!r} cannot be the name of an HTTP header. Correct it")
+        if is_transport_header(name):
+            raise McpServerError(f"cannot be asked: its header {name!r} is written by the transport itself. Remove it")
+        if not value.isascii() or UNSENDABLE_CHARACTERS.search(value):
             told = f"the value of its header {name!r} has a line break, a control character or is not ASCII"
-            raise Trouble(f"cannot be asked: {told}. Correct it, or the secret that it refers to")
+            raise McpServerError(f"cannot be asked: {told}. Correct it, or the secret that it refers to")
     return dict(headers)
 
 
-def unsigned(authorization: Authorization | None, status: int, challenge: str) -> str | None:
+def sign_in_message(authorization: Authorization | None, status: int, challenge: str) -> str | None:
     """Why only a person's sign-in can help: whatever the server says beside its status, that is what to do."""
     if authorization is None:
         return None
     if status == HTTPStatus.UNAUTHORIZED:
-        return f"{UNAUTHORIZED}. {_SIGN_IN} {authorization.server}"
-    if status == HTTPStatus.FORBIDDEN and authorization.forbidden(challenge):
-        return f"{SHORT}. {_SIGN_IN} {authorization.server}"
+        return f"{NEEDS_SIGN_IN_MESSAGE}. {_SIGN_IN_HINT} {authorization.server}"
+    if status == HTTPStatus.FORBIDDEN and authorization.handle_forbidden(challenge):
+        return f"{INSUFFICIENT_SCOPE_MESSAGE}. {_SIGN_IN_HINT} {authorization.server}"
     return None
 
 
-def only_signing_in_helps(why: str) -> bool:
+def is_sign_in_message(why: str) -> bool:
     """Whether these are the words of `unsigned`."""
-    return why.startswith((f"{UNAUTHORIZED}. {_SIGN_IN}", f"{SHORT}. {_SIGN_IN}"))
+    return why.startswith(
+        (f"{NEEDS_SIGN_IN_MESSAGE}. {_SIGN_IN_HINT}", f"{INSUFFICIENT_SCOPE_MESSAGE}. {_SIGN_IN_HINT}")
+    )
 
 
-def _challenge(response: httpx2.Response) -> str:
+def _challenge_header(response: httpx2.Response) -> str:
     return str(response.headers.get("www-authenticate", ""))
 
 
-def _told(request: httpx2.Request, status: int, code: int, why: str) -> httpx2.Response:
+def _json_rpc_error(request: httpx2.Request, status: int, code: int, why: str) -> httpx2.Response:
     error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": why}}
     return httpx2.Response(status, json=error, request=request)
 
 
-async def _beginning(response: httpx2.Response) -> bytes:
+async def _read_error_body(response: httpx2.Response) -> bytes:
     body = b""
-    with anyio.move_on_after(_NOTICE):
+    with anyio.move_on_after(_NOTIFICATION_TIMEOUT_S):
         try:
             async for chunk in response.aiter_bytes():
                 body += chunk
-                if len(body) > _MOST_ERROR_TEXT:
+                if len(body) > _MAX_ERROR_BYTES:
                     break
         except (httpx2.TransportError, httpx2.DecodingError):
             pass  # the status is all we need of it
@@ -285,7 +296,7 @@ async def _beginning(response: httpx2.Response) -> bytes:
     return body
 
 
-def _is_error(body: bytes) -> bool:
+def _is_json_rpc_error(body: bytes) -> bool:
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):

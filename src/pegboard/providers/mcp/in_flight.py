@@ -13,232 +13,242 @@ from typing import Final, Protocol
 import anyio
 from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 
-from pegboard.core.question import unaskable
+from pegboard.core.question import refuse_question
 from pegboard.core.tool import Json
-from pegboard.ports import CannotAsk, Peer
+from pegboard.ports import ClientPeer, PeerRequestError
 
-from .pace import MESSAGES_A_SECOND, MESSAGES_AT_ONCE, Pace
+from .pace import LOG_BURST, LOG_RATE_PER_S, MessageRateLimiter
 
 log: Final = logging.getLogger(__name__)
 
-MESSAGE: Final = "notifications/message"
-PATIENCE: Final = 600.0
+LOG_NOTIFICATION: Final = "notifications/message"
+QUESTION_TIMEOUT_S: Final = 600.0
 """Seconds a client has for one question: it is a person who reads it."""
 
-MOST_QUESTIONS: Final = 100
+MAX_OPEN_QUESTIONS: Final = 100
 """Open at once on one connection. A server that asks more has lost its way."""
 
 
-MOST_GIVEN_UP: Final = 1_000
+MAX_ABANDONED_CALLS: Final = 1_000
 
 
-class Timer(Protocol):
+class CallTimer(Protocol):
     """The time that a call has. It stands still while the client is being asked."""
 
-    def hold(self) -> None: ...
+    def pause(self) -> None: ...
 
-    def run_on(self) -> None: ...
+    def resume(self) -> None: ...
 
 
-class Deadline:
+class CallDeadline:
     """A timer for whoever works within its scope: `with deadline.scope: …`."""
 
     def __init__(self, seconds: float) -> None:
-        self._left = seconds
+        self._remaining_s = seconds
         self.scope = anyio.CancelScope(deadline=anyio.current_time() + seconds)
 
-    def hold(self) -> None:
-        self._left = self.scope.deadline - anyio.current_time()
+    def pause(self) -> None:
+        self._remaining_s = self.scope.deadline - anyio.current_time()
         self.scope.deadline = float("inf")
 
-    def run_on(self) -> None:
-        self.scope.deadline = anyio.current_time() + self._left
+    def resume(self) -> None:
+        self.scope.deadline = anyio.current_time() + self._remaining_s
 
 
-class Flight:
+class CallInFlight:
     """One call under way: who made it, and which questions are open that may be its own."""
 
-    __slots__ = ("pace", "peer", "principal", "questions", "timer")
+    __slots__ = ("log_limiter", "peer", "principal", "questions", "timer")
 
-    def __init__(self, peer: Peer | None, timer: Timer | None, principal: str = "") -> None:
+    def __init__(self, peer: ClientPeer | None, timer: CallTimer | None, principal: str = "") -> None:
         self.peer = peer
         self.principal = principal
         self.timer = timer
         self.questions: set[Question] | None = None
-        self.pace: Pace | None = None
+        self.log_limiter: MessageRateLimiter | None = None
         """Of the log messages on the stream of this call."""
 
-    def hold(self) -> None:
+    def pause(self) -> None:
         """Its time stands still."""
         if self.timer is not None:
-            self.timer.hold()
+            self.timer.pause()
 
-    def run_on(self) -> None:
+    def resume(self) -> None:
         if self.timer is not None:
-            self.timer.run_on()
+            self.timer.resume()
 
 
 class Question:
     """Open until it is answered, until its time is up, or until every call that it may belong to is over."""
 
-    def __init__(self, flights: set[Flight], asked_in: Flight, patience: float) -> None:
-        self.flights = flights
-        self.heard_in = asked_in
+    def __init__(self, calls: set[CallInFlight], asked_in: CallInFlight, patience: float) -> None:
+        self.calls = calls
+        self.delivery_call = asked_in
         """The call on whose way its client hears of this question: what is said after the end of a call is lost."""
         self.scope = anyio.CancelScope(deadline=anyio.current_time() + patience)
         self.closed = anyio.Event()
         """Whoever was asked knows that no answer is wanted any more, or has given it."""
 
 
-class InFlight:
+class CallsInFlight:
     """`whose` calls these are, as a sentence begins."""
 
-    def __init__(self, whose: str = "A server", patience: float = PATIENCE, most: int = MOST_QUESTIONS) -> None:
-        self._whose = whose
-        self._patience = patience
-        self._most = most
-        self._pace = Pace(MESSAGES_AT_ONCE, MESSAGES_A_SECOND)
-        self._dropped = False
-        self._flights: dict[Flight, None] = {}
-        self.given_up: dict[Hashable, tuple[str, float]] = {}
+    def __init__(
+        self, whose: str = "A server", patience: float = QUESTION_TIMEOUT_S, most: int = MAX_OPEN_QUESTIONS
+    ) -> None:
+        self._server_name = whose
+        self._question_timeout_s = patience
+        self._max_questions = most
+        self._log_limiter = MessageRateLimiter(LOG_BURST, LOG_RATE_PER_S)
+        self._has_dropped = False
+        self._calls: dict[CallInFlight, None] = {}
+        self.abandoned_calls: dict[Hashable, tuple[str, float]] = {}
         """Whose calls may still be at work although nobody waits for them, and until when that is reckoned with."""
-        self._open = 0
+        self._open_count = 0
 
-    def begin(self, peer: Peer | None, timer: Timer | None = None, principal: str = "") -> Flight:
+    def begin(self, peer: ClientPeer | None, timer: CallTimer | None = None, principal: str = "") -> CallInFlight:
         """Of every call, with or without a client that can be asked: it is whom a question may be from."""
-        flight = Flight(peer, timer, principal)
-        self.enter(flight)
+        flight = CallInFlight(peer, timer, principal)
+        self.add(flight)
         return flight
 
-    def enter(self, flight: Flight) -> None:
-        self._flights[flight] = None
+    def add(self, flight: CallInFlight) -> None:
+        self._calls[flight] = None
 
     @property
     def is_busy(self) -> bool:
-        return bool(self._flights)
+        return bool(self._calls)
 
-    def give_up(self, flight: Flight, key: Hashable) -> None:
+    def abandon(self, flight: CallInFlight, key: Hashable) -> None:
         """Nobody waits for this call any more, but its server may go on with it."""
-        if len(self.given_up) >= MOST_GIVEN_UP:
-            del self.given_up[next(iter(self.given_up))]
-        self.given_up[key] = flight.principal, anyio.current_time() + self._patience
+        if len(self.abandoned_calls) >= MAX_ABANDONED_CALLS:
+            del self.abandoned_calls[next(iter(self.abandoned_calls))]
+        self.abandoned_calls[key] = flight.principal, anyio.current_time() + self._question_timeout_s
 
-    def answered(self, key: Hashable) -> bool:
+    def take_late_answer(self, key: Hashable) -> bool:
         """Whether this is the late answer to a call that was given up, which then is over."""
-        return self.given_up.pop(key, None) is not None
+        return self.abandoned_calls.pop(key, None) is not None
 
-    def end(self, flight: Flight) -> Sequence[Question]:
+    def end(self, flight: CallInFlight) -> Sequence[Question]:
         """The questions that belonged to this call alone and are over with it. Await that they are closed before the
         call's outcome is told: what is said to a client after the end of its call is heard by nobody."""
-        self._flights.pop(flight, None)
+        self._calls.pop(flight, None)
         if not flight.questions:
             return ()
         for question in flight.questions:
-            question.flights.discard(flight)
-            if question.heard_in is flight and question.flights:
-                question.heard_in = next(iter(question.flights))
-        over = tuple(question for question in flight.questions if not question.flights)
+            question.calls.discard(flight)
+            if question.delivery_call is flight and question.calls:
+                question.delivery_call = next(iter(question.calls))
+        over = tuple(question for question in flight.questions if not question.calls)
         for question in over:
             question.scope.cancel()
         flight.questions.clear()
         return over
 
-    async def ask(self, method: str, params: Mapping[str, Json], flight: Flight | None = None) -> Mapping[str, Json]:
+    async def ask(
+        self, method: str, params: Mapping[str, Json], flight: CallInFlight | None = None
+    ) -> Mapping[str, Json]:
         """The client's answer to what the server asks on the stream of that call, or on one that does not tell.
 
         Raises `CannotAsk`.
         """
-        flights = self._meant(flight)
+        flights = self._candidate_calls(flight)
         peer = flights[-1].peer
         if peer is None:
-            raise CannotAsk(METHOD_NOT_FOUND, "Whoever made this call cannot be asked anything.")
-        if (reason := unaskable(peer.can, method, params)) is not None:
-            raise CannotAsk(reason.code, reason.why)
-        if self._open >= self._most:
-            raise CannotAsk(INVALID_REQUEST, f"{self._most} questions are open already. Wait for their answers.")
-        question = Question(set(flights), flights[-1], self._patience)
-        self._begin(question)
+            raise PeerRequestError(METHOD_NOT_FOUND, "Whoever made this call cannot be asked anything.")
+        if (reason := refuse_question(peer.capabilities, method, params)) is not None:
+            raise PeerRequestError(reason.code, reason.why)
+        if self._open_count >= self._max_questions:
+            raise PeerRequestError(
+                INVALID_REQUEST, f"{self._max_questions} questions are open already. Wait for their answers."
+            )
+        question = Question(set(flights), flights[-1], self._question_timeout_s)
+        self._open_question(question)
         try:
             with question.scope:
-                return await peer.ask(method, params, lambda: question.heard_in.peer or peer)
+                return await peer.request(method, params, lambda: question.delivery_call.peer or peer)
         finally:
-            self._end(question)
-        if not question.flights:
-            raise CannotAsk(INVALID_REQUEST, "The call that this was asked for is over.")
-        raise CannotAsk(REQUEST_TIMEOUT, f"The client did not answer within {self._patience:g} seconds.")
+            self._close_question(question)
+        if not question.calls:
+            raise PeerRequestError(INVALID_REQUEST, "The call that this was asked for is over.")
+        raise PeerRequestError(
+            REQUEST_TIMEOUT, f"The client did not answer within {self._question_timeout_s:g} seconds."
+        )
 
-    def hears(self) -> bool:
+    def has_listener(self) -> bool:
         """Whether there is anyone at all to tell something to."""
-        return any(flight.peer is not None for flight in self._flights)
+        return any(flight.peer is not None for flight in self._calls)
 
-    def has_time_for(self, method: str, flight: Flight | None = None) -> bool:
+    def allows(self, method: str, flight: CallInFlight | None = None) -> bool:
         """Whether nobody is flooded by one more of these; asked before anything is made of it."""
-        if method != MESSAGE:
+        if method != LOG_NOTIFICATION:
             return True
         if flight is None:
-            pace = self._pace
+            pace = self._log_limiter
         else:
-            pace = flight.pace = flight.pace or Pace(MESSAGES_AT_ONCE, MESSAGES_A_SECOND)
-        if pace.lets_pass():
+            pace = flight.log_limiter = flight.log_limiter or MessageRateLimiter(LOG_BURST, LOG_RATE_PER_S)
+        if pace.try_acquire():
             return True
-        if not self._dropped:
-            self._dropped = True
+        if not self._has_dropped:
+            self._has_dropped = True
             log.warning(
                 "%s sends more log messages than the %g a second that a client is told. Further ones are dropped.",
-                self._whose,
-                MESSAGES_A_SECOND,
+                self._server_name,
+                LOG_RATE_PER_S,
             )
         return False
 
-    def note(self, method: str, params: Mapping[str, Json], flight: Flight | None = None) -> None:
+    def notify(self, method: str, params: Mapping[str, Json], flight: CallInFlight | None = None) -> None:
         """Tell the client, if it can be told which one that is."""
         try:
-            peer = self._meant(flight)[-1].peer
-        except CannotAsk:
+            peer = self._candidate_calls(flight)[-1].peer
+        except PeerRequestError:
             return
         if peer is not None:
-            peer.note(method, params)
+            peer.notify(method, params)
 
-    def _meant(self, flight: Flight | None) -> list[Flight]:
+    def _candidate_calls(self, flight: CallInFlight | None) -> list[CallInFlight]:
         """The calls, all of one client, that the server's words may belong to; the newest last."""
         if flight is not None:
-            if flight not in self._flights:
-                raise CannotAsk(INVALID_REQUEST, "The call that this was asked for is over.")
+            if flight not in self._calls:
+                raise PeerRequestError(INVALID_REQUEST, "The call that this was asked for is over.")
             return [flight]
-        flights = list(self._flights)
+        flights = list(self._calls)
         if not flights:
-            raise CannotAsk(INVALID_REQUEST, "No call is in flight, and a client is asked only while its call runs.")
-        if len({None if flight.peer is None else (flight.peer.who,) for flight in flights}) > 1:
-            raise CannotAsk(
+            raise PeerRequestError(
+                INVALID_REQUEST, "No call is in flight, and a client is asked only while its call runs."
+            )
+        if len({None if flight.peer is None else (flight.peer.connection_key,) for flight in flights}) > 1:
+            raise PeerRequestError(
                 INVALID_REQUEST,
                 "Calls of several clients are in flight here, and nothing tells which of them this is for.",
             )
-        if self.given_up and self._others_given_up(flights[-1].principal):
-            raise CannotAsk(
+        if self.abandoned_calls and self._has_abandoned_by_others(flights[-1].principal):
+            raise PeerRequestError(
                 INVALID_REQUEST,
                 "Somebody else's call was given up here and is not answered yet, and this may be for that one.",
             )
         return flights
 
-    def _others_given_up(self, principal: str) -> bool:
+    def _has_abandoned_by_others(self, principal: str) -> bool:
         now = anyio.current_time()
-        self.given_up = {key: known for key, known in self.given_up.items() if known[1] > now}
-        return any(whose != principal for whose, _ in self.given_up.values())
+        self.abandoned_calls = {key: known for key, known in self.abandoned_calls.items() if known[1] > now}
+        return any(whose != principal for whose, _ in self.abandoned_calls.values())
 
-    def _begin(self, question: Question) -> None:
-        self._open += 1
-        for flight in question.flights:
+    def _open_question(self, question: Question) -> None:
+        self._open_count += 1
+        for flight in question.calls:
             if not flight.questions:
-                flight.hold()
+                flight.pause()
             if flight.questions is None:
                 flight.questions = set()
             flight.questions.add(question)
 
-    def _end(self, question: Question) -> None:
-        self._open -= 1
+    def _close_question(self, question: Question) -> None:
+        self._open_count -= 1
         question.closed.set()
-        for flight in question.flights:
+        for flight in question.calls:
             if flight.questions:
                 flight.questions.discard(question)
             if not flight.questions:
-                flight.run_on()
+                flight.resume()

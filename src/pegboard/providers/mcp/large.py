@@ -14,48 +14,48 @@ import httpx2
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest
 
-from .messages import LONGEST, SMALL, Reader, asked_in
-from .sieve import Sieve
+from .messages import MAX_MESSAGE_BYTES, MAX_ON_LOOP_BYTES, McpMessageReader, request_id_in
+from .sieve import UnsolicitedFilter
 
-_KEY: Final = "pegboard/large"
-_MOST_HELD: Final = 64
-_BLANK: Final = re.compile(rb"(?>\r\n|\n|\r){2}")
-_OVERLAP: Final = 3
+_PLACEHOLDER_KEY: Final = "pegboard/large"
+_MAX_HELD: Final = 64
+_BLANK_LINE: Final = re.compile(rb"(?>\r\n|\n|\r){2}")
+_OVERLAP_BYTES: Final = 3
 """Bytes that the end of one chunk and the beginning of the next may share a blank line over."""
 
 
-class LargeMessages:
+class LargeMessageExchange:
     """Of one server. What it holds is on its way through the SDK."""
 
     def __init__(self, whose: str) -> None:
-        self._sieve = Sieve()
-        self._asked = Reader(whose, lambda: True, self._sieve.takes)
-        self._answered = Reader(whose, lambda: True)
-        self._held: dict[str, JSONRPCMessage] = {}
+        self._filter = UnsolicitedFilter()
+        self._event_reader = McpMessageReader(whose, lambda: True, self._filter.take_expected)
+        self._body_reader = McpMessageReader(whose, lambda: True)
+        self._messages: dict[str, JSONRPCMessage] = {}
 
-    def ask(self, body: bytes) -> None:
+    def register_request(self, body: bytes) -> None:
         """This is about to be sent, and if it is a request, somebody waits for the answer."""
-        if (id := asked_in(body)) is not None:
-            self._sieve.ask(id)
+        if (id := request_id_in(body)) is not None:
+            self._filter.expect(id)
 
-    async def body(self, text: bytes) -> bytes | None:
+    async def replace_body(self, text: bytes) -> bytes | None:
         """What the SDK gets in place of the body of an answer; None for what is no message."""
-        return await self._in_place_of(text, self._answered)
+        return await self._substitute(text, self._body_reader)
 
-    async def events(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def replace_events(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """The same stream, whole events at a time, with small events in place of large ones."""
         parts: list[bytes] = []
         size = 0
         async for chunk in chunks:
-            tail = parts[-1][-_OVERLAP:] if parts else b""
+            tail = parts[-1][-_OVERLAP_BYTES:] if parts else b""
             if chunk.endswith((b"\n\n", b"\r\n\r\n")):
                 end = len(chunk)
             else:
-                end = max((found.end() for found in _BLANK.finditer(tail + chunk)), default=0) - len(tail)
+                end = max((found.end() for found in _BLANK_LINE.finditer(tail + chunk)), default=0) - len(tail)
             if end <= 0:
                 parts.append(chunk)
                 size += len(chunk)
-                if size > LONGEST:
+                if size > MAX_MESSAGE_BYTES:
                     # The SDK has words for an event without end.
                     yield b"".join(parts)
                     parts, size = [], 0
@@ -63,65 +63,65 @@ class LargeMessages:
             whole = b"".join((*parts, chunk[:end]))
             rest = chunk[end:]
             parts, size = ([rest], len(rest)) if rest else ([], 0)
-            if len(whole) <= SMALL:
+            if len(whole) <= MAX_ON_LOOP_BYTES:
                 yield whole
                 continue
             begin = 0
-            for found in _BLANK.finditer(whole):
+            for found in _BLANK_LINE.finditer(whole):
                 event, begin = whole[begin : found.end()], found.end()
-                yield event if len(event) <= SMALL else await self._event(event)
+                yield event if len(event) <= MAX_ON_LOOP_BYTES else await self._replace_event(event)
             if begin < len(whole):
                 yield whole[begin:]
         if parts:
             yield b"".join(parts)
 
-    def exchanged(self, arrived: SessionMessage) -> SessionMessage:
+    def restore(self, arrived: SessionMessage) -> SessionMessage:
         """The large message in whose place this one came, or this one."""
         message = arrived.message
         if isinstance(message, JSONRPCError):
             return arrived
         told = message.params if isinstance(message, JSONRPCRequest | JSONRPCNotification) else message.result
-        token = None if not told else told.get(_KEY)
-        held = self._held.pop(token, None) if isinstance(token, str) else None
+        token = None if not told else told.get(_PLACEHOLDER_KEY)
+        held = self._messages.pop(token, None) if isinstance(token, str) else None
         if held is None:
             return arrived
         if not isinstance(held, JSONRPCNotification) and not isinstance(message, JSONRPCNotification):
             held.id = message.id
         return SessionMessage(held, arrived.metadata)
 
-    async def _event(self, event: bytes) -> bytes:
+    async def _replace_event(self, event: bytes) -> bytes:
         lines = event.splitlines()
         fields = [line.partition(b":") for line in lines if line]
         text = b"\n".join(value.removeprefix(b" ") for name, _, value in fields if name == b"data")
         kept = [line for line in lines if line and line.partition(b":")[0] != b"data"]
-        small = text if len(text) <= SMALL else await self._in_place_of(text, self._asked)
+        small = text if len(text) <= MAX_ON_LOOP_BYTES else await self._substitute(text, self._event_reader)
         if small:
             kept += [b"data: " + line for line in small.split(b"\n")]
         return b"\n".join((*kept, b"", b""))
 
-    async def _in_place_of(self, text: bytes, reader: Reader) -> bytes | None:
-        read = await reader.message(text)
+    async def _substitute(self, text: bytes, reader: McpMessageReader) -> bytes | None:
+        read = await reader.read_message(text)
         if read is None:
             return None
         message = read.message
         if isinstance(message, JSONRPCError) and message.id is None:
-            told_error = {"code": message.error.code, "message": message.error.message[:SMALL]}
+            told_error = {"code": message.error.code, "message": message.error.message[:MAX_ON_LOOP_BYTES]}
             return json.dumps({"jsonrpc": "2.0", "id": None, "error": told_error}).encode()
         token = token_hex(16)
-        if len(self._held) >= _MOST_HELD:
-            del self._held[next(iter(self._held))]
-        self._held[token] = message
+        if len(self._messages) >= _MAX_HELD:
+            del self._messages[next(iter(self._messages))]
+        self._messages[token] = message
         told: dict[str, object] = {"jsonrpc": "2.0"}
         if not isinstance(message, JSONRPCNotification):
             told["id"] = message.id
         if isinstance(message, JSONRPCRequest | JSONRPCNotification):
-            told |= {"method": message.method, "params": {_KEY: token}}
+            told |= {"method": message.method, "params": {_PLACEHOLDER_KEY: token}}
         else:
-            told["result"] = {_KEY: token}
+            told["result"] = {_PLACEHOLDER_KEY: token}
         return json.dumps(told).encode()
 
 
-def unpacked(response: httpx2.Response) -> AsyncIterator[bytes]:
+def decompress_body(response: httpx2.Response) -> AsyncIterator[bytes]:
     """The body as it was before it was compressed for the way. From now on the response is of that."""
     packed = httpx2.Response(
         response.status_code,

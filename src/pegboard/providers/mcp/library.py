@@ -15,35 +15,43 @@ from mcp_types import (
 )
 
 from pegboard.children.lines import one_line
-from pegboard.core.ask import Answer, Declined, Directed, Failed, Told
+from pegboard.core.ask import ResourceAnswer, ResourceFailure, ResourceRefusal, ResourceResult, RoutedRequest
 from pegboard.core.ids import ProviderKey
-from pegboard.core.nesting import values_in
-from pegboard.core.offer import same_offers
+from pegboard.core.nesting import count_values
+from pegboard.core.offer import is_same_resources
 from pegboard.core.server import Timeouts
 from pegboard.core.tool import JsonObject
-from pegboard.ports import Peer, Progress, Updated
+from pegboard.ports import ClientPeer, Progress, ResourceCallback
 
-from .answers import Unsendable, encoded, erased
-from .beside import META, meta_of
-from .connection import Bell, Connection
-from .in_flight import Deadline
-from .offers import Shown, shown
-from .subscriptions import Subscriptions
-from .trouble import LONGEST_WHY, MOST_READ, NONSENSE, UNSENT, closed, refused, seconds
+from .answers import UnsendableArgumentsError, encode_arguments, filter_secrets
+from .beside import META_MEMBER, request_meta
+from .connection import CoalescingEvent, McpConnection
+from .in_flight import CallDeadline
+from .offers import ResourceListResult, list_resources
+from .subscriptions import ResourceSubscriptions
+from .trouble import (
+    MAX_ERROR_TEXT,
+    MAX_REASON_LENGTH,
+    NOT_SENT,
+    UNUSABLE_ANSWER,
+    describe_refusal,
+    format_seconds,
+    is_connection_closed,
+)
 
-_SETTLE: Final = 0.1
+_SETTLE_S: Final = 0.1
 """A server that changes many prompts tells of each: wait this long for the rest before listing again."""
-_BREATH: Final = 1.0
+_MIN_INTERVAL_S: Final = 1.0
 """At least so long from one list to the next, whatever the server does."""
 
-MOST_VALUES: Final = 100_000
+MAX_ANSWER_VALUES: Final = 100_000
 """In one answer. It is looked at and written again for the client on the event loop, and what is long in it is text."""
 
-_ROUNDS: Final = ("inputResponses", "requestState")
+_RESUME_MEMBERS: Final = ("inputResponses", "requestState")
 """What a client of the newer era comes back with. A server of the older one has no use for it."""
 
 
-class ServerLibrary:
+class ServerResources:
     """`absence` says why there is no connection; `showed` is called when what is offered may differ."""
 
     def __init__(
@@ -57,118 +65,128 @@ class ServerLibrary:
     ) -> None:
         self._source = source
         self._timeouts = timeouts
-        self._absence = absence
-        self._showed = showed
-        self._connection: Connection | None = None
-        self._changed = Bell()
-        self._subscriptions = Subscriptions(timeouts)
+        self._absence_reason = absence
+        self._on_change = showed
+        self._connection: McpConnection | None = None
+        self._change_event = CoalescingEvent()
+        self._subscriptions = ResourceSubscriptions(timeouts)
         self._erase = erase
-        self.shown = Shown()
+        self.current = ResourceListResult()
 
-    def hear(self, message: IncomingMessage) -> None:
+    def handle_notification(self, message: IncomingMessage) -> None:
         match message:
             case PromptListChangedNotification() | ResourceListChangedNotification():
-                self._changed.ring()
+                self._change_event.notify()
             case ResourceUpdatedNotification(params=params):
-                self._subscriptions.tell(params.uri)
+                self._subscriptions.notify_update(params.uri)
             case _:
                 pass
 
-    def doubt(self) -> None:
+    def request_refresh(self) -> None:
         """A stream of changes broke: what came on it may have been missed."""
-        self._changed.ring()
+        self._change_event.notify()
 
-    async def keep(self, connection: Connection, listed: anyio.Event) -> None:
+    async def keep_up_to_date(self, connection: McpConnection, listed: anyio.Event) -> None:
         """For as long as the connection lasts: list, and list again when told. `listed` after the first time."""
-        if not (connection.offers("prompts") or connection.offers("resources")):
-            self._show(Shown())
+        if not (connection.supports("prompts") or connection.supports("resources")):
+            self._update(ResourceListResult())
             listed.set()
             return
         while True:
-            found = await shown(connection, self._timeouts.start, self.shown.offers, self._erase)
-            self._show(found)
+            found = await list_resources(connection, self._timeouts.start, self.current.resources, self._erase)
+            self._update(found)
             listed.set()
-            await anyio.sleep(_BREATH)
-            await self._changed.heard()
-            await anyio.sleep(_SETTLE)
+            await anyio.sleep(_MIN_INTERVAL_S)
+            await self._change_event.wait()
+            await anyio.sleep(_SETTLE_S)
 
-    async def attend(self, connection: Connection) -> None:
+    async def serve(self, connection: McpConnection) -> None:
         """For as long as the connection lasts: questions go to it, and what is followed is followed on it."""
         self._connection = connection
         try:
-            await self._subscriptions.attend(connection)
+            await self._subscriptions.serve(connection)
         finally:
             self._connection = None
 
-    async def ask(self, directed: Directed, progress: Progress | None = None, peer: Peer | None = None) -> Answer:
+    async def request(
+        self, directed: RoutedRequest, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> ResourceAnswer:
         connection = self._connection
         if connection is None or connection.loss.why is not None:
-            return Failed(self._absence())
+            return ResourceFailure(self._absence_reason())
         try:
-            encoded(directed.params)  # what cannot be sent would cost the SDK the connection
-        except Unsendable as problem:
-            return Failed(f"{self._source} was not asked: {problem}")
-        method, params = directed.method.value, _params(directed.params, connection, peer)
+            encode_arguments(directed.params)  # what cannot be sent would cost the SDK the connection
+        except UnsendableArgumentsError as problem:
+            return ResourceFailure(f"{self._source} was not asked: {problem}")
+        method, params = directed.method.value, _request_params(directed.params, connection, peer)
         named = params.get(NAME_BEARING_METHODS.get(method, ""))
-        headers = {MCP_NAME_HEADER: encode_header_value(named)} if connection.modern and isinstance(named, str) else {}
-        deadline = Deadline(self._timeouts.call)
+        headers = (
+            {MCP_NAME_HEADER: encode_header_value(named)} if connection.is_modern and isinstance(named, str) else {}
+        )
+        deadline = CallDeadline(self._timeouts.call)
         flight = connection.in_flight.begin(peer, deadline)
         try:
             with deadline.scope:
-                return self._told(await connection.request(method, params, headers, progress), directed)
+                return self._answer_from_result(await connection.request(method, params, headers, progress), directed)
         except MCPError as error:
-            return self._declined(error, connection)
+            return self._answer_from_error(error, connection)
         finally:
             for question in connection.in_flight.end(flight):
                 await question.closed.wait()
-        return Failed(f"{self._source} did not answer within {seconds(self._timeouts.call)}")
+        return ResourceFailure(f"{self._source} did not answer within {format_seconds(self._timeouts.call)}")
 
-    async def subscribe(self, uri: str, updated: Updated) -> Answer:
+    async def subscribe(self, uri: str, updated: ResourceCallback) -> ResourceAnswer:
         connection = self._connection
         if connection is None or connection.loss.why is not None:
-            return Failed(self._absence())
+            return ResourceFailure(self._absence_reason())
         try:
             with anyio.fail_after(self._timeouts.call):
                 return await self._subscriptions.add(connection, uri, updated)
         except MCPError as error:
-            return self._declined(error, connection)
+            return self._answer_from_error(error, connection)
         except TimeoutError:
-            return Failed(f"{self._source} did not answer within {seconds(self._timeouts.call)}")
+            return ResourceFailure(f"{self._source} did not answer within {format_seconds(self._timeouts.call)}")
 
     async def unsubscribe(self, uri: str) -> None:
         await self._subscriptions.remove(self._connection, uri)
 
-    def _show(self, found: Shown) -> None:
-        if found.flaws == self.shown.flaws and same_offers(found.offers, self.shown.offers):
+    def _update(self, found: ResourceListResult) -> None:
+        if found.problems == self.current.problems and is_same_resources(found.resources, self.current.resources):
             return
-        self.shown = found
-        self._showed()
+        self.current = found
+        self._on_change()
 
-    def _told(self, result: JsonObject, directed: Directed) -> Answer:
-        if values_in(result, MOST_VALUES) > MOST_VALUES:
-            why = f"with more than {MOST_VALUES:,} values, counting each list and object"
-            return Failed(f"{self._source} answered {directed.method.value} {why}. Ask for less, or for one long text")
+    def _answer_from_result(self, result: JsonObject, directed: RoutedRequest) -> ResourceAnswer:
+        if count_values(result, MAX_ANSWER_VALUES) > MAX_ANSWER_VALUES:
+            why = f"with more than {MAX_ANSWER_VALUES:,} values, counting each list and object"
+            return ResourceFailure(
+                f"{self._source} answered {directed.method.value} {why}. Ask for less, or for one long text"
+            )
         if result.get("resultType") == "input_required" and not ("inputRequests" in result or "requestState" in result):
-            return Failed(f"{self._source} answered {directed.method.value} with a question that asks nothing")
-        return Told(result)
+            return ResourceFailure(f"{self._source} answered {directed.method.value} with a question that asks nothing")
+        return ResourceResult(result)
 
-    def _declined(self, error: MCPError, connection: Connection) -> Answer:
+    def _answer_from_error(self, error: MCPError, connection: McpConnection) -> ResourceAnswer:
         """The server's own error as it is, but for our credentials; a transport's as a sentence."""
-        if closed(error):
-            why = one_line(self._erase(connection.loss.why or "closed the connection"), LONGEST_WHY)
-            return Failed(f"{self._source} {why} before it answered")
-        if error.code <= UNSENT or error.code == NONSENSE:
-            return Failed(f"{self._source} {one_line(self._erase(refused(error)), LONGEST_WHY)}")
-        return Declined(error.code, self._erase(error.message)[:MOST_READ], erased(error.data, self._erase))
+        if is_connection_closed(error):
+            why = one_line(self._erase(connection.loss.why or "closed the connection"), MAX_REASON_LENGTH)
+            return ResourceFailure(f"{self._source} {why} before it answered")
+        if error.code <= NOT_SENT or error.code == UNUSABLE_ANSWER:
+            return ResourceFailure(
+                f"{self._source} {one_line(self._erase(describe_refusal(error)), MAX_REASON_LENGTH)}"
+            )
+        return ResourceRefusal(
+            error.code, self._erase(error.message)[:MAX_ERROR_TEXT], filter_secrets(error.data, self._erase)
+        )
 
 
-def _params(said: JsonObject, connection: Connection, peer: Peer | None) -> JsonObject:
+def _request_params(said: JsonObject, connection: McpConnection, peer: ClientPeer | None) -> JsonObject:
     """What the client said, for the server's era: who asks is said anew, and by us."""
-    params = {name: value for name, value in said.items() if connection.modern or name not in _ROUNDS}
-    meta = params.pop(META, None)
-    told = meta_of(
+    params = {name: value for name, value in said.items() if connection.is_modern or name not in _RESUME_MEMBERS}
+    meta = params.pop(META_MEMBER, None)
+    told = request_meta(
         msgspec.json.encode(meta),
         connection.protocol_version,
-        None if peer is None or not connection.modern else peer.can,
+        None if peer is None or not connection.is_modern else peer.capabilities,
     )
-    return {**params, META: told} if told else params
+    return {**params, META_MEMBER: told} if told else params

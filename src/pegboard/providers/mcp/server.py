@@ -9,34 +9,44 @@ from typing import Any, Final, assert_never
 import anyio
 from mcp.shared.exceptions import MCPError
 
-from pegboard.children.demand import Demand
-from pegboard.children.erasing import Eraser
-from pegboard.children.lines import LastLines, one_line
-from pegboard.core.call import Admitted, Outcome, ProviderFailed
-from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
+from pegboard.children.demand import IdleTracker
+from pegboard.children.erasing import SecretFilter
+from pegboard.children.lines import LogTail, one_line
+from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure
+from pegboard.core.catalogue import (
+    Health,
+    Listing,
+    ListingProblem,
+    ProviderAsleep,
+    ProviderDown,
+    ProviderNeedsSignIn,
+    ProviderOff,
+    ProviderStart,
+    ProviderUp,
+)
 from pegboard.core.ids import ProviderKey
-from pegboard.core.server import Always, Http, OnDemand, Protocol, Server, Stdio
-from pegboard.core.status import Unavailable, sentence
+from pegboard.core.server import Http, ProtocolMode, Server, StartOnDemand, StartWithGateway, Stdio
+from pegboard.core.status import ProviderUnavailable, explain_reason
 from pegboard.core.tool import Tool
-from pegboard.ports import Clock, Expand, Library, Peer, Progress, Ring, Unresolved
+from pegboard.ports import ChangeCallback, ClientPeer, Clock, Expand, Progress, ResourceProvider, UnresolvedReference
 
 from . import backoff
-from .answers import Unsendable, failure, resumes
-from .demand import Waking
-from .expansion import expanded
-from .http_client import only_signing_in_helps
-from .library import ServerLibrary
-from .life import Life
-from .listing import Listed
-from .oauth import Desk, SignInWanted
-from .trouble import LONGEST_WHY, closed, seconds
+from .answers import UnsendableArgumentsError, is_resumption, outcome_of_error
+from .demand import LazyResourceProvider
+from .expansion import expand_connection
+from .http_client import is_sign_in_message
+from .library import ServerResources
+from .life import ConnectionLifecycle
+from .listing import ToolListResult
+from .oauth import MissingSignIn, SignInService
+from .trouble import MAX_REASON_LENGTH, format_seconds, is_connection_closed
 
-_LAST_LINES: Final = 10
-_GRACE: Final = 5.0
+_MAX_SHOWN_LINES: Final = 10
+_WAKE_GRACE_S: Final = 5.0
 """Seconds that a call waits for a server to wake, beyond what stopping and starting it may take."""
 
 
-class McpServer:
+class McpServerProvider:
     """One server's provider. `run` owns the connection; everything else only looks at it."""
 
     def __init__(
@@ -44,37 +54,41 @@ class McpServer:
         server: Server,
         expand: Expand,
         clock: Clock,
-        chance: backoff.Chance = random.random,
+        chance: backoff.RandomFraction = random.random,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
-        desk: Desk | None = None,
+        desk: SignInService | None = None,
         patient: bool = False,
     ) -> None:
         """`patient` lets a call wait for the start, as it does for a server that is started on demand."""
         self._server = server
         self._expand = expand
         self._clock = clock
-        self._chance = chance
+        self._random = chance
         self._sleep = sleep
-        self._desk = desk
-        self._account = None if desk is None else desk.account(server)
-        self._ring: Ring = _unheard
-        self._lines = LastLines()
-        self._mark = 0
-        self._erase_settings: Callable[[str], str] = Eraser()
-        self._life: Life | None = None
-        self._round: anyio.CancelScope | None = None
+        self._sign_ins = desk
+        self._account = None if desk is None else desk.account_for(server)
+        self._notify: ChangeCallback = _ignore_change
+        self._log = LogTail()
+        self._log_mark = 0
+        self._erase_settings: Callable[[str], str] = SecretFilter()
+        self._lifecycle: ConnectionLifecycle | None = None
+        self._attempt_scope: anyio.CancelScope | None = None
         self._up_since: datetime | None = None
-        self._probe = server.protocol is not Protocol.HANDSHAKE
-        self._listing = Listing(server.key, Starting(1, clock()))
-        self._flaws: tuple[Flaw, ...] = ()
-        self._library = ServerLibrary(
-            server.key, server.timeouts, absence=self._absence, showed=self._show_offers, erase=self._erase
+        self._probe = server.protocol is not ProtocolMode.HANDSHAKE
+        self._listing = Listing(server.key, ProviderStart(1, clock()))
+        self._tool_problems: tuple[ListingProblem, ...] = ()
+        self._server_resources = ServerResources(
+            server.key, server.timeouts, absence=self._absence_reason, showed=self._publish_resources, erase=self._erase
         )
-        self._turn = anyio.Event()
+        self._listing_changed = anyio.Event()
         """Set, and replaced, at each new word."""
-        self._patient = patient or isinstance(server.starts, OnDemand)
-        self._demand = Demand()
-        self.library: Library = Waking(self._library, self._demand, self.settled) if self._patient else self._library
+        self._waits_for_start = patient or isinstance(server.starts, StartOnDemand)
+        self._idle_tracker = IdleTracker()
+        self.resources: ResourceProvider = (
+            LazyResourceProvider(self._server_resources, self._idle_tracker, self.wait_until_settled)
+            if self._waits_for_start
+            else self._server_resources
+        )
 
     @property
     def source(self) -> ProviderKey:
@@ -84,74 +98,76 @@ class McpServer:
         return self._listing
 
     def log(self) -> Sequence[str]:
-        return self._lines.all()
+        return self._log.tail()
 
     def restart(self) -> None:
-        if self._round is None:
+        if self._attempt_scope is None:
             return
-        if self._life is not None:
-            self._life.end("was restarted")
-        self._become(Starting(1, self._clock()))
-        self._round.cancel()
+        if self._lifecycle is not None:
+            self._lifecycle.end("was restarted")
+        self._set_health(ProviderStart(1, self._clock()))
+        self._attempt_scope.cancel()
 
-    def leave(self, why: str) -> None:
-        if self._life is not None:
-            self._life.end(why)
+    def drain(self, why: str) -> None:
+        if self._lifecycle is not None:
+            self._lifecycle.end(why)
 
-    async def run(self, ring: Ring) -> None:
-        self._ring = ring
+    async def run(self, ring: ChangeCallback) -> None:
+        self._notify = ring
         attempt = failures = 0
         try:
             while True:
                 attempt += 1
-                with anyio.CancelScope() as self._round:
-                    if isinstance(self._listing.health, Asleep):
+                with anyio.CancelScope() as self._attempt_scope:
+                    if isinstance(self._listing.health, ProviderAsleep):
                         # It stays so until it is up, and whoever else calls meanwhile is let in and waits too.
-                        await self._demand.wanted()
+                        await self._idle_tracker.wait_until_used()
                     else:
-                        self._become(Starting(attempt, self._clock()))
-                    why = await self._live()
-                    if isinstance(why, SignInWanted):
+                        self._set_health(ProviderStart(attempt, self._clock()))
+                    why = await self._run_connection()
+                    if isinstance(why, MissingSignIn):
                         await self._await_sign_in(why)
                         why = None
                     if why is None:
                         attempt = failures = 0
                         continue
                     ended = self._clock()
-                    if self._up_since is not None and ended - self._up_since >= backoff.STEADY:
+                    if self._up_since is not None and ended - self._up_since >= backoff.RECOVERED_AFTER:
                         attempt = failures = 0
                     failures += 1
-                    pause = backoff.backoff_delay(failures, self._chance)
-                    self._go_down(why, ended + timedelta(seconds=pause))
+                    pause = backoff.backoff_delay(failures, self._random)
+                    self._set_down(why, ended + timedelta(seconds=pause))
                     await self._sleep(pause)
-                if self._round.cancel_called:
+                if self._attempt_scope.cancel_called:
                     attempt = failures = 0
         finally:
-            self._round = None
-            self._become(Off())
+            self._attempt_scope = None
+            self._set_health(ProviderOff())
 
     def call(
-        self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
     ) -> Coroutine[Any, Any, Outcome]:
-        return (self._called_when_up if self._patient else self._called)(admitted, progress, peer)
+        return (self._call_when_up if self._waits_for_start else self._call_now)(admitted, progress, peer)
 
-    async def _called_when_up(self, admitted: Admitted, progress: Progress | None, peer: Peer | None) -> Outcome:
-        with self._demand.used():
-            await self.settled()
-            if (unlike := self._unlike(admitted.tool)) is not None:
-                return ProviderFailed(unlike, may_have_run=False)
-            return await self._called(admitted, progress, peer)
+    async def _call_when_up(
+        self, admitted: AdmittedCall, progress: Progress | None, peer: ClientPeer | None
+    ) -> Outcome:
+        with self._idle_tracker.in_use():
+            await self.wait_until_settled()
+            if (unlike := self._change_since_approval(admitted.tool)) is not None:
+                return ProviderFailure(unlike, may_have_run=False)
+            return await self._call_now(admitted, progress, peer)
 
-    async def settled(self) -> None:
+    async def wait_until_settled(self) -> None:
         """Until it is up or has failed to start, no longer than that may take; for all who wait it is started once."""
         timeouts = self._server.timeouts
-        with anyio.move_on_after(timeouts.stop + timeouts.start + _GRACE):
-            while isinstance(self._listing.health, Starting | Asleep):
-                await self._turn.wait()
+        with anyio.move_on_after(timeouts.stop + timeouts.start + _WAKE_GRACE_S):
+            while isinstance(self._listing.health, ProviderStart | ProviderAsleep):
+                await self._listing_changed.wait()
 
-    def _unlike(self, tool: Tool) -> str | None:
+    def _change_since_approval(self, tool: Tool) -> str | None:
         """Why what it lists now is not what was let in: it may have changed while nobody was connected to it."""
-        if not isinstance(self._listing.health, Up):
+        if not isinstance(self._listing.health, ProviderUp):
             return None
         now = self._listing.by_id.get(tool.id)
         if now is None:
@@ -160,139 +176,145 @@ class McpServer:
             return f"{tool.id} has changed, and what was approved is not what would run. List the tools again"
         return None
 
-    async def _called(self, admitted: Admitted, progress: Progress | None, peer: Peer | None) -> Outcome:
-        life = self._life
+    async def _call_now(self, admitted: AdmittedCall, progress: Progress | None, peer: ClientPeer | None) -> Outcome:
+        life = self._lifecycle
         if life is None or (connection := life.connection) is None:
-            return ProviderFailed(self._absence(), may_have_run=False)
+            return ProviderFailure(self._absence_reason(), may_have_run=False)
         try:
             return await connection.call(admitted, progress, peer)
-        except Unsendable as problem:
-            return ProviderFailed(f"{self.source} was not asked: {problem}", may_have_run=False)
+        except UnsendableArgumentsError as problem:
+            return ProviderFailure(f"{self.source} was not asked: {problem}", may_have_run=False)
         except MCPError as error:
-            if closed(error):
-                life.doubt()
-            resumed = resumes(admitted.call)
-            return failure(error, str(self.source), life.ending, self._erase, resumed=resumed)
+            if is_connection_closed(error):
+                life.check_liveness()
+            resumed = is_resumption(admitted.call)
+            return outcome_of_error(error, str(self.source), life.end_reason, self._erase, resumed=resumed)
         except TimeoutError:
-            within = seconds(self._server.timeouts.call)
-            return ProviderFailed(f"{self.source} did not answer within {within}", may_have_run=True)
+            within = format_seconds(self._server.timeouts.call)
+            return ProviderFailure(f"{self.source} did not answer within {within}", may_have_run=True)
 
-    async def _live(self) -> str | SignInWanted | None:
+    async def _run_connection(self) -> str | MissingSignIn | None:
         """One connection, from its opening to its end; why it ended. `None` when nobody needed it any more."""
-        self._up_since, self._mark = None, self._lines.written
-        ready = expanded(self._server.connection, self._expand)
-        if isinstance(ready, Unresolved):
+        self._up_since, self._log_mark = None, self._log.line_count
+        ready = expand_connection(self._server.connection, self._expand)
+        if isinstance(ready, UnresolvedReference):
             return ready.why
         self._erase_settings = ready.erase
         if self._account is not None and isinstance(ready.connection, Http):
             await self._account.open(ready.connection)
-        life = Life(
+        life = ConnectionLifecycle(
             self.source,
             self._server.timeouts,
-            hear=self._hear,
-            hang=self._hang,
-            lost=self._lose,
+            hear=self._on_stderr,
+            hang=self._publish_tools,
+            lost=self._on_loss,
             erase=self._erase,
-            library=self._library,
+            library=self._server_resources,
             authorization=self._account,
         )
-        self._life = life
+        self._lifecycle = life
         try:
-            why = await self._lived(life, ready.connection)
-            if self._account is None or why is None or not only_signing_in_helps(why):
+            why = await self._run_lifecycle(life, ready.connection)
+            if self._account is None or why is None or not is_sign_in_message(why):
                 return why
-            return await self._account.wanted() or why
+            return await self._account.missing_sign_in() or why
         finally:
-            self._life = None
-            self._lines.end(self._erase)
+            self._lifecycle = None
+            self._log.finish(self._erase)
             # An old server may fall over the first question of the new era: it is not asked that twice in a row.
-            self._probe = self._server.protocol is not Protocol.HANDSHAKE and (
-                life.opened or not self._probe or not isinstance(ready.connection, Stdio)
+            self._probe = self._server.protocol is not ProtocolMode.HANDSHAKE and (
+                life.was_opened or not self._probe or not isinstance(ready.connection, Stdio)
             )
 
-    async def _await_sign_in(self, wanted: SignInWanted) -> None:
-        assert self._desk is not None
+    async def _await_sign_in(self, wanted: MissingSignIn) -> None:
+        assert self._sign_ins is not None
         assert self._account is not None
         account, since = self._account, self._clock()
 
         def show() -> None:
             former = self._listing.health
-            why = one_line(self._erase(account.trouble or wanted.why), LONGEST_WHY)
-            if former != (needed := NeedsSignIn(since, why)):
-                self._become(needed)
+            why = one_line(self._erase(account.problem or wanted.why), MAX_REASON_LENGTH)
+            if former != (needed := ProviderNeedsSignIn(since, why)):
+                self._set_health(needed)
 
-        await account.signed_in(show)
+        await account.wait_for_sign_in(show)
 
     def _erase(self, text: str) -> str:
         """Secrets of the settings, and of a sign-in, which change while a connection lasts."""
         erased = self._erase_settings(text)
         return erased if self._account is None else self._account.erase(erased)
 
-    async def _lived(self, life: Life, reached: Stdio | Http) -> str | None:
+    async def _run_lifecycle(self, life: ConnectionLifecycle, reached: Stdio | Http) -> str | None:
         match self._server.starts:
-            case OnDemand(idle):
+            case StartOnDemand(idle):
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(self._rest, life, idle, name=f"rest of {self.source}")
+                    tasks.start_soon(self._stop_when_idle, life, idle, name=f"rest of {self.source}")
                     why = await life.run(reached, probe=self._probe)
                     tasks.cancel_scope.cancel()
-                return None if isinstance(self._listing.health, Asleep) and self._up_since else why
-            case Always():
+                return None if isinstance(self._listing.health, ProviderAsleep) and self._up_since else why
+            case StartWithGateway():
                 return await life.run(reached, probe=self._probe)
             case _:
                 assert_never(self._server.starts)
 
-    async def _rest(self, life: Life, idle: float) -> None:
+    async def _stop_when_idle(self, life: ConnectionLifecycle, idle: float) -> None:
         """To the board it sleeps before it has stopped: a call that comes now waits for the next start."""
         while self._up_since is None:
-            await self._turn.wait()
-        await self._demand.idle(idle)
-        self._become(Asleep(self._clock()))
+            await self._listing_changed.wait()
+        await self._idle_tracker.wait_until_idle(idle)
+        self._set_health(ProviderAsleep(self._clock()))
         life.end("fell asleep")
 
-    def _hear(self, chunk: bytes) -> None:
-        self._lines.feed(chunk, self._erase)
+    def _on_stderr(self, chunk: bytes) -> None:
+        self._log.feed(chunk, self._erase)
 
-    def _hang(self, found: Listed) -> None:
-        if self._life is not None and self._life.ending is not None:
+    def _publish_tools(self, found: ToolListResult) -> None:
+        if self._lifecycle is not None and self._lifecycle.end_reason is not None:
             return  # the last list of a connection that is over
         if self._up_since is None:
             self._up_since = self._clock()
-        self._flaws = found.flaws
-        self._listing = Listing(self.source, Up(self._up_since), found.tools)
-        self._show_offers()
+        self._tool_problems = found.problems
+        self._listing = Listing(self.source, ProviderUp(self._up_since), found.tools)
+        self._publish_resources()
 
-    def _show_offers(self) -> None:
-        shown = self._library.shown
-        self._say(replace(self._listing, flaws=(*self._flaws, *shown.flaws), offers=shown.offers))
+    def _publish_resources(self) -> None:
+        shown = self._server_resources.current
+        self._publish(
+            replace(self._listing, problems=(*self._tool_problems, *shown.problems), resources=shown.resources)
+        )
 
-    def _lose(self, why: str) -> None:
-        if self._round is None or self._round.cancel_called or isinstance(self._listing.health, Asleep):
+    def _on_loss(self, why: str) -> None:
+        if (
+            self._attempt_scope is None
+            or self._attempt_scope.cancel_called
+            or isinstance(self._listing.health, ProviderAsleep)
+        ):
             return
-        self._go_down(why)
+        self._set_down(why)
 
-    def _go_down(self, why: str, retry_at: datetime | None = None) -> None:
-        lines = self._lines.since(self._mark, _LAST_LINES)
-        self._become(Down(self._clock(), one_line(self._erase(why), LONGEST_WHY), retry_at, lines))
+    def _set_down(self, why: str, retry_at: datetime | None = None) -> None:
+        lines = self._log.lines_since(self._log_mark, _MAX_SHOWN_LINES)
+        self._set_health(ProviderDown(self._clock(), one_line(self._erase(why), MAX_REASON_LENGTH), retry_at, lines))
 
-    def _become(self, health: Health) -> None:
+    def _set_health(self, health: Health) -> None:
         """The last tools stay, so that they can be shown as locked instead of missing."""
-        self._say(replace(self._listing, health=health))
+        self._publish(replace(self._listing, health=health))
 
-    def _say(self, word: Listing) -> None:
+    def _publish(self, word: Listing) -> None:
         self._listing = word
-        self._turn.set()
-        self._turn = anyio.Event()
-        self._ring()
+        self._listing_changed.set()
+        self._listing_changed = anyio.Event()
+        self._notify()
 
-    def _absence(self) -> str:
+    def _absence_reason(self) -> str:
         match self._listing.health:
-            case Up():
+            case ProviderUp():
                 return f"{self.source} has just lost its connection"
-            case Asleep():
+            case ProviderAsleep():
                 return f"{self.source} did not wake in time"
             case health:
-                return sentence(Unavailable(self.source, health)).rstrip(".")
+                return explain_reason(ProviderUnavailable(self.source, health)).rstrip(".")
 
 
-def _unheard() -> None:
+def _ignore_change() -> None:
     """Nobody listens before `run`."""

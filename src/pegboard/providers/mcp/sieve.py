@@ -4,75 +4,75 @@ from typing import Final
 
 import msgspec
 
-from .messages import LARGE, Line
-from .pace import STEPS_A_SECOND, STEPS_AT_ONCE, Pace
+from .messages import LARGE_MESSAGE_BYTES, Line
+from .pace import PROGRESS_BURST, PROGRESS_RATE_PER_S, MessageRateLimiter
 
-_LOG: Final = "notifications/message"
-_PROGRESS: Final = "notifications/progress"
-_MOST_ASKED: Final = 8_192
+_LOG_METHOD: Final = "notifications/message"
+_PROGRESS_METHOD: Final = "notifications/progress"
+_MAX_OPEN_REQUESTS: Final = 8_192
 
 
-class _Outside(msgspec.Struct):
+class _Envelope(msgspec.Struct):
     jsonrpc: str = ""
     id: int | str | None = None
     method: str = ""
 
 
-_read: Final = msgspec.json.Decoder(_Outside).decode
-_UNREAD: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
+_DECODE_ERRORS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-def is_noise(line: Line) -> bool:
+def is_not_json(line: Line) -> bool:
     """Whether this cannot be a message, by its first character."""
     return isinstance(line, bytes) and line[:1] != b"{" and line.lstrip()[:1] != b"{"
 
 
-class Sieve:
+class UnsolicitedFilter:
     """For one server's output, chunk by chunk, after its calls have taken what is theirs."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, None] = {}
+        self._open_requests: dict[str, None] = {}
         """The ids of what was asked beside the calls, as texts: to some servers "7" and 7 are the same."""
-        self._steps = Pace(STEPS_AT_ONCE, STEPS_A_SECOND)
-        self._heard: set[bytes] = set()
+        self._progress_limiter = MessageRateLimiter(PROGRESS_BURST, PROGRESS_RATE_PER_S)
+        self._seen_in_chunk: set[bytes] = set()
 
-    def ask(self, id: int | str) -> None:
+    def expect(self, id: int | str) -> None:
         """Somebody waits for an answer to this request, from before it is sent."""
-        if len(self._asked) >= _MOST_ASKED:
-            del self._asked[next(iter(self._asked))]
-        self._asked[str(id)] = None
+        if len(self._open_requests) >= _MAX_OPEN_REQUESTS:
+            del self._open_requests[next(iter(self._open_requests))]
+        self._open_requests[str(id)] = None
 
-    def takes(self, id: int | str) -> bool:
+    def take_expected(self, id: int | str) -> bool:
         """Whether somebody waits for a large answer to this request, of which there is one."""
-        if str(id) not in self._asked:
+        if str(id) not in self._open_requests:
             return False
-        del self._asked[str(id)]
+        del self._open_requests[str(id)]
         return True
 
-    def begin(self) -> None:
+    def begin_chunk(self) -> None:
         """A new chunk: what it repeats of the last one may be news again."""
-        self._heard.clear()
+        self._seen_in_chunk.clear()
 
-    def lets_go(self, line: Line) -> bool:
+    def can_drop(self, line: Line) -> bool:
         """Whether nothing is lost without this line. What a strict reader refuses may be an answer, and is kept."""
-        if not isinstance(line, bytes) or len(line) > LARGE:
+        if not isinstance(line, bytes) or len(line) > LARGE_MESSAGE_BYTES:
             return False
         try:
             if not line.isascii():
                 line.decode()
-            outside = _read(line)
-        except _UNREAD:
+            outside = _decode_envelope(line)
+        except _DECODE_ERRORS:
             return False
         if not outside.method:
-            return str(outside.id) not in self._asked if outside.id is not None else outside.jsonrpc != "2.0"
+            return str(outside.id) not in self._open_requests if outside.id is not None else outside.jsonrpc != "2.0"
         if outside.jsonrpc != "2.0":
             return True
-        if outside.id is not None or outside.method == _LOG:
+        if outside.id is not None or outside.method == _LOG_METHOD:
             return False
-        if outside.method == _PROGRESS:
-            return not self._steps.lets_pass()
+        if outside.method == _PROGRESS_METHOD:
+            return not self._progress_limiter.try_acquire()
         # The other notifications are bells: two of the same in one chunk ring once.
-        if line in self._heard:
+        if line in self._seen_in_chunk:
             return True
-        self._heard.add(line)
+        self._seen_in_chunk.add(line)
         return False

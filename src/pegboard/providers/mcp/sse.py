@@ -18,125 +18,127 @@ from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest
 from pegboard.core.server import Http
 
 from .authorization import Authorization
-from .http_client import HttpClient
-from .in_flight import InFlight
-from .messages import LONGEST, Reader
-from .notes import noted
-from .raw.events import Event, Events, TooLarge
-from .shared_stream import SharedStream
-from .sieve import Sieve
-from .streamable import checked
-from .transport import Wire
-from .trouble import BROKEN_OFF, STATUS, Loss, Trouble
+from .http_client import McpHttpClient
+from .in_flight import CallsInFlight
+from .messages import MAX_MESSAGE_BYTES, McpMessageReader
+from .notes import handle_log_message
+from .raw.events import EventStreamParser, EventTooLargeError, ServerSentEvent
+from .shared_stream import SharedStreamCalls
+from .sieve import UnsolicitedFilter
+from .streamable import checked_url
+from .transport import McpTransport
+from .trouble import CONNECTION_BROKEN, HTTP_STATUS_BASE, ConnectionLoss, McpServerError
 
-_QUEUE: Final = 256
-_UNLIKE: Final = frozenset({400, 404, 405, 406, 415})
+_MAX_QUEUED_MESSAGES: Final = 256
+_STREAMABLE_HTTP_STATUSES: Final = frozenset({400, 404, 405, 406, 415})
 """How streamable HTTP servers answer a GET without a session."""
-_NEWER: Final = "A server of streamable HTTP needs transport: http; else check the url"
-_STREAM: Final = {"accept": "text/event-stream", "cache-control": "no-store"}
+_TRANSPORT_HINT: Final = "A server of streamable HTTP needs transport: http; else check the url"
+_STREAM_HEADERS: Final = {"accept": "text/event-stream", "cache-control": "no-store"}
 
 
 @asynccontextmanager
-async def sse(
+async def open_sse(
     server: Http,
     *,
     within: float,
     doubt: Callable[[], None],
-    loss: Loss,
-    in_flight: InFlight,
+    loss: ConnectionLoss,
+    in_flight: CallsInFlight,
     authorization: Authorization | None = None,
-) -> AsyncIterator[Wire]:
-    url = checked(server.url)
+) -> AsyncIterator[McpTransport]:
+    url = checked_url(server.url)
     async with (
-        HttpClient(server.headers, doubt, authorization) as client,
-        client.stream("GET", url, headers=_STREAM) as response,
+        McpHttpClient(server.headers, doubt, authorization) as client,
+        client.stream("GET", url, headers=_STREAM_HEADERS) as response,
     ):
-        if response.status_code in _UNLIKE:
-            raise Trouble(f"answered HTTP {response.status_code} to the opening of an SSE stream. {_NEWER}")
+        if response.status_code in _STREAMABLE_HTTP_STATUSES:
+            raise McpServerError(
+                f"answered HTTP {response.status_code} to the opening of an SSE stream. {_TRANSPORT_HINT}"
+            )
         if response.status_code >= 400:
-            raise Trouble(_error(response).message)
+            raise McpServerError(_error_data(response).message)
         if response.is_redirect:
-            raise Trouble(moved(response))
-        async with aclosing(_events(response)) as events:
-            endpoint = await _endpoint(events, httpx2.URL(url), within)
+            raise McpServerError(moved_message(response))
+        async with aclosing(_parse_events(response)) as events:
+            endpoint = await _read_endpoint(events, httpx2.URL(url), within)
             arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-            write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
+            write, leaving = anyio.create_memory_object_stream[SessionMessage](_MAX_QUEUED_MESSAGES)
             with arriving, read, write, leaving:
-                sieve, calls = Sieve(), SharedStream()
-                reader = Reader(f"The server at {endpoint.host}", in_flight.hears, sieve.takes)
+                sieve, calls = UnsolicitedFilter(), SharedStreamCalls()
+                reader = McpMessageReader(f"The server at {endpoint.host}", in_flight.has_listener, sieve.take_expected)
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_read, events, reader, calls, in_flight, arriving, loss)
-                    tasks.start_soon(_write, client, endpoint, leaving, arriving, tasks, sieve, calls)
-                    yield Wire(read, write)
+                    tasks.start_soon(_read_events, events, reader, calls, in_flight, arriving, loss)
+                    tasks.start_soon(_write_messages, client, endpoint, leaving, arriving, tasks, sieve, calls)
+                    yield McpTransport(read, write)
                     tasks.cancel_scope.cancel()
 
 
-async def _events(response: httpx2.Response) -> AsyncGenerator[Event]:
+async def _parse_events(response: httpx2.Response) -> AsyncGenerator[ServerSentEvent]:
     """Raises `TooLarge`."""
-    events = Events()
+    events = EventStreamParser()
     async for chunk in response.aiter_bytes():
         for event in events.feed(chunk):
             yield event
 
 
-async def _endpoint(events: AsyncIterator[Event], url: httpx2.URL, within: float) -> httpx2.URL:
+async def _read_endpoint(events: AsyncIterator[ServerSentEvent], url: httpx2.URL, within: float) -> httpx2.URL:
     """Where to send: what the server names first, as long as it is the server itself."""
     # A newer server may open a stream for its notices, on which nothing comes.
-    with suppress(TooLarge), anyio.move_on_after(within):
+    with suppress(EventTooLargeError), anyio.move_on_after(within):
         async for event in events:
             if event.kind == b"endpoint":
                 endpoint = url.join(event.text.decode("utf-8", "replace"))
                 if (endpoint.scheme, endpoint.netloc) != (url.scheme, url.netloc):
-                    raise Trouble("wants its messages at another machine than the one we were told to ask")
+                    raise McpServerError("wants its messages at another machine than the one we were told to ask")
                 return endpoint
-    raise Trouble(f"does not speak SSE: it named no endpoint. {_NEWER}")
+    raise McpServerError(f"does not speak SSE: it named no endpoint. {_TRANSPORT_HINT}")
 
 
-async def _read(
-    events: AsyncIterator[Event],
-    reader: Reader,
-    calls: SharedStream,
-    in_flight: InFlight,
+async def _read_events(
+    events: AsyncIterator[ServerSentEvent],
+    reader: McpMessageReader,
+    calls: SharedStreamCalls,
+    in_flight: CallsInFlight,
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
-    loss: Loss,
+    loss: ConnectionLoss,
 ) -> None:
     with arriving:
         try:
             async for event in events:
-                if event.kind != b"message" or noted(event.text, in_flight):
+                if event.kind != b"message" or handle_log_message(event.text, in_flight):
                     continue
-                message = calls.answer(event.text) or await reader.message(event.text)
+                message = calls.wrap_answer(event.text) or await reader.read_message(event.text)
                 if message is not None:
                     await arriving.send(message)
-        except TooLarge:
-            loss.happen(f"sent a message longer than {LONGEST // 1024 // 1024} MiB")
+        except EventTooLargeError:
+            loss.report(f"sent a message longer than {MAX_MESSAGE_BYTES // 1024 // 1024} MiB")
         except (httpx2.TransportError, anyio.BrokenResourceError):
             pass  # over is over, whichever way it ended
         # Those who wait for an answer are told when the stream closes, so the reason comes first.
-        loss.happen("closed the event stream")
+        loss.report("closed the event stream")
 
 
-async def _write(
-    client: HttpClient,
+async def _write_messages(
+    client: McpHttpClient,
     endpoint: httpx2.URL,
     leaving: MemoryObjectReceiveStream[SessionMessage],
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     tasks: TaskGroup,
-    sieve: Sieve,
-    calls: SharedStream,
+    sieve: UnsolicitedFilter,
+    calls: SharedStreamCalls,
 ) -> None:
     async for message in leaving:
         if isinstance(message.message, JSONRPCRequest):
-            sieve.ask(message.message.id)
-            calls.ask(message.message)
+            sieve.expect(message.message.id)
+            calls.register_call(message.message)
             # Each on its own: some servers answer the POST only when the tool has finished.
-            tasks.start_soon(_ask, client, endpoint, message, message.message.id, arriving)
+            tasks.start_soon(_send_request, client, endpoint, message, message.message.id, arriving)
         else:
             await _post(client, endpoint, message)
 
 
-async def _ask(
-    client: HttpClient,
+async def _send_request(
+    client: McpHttpClient,
     endpoint: httpx2.URL,
     message: SessionMessage,
     id: int | str,
@@ -149,23 +151,23 @@ async def _ask(
             await arriving.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=id, error=error)))
 
 
-async def _post(client: HttpClient, endpoint: httpx2.URL, message: SessionMessage) -> ErrorData | None:
+async def _post(client: McpHttpClient, endpoint: httpx2.URL, message: SessionMessage) -> ErrorData | None:
     body = message.message.model_dump(by_alias=True, mode="json", exclude_unset=True)
     try:
         response = await client.post(endpoint, json=body)
     except httpx2.StreamError as error:
-        return ErrorData(code=BROKEN_OFF, message=str(error))
+        return ErrorData(code=CONNECTION_BROKEN, message=str(error))
     if response.status_code >= 400:
-        return _error(response)
+        return _error_data(response)
     if response.is_redirect:
-        return ErrorData(code=STATUS - response.status_code, message=moved(response))
+        return ErrorData(code=HTTP_STATUS_BASE - response.status_code, message=moved_message(response))
     return None
 
 
-def _error(response: httpx2.Response) -> ErrorData:
+def _error_data(response: httpx2.Response) -> ErrorData:
     """Our client has put every refusal into this form."""
     return ErrorData.model_validate(response.json()["error"])
 
 
-def moved(response: httpx2.Response) -> str:
+def moved_message(response: httpx2.Response) -> str:
     return f"answered HTTP {response.status_code}: it has moved. Correct the url"

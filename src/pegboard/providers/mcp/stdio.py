@@ -14,61 +14,61 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
-from pegboard.children.child import Child, let_go, piece
+from pegboard.children.child import ChildProcess, close_pipes, read_chunk
 from pegboard.core.server import Stdio
 
 from . import processes
-from .messages import Line, Lines, Reader
-from .pace import Turns
-from .raw.pipe import PipeCalls, Taking, Tap, closed
-from .raw.request import Requests
-from .raw.tickets import Tickets
-from .sieve import Sieve, is_noise
-from .transport import Wire
-from .trouble import Loss
+from .messages import Line, McpMessageReader, OutputLineSplitter
+from .pace import TurnTimer
+from .raw.pipe import CallLineHandler, LineTap, StdioToolCalls, connection_closed_error
+from .raw.request import CallEncoder
+from .raw.tickets import PendingRequests
+from .sieve import UnsolicitedFilter, is_not_json
+from .transport import McpTransport
+from .trouble import ConnectionLoss
 
-_REST: Final = 0.01
+_NOISE_REST_S: Final = 0.01
 """How long a reader rests after a chunk of nothing but noise, so that a flood costs it a small part of its time."""
 
-_FEW: Final = 50
-_FLOOD: Final = 32_768
-_EXIT_TOLD: Final = 1.0
-_LAST_WORDS: Final = 1.0
-_QUEUE: Final = 256
-_GONE: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
+_MAX_UNSOLICITED_LINES: Final = 50
+_FLOOD_BYTES: Final = 32_768
+_EXIT_TIMEOUT_S: Final = 1.0
+_LAST_OUTPUT_S: Final = 1.0
+_MAX_QUEUED_MESSAGES: Final = 256
+_CLOSED_ERRORS: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 
 
 @asynccontextmanager
-async def stdio(
-    program: Stdio, *, stop: float, hear: Callable[[bytes], None], loss: Loss, tickets: Tickets
-) -> AsyncIterator[Wire]:
+async def open_stdio(
+    program: Stdio, *, stop: float, hear: Callable[[bytes], None], loss: ConnectionLoss, tickets: PendingRequests
+) -> AsyncIterator[McpTransport]:
     """Run the program for as long as the block does. `hear` gets what it writes to its error stream."""
     process = await processes.start_process(program)
     pipe = process.stdin
     assert pipe is not None
     arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     # Room for what is sent while the server is busy reading, so that giving up on a call never waits for it.
-    write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
-    sieve = Sieve()
+    write, leaving = anyio.create_memory_object_stream[SessionMessage](_MAX_QUEUED_MESSAGES)
+    sieve = UnsolicitedFilter()
     # Shielded: a child that is being stopped must still get rid of what it has to say, or it cannot end.
     pipes = anyio.CancelScope(shield=True)
 
     async def pump() -> None:
         with pipes:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_read, process, arriving, leaving, loss, tickets, sieve)
-                tasks.start_soon(_listen, process, hear)
-                tasks.start_soon(_write, process, leaving, loss, sieve)
-                tasks.start_soon(_watch, process, loss)
+                tasks.start_soon(_read_output, process, arriving, leaving, loss, tickets, sieve)
+                tasks.start_soon(_read_stderr, process, hear)
+                tasks.start_soon(_write_messages, process, leaving, loss, sieve)
+                tasks.start_soon(_watch_exit, process, loss)
 
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pump)
             try:
-                yield Wire(read, write, lambda version: PipeCalls(pipe, Requests(version), tickets))
+                yield McpTransport(read, write, lambda version: StdioToolCalls(pipe, CallEncoder(version), tickets))
             finally:
                 with anyio.CancelScope(shield=True):
-                    loss.settle()
+                    loss.begin_close()
                     read.close()
                     write.close()
                     try:
@@ -80,43 +80,46 @@ async def stdio(
             stream.close()
         with anyio.CancelScope(shield=True), anyio.move_on_after(stop):
             await process.wait()
-        let_go(process)
+        close_pipes(process)
 
 
-async def _read(
-    process: Child,
+async def _read_output(
+    process: ChildProcess,
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     leaving: MemoryObjectReceiveStream[SessionMessage],
-    loss: Loss,
-    tickets: Tickets,
-    sieve: Sieve,
+    loss: ConnectionLoss,
+    tickets: PendingRequests,
+    sieve: UnsolicitedFilter,
 ) -> None:
     assert process.stdout is not None
-    lines, taking, turns = Lines(), Taking(tickets), Turns()
+    lines, taking, turns = OutputLineSplitter(), CallLineHandler(tickets), TurnTimer()
 
     def awaits(id: int | str) -> bool:
-        return tickets.get(id) is not None or sieve.takes(id)
+        return tickets.get(id) is not None or sieve.take_expected(id)
 
-    reader = Reader(f"The server process {process.pid}", tickets.in_flight.hears, awaits)
+    reader = McpMessageReader(f"The server process {process.pid}", tickets.in_flight.has_listener, awaits)
     async with arriving:
-        with suppress(*_GONE):
-            tap = Tap(process.stdout, lines, taking)
-            while chunk := await piece(process.stdout):
+        with suppress(*_CLOSED_ERRORS):
+            tap = LineTap(process.stdout, lines, taking)
+            while chunk := await read_chunk(process.stdout):
                 tap.is_busy = True
-                if await _deliver(lines.feed(chunk), taking, turns, sieve, reader, arriving, leaving) > _FEW:
-                    await anyio.sleep(_REST)
+                if (
+                    await _deliver_messages(lines.feed(chunk), taking, turns, sieve, reader, arriving, leaving)
+                    > _MAX_UNSOLICITED_LINES
+                ):
+                    await anyio.sleep(_NOISE_REST_S)
                 tap.is_busy = False
         # Those who wait for an answer are told when the stream closes, so the reason comes first.
-        loss.happen(await _ending(process))
-        tickets.break_off(closed)
+        loss.report(await _describe_exit(process))
+        tickets.fail_all(connection_closed_error)
 
 
-async def _deliver(
+async def _deliver_messages(
     lines: Iterator[Line],
-    taking: Taking,
-    turns: Turns,
-    sieve: Sieve,
-    reader: Reader,
+    taking: CallLineHandler,
+    turns: TurnTimer,
+    sieve: UnsolicitedFilter,
+    reader: McpMessageReader,
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     leaving: MemoryObjectReceiveStream[SessionMessage],
 ) -> int:
@@ -124,76 +127,81 @@ async def _deliver(
     unasked = 0
     answered = False
     began = 0.0
-    sieve.begin()
+    sieve.begin_chunk()
     for line in lines:
         if began:
             if turns.spend(perf_counter() - began):
-                await anyio.sleep(turns.rest())
+                await anyio.sleep(turns.rest_seconds())
             began = 0.0
-        noise = is_noise(line)
-        if not noise and taking.answer(line):
+        noise = is_not_json(line)
+        if not noise and taking.take_answer(line):
             answered = True
             continue
         began = perf_counter()
-        if noise or taking.word(line) or sieve.lets_go(line):
+        if noise or taking.take_notification(line) or sieve.can_drop(line):
             unasked += 1
             continue
-        session_message = await reader.message(line)
-        if session_message is not None and taking.unusual(session_message, line):
+        session_message = await reader.read_message(line)
+        if session_message is not None and taking.take_lenient_answer(session_message, line):
             answered = True
             continue
         message = None if session_message is None else session_message.message
         answered |= isinstance(message, JSONRPCResponse | JSONRPCError)
         unasked += not isinstance(message, JSONRPCResponse | JSONRPCError)
         # A server that asks and asks but reads no answer would fill our memory with them.
-        if isinstance(message, JSONRPCRequest) and leaving.statistics().current_buffer_used > _QUEUE // 2:
+        if isinstance(message, JSONRPCRequest) and leaving.statistics().current_buffer_used > _MAX_QUEUED_MESSAGES // 2:
             continue
         if session_message is not None:
             # A session that is gone takes nothing any more, and the rest of the output is only drained.
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                 await arriving.send(session_message)
-    turns.catch_up()
+    turns.reset()
     return 0 if answered else unasked
 
 
-async def _ending(process: Child) -> str:
-    with anyio.move_on_after(_EXIT_TOLD):
+async def _describe_exit(process: ChildProcess) -> str:
+    with anyio.move_on_after(_EXIT_TIMEOUT_S):
         code = await process.wait()
         return f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
     return "closed its output"
 
 
-async def _listen(process: Child, hear: Callable[[bytes], None]) -> None:
+async def _read_stderr(process: ChildProcess, hear: Callable[[bytes], None]) -> None:
     assert process.stderr is not None
-    with suppress(*_GONE):
-        while chunk := await piece(process.stderr):
+    with suppress(*_CLOSED_ERRORS):
+        while chunk := await read_chunk(process.stderr):
             hear(chunk)
-            if len(chunk) > _FLOOD:
-                await anyio.sleep(_REST)
+            if len(chunk) > _FLOOD_BYTES:
+                await anyio.sleep(_NOISE_REST_S)
 
 
-async def _write(process: Child, leaving: MemoryObjectReceiveStream[SessionMessage], loss: Loss, sieve: Sieve) -> None:
+async def _write_messages(
+    process: ChildProcess,
+    leaving: MemoryObjectReceiveStream[SessionMessage],
+    loss: ConnectionLoss,
+    sieve: UnsolicitedFilter,
+) -> None:
     assert process.stdin is not None
     try:
         async with leaving:
             async for message in leaving:
                 if isinstance(message.message, JSONRPCRequest):
-                    sieve.ask(message.message.id)
+                    sieve.expect(message.message.id)
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 if process.stdin.is_closing():
                     raise anyio.BrokenResourceError
                 process.stdin.write(text.encode() + b"\n")
                 await process.stdin.drain()
-    except _GONE:
+    except _CLOSED_ERRORS:
         # Its input closes a moment before its end is known, and how it ended says more.
-        with anyio.move_on_after(_LAST_WORDS):
+        with anyio.move_on_after(_LAST_OUTPUT_S):
             await process.wait()
-        loss.happen(await _ending(process) if process.returncode is not None else "closed its input")
+        loss.report(await _describe_exit(process) if process.returncode is not None else "closed its input")
 
 
-async def _watch(process: Child, loss: Loss) -> None:
+async def _watch_exit(process: ChildProcess, loss: ConnectionLoss) -> None:
     """A server that ended while a child of its own keeps the output open would seem alive for ever."""
     await process.wait()
     # Its last words may still be in the pipe, and whoever waits for them has a moment to get them.
-    await anyio.sleep(_LAST_WORDS)
-    loss.happen(await _ending(process))
+    await anyio.sleep(_LAST_OUTPUT_S)
+    loss.report(await _describe_exit(process))

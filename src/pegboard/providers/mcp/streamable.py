@@ -18,45 +18,45 @@ from mcp.shared.message import SessionMessage
 from pegboard.core.server import Http
 
 from .authorization import Authorization
-from .http_client import HttpClient
-from .large import LargeMessages
-from .messages import LONGEST, message_of
-from .raw.heads import Heads
-from .raw.http import HttpCalls
-from .raw.pool import Pool
-from .raw.request import Requests
-from .raw.tickets import Tickets
-from .transport import Calls, Wire
-from .trouble import Trouble
+from .http_client import McpHttpClient
+from .large import LargeMessageExchange
+from .messages import MAX_MESSAGE_BYTES, parse_message
+from .raw.heads import RequestHeadEncoder
+from .raw.http import HttpToolCalls
+from .raw.pool import HttpConnectionPool
+from .raw.request import CallEncoder
+from .raw.tickets import PendingRequests
+from .transport import McpTransport, ToolCallRoute
+from .trouble import McpServerError
 
-_QUEUE: Final = 256
+_MAX_QUEUED_MESSAGES: Final = 256
 
 
 @asynccontextmanager
-async def streamable(
+async def open_streamable_http(
     server: Http,
     *,
     stop: float,
     doubt: Callable[[], None],
-    tickets: Tickets,
+    tickets: PendingRequests,
     authorization: Authorization | None = None,
-) -> AsyncIterator[Wire]:
-    url = checked(server.url)
-    async with HttpClient(server.headers, doubt, authorization) as client:
-        client.large = large = LargeMessages(f"The server at {httpx2.URL(url).host}")
+) -> AsyncIterator[McpTransport]:
+    url = checked_url(server.url)
+    async with McpHttpClient(server.headers, doubt, authorization) as client:
+        client.large_messages = large = LargeMessageExchange(f"The server at {httpx2.URL(url).host}")
         try:
             # The SDK would end the session too, but neither within a deadline nor when we are cancelled.
             async with (
                 streamable_http_client(
-                    url, http_client=client, terminate_on_close=False, max_sse_event_size=LONGEST
+                    url, http_client=client, terminate_on_close=False, max_sse_event_size=MAX_MESSAGE_BYTES
                 ) as (read, write),
                 anyio.create_task_group() as tasks,
             ):
-                arriving, heard = anyio.create_memory_object_stream[SessionMessage | Exception](_QUEUE)
-                tasks.start_soon(_carry, read, arriving.clone(), large)
-                way = _Way(server, client, doubt, tickets, tasks, arriving, authorization)
+                arriving, heard = anyio.create_memory_object_stream[SessionMessage | Exception](_MAX_QUEUED_MESSAGES)
+                tasks.start_soon(_restore_large_messages, read, arriving.clone(), large)
+                way = _CallRoute(server, client, doubt, tickets, tasks, arriving, authorization)
                 with arriving, heard:
-                    yield Wire(heard, write, way.calls if client.is_direct(httpx2.URL(url)) else None)
+                    yield McpTransport(heard, write, way.open_calls if client.is_direct(httpx2.URL(url)) else None)
                 tasks.cancel_scope.cancel()
         finally:
             if client.session_id is not None:
@@ -65,67 +65,69 @@ async def streamable(
                     await client.delete(url, headers={name: value for name, value in told.items() if value})
 
 
-class _Way:
+class _CallRoute:
     """The way that calls take once the session is open."""
 
     def __init__(
         self,
         server: Http,
-        client: HttpClient,
+        client: McpHttpClient,
         doubt: Callable[[], None],
-        tickets: Tickets,
+        tickets: PendingRequests,
         tasks: TaskGroup,
         arriving: MemoryObjectSendStream[SessionMessage | Exception],
         authorization: Authorization | None,
     ) -> None:
         self._server = server
         self._client = client
-        self._doubt = doubt
-        self._tickets = tickets
+        self._suspect_loss = doubt
+        self._pending = tickets
         self._tasks = tasks
-        self._arriving = arriving
+        self._incoming = arriving
         self._authorization = authorization
 
-    def calls(self, protocol_version: str) -> Calls:
-        url = self._client.settled or httpx2.URL(self._server.url)
-        requests = Requests(protocol_version)
-        session = None if requests.modern else self._client.session_id
-        return HttpCalls(
-            Pool(url, self._doubt),
-            Heads(url, self._server.headers, protocol_version, session, requests.modern, self._authorization),
+    def open_calls(self, protocol_version: str) -> ToolCallRoute:
+        url = self._client.final_url or httpx2.URL(self._server.url)
+        requests = CallEncoder(protocol_version)
+        session = None if requests.is_modern else self._client.session_id
+        return HttpToolCalls(
+            HttpConnectionPool(url, self._suspect_loss),
+            RequestHeadEncoder(
+                url, self._server.headers, protocol_version, session, requests.is_modern, self._authorization
+            ),
             requests,
-            self._tickets,
+            self._pending,
             self._tasks,
-            forward=self._forward,
-            doubt=self._doubt,
+            forward=self._forward_to_session,
+            doubt=self._suspect_loss,
             in_session=session is not None,
             authorization=self._authorization,
         )
 
-    def _forward(self, text: bytes) -> None:
+    def _forward_to_session(self, text: bytes) -> None:
         """What a server says on the stream of a call, but not about the call, is heard by the session."""
-        message = message_of(text)
+        message = parse_message(text)
         if message is not None:
             with suppress(anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
-                self._arriving.send_nowait(message)
+                self._incoming.send_nowait(message)
 
 
-async def _carry(
+async def _restore_large_messages(
     read: ReadStream[SessionMessage | Exception],
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
-    large: LargeMessages,
+    large: LargeMessageExchange,
 ) -> None:
     with arriving, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async for message in read:
-            await arriving.send(message if isinstance(message, Exception) else large.exchanged(message))
+            await arriving.send(message if isinstance(message, Exception) else large.restore(message))
 
 
-def checked(url: str) -> str:
+def checked_url(url: str) -> str:
     """Raises `Trouble` that does not repeat the address, which may hold a key."""
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL:
         parsed = httpx2.URL("")
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise Trouble("cannot be asked: its url is no address of the form https://machine/path")
+        raise McpServerError("cannot be asked: its url is no address of the form https://machine/path")
     return url

@@ -13,62 +13,62 @@ from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
-from pegboard.core.ask import Answer, Declined, Told
+from pegboard.core.ask import ResourceAnswer, ResourceRefusal, ResourceResult
 from pegboard.core.server import Timeouts
-from pegboard.ports import Updated
+from pegboard.ports import ResourceCallback
 
-from .connection import Bell, Connection
+from .connection import CoalescingEvent, McpConnection
 
 log: Final = logging.getLogger(__name__)
 
-_SETTLE: Final = 0.05
+_SETTLE_S: Final = 0.05
 """Who follows many resources names them one by one: wait this long for the rest before opening a stream."""
-_BREATH: Final = 1.0
+_MIN_INTERVAL_S: Final = 1.0
 """At least so long from one stream that broke to the next."""
 
 
 @dataclass(eq=False)
-class _Followed:
-    updated: Updated
-    settled: anyio.Event = field(default_factory=anyio.Event)
-    refused: Declined | None = None
+class _FollowedResource:
+    on_update: ResourceCallback
+    answered: anyio.Event = field(default_factory=anyio.Event)
+    refusal: ResourceRefusal | None = None
 
 
-class Subscriptions:
+class ResourceSubscriptions:
     def __init__(self, timeouts: Timeouts) -> None:
         self._timeouts = timeouts
-        self._followed: dict[str, _Followed] = {}
-        self._differ = Bell()
+        self._resources: dict[str, _FollowedResource] = {}
+        self._change_event = CoalescingEvent()
 
-    def tell(self, uri: str) -> None:
+    def notify_update(self, uri: str) -> None:
         """A server may name a part of what is followed: whoever follows the whole is told of the part."""
-        for followed, each in tuple(self._followed.items()):
+        for followed, each in tuple(self._resources.items()):
             if uri == followed or _is_part(uri, followed):
-                each.updated(uri)
+                each.on_update(uri)
 
-    async def add(self, connection: Connection, uri: str, updated: Updated) -> Answer:
+    async def add(self, connection: McpConnection, uri: str, updated: ResourceCallback) -> ResourceAnswer:
         """Raises `MCPError` for an error of the server."""
-        followed = self._followed[uri] = _Followed(updated)
+        followed = self._resources[uri] = _FollowedResource(updated)
         try:
-            if not connection.modern:
-                answer = Told(await connection.request("resources/subscribe", {"uri": uri}))
-                followed.settled.set()
+            if not connection.is_modern:
+                answer = ResourceResult(await connection.request("resources/subscribe", {"uri": uri}))
+                followed.answered.set()
                 return answer
-            self._differ.ring()
-            await followed.settled.wait()
+            self._change_event.notify()
+            await followed.answered.wait()
         except BaseException:
             self._drop(uri, followed)
             raise
-        if followed.refused is None:
-            return Told({})
+        if followed.refusal is None:
+            return ResourceResult({})
         self._drop(uri, followed)
-        return followed.refused
+        return followed.refusal
 
-    async def remove(self, connection: Connection | None, uri: str) -> None:
-        if self._followed.pop(uri, None) is None or connection is None or connection.loss.why is not None:
+    async def remove(self, connection: McpConnection | None, uri: str) -> None:
+        if self._resources.pop(uri, None) is None or connection is None or connection.loss.why is not None:
             return
-        if connection.modern:
-            self._differ.ring()
+        if connection.is_modern:
+            self._change_event.notify()
             return
         with anyio.move_on_after(self._timeouts.stop):
             try:
@@ -76,9 +76,9 @@ class Subscriptions:
             except MCPError as error:
                 log.debug("Unsubscribing from %s failed: %s", uri, error.message)
 
-    async def attend(self, connection: Connection) -> None:
-        again = [uri for uri, each in self._followed.items() if each.settled.is_set()]
-        if connection.modern:
+    async def serve(self, connection: McpConnection) -> None:
+        again = [uri for uri, each in self._resources.items() if each.answered.is_set()]
+        if connection.is_modern:
             await self._keep_stream(connection, again)
         for uri in again:
             try:
@@ -87,29 +87,29 @@ class Subscriptions:
             except MCPError as error:
                 log.warning("%s can no longer be followed: %s", uri, error.message)
             # What changed while there was no connection was never told.
-            self.tell(uri)
+            self.notify_update(uri)
         await anyio.sleep_forever()
 
-    async def _keep_stream(self, connection: Connection, again: list[str]) -> None:
+    async def _keep_stream(self, connection: McpConnection, again: list[str]) -> None:
         former: anyio.CancelScope | None = None
         if again:
-            self._differ.ring()
+            self._change_event.notify()
         async with anyio.create_task_group() as tasks:
             while True:
-                await self._differ.heard()
-                await anyio.sleep(_SETTLE)
-                uris, opened, scope = tuple(self._followed), anyio.Event(), anyio.CancelScope()
+                await self._change_event.wait()
+                await anyio.sleep(_SETTLE_S)
+                uris, opened, scope = tuple(self._resources), anyio.Event(), anyio.CancelScope()
                 if uris:
-                    tasks.start_soon(self._listen, connection, uris, opened, scope, again)
+                    tasks.start_soon(self._run_stream, connection, uris, opened, scope, again)
                     await opened.wait()
                 again = []
                 if former is not None:
                     former.cancel()
                 former = scope
 
-    async def _listen(
+    async def _run_stream(
         self,
-        connection: Connection,
+        connection: McpConnection,
         uris: tuple[str, ...],
         opened: anyio.Event,
         scope: anyio.CancelScope,
@@ -118,44 +118,46 @@ class Subscriptions:
         with scope:
             while True:
                 try:
-                    async with connection.listening(uris) as subscription:
-                        self._settle(uris, frozenset(subscription.honored.resource_subscriptions or ()))
+                    async with connection.subscribe_resources(uris) as subscription:
+                        self._record_answers(uris, frozenset(subscription.honored.resource_subscriptions or ()))
                         opened.set()
                         for uri in missed:
-                            self.tell(uri)
+                            self.notify_update(uri)
                         # Each update is told to the session as well: here it only matters when the stream ends.
                         async for _ in subscription:
                             pass
                 except MCPError as error:
-                    self._refuse(uris, Declined(error.code, error.message, error.data))
+                    self._record_refusals(uris, ResourceRefusal(error.code, error.message, error.data))
                     opened.set()
                     if error.code in (METHOD_NOT_FOUND, INVALID_PARAMS):
                         return
                 except (SubscriptionLost, TimeoutError):
-                    self._refuse(uris, Declined(METHOD_NOT_FOUND, "The server does not open a stream of updates."))
+                    self._record_refusals(
+                        uris, ResourceRefusal(METHOD_NOT_FOUND, "The server does not open a stream of updates.")
+                    )
                     opened.set()
-                await anyio.sleep(_BREATH)
+                await anyio.sleep(_MIN_INTERVAL_S)
                 missed = list(uris)
 
-    def _settle(self, uris: tuple[str, ...], honoured: frozenset[str]) -> None:
-        self._refuse(
+    def _record_answers(self, uris: tuple[str, ...], honoured: frozenset[str]) -> None:
+        self._record_refusals(
             tuple(uri for uri in uris if uri not in honoured),
-            Declined(INVALID_PARAMS, "The server does not follow this resource."),
+            ResourceRefusal(INVALID_PARAMS, "The server does not follow this resource."),
         )
-        for uri in honoured & self._followed.keys():
-            self._followed[uri].settled.set()
+        for uri in honoured & self._resources.keys():
+            self._resources[uri].answered.set()
 
-    def _refuse(self, uris: tuple[str, ...], why: Declined) -> None:
+    def _record_refusals(self, uris: tuple[str, ...], why: ResourceRefusal) -> None:
         """Only those who still wait: what was followed once is tried again for as long as somebody wants it."""
         for uri in uris:
-            each = self._followed.get(uri)
-            if each is not None and not each.settled.is_set():
-                each.refused = why
-                each.settled.set()
+            each = self._resources.get(uri)
+            if each is not None and not each.answered.is_set():
+                each.refusal = why
+                each.answered.set()
 
-    def _drop(self, uri: str, followed: _Followed) -> None:
-        if self._followed.get(uri) is followed:
-            del self._followed[uri]
+    def _drop(self, uri: str, followed: _FollowedResource) -> None:
+        if self._resources.get(uri) is followed:
+            del self._resources[uri]
 
 
 def _is_part(uri: str, whole: str) -> bool:

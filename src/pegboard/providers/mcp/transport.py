@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 from mcp.client._transport import ReadStream, TransportStreams, WriteStream
 from mcp.shared.message import SessionMessage
 
-from pegboard.core.call import Admitted, Outcome
-from pegboard.ports import Peer, Progress
+from pegboard.core.call import AdmittedCall, Outcome
+from pegboard.ports import ClientPeer, Progress
 
 HeaderMap: TypeAlias = Mapping[tuple[str, ...], str]
 """Which arguments a tool wants repeated in HTTP headers, by their path in the arguments."""
@@ -15,11 +15,15 @@ HeaderMap: TypeAlias = Mapping[tuple[str, ...], str]
 Streams: TypeAlias = TransportStreams
 
 
-class Calls(Protocol):
+class ToolCallRoute(Protocol):
     """A way to call the tools of a server."""
 
     async def call(
-        self, admitted: Admitted, progress: Progress | None, peer: Peer | None, wanted: HeaderMap | None = None
+        self,
+        admitted: AdmittedCall,
+        progress: Progress | None,
+        peer: ClientPeer | None,
+        wanted: HeaderMap | None = None,
     ) -> Outcome:
         """Raises `MCPError` for an error answer, `TimeoutError` when there is none in time, and `Unsendable`.
         Cancelled, it tells the server to stop."""
@@ -30,8 +34,8 @@ class Calls(Protocol):
         ...
 
 
-class Wire(NamedTuple):
-    read: ReadStream[SessionMessage | Exception]
-    write: WriteStream[SessionMessage]
-    calls: Callable[[str], Calls] | None = None
+class McpTransport(NamedTuple):
+    incoming: ReadStream[SessionMessage | Exception]
+    outgoing: WriteStream[SessionMessage]
+    open_calls: Callable[[str], ToolCallRoute] | None = None
     """The shorter way, once the protocol's version is known; None where calls go through the session."""

@@ -10,26 +10,26 @@ import httpx2
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
-NONSENSE: Final = -310_001
+UNUSABLE_ANSWER: Final = -310_001
 """Our own error codes, far from any of the protocol's. This one: the answer came and cannot be used."""
-UNSENT: Final = -310_100
+NOT_SENT: Final = -310_100
 """The request never left."""
-BROKEN_OFF: Final = -310_101
+CONNECTION_BROKEN: Final = -310_101
 """The request left, and the connection broke before the answer."""
-STATUS: Final = -311_000
+HTTP_STATUS_BASE: Final = -311_000
 """Less an HTTP status: the request was answered with that status alone."""
 
-LONGEST_WHY: Final = 300
+MAX_REASON_LENGTH: Final = 300
 """Characters of a server's own words that a sentence repeats."""
-MOST_READ: Final = 4_000
+MAX_ERROR_TEXT: Final = 4_000
 """Characters of them that are looked at. More than are shown, or a secret cut in half would not be erased."""
 
-_GIVEN_UP: Final = re.compile(r"Connection closed\Z|SSE stream (?:ended|failed)\b")
+_CONNECTION_CLOSED_PATTERN: Final = re.compile(r"Connection closed\Z|SSE stream (?:ended|failed)\b")
 """The SDK's own errors. By their code they cannot be told from those that servers make up, and the loss of a connection
 may be known a moment after them, or just after the server's last answer."""
 
 
-class Trouble(Exception):  # noqa: N818 - it is a fault of the server, told in words for people
+class McpServerError(Exception):
     """A server failed in a way we have words for; they read on from the server's name."""
 
     def __init__(self, why: str) -> None:
@@ -37,54 +37,54 @@ class Trouble(Exception):  # noqa: N818 - it is a fault of the server, told in w
         self.why = why
 
 
-class Loss:
+class ConnectionLoss:
     """That a connection is over, and why. The first reason stays, because the others follow from it."""
 
     def __init__(self) -> None:
-        self._happened = anyio.Event()
-        self._settled = False
+        self._event = anyio.Event()
+        self._is_closing = False
         self.why: str | None = None
 
-    def happen(self, why: str) -> None:
-        if self.why is None and not self._settled:
+    def report(self, why: str) -> None:
+        if self.why is None and not self._is_closing:
             self.why = why
-            self._happened.set()
+            self._event.set()
 
-    def settle(self) -> None:
+    def begin_close(self) -> None:
         """From now on the connection ends because we end it, and that is no reason."""
-        self._settled = True
+        self._is_closing = True
 
     async def wait(self) -> str:
-        await self._happened.wait()
+        await self._event.wait()
         assert self.why is not None
         return self.why
 
 
-def seconds(number: float) -> str:
+def format_seconds(number: float) -> str:
     return f"{number:g} s" if math.isfinite(number) else "any time"
 
 
-def sentence(error: BaseException) -> str | None:
+def describe_error(error: BaseException) -> str | None:
     """Why a connection failed, or None when we have no words for it."""
-    return next((why for leaf in _leaves(error) if (why := _known(leaf)) is not None), None)
+    return next((why for leaf in _leaf_errors(error) if (why := _describe_known(leaf)) is not None), None)
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
+def _leaf_errors(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            yield from _leaves(inner)
+            yield from _leaf_errors(inner)
     else:
         yield error
 
 
-def _known(error: BaseException) -> str | None:
+def _describe_known(error: BaseException) -> str | None:
     match error:
-        case Trouble():
+        case McpServerError():
             return error.why
         case MCPError():
-            return refused(error)
+            return describe_refusal(error)
         case httpx2.TransportError():
-            return unreachable(error)
+            return describe_unreachable(error)
         case httpx2.DecodingError():
             return "sent an answer whose compression cannot be undone"
         case anyio.ClosedResourceError() | anyio.BrokenResourceError() | anyio.EndOfStream():
@@ -93,23 +93,23 @@ def _known(error: BaseException) -> str | None:
             return None
 
 
-def closed(error: MCPError) -> bool:
+def is_connection_closed(error: MCPError) -> bool:
     """Whether our own side gave up on the answer, because the connection is over. Else the server answered."""
-    return error.code == CONNECTION_CLOSED and _GIVEN_UP.match(error.message) is not None
+    return error.code == CONNECTION_CLOSED and _CONNECTION_CLOSED_PATTERN.match(error.message) is not None
 
 
-def refused(error: MCPError) -> str:
+def describe_refusal(error: MCPError) -> str:
     """Our own errors are sentences already."""
-    if closed(error):
+    if is_connection_closed(error):
         return "closed the connection"
-    if error.code <= UNSENT:
+    if error.code <= NOT_SENT:
         return error.message
-    if error.code == NONSENSE:
+    if error.code == UNUSABLE_ANSWER:
         return f"answered, but {error.message}"
-    return f'answered with an error: "{error.message.strip().rstrip(".")[:MOST_READ]}" (code {error.code})'
+    return f'answered with an error: "{error.message.strip().rstrip(".")[:MAX_ERROR_TEXT]}" (code {error.code})'
 
 
-def unreachable(error: httpx2.TransportError) -> str:
+def describe_unreachable(error: httpx2.TransportError) -> str:
     """Names the machine but not the whole address, which may hold a key."""
     try:
         url = error.request.url

@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from pegboard.core.tool import Json
 
 
-class Unsendable(Exception):  # noqa: N818 - the fault is in the arguments, told in words for people
+class UnencodableArgumentsError(Exception):
     """Arguments that no JSON text can carry."""
 
 
-def encoded(arguments: Mapping[str, Json]) -> bytes:
+def encode_arguments(arguments: Mapping[str, Json]) -> bytes:
     """Raises `Unsendable`."""
     try:
         # Not msgspec, which would send a number that is none as null.
         return json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
-        raise Unsendable("the arguments hold half a character, which no JSON text can carry") from None
+        raise UnencodableArgumentsError("the arguments hold half a character, which no JSON text can carry") from None
     except (ValueError, RecursionError):
-        raise Unsendable("the arguments hold a number that is not finite, or are nested too deep") from None
+        raise UnencodableArgumentsError(
+            "the arguments hold a number that is not finite, or are nested too deep"
+        ) from None

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pegboard.children.lines import LastLines, one_line
-from pegboard.core.own import Bounds
+from pegboard.children.lines import LogTail, one_line
+from pegboard.core.own import ToolsetLimits
 from pegboard.core.server import Timeouts
-from pegboard.ports.describing import USUAL, CannotDescribe, Described, Entry
+from pegboard.ports.describing import DEFAULT_BOUNDS, DescribedTool, FunctionEntry, ToolDescriptionError
 
-from .environments import CannotBuild, Environments
-from .process import CannotStart, Run, Setup, WorkerProcess
+from .environments import EnvironmentBuildError, Environments
+from .process import PythonWorkerProcess, PythonWorkerSetup, WorkerCall, WorkerStartError
 
-_LONGEST: Final = 600
-_LAST_LINES: Final = 3
-_PLACED: Final = re.compile(r"[^\s:]+:\d+: |toolset\.yaml: ")
+_MAX_PROBLEM_CHARS: Final = 600
+_MAX_LOG_LINES: Final = 3
+_HAS_LOCATION: Final = re.compile(r"[^\s:]+:\d+: |toolset\.yaml: ")
 """How a problem begins that has a place."""
 
 
@@ -25,45 +25,45 @@ class Describer:
     """Bounded in time and memory, as calls are: what a file does when it is imported is its author's idea."""
 
     environments: Environments
-    within: float = Timeouts().start
+    start_timeout: float = Timeouts().start
     """As long as a start may take: what takes longer would be imported, and never run."""
 
     async def __call__(
         self,
         folder: Path,
-        entries: Sequence[Entry],
+        entries: Sequence[FunctionEntry],
         requirements: Sequence[str],
         told: Callable[[str], None],
-        bounds: Bounds = USUAL,
-    ) -> tuple[Described, ...]:
+        bounds: ToolsetLimits = DEFAULT_BOUNDS,
+    ) -> tuple[DescribedTool, ...]:
         if not entries:
             return ()
-        lines = LastLines()
+        lines = LogTail()
         try:
-            python = await self.environments.python(requirements, folder, told)
-            worker = WorkerProcess(lambda chunk: lines.feed(chunk, str), _unsaid)
-            setup = Setup("", folder, entries, bounds.memory, python)
-            await worker.start(setup, self.within)
-        except CannotBuild as problem:
-            raise CannotDescribe(one_line(f"requirements: the toolset {problem}", _LONGEST)) from None
-        except CannotStart as problem:
-            lines.end(str)
-            raise CannotDescribe(*(_sentence(one, lines) for one in problem.problems)) from None
-        described = tuple(one.described for one in worker.tools)
+            python = await self.environments.interpreter(requirements, folder, told)
+            worker = PythonWorkerProcess(lambda chunk: lines.feed(chunk, str), _ignore_log)
+            setup = PythonWorkerSetup("", folder, entries, bounds.memory, python)
+            await worker.start(setup, self.start_timeout)
+        except EnvironmentBuildError as problem:
+            raise ToolDescriptionError(one_line(f"requirements: the toolset {problem}", _MAX_PROBLEM_CHARS)) from None
+        except WorkerStartError as problem:
+            lines.finish(str)
+            raise ToolDescriptionError(*(_describe_problem(one, lines) for one in problem.problems)) from None
+        described = tuple(one.details for one in worker.tools)
         await worker.stop()
         return described
 
 
-def _sentence(problem: str, lines: LastLines) -> str:
+def _describe_problem(problem: str, lines: LogTail) -> str:
     """What has no place is told with the last that was written: that is where whoever mends it begins."""
-    text = one_line(problem, _LONGEST)
-    if _PLACED.match(text):
+    text = one_line(problem, _MAX_PROBLEM_CHARS)
+    if _HAS_LOCATION.match(text):
         return text
-    wrote = [line for line in lines.all() if line.strip()][-_LAST_LINES:]
+    wrote = [line for line in lines.tail() if line.strip()][-_MAX_LOG_LINES:]
     return one_line(
-        f"the worker {text}. It last wrote: {' / '.join(wrote)}" if wrote else f"the worker {text}", _LONGEST
+        f"the worker {text}. It last wrote: {' / '.join(wrote)}" if wrote else f"the worker {text}", _MAX_PROBLEM_CHARS
     )
 
 
-def _unsaid(run: Run, level: str, message: str) -> None:
+def _ignore_log(run: WorkerCall, level: str, message: str) -> None:
     """Nothing is called."""

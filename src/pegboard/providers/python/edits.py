@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.catalogue import Flaw
+from pegboard.core.catalogue import ListingProblem
 
-_LIST: Final = "the list"
+_SUBJECT: Final = "the list"
 
 
-def broken(why: str) -> tuple[Flaw, ...]:
+def broken_edit_notice(why: str) -> tuple[ListingProblem, ...]:
     told = f"is from before the last edit, because the files as they are now cannot be used: {why}"
-    return (Flaw(_LIST, told, "Mend the file; it is read again by itself."),)
+    return (ListingProblem(_SUBJECT, told, "Mend the file; it is read again by itself."),)
 
 
-def unheeded(keys: Sequence[str], folder: Path) -> tuple[Flaw, ...]:
+def ignored_keys_notice(keys: Sequence[str], folder: Path) -> tuple[ListingProblem, ...]:
     """`keys` are those of the manifest that say something else than when it was imported; none, and all is well."""
     if not keys:
         return ()
     told = f"is without what the manifest says now under {', '.join(keys)}, which counts when it is imported again"
-    return (Flaw(_LIST, told, f"pegboard toolset import {shlex.quote(str(folder))} --link"),)
+    return (ListingProblem(_SUBJECT, told, f"pegboard toolset import {shlex.quote(str(folder))} --link"),)

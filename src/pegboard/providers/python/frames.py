@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Final, TypeAlias
 
 
-class Kind(IntEnum):
+class WorkerFrameKind(IntEnum):
     # To the worker.
     SETUP = 1
     """JSON: what it serves, with what. The first frame, once."""
@@ -17,62 +17,62 @@ class Kind(IntEnum):
     # From the worker.
     READY = 4
     """JSON: its tools, in the order of the setup."""
-    BROKEN = 5
+    LOAD_FAILED = 5
     """JSON: why it cannot serve them. It ends then."""
     RESULT = 6
     """The protocol's result object of a call that went well, as JSON."""
-    FAILED = 7
+    CALL_FAILED = 7
     """The same of one that did not; empty when it was given up and nobody wants to know."""
     PROGRESS = 8
     """JSON: done, of how much, in words."""
     LOG = 9
     """JSON: level and message."""
-    WORN = 10
+    OUT_OF_MEMORY = 10
     """The worker ran out of memory: it answers what it has, and takes no more."""
 
 
 Frame: TypeAlias = tuple[int, int, bytes]
 """Kind, number of the call, body."""
 
-HEAD: Final = struct.Struct("<IBI")
-TOOL: Final = struct.Struct("<H")
-MOST_BODY: Final = 256 * 1024 * 1024
+FRAME_HEADER: Final = struct.Struct("<IBI")
+TOOL_INDEX: Final = struct.Struct("<H")
+MAX_BODY_BYTES: Final = 256 * 1024 * 1024
 """Bytes. What is longer is no frame of ours, but a worker gone astray."""
-MOST_RESULT: Final = 64 * 1024 * 1024
+MAX_RESULT_BYTES: Final = 64 * 1024 * 1024
 
 
-class AstrayError(ValueError):
+class WorkerFrameError(ValueError):
     """Bytes that are no frames."""
 
 
-def frame(kind: Kind, number: int, body: bytes) -> bytes:
-    return HEAD.pack(len(body), kind, number) + body
+def encode_frame(kind: WorkerFrameKind, number: int, body: bytes) -> bytes:
+    return FRAME_HEADER.pack(len(body), kind, number) + body
 
 
-class Frames:
+class WorkerFrameReader:
     """Takes bytes as they come, and gives whole frames. Linear in what it is fed, however it is cut."""
 
     def __init__(self) -> None:
-        self._unfinished: list[bytes] = []
-        self._have = 0
-        self._need = HEAD.size
+        self._partial_chunks: list[bytes] = []
+        self._received_bytes = 0
+        self._needed_bytes = FRAME_HEADER.size
 
     def feed(self, chunk: bytes) -> Sequence[Frame]:
         """Raises `AstrayError`."""
-        if self._unfinished:
-            self._unfinished.append(chunk)
-            self._have += len(chunk)
-            if self._have < self._need:
+        if self._partial_chunks:
+            self._partial_chunks.append(chunk)
+            self._received_bytes += len(chunk)
+            if self._received_bytes < self._needed_bytes:
                 return ()
-            chunk = b"".join(self._unfinished)
-            self._unfinished = []
+            chunk = b"".join(self._partial_chunks)
+            self._partial_chunks = []
         found: list[Frame] = []
-        place, end, size = 0, len(chunk), HEAD.size
+        place, end, size = 0, len(chunk), FRAME_HEADER.size
         need = size
         while end - place >= size:
-            length, kind, number = HEAD.unpack_from(chunk, place)
-            if length > MOST_BODY or not 1 <= kind <= Kind.WORN:
-                raise AstrayError
+            length, kind, number = FRAME_HEADER.unpack_from(chunk, place)
+            if length > MAX_BODY_BYTES or not 1 <= kind <= WorkerFrameKind.OUT_OF_MEMORY:
+                raise WorkerFrameError
             after = place + size + length
             if after > end:
                 need = size + length
@@ -81,5 +81,5 @@ class Frames:
             place = after
         if place < end:
             rest = chunk[place:]
-            self._unfinished, self._have, self._need = [rest], len(rest), need
+            self._partial_chunks, self._received_bytes, self._needed_bytes = [rest], len(rest), need
         return found

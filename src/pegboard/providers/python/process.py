@@ -17,53 +17,53 @@ from typing import Final, cast
 import anyio
 
 from pegboard.children import groups
-from pegboard.children.environment import inherited
-from pegboard.children.erasing import Eraser
+from pegboard.children.environment import inherited_environment
+from pegboard.children.erasing import SecretFilter
 from pegboard.core.tool import ToolSpec
-from pegboard.ports import Peer, Progress
-from pegboard.ports.describing import Described, Entry
+from pegboard.ports import ClientPeer, Progress
+from pegboard.ports.describing import DescribedTool, FunctionEntry
 
-from .frames import TOOL, AstrayError, Frame, Frames, Kind, frame
+from .frames import TOOL_INDEX, Frame, WorkerFrameError, WorkerFrameKind, WorkerFrameReader, encode_frame
 
-_BOOT: Final = (
+_BOOT_CODE: Final = (
     "import sys; sys.path += [path for path in sys.argv[1:] if path not in sys.path]; "
     "from pegboard.providers.python.worker.main import main; main()"
 )
 """The gateway's own packages come behind those of the toolset's environment, and wherever they lie at the moment."""
 
-_NEEDED: Final = (
+_NEEDED_PACKAGES: Final = (
     *("pegboard", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "typing_extensions"),
     "docstring_parser",
 )
 
-_FLOOD: Final = 32_768
-_REST: Final = 0.01
+_FLOOD_BYTES: Final = 32_768
+_LOG_PAUSE_S: Final = 0.01
 """Seconds that a log rests after so many bytes at once: a tool that prints without end costs little of our time."""
-_EXIT_TOLD: Final = 1.0
+_EXIT_DELAY_S: Final = 1.0
 _MIB: Final = 1024 * 1024
-_LAST_WORDS: Final = 1_000
-_NO_ROOM: Final = re.compile(rb"memory allocation of \d+ bytes failed|std::bad_alloc")
+_MAX_LAST_OUTPUT_BYTES: Final = 1_000
+_OUT_OF_MEMORY: Final = re.compile(rb"memory allocation of \d+ bytes failed|std::bad_alloc")
 """The last words of what was not written in Python and had no memory left."""
-_STOP: Final = 5.0
+_STOP_TIMEOUT_S: Final = 5.0
 
 
-class CannotStart(Exception):  # noqa: N818 - it is told to a person, a line for each problem
+class WorkerStartError(Exception):
     def __init__(self, *problems: str) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
 
 
 @dataclass(frozen=True)
-class Setup:
+class PythonWorkerSetup:
     """What a worker serves, and with what."""
 
     toolset: str
     folder: Path
-    entries: Sequence[Entry]
+    entries: Sequence[FunctionEntry]
     memory: int
     python: Path = field(default_factory=lambda: Path(sys.executable))
     workspace: Path | None = None
-    room: Path | None = None
+    default_workspace: Path | None = None
     """Where a workspace is made for a tool that wants one although its manifest does not say so."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
@@ -75,94 +75,94 @@ class Setup:
             "entries": entries,
             "memory": self.memory,
             "workspace": None if self.workspace is None else str(self.workspace),
-            "room": None if (room := self.workspace or self.room) is None else str(room.absolute()),
+            "room": None if (room := self.workspace or self.default_workspace) is None else str(room.absolute()),
             "secrets": dict(self.secrets),
         }
         return json.dumps(told).encode()
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedTool:
     """A tool as a worker has it."""
 
-    described: Described
+    details: DescribedTool
     is_async: bool
 
 
 @dataclass(eq=False, slots=True)
-class Run:
+class WorkerCall:
     """One call, from its asking to its answer."""
 
     tool: int
     arguments: bytes
     is_async: bool
-    answered: "asyncio.Future[tuple[Kind, bytes] | str]"
+    answer: "asyncio.Future[tuple[WorkerFrameKind, bytes] | str]"
     """Text says why there is none; it reads on from the toolset's name."""
     progress: Progress | None = None
-    peer: Peer | None = None
-    worker: "WorkerProcess | None" = None
+    peer: ClientPeer | None = None
+    worker: "PythonWorkerProcess | None" = None
     number: int = 0
-    is_given_up: bool = False
+    is_cancelled: bool = False
     timer: asyncio.TimerHandle | None = None
 
-    def settle(self, answer: tuple[Kind, bytes] | str) -> None:
+    def settle(self, answer: tuple[WorkerFrameKind, bytes] | str) -> None:
         if self.timer is not None:
             self.timer.cancel()
-        if not self.answered.done():
-            self.answered.set_result(answer)
+        if not self.answer.done():
+            self.answer.set_result(answer)
 
 
-class WorkerProcess(asyncio.SubprocessProtocol):
-    def __init__(self, hear: Callable[[bytes], None], note: Callable[[Run, str, str], None]) -> None:
+class PythonWorkerProcess(asyncio.SubprocessProtocol):
+    def __init__(self, hear: Callable[[bytes], None], note: Callable[[WorkerCall, str, str], None]) -> None:
         """`hear` gets what it prints, `note` what a call says to its log."""
-        self._hear = hear
-        self._note = note
-        self._frames = Frames()
-        self._erase = Eraser(())
+        self._on_output = hear
+        self._on_log = note
+        self._frames = WorkerFrameReader()
+        self._erase = SecretFilter(())
         self._memory = 0
-        self._last_words = b""
+        self._last_output = b""
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[bytes] = self._loop.create_future()
         self._ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
         self._transport: asyncio.SubprocessTransport
         self._input: asyncio.WriteTransport
-        self._numbers = 0
-        self.tools: Sequence[Served] = ()
-        self.runs: dict[int, Run] = {}
-        self.is_worn = False
+        self._last_number = 0
+        self.tools: Sequence[ServedTool] = ()
+        self.calls: dict[int, WorkerCall] = {}
+        self.is_retiring = False
         """It takes no more calls, and ends with those it has."""
-        self.ended: asyncio.Future[str] = self._loop.create_future()
+        self.exit_reason: asyncio.Future[str] = self._loop.create_future()
         """What became of it, in words that read on from its name."""
-        self.freed: Callable[[WorkerProcess], None] = _nobody
-        self.fading: Callable[[WorkerProcess], None] = _nobody
-        self.gone: Callable[[WorkerProcess], None] = _nobody
+        self.on_call_end: Callable[[PythonWorkerProcess], None] = _ignore_event
+        self.on_closing: Callable[[PythonWorkerProcess], None] = _ignore_event
+        self.on_exit: Callable[[PythonWorkerProcess], None] = _ignore_event
 
-    async def start(self, setup: Setup, within: float) -> None:
+    async def start(self, setup: PythonWorkerSetup, within: float) -> None:
         """Raises `CannotStart`. Then nothing of it is left."""
-        self._erase, self._memory = Eraser(setup.secrets.values()), setup.memory
+        self._erase, self._memory = SecretFilter(setup.secrets.values()), setup.memory
         try:
             await self._spawn(setup)
-            self._input.write(frame(Kind.SETUP, 0, setup.as_json()))
+            self._input.write(encode_frame(WorkerFrameKind.SETUP, 0, setup.as_json()))
             async with asyncio.timeout(within):
                 told = await self._ready
-            self.tools = [_served(tool) for tool in json.loads(told)]
+            self.tools = [_parse_tool(tool) for tool in json.loads(told)]
         except TimeoutError:
             await self._abandon()
-            raise CannotStart(f"did not start within {within:g} s: importing its modules takes longer") from None
+            raise WorkerStartError(f"did not start within {within:g} s: importing its modules takes longer") from None
         except OSError as error:
-            raise CannotStart(f"cannot start {setup.python.name}: {error.strerror or error}") from None
-        except (CannotStart, asyncio.CancelledError):
+            raise WorkerStartError(f"cannot start {setup.python.name}: {error.strerror or error}") from None
+        except (WorkerStartError, asyncio.CancelledError):
             await self._abandon()
             raise
 
-    async def _spawn(self, setup: Setup) -> None:
-        groups.keep_descriptors()
+    async def _spawn(self, setup: PythonWorkerSetup) -> None:
+        groups.prevent_descriptor_inheritance()
         # Shielded, because a process that is born while we are cancelled has nobody yet to end it.
         with anyio.CancelScope(shield=True):
             await self._loop.subprocess_exec(
                 lambda: self,
-                *(str(setup.python), "-I", "-X", "utf8", "-c", _BOOT, *_ours()),
-                env=inherited(),
+                *(str(setup.python), "-I", "-X", "utf8", "-c", _BOOT_CODE, *_import_paths()),
+                env=inherited_environment(),
                 cwd=str(setup.workspace or setup.folder),
                 start_new_session=True,
             )
@@ -188,83 +188,83 @@ class WorkerProcess(asyncio.SubprocessProtocol):
     def terminate(self) -> None:
         self._transport.terminate()
 
-    def begin(self, run: Run) -> None:
-        self._numbers += 1
-        run.worker, run.number = self, self._numbers
-        self.runs[self._numbers] = run
+    def begin_call(self, run: WorkerCall) -> None:
+        self._last_number += 1
+        run.worker, run.number = self, self._last_number
+        self.calls[self._last_number] = run
         # One that closes its input is gone in a moment, and its runs with it.
         if not self._input.is_closing():
-            self._input.write(frame(Kind.CALL, run.number, TOOL.pack(run.tool) + run.arguments))
+            self._input.write(encode_frame(WorkerFrameKind.CALL, run.number, TOOL_INDEX.pack(run.tool) + run.arguments))
 
-    def give_up(self, run: Run) -> None:
-        run.is_given_up = True
-        if run.number in self.runs and not self._input.is_closing():
-            self._input.write(frame(Kind.CANCEL, run.number, b""))
+    def cancel_call(self, run: WorkerCall) -> None:
+        run.is_cancelled = True
+        if run.number in self.calls and not self._input.is_closing():
+            self._input.write(encode_frame(WorkerFrameKind.CANCEL, run.number, b""))
 
     def kill(self) -> None:
         """Now, with all it started."""
-        self.is_worn = True
+        self.is_retiring = True
         with suppress(ProcessLookupError, PermissionError):
             if sys.platform == "win32":
                 self._transport.kill()
             else:
                 os.killpg(self.pid, signal.SIGKILL)
 
-    async def stop(self, within: float = _STOP) -> None:
+    async def stop(self, within: float = _STOP_TIMEOUT_S) -> None:
         """Until nothing is left of it: asked first, then by force."""
-        self.is_worn = True
+        self.is_retiring = True
 
         async def end_input() -> None:
             self._input.close()
 
         if within <= 0:
             self.kill()
-        await groups.stop(self, end_input, within or _STOP)
+        await groups.stop_process_group(self, end_input, within or _STOP_TIMEOUT_S)
         self._transport.close()
-        self._over()
+        self._finish()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
-            self._hear(data)
-            self._last_words = (self._last_words + data)[-_LAST_WORDS:]
-            if len(data) >= _FLOOD:
-                self._rest()
+            self._on_output(data)
+            self._last_output = (self._last_output + data)[-_MAX_LAST_OUTPUT_BYTES:]
+            if len(data) >= _FLOOD_BYTES:
+                self._pause_log()
             return
         try:
             for kind, number, body in self._frames.feed(data):
-                self._take((kind, number, body))
-        except (AstrayError, ValueError, TypeError):
-            self._hear(b"The worker wrote to a pipe that is not its own, and was ended.\n")
+                self._handle_frame((kind, number, body))
+        except (WorkerFrameError, ValueError, TypeError):
+            self._on_output(b"The worker wrote to a pipe that is not its own, and was ended.\n")
             self.kill()
 
-    def _take(self, taken: Frame) -> None:
+    def _handle_frame(self, taken: Frame) -> None:
         kind, number, body = taken
-        if kind == Kind.RESULT or kind == Kind.FAILED:
-            run = self.runs.pop(number, None)
+        if kind == WorkerFrameKind.RESULT or kind == WorkerFrameKind.CALL_FAILED:
+            run = self.calls.pop(number, None)
             if run is not None:
-                run.settle((Kind(kind), body))
-                self.freed(self)
-        elif kind == Kind.PROGRESS or kind == Kind.LOG:
-            run = self.runs.get(number)
-            if run is not None and not run.is_given_up:
-                self._tell(run, kind, json.loads(body))
-        elif kind == Kind.WORN:
-            self.is_worn = True
-        elif kind == Kind.READY and not self._ready.done():
+                run.settle((WorkerFrameKind(kind), body))
+                self.on_call_end(self)
+        elif kind == WorkerFrameKind.PROGRESS or kind == WorkerFrameKind.LOG:
+            run = self.calls.get(number)
+            if run is not None and not run.is_cancelled:
+                self._forward_message(run, kind, json.loads(body))
+        elif kind == WorkerFrameKind.OUT_OF_MEMORY:
+            self.is_retiring = True
+        elif kind == WorkerFrameKind.READY and not self._ready.done():
             self._ready.set_result(body)
-        elif kind == Kind.BROKEN and not self._ready.done():
-            self._ready.set_exception(CannotStart(*json.loads(body)))
+        elif kind == WorkerFrameKind.LOAD_FAILED and not self._ready.done():
+            self._ready.set_exception(WorkerStartError(*json.loads(body)))
 
-    def _tell(self, run: Run, kind: int, said: list[object]) -> None:
-        if kind == Kind.LOG:
-            self._note(run, str(said[0]), str(said[1]))
+    def _forward_message(self, run: WorkerCall, kind: int, said: list[object]) -> None:
+        if kind == WorkerFrameKind.LOG:
+            self._on_log(run, str(said[0]), str(said[1]))
         elif run.progress is not None:
             done, total, words = said
             assert isinstance(done, float)
             assert isinstance(total, float | None)
             run.progress(done, total, None if words is None else self._erase(str(words)))
 
-    def _rest(self) -> None:
+    def _pause_log(self) -> None:
         pipe = cast(asyncio.ReadTransport, self._transport.get_pipe_transport(2))
         pipe.pause_reading()
 
@@ -272,30 +272,30 @@ class WorkerProcess(asyncio.SubprocessProtocol):
             if not pipe.is_closing():
                 pipe.resume_reading()
 
-        self._loop.call_later(_REST, go_on)
+        self._loop.call_later(_LOG_PAUSE_S, go_on)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         """The pipes close a moment before it is known how the process ended: it is sent nothing more from then on."""
-        if fd < 2 and not self.is_worn:
-            self.is_worn = True
-            self.fading(self)
+        if fd < 2 and not self.is_retiring:
+            self.is_retiring = True
+            self.on_closing(self)
 
     def process_exited(self) -> None:
         # Its last words may still be in the pipe; but what it started may hold that open for ever.
-        self._loop.call_later(_EXIT_TOLD, self._over)
+        self._loop.call_later(_EXIT_DELAY_S, self._finish)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._over()
+        self._finish()
 
-    def _over(self) -> None:
-        if self.ended.done():
+    def _finish(self) -> None:
+        if self.exit_reason.done():
             return
-        self.is_worn = True
-        why = self._why()
-        self.ended.set_result(why)
+        self.is_retiring = True
+        why = self._describe_exit()
+        self.exit_reason.set_result(why)
         if not self._ready.done():
-            self._ready.set_exception(CannotStart(f"{why} while it loaded the toolset's modules"))
-        runs, self.runs = [*self.runs.values()], {}
+            self._ready.set_exception(WorkerStartError(f"{why} while it loaded the toolset's modules"))
+        runs, self.calls = [*self.calls.values()], {}
         for run in runs:
             run.settle(f"{why} before it answered")
         with suppress(ProcessLookupError, PermissionError):
@@ -303,27 +303,29 @@ class WorkerProcess(asyncio.SubprocessProtocol):
                 # Whatever the worker started ends with it.
                 os.killpg(self.pid, signal.SIGKILL)
         self._transport.close()
-        self.gone(self)
+        self.on_exit(self)
 
-    def _why(self) -> str:
-        if self.returncode == -signal.SIGABRT and _NO_ROOM.search(self._last_words) is not None:
+    def _describe_exit(self) -> str:
+        if self.returncode == -signal.SIGABRT and _OUT_OF_MEMORY.search(self._last_output) is not None:
             return f"ran out of the memory it may use ({self._memory // _MIB} MB)"
-        return _ending(self.returncode)
+        return _describe_exit_code(self.returncode)
 
 
 @cache
-def _ours() -> Sequence[str]:
+def _import_paths() -> Sequence[str]:
     """Where the worker program and what it needs lie. Elsewhere on our own path may be anything."""
-    found = [spec.origin for name in _NEEDED if (spec := find_spec(name)) is not None and spec.origin is not None]
+    found = [
+        spec.origin for name in _NEEDED_PACKAGES if (spec := find_spec(name)) is not None and spec.origin is not None
+    ]
     folders = [path.parents[path.name == "__init__.py"] for path in map(Path, found)]
     return [*dict.fromkeys(map(str, folders))]
 
 
-def _nobody(worker: WorkerProcess) -> None:
+def _ignore_event(worker: PythonWorkerProcess) -> None:
     """Nobody is told."""
 
 
-def _ending(code: int | None) -> str:
+def _describe_exit_code(code: int | None) -> str:
     if code is None:
         return "ended"
     if code >= 0:
@@ -334,7 +336,7 @@ def _ending(code: int | None) -> str:
         return f"was ended by signal {-code}"
 
 
-def _served(told: Mapping[str, object]) -> Served:
+def _parse_tool(told: Mapping[str, object]) -> ServedTool:
     spec = ToolSpec(
         str(told["name"]),
         told["title"],  # type: ignore[arg-type]  # all of it was written by our own program on the other side
@@ -343,4 +345,4 @@ def _served(told: Mapping[str, object]) -> Served:
         told["output"],  # type: ignore[arg-type]
         told["annotations"],  # type: ignore[arg-type]
     )
-    return Served(Described(spec, told["confirm"]), bool(told["async"]))  # type: ignore[arg-type]
+    return ServedTool(DescribedTool(spec, told["confirm"]), bool(told["async"]))  # type: ignore[arg-type]

@@ -11,43 +11,51 @@ from typing import Final, TypeAlias
 import anyio
 import anyio.to_thread
 
-from pegboard.children.demand import Demand
-from pegboard.children.erasing import Eraser
-from pegboard.children.lines import LastLines, one_line
-from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned, ToolFailed
-from pegboard.core.catalogue import Asleep, Down, Health, Listing, Off, Starting, Up
-from pegboard.core.ids import Source, ToolId
-from pegboard.core.own import Own
-from pegboard.core.server import Always, OnDemand, Server
-from pegboard.core.status import Unavailable, remedy, sentence
+from pegboard.children.demand import IdleTracker
+from pegboard.children.erasing import SecretFilter
+from pegboard.children.lines import LogTail, one_line
+from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
+from pegboard.core.catalogue import (
+    Health,
+    Listing,
+    ProviderAsleep,
+    ProviderDown,
+    ProviderOff,
+    ProviderStart,
+    ProviderUp,
+)
+from pegboard.core.ids import SourceKey, ToolId
+from pegboard.core.own import OwnTools
+from pegboard.core.server import Server, StartOnDemand, StartWithGateway
+from pegboard.core.status import ProviderUnavailable, explain_reason, remedy_for
 from pegboard.core.tool import Tool, ToolSpec
-from pegboard.ports import Clock, Peer, Progress, Ring, Unresolved
-from pegboard.ports.describing import CannotDescribe, Entry, Wished
+from pegboard.ports import ChangeCallback, ClientPeer, Clock, Progress, UnresolvedReference
+from pegboard.ports.describing import FunctionEntry, ManifestEntries, ToolDescriptionError
 
-from .arguments import Unsendable, encoded
-from .edits import broken, unheeded
-from .environments import CannotBuild, Environments
-from .frames import Kind
-from .pool import Pool
-from .process import CannotStart, Run, Served, Setup, WorkerProcess
-from .watching import Stamps, changed, seen
+from .arguments import UnencodableArgumentsError, encode_arguments
+from .edits import broken_edit_notice, ignored_keys_notice
+from .environments import EnvironmentBuildError, Environments
+from .frames import WorkerFrameKind
+from .pool import PythonWorkerPool
+from .process import PythonWorkerProcess, PythonWorkerSetup, ServedTool, WorkerCall, WorkerStartError
+from .watching import FileStamps, read_stamps, wait_for_change
 
-Values: TypeAlias = Callable[[], Awaitable[Mapping[str, str] | Unresolved]]
+SecretValues: TypeAlias = Callable[[], Awaitable[Mapping[str, str] | UnresolvedReference]]
 """The secrets that the toolset declares, by name; or which of them is not set, and the command that sets it."""
-Entries: TypeAlias = Callable[[Path], Wished | None]
+ReadEntries: TypeAlias = Callable[[Path], ManifestEntries | None]
 """The functions that the manifest in a folder names now; `None` where those of the import stand. Raises
 `CannotDescribe` when it is being edited, and cannot be used as it is."""
 
-_LAST_LINES: Final = 10
-_LONGEST_WHY: Final = 600
-_PAUSE: Final = 5.0
-_LONGEST_PAUSE: Final = 300.0
-_GRACE: Final = 5.0
+_MAX_LOG_LINES: Final = 10
+_MAX_REASON_CHARS: Final = 600
+_RETRY_PAUSE_S: Final = 5.0
+_MAX_RETRY_PAUSE_S: Final = 300.0
+_START_GRACE_S: Final = 5.0
 """Seconds that a call waits for the toolset to wake, beyond what starting it may take."""
 
 
 class PythonTools:
-    library = None
+    resources = None
 
     def __init__(
         self,
@@ -55,150 +63,150 @@ class PythonTools:
         folder: Path,
         environments: Environments,
         workspace: Path | None,
-        secrets: Values,
+        secrets: SecretValues,
         clock: Clock,
-        entries: Entries | None = None,
+        entries: ReadEntries | None = None,
         room: Path | None = None,
     ) -> None:
         """`room` is where a workspace is made once a tool wants one that has not been given any."""
-        assert isinstance(server.connection, Own)
+        assert isinstance(server.connection, OwnTools)
         self._server = server
-        self._own = server.connection
+        self._toolset = server.connection
         self._folder = folder
         self._environments = environments
         self._workspace = workspace
-        self._room = room
+        self._default_workspace = room
         self._secrets = secrets
         self._clock = clock
-        self._entries = entries
-        self._ring: Ring = _unheard
-        self._lines = LastLines()
-        self._mark = 0
-        self._erase: Callable[[str], str] = Eraser()
-        self._demand = Demand()
-        self._turn = anyio.Event()
+        self._read_entries = entries
+        self._notify: ChangeCallback = _ignore_change
+        self._lines = LogTail()
+        self._log_mark = 0
+        self._erase: Callable[[str], str] = SecretFilter()
+        self._demand = IdleTracker()
+        self._change_event = anyio.Event()
         """Set, and replaced, at each new word."""
-        self._round: anyio.CancelScope | None = None
-        self._is_eager = isinstance(server.starts, Always)
+        self._run_scope: anyio.CancelScope | None = None
+        self._is_eager = isinstance(server.starts, StartWithGateway)
         """Whether to start although nobody has called yet."""
         self._failed, self._failure = anyio.Event(), ""
-        self._ending = "is not running"
-        self._pool: Pool | None = None
-        self._pools: set[Pool] = set()
-        self._served: Mapping[str, tuple[int, Served]] = {}
-        self._specs: Sequence[ToolSpec] = [tool.spec for tool in self._own.python]
-        self._unheeded: Sequence[str] = ()
+        self._end_reason = "is not running"
+        self._pool: PythonWorkerPool | None = None
+        self._pools: set[PythonWorkerPool] = set()
+        self._tools_by_name: Mapping[str, tuple[int, ServedTool]] = {}
+        self._specs: Sequence[ToolSpec] = [tool.spec for tool in self._toolset.python]
+        self._ignored_keys: Sequence[str] = ()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._listing = Listing(self.source, Starting(1, clock()), self._tools())
+        self._listing = Listing(self.source, ProviderStart(1, clock()), self._tools())
 
     @property
-    def source(self) -> Source:
+    def source(self) -> SourceKey:
         return self._server.key
 
     def listing(self) -> Listing:
         return self._listing
 
     def log(self) -> Sequence[str]:
-        return self._lines.all()
+        return self._lines.tail()
 
     def restart(self) -> None:
-        if self._round is not None:
-            self.leave("was restarted")
+        if self._run_scope is not None:
+            self.drain("was restarted")
             self._is_eager = True
-            self._become(Starting(1, self._clock()))
-            self._round.cancel()
+            self._set_health(ProviderStart(1, self._clock()))
+            self._run_scope.cancel()
 
-    def leave(self, why: str) -> None:
-        self._ending = why
+    def drain(self, why: str) -> None:
+        self._end_reason = why
         self._pool = None
 
-    async def run(self, ring: Ring) -> None:
-        self._ring, self._loop = ring, asyncio.get_running_loop()
+    async def run(self, ring: ChangeCallback) -> None:
+        self._notify, self._loop = ring, asyncio.get_running_loop()
         failures = 0
         try:
             while True:
-                with anyio.CancelScope() as self._round:
-                    why = await self._lived(failures + 1)
+                with anyio.CancelScope() as self._run_scope:
+                    why = await self._run_once(failures + 1)
                     if why is None:
                         failures = 0
                         continue
                     failures += 1
-                    await self._wait_out(why, min(_PAUSE * 2 ** (failures - 1), _LONGEST_PAUSE))
-                if self._round.cancel_called:
+                    await self._wait_for_retry(why, min(_RETRY_PAUSE_S * 2 ** (failures - 1), _MAX_RETRY_PAUSE_S))
+                if self._run_scope.cancel_called:
                     failures = 0
         finally:
-            self._round = None
-            self._become(Off())
+            self._run_scope = None
+            self._set_health(ProviderOff())
 
-    async def _lived(self, attempt: int) -> str | None:
+    async def _run_once(self, attempt: int) -> str | None:
         """From its sleep to its end; why it ended. `None` when nobody needed it any more."""
         values = await self._secrets()
-        if isinstance(values, Unresolved):
+        if isinstance(values, UnresolvedReference):
             return values.why
         if attempt == 1 and not self._is_eager:
             # Looked at before it is said that it sleeps, so that no change falls between the two.
-            since = {} if self._own.linked is None else await self._looked()
-            if not isinstance(self._listing.health, Asleep):
-                self._become(Asleep(self._clock()))
-            await self._wanted(since)
+            since = {} if self._toolset.linked is None else await self._snapshot_files()
+            if not isinstance(self._listing.health, ProviderAsleep):
+                self._set_health(ProviderAsleep(self._clock()))
+            await self._wait_for_demand(since)
             values = await self._secrets()
-            if isinstance(values, Unresolved):
+            if isinstance(values, UnresolvedReference):
                 return values.why
         else:
-            self._is_eager = isinstance(self._server.starts, Always)
-            self._become(Starting(attempt, self._clock()))
-        self._mark, self._ending = self._lines.written, "ended"
-        self._erase = Eraser(values.values())
+            self._is_eager = isinstance(self._server.starts, StartWithGateway)
+            self._set_health(ProviderStart(attempt, self._clock()))
+        self._log_mark, self._end_reason = self._lines.line_count, "ended"
+        self._erase = SecretFilter(values.values())
         try:
-            return await self._awake(values)
+            return await self._serve(values)
         finally:
-            self._pool, self._served = None, {}
+            self._pool, self._tools_by_name = None, {}
             with anyio.CancelScope(shield=True):
                 async with anyio.create_task_group() as tasks:
                     for pool in [*self._pools]:
-                        tasks.start_soon(pool.stop, f"{self._ending} before it answered")
+                        tasks.start_soon(pool.stop, f"{self._end_reason} before it answered")
             self._pools.clear()
-            self._lines.end(self._erase)
+            self._lines.finish(self._erase)
 
-    async def _looked(self) -> Stamps:
+    async def _snapshot_files(self) -> FileStamps:
         """The files as they are before their author goes on, the manifest among them."""
-        since = await seen(self._folder)
-        with suppress(CannotStart):
-            await anyio.to_thread.run_sync(self._wished, abandon_on_cancel=True)
+        since = await read_stamps(self._folder)
+        with suppress(WorkerStartError):
+            await anyio.to_thread.run_sync(self._current_entries, abandon_on_cancel=True)
         return since
 
-    async def _wanted(self, since: Stamps) -> None:
+    async def _wait_for_demand(self, since: FileStamps) -> None:
         """Until somebody calls. The files of its author are followed while it sleeps, too: what they say is shown."""
-        if self._own.linked is None:
-            await self._demand.wanted()
+        if self._toolset.linked is None:
+            await self._demand.wait_until_used()
             return
         async with anyio.create_task_group() as tasks:
 
-            async def followed() -> None:
-                await changed(self._folder, since)
+            async def cancel_on_edit() -> None:
+                await wait_for_change(self._folder, since)
                 tasks.cancel_scope.cancel()
 
-            tasks.start_soon(followed)
-            await self._demand.wanted()
+            tasks.start_soon(cancel_on_edit)
+            await self._demand.wait_until_used()
             tasks.cancel_scope.cancel()
 
-    async def _awake(self, values: Mapping[str, str]) -> str | None:
+    async def _serve(self, values: Mapping[str, str]) -> str | None:
         self._failed, self._failure = anyio.Event(), ""
         try:
-            python = await self._environments.python(self._own.requirements, self._folder, self._say)
-            since = await seen(self._folder)
-            pool, worker = await self._opened(python, values)
-        except (CannotBuild, CannotStart) as problem:
-            return "; ".join(problem.problems) if isinstance(problem, CannotStart) else str(problem)
-        self._use(pool, worker)
+            python = await self._environments.interpreter(self._toolset.requirements, self._folder, self._write_log)
+            since = await read_stamps(self._folder)
+            pool, worker = await self._open_pool(python, values)
+        except (EnvironmentBuildError, WorkerStartError) as problem:
+            return "; ".join(problem.problems) if isinstance(problem, WorkerStartError) else str(problem)
+        self._use_pool(pool, worker)
         why: str | None = None
         async with anyio.create_task_group() as tasks:
 
             async def until_idle(seconds: float) -> None:
-                await self._demand.idle(seconds)
+                await self._demand.wait_until_idle(seconds)
                 # To the board it sleeps before it has stopped: a call that comes now waits for the next start.
                 self._pool = None
-                self._become(Asleep(self._clock()))
+                self._set_health(ProviderAsleep(self._clock()))
                 tasks.cancel_scope.cancel()
 
             async def until_failed() -> None:
@@ -208,29 +216,31 @@ class PythonTools:
                 tasks.cancel_scope.cancel()
 
             match self._server.starts:
-                case OnDemand(idle):
+                case StartOnDemand(idle):
                     tasks.start_soon(until_idle, idle)
-                case Always():
+                case StartWithGateway():
                     pass
             tasks.start_soon(until_failed)
-            await self._follow(python, values, since)
+            await self._follow_edits(python, values, since)
         return why
 
-    async def _opened(self, python: Path, values: Mapping[str, str]) -> tuple[Pool, WorkerProcess]:
+    async def _open_pool(self, python: Path, values: Mapping[str, str]) -> tuple[PythonWorkerPool, PythonWorkerProcess]:
         """Processes for the files as they are now, the first of them started. Raises `CannotStart`."""
-        timeouts, bounds = self._server.timeouts, self._own.bounds
-        wished = await anyio.to_thread.run_sync(self._wished, abandon_on_cancel=True)
-        places = self._workspace, self._room
-        setup = Setup(str(self.source), self._folder, wished.entries, bounds.memory, python, *places, dict(values))
+        timeouts, bounds = self._server.timeouts, self._toolset.bounds
+        wished = await anyio.to_thread.run_sync(self._current_entries, abandon_on_cancel=True)
+        places = self._workspace, self._default_workspace
+        setup = PythonWorkerSetup(
+            str(self.source), self._folder, wished.entries, bounds.memory, python, *places, dict(values)
+        )
 
-        async def start() -> WorkerProcess:
-            worker = WorkerProcess(self._hear, self._note)
+        async def start() -> PythonWorkerProcess:
+            worker = PythonWorkerProcess(self._on_output, self._on_log)
             await worker.start(setup, timeouts.start)
             return worker
 
         worker = await start()
-        self._unheeded = wished.unheeded
-        pool = Pool(
+        self._ignored_keys = wished.ignored_keys
+        pool = PythonWorkerPool(
             start,
             self._fail,
             most=bounds.processes,
@@ -240,157 +250,166 @@ class PythonTools:
         self._pools.add(pool)
         return pool, worker
 
-    def _wished(self) -> Wished:
+    def _current_entries(self) -> ManifestEntries:
         try:
-            read = None if self._entries is None else self._entries(self._folder)
-        except CannotDescribe as unfit:
-            raise CannotStart(*unfit.problems) from None
+            read = None if self._read_entries is None else self._read_entries(self._folder)
+        except ToolDescriptionError as unfit:
+            raise WorkerStartError(*unfit.problems) from None
         if read is not None:
             return read
         # Without a manifest, what was told at the import stands, be it the manifest's or the function's own.
-        return Wished(
+        return ManifestEntries(
             [
-                Entry(tool.spec.name, tool.entrypoint, tool.spec.title, tool.spec.description or None)
-                for tool in self._own.python
+                FunctionEntry(tool.spec.name, tool.entrypoint, tool.spec.title, tool.spec.description or None)
+                for tool in self._toolset.python
             ]
         )
 
-    def _use(self, pool: Pool, worker: WorkerProcess) -> None:
+    def _use_pool(self, pool: PythonWorkerPool, worker: PythonWorkerProcess) -> None:
         before, former = self._specs, self._pool
-        self._served = {one.described.spec.name: (place, one) for place, one in enumerate(worker.tools)}
-        self._specs = [one.described.spec for one in worker.tools]
+        self._tools_by_name = {one.details.spec.name: (place, one) for place, one in enumerate(worker.tools)}
+        self._specs = [one.details.spec for one in worker.tools]
         self._pool = pool
         pool.adopt(worker)
-        for run in () if former is None else former.taken_over():
+        for run in () if former is None else former.take_queued():
             was = before[run.tool]
-            run.tool, one = self._served.get(was.name, (0, None))
-            if one is None or one.described.spec.fingerprint != was.fingerprint:
+            run.tool, one = self._tools_by_name.get(was.name, (0, None))
+            if one is None or one.details.spec.fingerprint != was.fingerprint:
                 run.settle(f"was edited, and {was.name!r} is not what was approved. List the tools again")
             else:
                 run.is_async = one.is_async
                 pool.submit(run)
-        self._word(Listing(self.source, Up(self._clock()), self._tools(), unheeded(self._unheeded, self._folder)))
+        self._set_listing(
+            Listing(
+                self.source,
+                ProviderUp(self._clock()),
+                self._tools(),
+                ignored_keys_notice(self._ignored_keys, self._folder),
+            )
+        )
 
-    async def _follow(self, python: Path, values: Mapping[str, str], since: Stamps) -> None:
+    async def _follow_edits(self, python: Path, values: Mapping[str, str], since: FileStamps) -> None:
         """A good edit replaces the processes once their calls have ended. A broken one changes nothing, and is told."""
         async with anyio.create_task_group() as tasks:
             while True:
-                since = await changed(self._folder, since)
+                since = await wait_for_change(self._folder, since)
                 former = self._pool
                 try:
-                    pool, worker = await self._opened(python, values)
-                except CannotStart as problem:
-                    told = one_line(self._erase("; ".join(problem.problems)), _LONGEST_WHY)
-                    self._say(f"the files changed and cannot be used: {told}")
-                    self._word(replace(self._listing, flaws=broken(told)))
+                    pool, worker = await self._open_pool(python, values)
+                except WorkerStartError as problem:
+                    told = one_line(self._erase("; ".join(problem.problems)), _MAX_REASON_CHARS)
+                    self._write_log(f"the files changed and cannot be used: {told}")
+                    self._set_listing(replace(self._listing, problems=broken_edit_notice(told)))
                     continue
-                self._say("the files changed: they are used from now on")
-                self._use(pool, worker)
+                self._write_log("the files changed: they are used from now on")
+                self._use_pool(pool, worker)
                 if former is not None:
                     tasks.start_soon(self._retire, former)
 
-    async def _retire(self, pool: Pool) -> None:
+    async def _retire(self, pool: PythonWorkerPool) -> None:
         await pool.retire()
         self._pools.discard(pool)
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
-        with self._demand.used():
+    async def call(
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> Outcome:
+        with self._demand.in_use():
             if self._pool is None:
-                await self._settled()
-            pool, served = self._pool, self._served.get(admitted.tool.id.name)
+                await self._wait_for_start()
+            pool, served = self._pool, self._tools_by_name.get(admitted.tool.id.name)
             if pool is None:
-                return ProviderFailed(self._absence(), may_have_run=False)
+                return ProviderFailure(self._unavailable_reason(), may_have_run=False)
             if served is None:
-                return ProviderFailed(
+                return ProviderFailure(
                     f"{self.source} does not have {admitted.tool.id.name!r} now. List the tools again", False
                 )
             place, one = served
-            spec = one.described.spec
+            spec = one.details.spec
             if spec is not admitted.tool.spec and spec.fingerprint != admitted.tool.spec.fingerprint:
                 why = f"{admitted.tool.id} has changed, and what was approved is not what would run"
-                return ProviderFailed(f"{why}. List the tools again", may_have_run=False)
+                return ProviderFailure(f"{why}. List the tools again", may_have_run=False)
             raw = admitted.call.raw
             if raw is None:
                 try:
-                    raw = encoded(admitted.call.arguments)
-                except Unsendable as problem:
-                    return ProviderFailed(f"{self.source} was not asked: {problem}", may_have_run=False)
+                    raw = encode_arguments(admitted.call.arguments)
+                except UnencodableArgumentsError as problem:
+                    return ProviderFailure(f"{self.source} was not asked: {problem}", may_have_run=False)
             assert self._loop is not None
-            run = Run(place, raw, one.is_async, self._loop.create_future(), progress, peer)
+            run = WorkerCall(place, raw, one.is_async, self._loop.create_future(), progress, peer)
             pool.submit(run)
             try:
-                answer = await run.answered
+                answer = await run.answer
             except asyncio.CancelledError:
-                pool.give_up(run)
+                pool.cancel(run)
                 raise
             return self._outcome(run, answer)
 
-    def _outcome(self, run: Run, answer: tuple[Kind, bytes] | str) -> Outcome:
+    def _outcome(self, run: WorkerCall, answer: tuple[WorkerFrameKind, bytes] | str) -> Outcome:
         if isinstance(answer, str):
-            return ProviderFailed(
-                one_line(self._erase(f"{self.source} {answer}"), _LONGEST_WHY), may_have_run=run.worker is not None
+            return ProviderFailure(
+                one_line(self._erase(f"{self.source} {answer}"), _MAX_REASON_CHARS), may_have_run=run.worker is not None
             )
         kind, body = answer
-        return Returned(body) if kind is Kind.RESULT else ToolFailed(body)
+        return ToolSuccess(body) if kind is WorkerFrameKind.RESULT else ToolFailure(body)
 
-    async def _settled(self) -> None:
+    async def _wait_for_start(self) -> None:
         """Until it is up or has failed to start, no longer than that may take; for all who wait it is started once."""
         timeouts = self._server.timeouts
-        with anyio.move_on_after(timeouts.stop + timeouts.start + _GRACE):
-            while isinstance(self._listing.health, Starting | Asleep):
-                await self._turn.wait()
+        with anyio.move_on_after(timeouts.stop + timeouts.start + _START_GRACE_S):
+            while isinstance(self._listing.health, ProviderStart | ProviderAsleep):
+                await self._change_event.wait()
 
-    async def _wait_out(self, why: str, pause: float) -> None:
+    async def _wait_for_retry(self, why: str, pause: float) -> None:
         """Until it is worth another try: after a while, or when its files are others."""
         now = self._clock()
         self._go_down(why, now + timedelta(seconds=pause))
-        since = await seen(self._folder)
+        since = await read_stamps(self._folder)
         with anyio.move_on_after(pause):
-            await changed(self._folder, since)
+            await wait_for_change(self._folder, since)
 
     def _go_down(self, why: str, retry_at: datetime) -> None:
-        lines = self._lines.since(self._mark, _LAST_LINES)
-        self._become(Down(self._clock(), one_line(self._erase(why), _LONGEST_WHY), retry_at, lines))
+        lines = self._lines.lines_since(self._log_mark, _MAX_LOG_LINES)
+        self._set_health(ProviderDown(self._clock(), one_line(self._erase(why), _MAX_REASON_CHARS), retry_at, lines))
 
     def _fail(self, why: str) -> None:
         self._failure = why
         self._failed.set()
 
-    def _hear(self, chunk: bytes) -> None:
+    def _on_output(self, chunk: bytes) -> None:
         self._lines.feed(chunk, self._erase)
 
-    def _say(self, text: str) -> None:
+    def _write_log(self, text: str) -> None:
         self._lines.feed(f"{text}\n".encode(), self._erase)
 
-    def _note(self, run: Run, level: str, message: str) -> None:
-        self._say(f"{level}: {one_line(message, _LONGEST_WHY)}")
+    def _on_log(self, run: WorkerCall, level: str, message: str) -> None:
+        self._write_log(f"{level}: {one_line(message, _MAX_REASON_CHARS)}")
         if run.peer is not None:
             told = {"level": level, "logger": str(self.source), "data": self._erase(message)}
-            run.peer.note("notifications/message", told)
+            run.peer.notify("notifications/message", told)
 
-    def _become(self, health: Health) -> None:
+    def _set_health(self, health: Health) -> None:
         """The last tools stay, so that they can be shown as locked instead of missing."""
-        self._word(replace(self._listing, health=health))
+        self._set_listing(replace(self._listing, health=health))
 
-    def _word(self, word: Listing) -> None:
+    def _set_listing(self, word: Listing) -> None:
         self._listing = word
-        self._turn.set()
-        self._turn = anyio.Event()
-        self._ring()
+        self._change_event.set()
+        self._change_event = anyio.Event()
+        self._notify()
 
     def _tools(self) -> tuple[Tool, ...]:
         return tuple(Tool(ToolId(self.source, spec.name), spec) for spec in self._specs)
 
-    def _absence(self) -> str:
+    def _unavailable_reason(self) -> str:
         match self._listing.health:
-            case Up():
+            case ProviderUp():
                 return f"{self.source} has just ended"
-            case Asleep():
+            case ProviderAsleep():
                 return f"{self.source} did not wake in time"
             case health:
-                told = sentence(reason := Unavailable(self._server.key, health))
-                return f"{told} {remedy(reason)}" if isinstance(health, Down) else told.rstrip(".")
+                told = explain_reason(reason := ProviderUnavailable(self._server.key, health))
+                return f"{told} {remedy_for(reason)}" if isinstance(health, ProviderDown) else told.rstrip(".")
 
 
-def _unheard() -> None:
+def _ignore_change() -> None:
     """Nobody listens before `run`."""

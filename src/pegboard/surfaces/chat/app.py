@@ -12,130 +12,130 @@ import anyio
 from anyio import to_thread
 
 from pegboard.core.call import claimed_client
-from pegboard.core.reference import closest
+from pegboard.core.reference import closest_names
 from pegboard.core.tool import Json, JsonObject
 from pegboard.core.view import View
-from pegboard.gateway.chat.asked import Asked, Who
-from pegboard.gateway.chat.calling import NotLetIn
-from pegboard.gateway.chat.chat import Busy, Chat
-from pegboard.gateway.chat.conversation import Answer, Event, Tell
-from pegboard.gateway.chat.planning import NoTool
-from pegboard.gateway.chat.report import Report
+from pegboard.gateway.chat.asked import ChatCaller, ChatInput
+from pegboard.gateway.chat.calling import AccessRevokedError
+from pegboard.gateway.chat.chat import Chat, ChatBusy
+from pegboard.gateway.chat.conversation import ChatAnswer, ChatEvent, EventCallback
+from pegboard.gateway.chat.planning import NoRequiredTool
+from pegboard.gateway.chat.report import ChatReport
 from pegboard.gateway.chat.serving import NoModel
-from pegboard.ports.models import ModelTrouble
+from pegboard.ports.models import ModelServerError
 
-from .answer import Frame
-from .body import body_of
-from .faults import NO_RETRY, Refused, bad, of_trouble, unlisted
-from .gate import Gate
-from .request import Read, read
-from .stream import Gone, Stream, answer_json
+from .answer import CompletionEnvelope
+from .body import read_body
+from .faults import NO_RETRY, ChatRejection, bad_request, model_error_rejection, models_unavailable
+from .gate import ChatAccess
+from .request import ParsedChatRequest, parse_chat_request
+from .stream import ChatStream, ClientGoneError, send_json
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
 MODELS: Final = "/v1/models"
 COMPLETIONS: Final = "/v1/chat/completions"
-BESIDE: Final = 65_536
+OFF_LOOP_BYTES: Final = 65_536
 """Bytes of a body from which on it is read beside the event loop."""
-_SLASH: Final = re.compile("%2f", re.IGNORECASE)
+_ENCODED_SLASH: Final = re.compile("%2f", re.IGNORECASE)
 """As clients write one that belongs to a model's name."""
 log = logging.getLogger(__name__)
-_BROKEN: Final = Refused(
+_INTERNAL_FAILURE: Final = ChatRejection(
     500, "The gateway failed to answer; its log says why.", code="gateway_failed", headers=NO_RETRY
 )
-_LEFT: Final = Refused(401, "Your token is not one that this gateway knows any more.", headers=NO_RETRY)
+_TOKEN_REVOKED: Final = ChatRejection(401, "Your token is not one that this gateway knows any more.", headers=NO_RETRY)
 
 
 class ChatApp:
-    def __init__(self, chat: Chat, gate: Gate) -> None:
+    def __init__(self, chat: Chat, gate: ChatAccess) -> None:
         self._chat = chat
-        self._gate = gate
+        self._access = gate
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         path: str = scope.get("path", "").rstrip("/")
         try:
             with anyio.CancelScope() as here:
-                await self._serve(path, scope, receive, self._patient(send), here)
-        except* Gone:
+                await self._serve(path, scope, receive, self._with_write_timeout(send), here)
+        except* ClientGoneError:
             pass
 
     async def _serve(
         self, path: str, scope: "Scope", receive: "Receive", send: "Send", here: anyio.CancelScope
     ) -> None:
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-        let_in = self._let_in(scope, headers)
-        if isinstance(let_in, Refused):
-            return await _refuse(send, let_in)
+        let_in = self._authorize(scope, headers)
+        if isinstance(let_in, ChatRejection):
+            return await _send_rejection(send, let_in)
         if path == MODELS or path.startswith(f"{MODELS}/"):
             if scope["method"] not in ("GET", "HEAD"):
-                return await _refuse(send, _method("GET"))
-            return await self._models(send, _SLASH.sub("/", path.removeprefix(MODELS).removeprefix("/")))
+                return await _send_rejection(send, _method_rejection("GET"))
+            return await self._send_models(send, _ENCODED_SLASH.sub("/", path.removeprefix(MODELS).removeprefix("/")))
         if path != COMPLETIONS:
-            near = closest(path, (MODELS, COMPLETIONS))
+            near = closest_names(path, (MODELS, COMPLETIONS))
             told = f"Did you mean {near[0]}?" if near else f"There are {MODELS} and {COMPLETIONS}."
-            return await _refuse(send, Refused(404, f"Nothing is at {path[:200]!r}. {told}"))
+            return await _send_rejection(send, ChatRejection(404, f"Nothing is at {path[:200]!r}. {told}"))
         if scope["method"] != "POST":
-            return await _refuse(send, _method("POST"))
-        body = await body_of(receive, dict(headers), self._gate)
+            return await _send_rejection(send, _method_rejection("POST"))
+        body = await read_body(receive, dict(headers), self._access)
         if body is None:
             return None
-        asked = body if isinstance(body, Refused) else await self._read(body)
-        if isinstance(asked, Refused):
-            return await _refuse(send, asked)
-        own = self._gate.own_headers(headers)
-        if self._chat.gateway.roster.meet(own):
-            await self._chat.gateway.settled(self._gate.settle)
-        if (why := await self._unknown(let_in)) is not None:
-            return await _refuse(send, bad(why))
-        authorization, address = dict(headers).get(b"authorization"), _address(scope)
-        is_let_in = partial(self._is_let_in, authorization, address, let_in)
-        who = Who(let_in, _client(headers), own, is_let_in)
+        asked = body if isinstance(body, ChatRejection) else await self._parse_request(body)
+        if isinstance(asked, ChatRejection):
+            return await _send_rejection(send, asked)
+        own = self._access.forwardable_headers(headers)
+        if self._chat.gateway.providers.announce_caller(own):
+            await self._chat.gateway.wait_until_started(self._access.startup_wait_s)
+        if (why := await self._unknown_names_message(let_in)) is not None:
+            return await _send_rejection(send, bad_request(why))
+        authorization, address = dict(headers).get(b"authorization"), _peer_address(scope)
+        is_let_in = partial(self._is_authorized, authorization, address, let_in)
+        who = ChatCaller(let_in, _client_name(headers), own, is_let_in)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_hang_up, receive, here)
+            tasks.start_soon(_cancel_on_disconnect, receive, here)
             await self._complete(asked, who, send)
             tasks.cancel_scope.cancel()
         return None
 
-    def _patient(self, send: "Send") -> "Send":
-        async def sending(message: "Message") -> None:
-            with anyio.move_on_after(self._gate.patience) as waiting:
+    def _with_write_timeout(self, send: "Send") -> "Send":
+        async def send_with_timeout(message: "Message") -> None:
+            with anyio.move_on_after(self._access.client_timeout_s) as waiting:
                 await send(message)
             if waiting.cancelled_caught:
-                raise Gone
+                raise ClientGoneError
 
-        return sending
+        return send_with_timeout
 
-    def _let_in(self, scope: "Scope", headers: Sequence[tuple[bytes, bytes]]) -> View | Refused:
+    def _authorize(self, scope: "Scope", headers: Sequence[tuple[bytes, bytes]]) -> View | ChatRejection:
         names = [name for name, _ in headers]
-        for name in self._gate.once:
+        for name in self._access.single_headers:
             if names.count(name) > 1:
-                return bad(f"The header {name.decode()} is given more than once. Send it once.")
-        address = self._gate.client(_address(scope), headers)
-        principal = self._gate.principal(dict(headers).get(b"authorization"), address)
-        if isinstance(principal, Refused):
+                return bad_request(f"The header {name.decode()} is given more than once. Send it once.")
+        address = self._access.client_address(_peer_address(scope), headers)
+        principal = self._access.principal_of(dict(headers).get(b"authorization"), address)
+        if isinstance(principal, ChatRejection):
             return principal
-        if (twice := self._gate.lent_twice(headers)) is not None:
-            return bad(f"The header {twice.decode('latin-1')} is given more than once. Send it once.")
-        return self._gate.view(headers, scope.get("query_string", b""), principal)
+        if (twice := self._access.duplicate_credential_header(headers)) is not None:
+            return bad_request(f"The header {twice.decode('latin-1')} is given more than once. Send it once.")
+        return self._access.view_of(headers, scope.get("query_string", b""), principal)
 
-    def _is_let_in(self, authorization: bytes | None, address: str, view: View) -> bool:
-        return self._gate.principal(authorization, address) == view.principal
+    def _is_authorized(self, authorization: bytes | None, address: str, view: View) -> bool:
+        return self._access.principal_of(authorization, address) == view.principal
 
-    async def _read(self, body: bytes) -> Read | Refused:
-        if len(body) <= BESIDE:
-            return read(body, self._gate.most_values)
-        return await to_thread.run_sync(read, body, self._gate.most_values)
+    async def _parse_request(self, body: bytes) -> ParsedChatRequest | ChatRejection:
+        if len(body) <= OFF_LOOP_BYTES:
+            return parse_chat_request(body, self._access.max_values)
+        return await to_thread.run_sync(parse_chat_request, body, self._access.max_values)
 
-    async def _unknown(self, view: View) -> str | None:
+    async def _unknown_names_message(self, view: View) -> str | None:
         """What the request names in vain. While servers are starting, a name may yet become known."""
-        if self._gate.unknown(view) is None:
+        if self._access.unknown_names(view) is None:
             return None
-        await self._chat.gateway.settled(self._gate.settle)
-        return self._gate.unknown(view)
+        await self._chat.gateway.wait_until_started(self._access.startup_wait_s)
+        return self._access.unknown_names(view)
 
-    async def _models(self, send: "Send", named: str) -> None:
-        listed = await self._chat.models.listed()
+    async def _send_models(self, send: "Send", named: str) -> None:
+        listed = await self._chat.models.list_models()
         created = int(time.time())
         entries: list[JsonObject] = [
             {"id": model, "object": "model", "created": created, "owned_by": server} for model, server in listed.models
@@ -143,83 +143,87 @@ class ChatApp:
         if named:
             found = next((entry for entry in entries if entry["id"] == named), None)
             if found is None:
-                return await _refuse(send, Refused(404, f"There is no model {named[:200]!r} here. See {MODELS}."))
-            return await answer_json(send, 200, found)
-        if not entries and listed.troubles:
-            return await _refuse(send, unlisted(listed.troubles[0][1]))
+                return await _send_rejection(
+                    send, ChatRejection(404, f"There is no model {named[:200]!r} here. See {MODELS}.")
+                )
+            return await send_json(send, 200, found)
+        if not entries and listed.problems:
+            return await _send_rejection(send, models_unavailable(listed.problems[0][1]))
         body: JsonObject = {"object": "list", "data": [*entries]}
-        if listed.troubles:
-            told: list[Json] = [{"server": name, "why": trouble.why} for name, trouble in listed.troubles]
+        if listed.problems:
+            told: list[Json] = [{"server": name, "why": trouble.why} for name, trouble in listed.problems]
             body["pegboard"] = {"unreachable": told}
-        return await answer_json(send, 200, body)
+        return await send_json(send, 200, body)
 
-    async def _complete(self, asked: Read, who: Who, send: "Send") -> None:
-        frame, report = Frame(f"chatcmpl-{uuid4().hex}", int(time.time())), Report()
-        stream = Stream(send, frame, report) if asked.streams else None
+    async def _complete(self, asked: ParsedChatRequest, who: ChatCaller, send: "Send") -> None:
+        frame, report = CompletionEnvelope(f"chatcmpl-{uuid4().hex}", int(time.time())), ChatReport()
+        stream = ChatStream(send, frame, report) if asked.is_streamed else None
         if stream is None:
-            answer = await self._answered(asked.asked, who, _nothing, report)
+            answer = await self._answer_or_rejection(asked.request, who, _ignore_event, report)
         else:
-            async with stream.kept_alive():
-                answer = await self._answered(asked.asked, who, stream.tell, report)
+            async with stream.keep_alive():
+                answer = await self._answer_or_rejection(asked.request, who, stream.send_event, report)
         match answer:
-            case Refused() if stream is not None and stream.began:
-                await stream.broken(answer)
-            case Refused():
-                more: JsonObject = {"pegboard": report.shape} if report.calls else {}
-                await answer_json(send, answer.status, {**answer.body, **more}, answer.headers)
+            case ChatRejection() if stream is not None and stream.has_started:
+                await stream.fail(answer)
+            case ChatRejection():
+                more: JsonObject = {"pegboard": report.as_json} if report.calls else {}
+                await send_json(send, answer.status, {**answer.body, **more}, answer.headers)
             case _ if stream is None:
-                await answer_json(send, 200, frame.completion(answer, report))
+                await send_json(send, 200, frame.completion(answer, report))
             case _:
-                await stream.ended(answer, tells_usage=asked.tells_usage)
+                await stream.finish(answer, tells_usage=asked.includes_usage)
 
-    async def _answered(self, asked: Asked, who: Who, tell: Tell, report: Report) -> Answer | Refused:
+    async def _answer_or_rejection(
+        self, asked: ChatInput, who: ChatCaller, tell: EventCallback, report: ChatReport
+    ) -> ChatAnswer | ChatRejection:
         try:
             match await self._chat.answer(asked, who, tell, report):
-                case Answer() as answer:
+                case ChatAnswer() as answer:
                     return answer
                 case NoModel(why):
-                    return Refused(404, why, "model", "model_not_found")
-                case NoTool(why):
-                    return bad(why, "tool_choice")
-                case Busy(most):
+                    return ChatRejection(404, why, "model", "model_not_found")
+                case NoRequiredTool(why):
+                    return bad_request(why, "tool_choice")
+                case ChatBusy(most):
                     told = f"{most} requests are being answered already, which is the most (chat.limits.at_once)."
                     after = ((b"retry-after", b"2"),)
-                    return Refused(429, f"{told} Try again in a moment.", code="too_many_at_once", headers=after)
-        except ModelTrouble as trouble:
-            return of_trouble(trouble, have_run=bool(report.calls))
-        except NotLetIn:
-            return _LEFT
-        except Gone:
+                    return ChatRejection(429, f"{told} Try again in a moment.", code="too_many_at_once", headers=after)
+        except ModelServerError as trouble:
+            return model_error_rejection(trouble, have_run=bool(report.calls))
+        except AccessRevokedError:
+            return _TOKEN_REVOKED
+        except ClientGoneError:
             raise
         except Exception:  # whatever is wrong with us, the client hears of it, and of what was called before
             log.exception("An answer of the chat broke off")
-            return _BROKEN
+            return _INTERNAL_FAILURE
 
 
-async def _nothing(event: Event) -> None:
+async def _ignore_event(event: ChatEvent) -> None:
     """Who gets all at once is told of nothing on the way."""
 
 
-async def _hang_up(receive: "Receive", scope: anyio.CancelScope) -> None:
+async def _cancel_on_disconnect(receive: "Receive", scope: anyio.CancelScope) -> None:
     """The body was read already, so all that can still come is that the client goes."""
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
 
 
-async def _refuse(send: "Send", refused: Refused) -> None:
-    await answer_json(send, refused.status, refused.body, refused.headers)
+async def _send_rejection(send: "Send", refused: ChatRejection) -> None:
+    await send_json(send, refused.status, refused.body, refused.headers)
 
 
-def _method(takes: str) -> Refused:
-    return Refused(405, f"Use {takes} here.", headers=((b"allow", takes.encode()),))
+def _method_rejection(takes: str) -> ChatRejection:
+    return ChatRejection(405, f"Use {takes} here.", headers=((b"allow", takes.encode()),))
 
 
-def _address(scope: "Scope") -> str:
+def _peer_address(scope: "Scope") -> str:
     client = scope.get("client")
     return "" if client is None else str(client[0])
 
 
-def _client(headers: Sequence[tuple[bytes, bytes]]) -> str:
+def _client_name(headers: Sequence[tuple[bytes, bytes]]) -> str:
     """What the client says it is, for the audit and for standing permissions."""
     return claimed_client(dict(headers).get(b"user-agent", b"").decode("latin-1"))

@@ -8,11 +8,11 @@ import click
 from pegboard.config.masking import is_secret_key
 from pegboard.config.references import is_only_references
 
-from .link import Api
-from .options import asked, asks
-from .output import document, say, tell
-from .pairs import names, pairs
-from .starting import settled, state_now
+from .link import ApiClient
+from .options import call_api, gateway_command
+from .output import print_json, print_progress, print_text
+from .pairs import parse_names, parse_pairs
+from .starting import state_sentence, wait_until_settled
 
 
 @click.command("add")
@@ -23,9 +23,15 @@ from .starting import settled, state_now
     "--transport", type=click.Choice(["http", "sse"]), help="How the server at the URL speaks.  [default: http]"
 )
 @click.option(
-    "--header", "headers", multiple=True, callback=pairs, help="NAME=VALUE, sent with every request. May be repeated."
+    "--header",
+    "headers",
+    multiple=True,
+    callback=parse_pairs,
+    help="NAME=VALUE, sent with every request. May be repeated.",
 )
-@click.option("--env", multiple=True, callback=pairs, help="NAME=VALUE for the command's environment. May be repeated.")
+@click.option(
+    "--env", multiple=True, callback=parse_pairs, help="NAME=VALUE for the command's environment. May be repeated."
+)
 @click.option(
     "--cwd",
     type=click.Path(file_okay=False),
@@ -39,8 +45,12 @@ from .starting import settled, state_now
     show_default=True,
     help="When its tools wait for approval: never, when new or changed after first sight, always.",
 )
-@click.option("--enabled-tools", callback=names, help="Only these of its tools may ever be used, separated by commas.")
-@click.option("--disabled-tools", callback=names, help="These of its tools may never be used, separated by commas.")
+@click.option(
+    "--enabled-tools", callback=parse_names, help="Only these of its tools may ever be used, separated by commas."
+)
+@click.option(
+    "--disabled-tools", callback=parse_names, help="These of its tools may never be used, separated by commas."
+)
 @click.option("--disabled", "off", is_flag=True, help="Install it switched off.")
 @click.option(
     "--quarantine", is_flag=True, help="Keep it from starting until you have reviewed it. For what an agent proposes."
@@ -66,10 +76,10 @@ from .starting import settled, state_now
 @click.option("--client-id", metavar="ID", help="The client that you registered for Pegboard, to sign in with.")
 @click.option("--client-secret", metavar="REFERENCE", help="The client's secret; best a reference: '${MY_SECRET}'.")
 @click.option("--client-metadata-url", metavar="URL", help="A client metadata document of yours, in place of an id.")
-@click.option("--scopes", callback=names, help="What to ask for when signing in, separated by commas.")
-@asks()
+@click.option("--scopes", callback=parse_names, help="What to ask for when signing in, separated by commas.")
+@gateway_command()
 async def add(
-    api: Api,
+    api: ApiClient,
     name: str,
     command: tuple[str, ...],
     url: str | None,
@@ -107,20 +117,20 @@ async def add(
         "command": command[0] if command else None,
         "args": list(command[1:]),
         "env": env,
-        "cwd": _folder(command, cwd),
+        "cwd": _working_folder(command, cwd),
         "url": url,
         "transport": transport,
         "headers": headers,
         "start": None if start is None else start.replace("-", "_"),
         "idle_stop": idle_stop,
         "protocol": protocol,
-        "timeouts": _said(start=start_timeout, call=call_timeout, stop=stop_timeout),
+        "timeouts": _given_options(start=start_timeout, call=call_timeout, stop=stop_timeout),
     }
     given = {key: value for key, value in said.items() if value}
     # Said and empty is not unsaid: no tool at all may be used then.
-    given |= _said(enabled_tools=enabled_tools, disabled_tools=disabled_tools)
+    given |= _given_options(enabled_tools=enabled_tools, disabled_tools=disabled_tools)
     given |= {"enabled": False} if off else {}
-    given |= _oauth(
+    given |= _oauth_options(
         no_oauth,
         client_id=client_id,
         client_secret=client_secret,
@@ -128,32 +138,32 @@ async def add(
         scopes=scopes,
     )
     body = {"id": name, "trust": trust, "folder": str(Path.cwd()), "quarantine": quarantine, **given}
-    _warn_of_secrets({**env, **headers, **_said(client_secret=client_secret)})
-    added = await settled(api, await asked(api, "POST", "/servers", body=body))
+    _warn_of_secrets({**env, **headers, **_given_options(client_secret=client_secret)})
+    added = await wait_until_settled(api, await call_api(api, "POST", "/servers", body=body))
     for warning in added.get("warnings", []):
-        tell(f"! {warning}")
-    document(added) if as_json else say(f"Added {added['id']}.{state_now(added, api)}")
+        print_progress(f"! {warning}")
+    print_json(added) if as_json else print_text(f"Added {added['id']}.{state_sentence(added, api)}")
 
 
-def _said(**values: Any) -> dict[str, Any]:
+def _given_options(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _oauth(never: bool, **said: Any) -> dict[str, Any]:
-    told = _said(**said)
+def _oauth_options(never: bool, **said: Any) -> dict[str, Any]:
+    told = _given_options(**said)
     if never and told:
         raise click.UsageError("--no-oauth and the options to sign in exclude each other. Keep one of them.")
     return {"oauth": False} if never else {"oauth": told} if told else {}
 
 
-def _folder(command: tuple[str, ...], said: str | None) -> str | None:
+def _working_folder(command: tuple[str, ...], said: str | None) -> str | None:
     """A gateway runs in a folder of its own, so whoever names a file of this one means it to start here."""
     if said is not None:
         return str(Path(said).absolute())
-    return str(Path.cwd()) if any(_is_here(word) for word in command) else None
+    return str(Path.cwd()) if any(_is_local_file(word) for word in command) else None
 
 
-def _is_here(word: str) -> bool:
+def _is_local_file(word: str) -> bool:
     try:
         return bool(word) and not Path(word).is_absolute() and Path(word).exists()
     except (OSError, ValueError):
@@ -163,4 +173,4 @@ def _is_here(word: str) -> bool:
 def _warn_of_secrets(pairs: dict[str, str]) -> None:
     for name, value in pairs.items():
         if is_secret_key(name) and value and not is_only_references(value.removeprefix("Bearer ")):
-            tell(f"! {name} is kept in the store as you wrote it. A reference is not: {name}=${{A_VARIABLE}}")
+            print_progress(f"! {name} is kept in the store as you wrote it. A reference is not: {name}=${{A_VARIABLE}}")

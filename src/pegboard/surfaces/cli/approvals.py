@@ -6,15 +6,15 @@ from typing import Any, Final
 
 import click
 
-from .agreeing import agreed
-from .link import Api
-from .options import asked, asks, every_server
-from .output import Exit, document, fail, say
-from .reviews import next_steps, reviewed
+from .agreeing import ask_yes_no
+from .link import ApiClient
+from .options import call_api, every_server, gateway_command
+from .output import Exit, fail, print_json, print_text
+from .reviews import next_steps, review_text
 from .text import one_line, table
 from .why import verdict_line
 
-SHOWN_AT_ONCE: Final = 100
+MAX_SHOWN: Final = 100
 """Tools of one server that are shown together: nobody reads more in one go."""
 
 
@@ -25,46 +25,46 @@ def approvals() -> None:
 
 @approvals.command("list")
 @click.option("--server", help="Only the tools of this server.")
-@asks(every_server)
-async def list_approvals(api: Api, server: str | None, *, as_json: bool) -> None:
+@gateway_command(every_server)
+async def list_approvals(api: ApiClient, server: str | None, *, as_json: bool) -> None:
     """What waits, the oldest first: new or changed, since when, of which server, and what the scanner says of it."""
-    body = await _waiting(api, server)
+    body = await _fetch_waiting(api, server)
     if as_json:
-        document(body)
+        print_json(body)
         return
     if body["waiting"]:
         rows = [
-            (each["id"], each["kind"], _since(each["since"]), each["server"] or "", _risk(each["risk"]))
+            (each["id"], each["kind"], _since_text(each["since"]), each["server"] or "", _risk_text(each["risk"]))
             for each in body["waiting"]
         ]
-        say(table(("TOOL", "KIND", "WAITS SINCE", "SERVER", "RISK"), rows))
-        say("\nRead one:             pegboard approvals show TOOL")
+        print_text(table(("TOOL", "KIND", "WAITS SINCE", "SERVER", "RISK"), rows))
+        print_text("\nRead one:             pegboard approvals show TOOL")
         for each in body["servers"]:
             if each["together"] > 1:
-                say(f"Read all of a server: pegboard approvals show --server {each['id']}")
+                print_text(f"Read all of a server: pegboard approvals show --server {each['id']}")
     else:
-        say("Nothing waits for approval.")
+        print_text("Nothing waits for approval.")
     for block in body["blocked"]:
-        say(f"\n{block['sentence']}")
+        print_text(f"\n{block['sentence']}")
 
 
 @approvals.command("show")
 @click.argument("tool", required=False)
 @click.option("--server", help="Show everything that waits of this server.")
-@asks(every_server)
-async def show(api: Api, tool: str | None, server: str | None, *, as_json: bool) -> None:
+@gateway_command(every_server)
+async def show(api: ApiClient, tool: str | None, server: str | None, *, as_json: bool) -> None:
     """What differs since a tool was approved, section by section, what looks wrong in it, and its fingerprint."""
     if (tool is None) == (server is None):
         raise click.UsageError("Name one TOOL, or --server SERVER.")
     if server is not None:
         await _show_server(api, server, as_json=as_json)
         return
-    body = await _review(api, str(tool))
+    body = await _fetch_review(api, str(tool))
     if as_json:
-        document(body)
+        print_json(body)
         return
-    say(reviewed(body))
-    say(f"\n{next_steps(body)}")
+    print_text(review_text(body))
+    print_text(f"\n{next_steps(body)}")
 
 
 @approvals.command("approve")
@@ -76,80 +76,80 @@ async def show(api: Api, tool: str | None, server: str | None, *, as_json: bool)
     help="What you read in approvals show: one for each TOOL, in their order; or the one of the server.",
 )
 @click.option("--server", help="Approve all that you read with approvals show --server.")
-@asks(every_server)
+@gateway_command(every_server)
 async def approve(
-    api: Api, tools: tuple[str, ...], fingerprints: tuple[str, ...], server: str | None, *, as_json: bool
+    api: ApiClient, tools: tuple[str, ...], fingerprints: tuple[str, ...], server: str | None, *, as_json: bool
 ) -> None:
     """Approve tools exactly as you read them: all that you name, or none. Any later change locks them again."""
     if (not tools) == (server is None):
         raise click.UsageError("Name one or more TOOLs, or --server SERVER.")
     if server is not None:
-        body: dict[str, object] = {"server": server, "fingerprint": _one(server, fingerprints)}
+        body: dict[str, object] = {"server": server, "fingerprint": _single_fingerprint(server, fingerprints)}
     else:
-        read = fingerprints or (await _agreed(api, tools, as_json=as_json),)
+        read = fingerprints or (await _ask_approval(api, tools, as_json=as_json),)
         if len(read) != len(tools):
             raise click.UsageError(f"{len(tools)} tools and {len(read)} fingerprints: give one for each tool.")
         pairs = zip(tools, read, strict=True)
         body = {"tools": [{"tool": tool, "fingerprint": fingerprint} for tool, fingerprint in pairs]}
-    done = await asked(api, "POST", "/approvals/approve", body=body)
+    done = await call_api(api, "POST", "/approvals/approve", body=body)
     if as_json:
-        document(done)
+        print_json(done)
         return
     for each in done["approved"]:
         still = "" if each["verdict"] == "open" else f" It stays {verdict_line(each)}"
-        say(f"{one_line(each['id'])} is approved as it was read.{still}")
+        print_text(f"{one_line(each['id'])} is approved as it was read.{still}")
 
 
 @approvals.command("block")
 @click.argument("tool")
 @click.option("--note", default="", help="Why, for whoever asks later.")
-@asks(every_server)
-async def block(api: Api, tool: str, note: str, *, as_json: bool) -> None:
+@gateway_command(every_server)
+async def block(api: ApiClient, tool: str, note: str, *, as_json: bool) -> None:
     """Keep a tool locked, whatever it becomes. To take it back, approve it after all."""
-    body = await asked(api, "POST", "/approvals/block", body={"tool": tool, "note": note})
-    document(body) if as_json else say(f"{one_line(body['id'])} is blocked until you approve it after all.")
+    body = await call_api(api, "POST", "/approvals/block", body={"tool": tool, "note": note})
+    print_json(body) if as_json else print_text(f"{one_line(body['id'])} is blocked until you approve it after all.")
 
 
-async def _waiting(api: Api, server: str | None) -> dict[str, Any]:
+async def _fetch_waiting(api: ApiClient, server: str | None) -> dict[str, Any]:
     params = [] if server is None else [("server", server)]
-    return await asked(api, "GET", "/approvals", params=params)
+    return await call_api(api, "GET", "/approvals", params=params)
 
 
-async def _review(api: Api, tool: str) -> dict[str, Any]:
-    return await asked(api, "GET", "/approvals/show", params=[("tool", tool)])
+async def _fetch_review(api: ApiClient, tool: str) -> dict[str, Any]:
+    return await call_api(api, "GET", "/approvals/show", params=[("tool", tool)])
 
 
-async def _show_server(api: Api, server: str, *, as_json: bool) -> None:
-    body = await _waiting(api, server)
+async def _show_server(api: ApiClient, server: str, *, as_json: bool) -> None:
+    body = await _fetch_waiting(api, server)
     reviews: list[dict[str, Any]] = []
-    for each in body["waiting"][:SHOWN_AT_ONCE]:
-        review = await _review(api, each["id"])
+    for each in body["waiting"][:MAX_SHOWN]:
+        review = await _fetch_review(api, each["id"])
         if review["fingerprint"] != each["fingerprint"]:
             fail(Exit.REFUSED, f"{each['id']} changed while it was being shown. Look again.")
         reviews.append(review)
     if as_json:
-        document({**body, "reviews": reviews})
+        print_json({**body, "reviews": reviews})
         return
     if not reviews:
-        say(f"Nothing of {server} waits for approval.")
+        print_text(f"Nothing of {server} waits for approval.")
     for review in reviews:
-        say(f"{reviewed(review)}\n")
+        print_text(f"{review_text(review)}\n")
     if len(body["waiting"]) > len(reviews):
-        say(
+        print_text(
             f"… {len(body['waiting']) - len(reviews):,} more are not shown: pegboard approvals list --server {server}\n"
         )
     for each in body["servers"]:
         alone = each["waiting"] - each["together"]
         if alone:
-            say(f"{alone} of them must be approved one by one: the scanner found something hard.")
+            print_text(f"{alone} of them must be approved one by one: the scanner found something hard.")
         if each["together"]:
-            say(
+            print_text(
                 f"Approve {'the others' if alone else 'all of them'} exactly so:  "
                 f"pegboard approvals approve --server {each['id']} --fingerprint {each['fingerprint']}"
             )
 
 
-def _one(server: str, fingerprints: tuple[str, ...]) -> str:
+def _single_fingerprint(server: str, fingerprints: tuple[str, ...]) -> str:
     if len(fingerprints) != 1:
         fail(
             Exit.USAGE,
@@ -159,7 +159,7 @@ def _one(server: str, fingerprints: tuple[str, ...]) -> str:
     return fingerprints[0]
 
 
-async def _agreed(api: Api, tools: tuple[str, ...], *, as_json: bool) -> str:
+async def _ask_approval(api: ApiClient, tools: tuple[str, ...], *, as_json: bool) -> str:
     """A person reads it here and says yes; a program must name what was read."""
     if as_json or not sys.stdin.isatty() or len(tools) > 1:
         fail(
@@ -167,17 +167,17 @@ async def _agreed(api: Api, tools: tuple[str, ...], *, as_json: bool) -> str:
             f"an approval names what was read. See: pegboard approvals show {shlex.quote(tools[0])}. "
             "Then give its fingerprint: --fingerprint",
         )
-    body = await _review(api, tools[0])
-    say(reviewed(body))
-    if not await agreed("\nApprove it exactly so?"):
+    body = await _fetch_review(api, tools[0])
+    print_text(review_text(body))
+    if not await ask_yes_no("\nApprove it exactly so?"):
         fail(Exit.REFUSED, "not approved; nothing was changed.")
     return str(body["fingerprint"])
 
 
-def _since(at: str | None) -> str:
+def _since_text(at: str | None) -> str:
     return "" if at is None else at[:16].replace("T", " ")
 
 
-def _risk(risk: dict[str, Any]) -> str:
+def _risk_text(risk: dict[str, Any]) -> str:
     told = [f"{risk[severity]} {severity}" for severity in ("hard", "soft") if risk[severity]]
     return ", ".join(told) or "no note"

@@ -9,17 +9,17 @@ from typing import Any, Final
 import anyio
 import click
 
-from .client import HttpApi, running_gateway
+from .client import HttpApiClient, running_gateway
 from .filtering import filter_body, with_filter
 from .link import Options
 from .options import config_option, data_dir_option, every_server, json_option
-from .output import Ended, Exit, document, fail, say, tell
+from .output import CommandError, Exit, fail, print_json, print_progress, print_text
 from .running import run_to_end
-from .talking import NoAnswer, Turn, is_watched
+from .talking import ChatTurn, NoAnswerError, is_interactive
 from .text import is_unicode
 
-PATH: Final = "/v1/chat/completions"
-WAITS: Final = 600
+COMPLETIONS_PATH: Final = "/v1/chat/completions"
+TICKET_WAIT_S: Final = 600
 """Seconds that a call waits for the person at this terminal, who is asked at once."""
 _PROMPT: Final = "> "
 
@@ -46,7 +46,7 @@ def chat(
     **filters: str | None,
 ) -> int:
     """Talk with a model that uses the tools of the board. With a MESSAGE, or one on standard input, one answer."""
-    turn = Turn()
+    turn = ChatTurn()
     beginning: list[dict[str, Any]] = [] if system is None else [{"role": "system", "content": system}]
     body: dict[str, Any] = {} if model is None else {"model": model}
     if filtered := filter_body(filters):
@@ -56,51 +56,57 @@ def chat(
         async with running_gateway(Options(config, data_dir), every_server({})) as api:
             if api is None:
                 fail(Exit.UNREACHABLE, "no gateway runs here. Start one in another terminal: pegboard serve")
-            said = message if message is not None or is_watched() else sys.stdin.read()
+            said = message if message is not None or is_interactive() else sys.stdin.read()
             if said is not None:
-                return await _one(api, turn, {**body, "messages": [*beginning, _user(said)]}, token, as_json=as_json)
-            return await _several(api, turn, body, beginning, token)
+                return await _chat_once(
+                    api, turn, {**body, "messages": [*beginning, _user_message(said)]}, token, as_json=as_json
+                )
+            return await _chat_loop(api, turn, body, beginning, token)
 
     return run_to_end(inside, stops=turn.stop)
 
 
-async def _one(api: HttpApi, turn: Turn, body: dict[str, Any], token: str, *, as_json: bool) -> int:
+async def _chat_once(api: HttpApiClient, turn: ChatTurn, body: dict[str, Any], token: str, *, as_json: bool) -> int:
     if not as_json:
-        answered = await turn.told(api, PATH, body, token, wait=WAITS)
+        answered = await turn.stream_answer(api, COMPLETIONS_PATH, body, token, wait=TICKET_WAIT_S)
         return Exit.INTERRUPTED if answered is None else Exit.OK
-    async with api.stream(PATH, body, token) as answer:
+    async with api.stream(COMPLETIONS_PATH, body, token) as answer:
         await answer.aread()
         if answer.status_code != 200:
-            raise NoAnswer.of(answer)
-        document(answer.json())
+            raise NoAnswerError.from_response(answer)
+        print_json(answer.json())
     return Exit.OK
 
 
-async def _several(api: HttpApi, turn: Turn, body: dict[str, Any], messages: list[dict[str, Any]], token: str) -> int:
+async def _chat_loop(
+    api: HttpApiClient, turn: ChatTurn, body: dict[str, Any], messages: list[dict[str, Any]], token: str
+) -> int:
     """Until the end of input. What is wrong with one answer is told, and the conversation goes on without it."""
-    tell("Ctrl-C stops an answer, Ctrl-D ends the conversation.")
+    print_progress("Ctrl-C stops an answer, Ctrl-D ends the conversation.")
     turn.prompt = _PROMPT
-    async for said in _lines():
+    async for said in _typed_lines():
         if not is_unicode(said):
-            tell("! The message is not UTF-8 text. Say it again.")
+            print_progress("! The message is not UTF-8 text. Say it again.")
             continue
-        asked = [*messages, _user(said)]
+        asked = [*messages, _user_message(said)]
         try:
-            answered = await turn.told(api, PATH, {**body, "messages": asked}, token, wait=WAITS)
-        except Ended as end:
-            if end.code == Exit.UNREACHABLE and not isinstance(end, NoAnswer):
+            answered = await turn.stream_answer(
+                api, COMPLETIONS_PATH, {**body, "messages": asked}, token, wait=TICKET_WAIT_S
+            )
+        except CommandError as end:
+            if end.code == Exit.UNREACHABLE and not isinstance(end, NoAnswerError):
                 raise
-            tell(f"! {end.message}")
+            print_progress(f"! {end.message}")
             continue
         if answered is None:
-            tell("  … stopped")
+            print_progress("  … stopped")
             continue
         messages = [*asked, {"role": "assistant", "content": answered}]
-    say()
+    print_text()
     return Exit.OK
 
 
-async def _lines() -> AsyncIterator[str]:
+async def _typed_lines() -> AsyncIterator[str]:
     """What the person types, a line at a time. Read by hand: what was pasted stays here and answers no question."""
     rest = b""
     while True:
@@ -118,7 +124,7 @@ async def _lines() -> AsyncIterator[str]:
             yield text
 
 
-def _user(text: str) -> dict[str, Any]:
+def _user_message(text: str) -> dict[str, Any]:
     if not text.strip():
         fail(Exit.USAGE, "the message is blank. Say something.")
     if not is_unicode(text):

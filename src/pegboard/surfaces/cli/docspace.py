@@ -6,7 +6,7 @@ import click
 
 from .link import DocSpaceCheck, Options
 from .options import config_option, data_dir_option, json_option, launcher
-from .output import Exit, document, say
+from .output import Exit, print_json, print_text
 from .running import run_to_end
 from .text import one_line
 
@@ -27,27 +27,27 @@ def check(config: Path | None, data_dir: Path | None, as_json: bool) -> int:
     that it refuses and 6 when it cannot be reached.
     """
 
-    async def tried() -> int:
+    async def run_check() -> int:
         found = await launcher().check_docspace(Options(config, data_dir))
         if as_json:
-            document(
+            print_json(
                 {
                     "baseUrl": found.base_url,
                     "name": found.name,
                     "email": found.email,
                     "role": found.role,
-                    "sees": {what: why is None for what, why in found.sees.items()},
-                    "whyNot": {what: why for what, why in found.sees.items() if why is not None},
+                    "sees": {what: why is None for what, why in found.part_errors.items()},
+                    "whyNot": {what: why for what, why in found.part_errors.items() if why is not None},
                 }
             )
         else:
-            say("\n".join(lines_of(found)))
+            print_text("\n".join(report_lines(found)))
         return Exit.OK
 
-    return run_to_end(tried)
+    return run_to_end(run_check)
 
 
-def lines_of(found: DocSpaceCheck) -> list[str]:
+def report_lines(found: DocSpaceCheck) -> list[str]:
     if found.base_url is None:
         return [
             "Each caller brings a DocSpace and credentials of its own, so there is nothing to try here.",
@@ -57,6 +57,6 @@ def lines_of(found: DocSpaceCheck) -> list[str]:
     name, email = one_line(found.name), one_line(found.email)
     who = f"{name} <{email}>" if email else name or "somebody without a name"
     lines = [f"{found.base_url} is a DocSpace, and you are {who} there, {found.role}."]
-    for what, why in found.sees.items():
+    for what, why in found.part_errors.items():
         lines.append(f"  {what:<10} {'you may see them' if why is None else f'refused: {one_line(why)}'}")
     return lines

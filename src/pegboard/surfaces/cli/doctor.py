@@ -9,23 +9,23 @@ import click
 from pegboard.config import places
 from pegboard.core.characters import escape_strictly
 
-from .link import Finding, Options
-from .options import asked, config_option, data_dir_option, every_server, json_option, launcher
-from .output import Ended, Exit, document, say, unwrapped
+from .link import DoctorReportEntry, Options
+from .options import call_api, config_option, data_dir_option, every_server, json_option, launcher
+from .output import CommandError, Exit, print_json, print_text, unwrap_group
 from .running import run_to_end
 from .survey import directory_findings, file_finding, file_report
-from .text import hanging
+from .text import indent_continuation
 
 
 @dataclass
-class _Board:
+class _GatewayReport:
     """What the gateway itself says, if one could be asked."""
 
     config: Path | None
-    answered: bool = False
-    running: bool = False
+    has_answered: bool = False
+    is_running: bool = False
     store: str | None = None
-    findings: list[Finding] = field(default_factory=list[Finding])
+    findings: list[DoctorReportEntry] = field(default_factory=list[DoctorReportEntry])
 
 
 @click.command()
@@ -39,61 +39,63 @@ def doctor(config: Path | None, data_dir: Path | None, as_json: bool) -> int:
     """
     options = Options(config, data_dir)
     directory = places.data_directory(data_dir, os.environ)
-    board = _Board(places.config_file(config, os.environ))
-    run_to_end(lambda: _look(options, board))
+    board = _GatewayReport(places.config_file(config, os.environ))
+    run_to_end(lambda: _diagnose(options, board))
     report = file_report(board.config)
     # A running gateway tells of a broken edit itself: it knows that the last good board is still up.
-    problems = () if board.running else report.problems
+    problems = () if board.is_running else report.problems
     # Whoever answered has told of the file as it is there. What a gateway that does not answer sees, nobody knows.
-    warnings = () if board.answered or places.is_held(directory) else report.warnings
+    warnings = () if board.has_answered or places.is_locked(directory) else report.warnings
     findings = [
         *(file_finding(problem, grave=True) for problem in problems),
         *(file_finding(warning, grave=False) for warning in warnings),
-        *directory_findings(directory, gateway_answers=board.running),
+        *directory_findings(directory, gateway_answers=board.is_running),
         *board.findings,
     ]
     if as_json:
-        document(
+        print_json(
             {
                 "config": None if board.config is None else str(board.config),
                 "dataDir": str(directory),
                 "store": board.store,
-                "gatewayRunning": board.running,
+                "gatewayRunning": board.is_running,
                 "findings": [asdict(finding) for finding in findings],
             }
         )
     else:
-        _show(board, directory, findings)
+        _print_findings(board, directory, findings)
     return Exit.FAILED if any(finding.grave for finding in findings) else Exit.OK
 
 
-async def _look(options: Options, board: _Board) -> int:
+async def _diagnose(options: Options, board: _GatewayReport) -> int:
     try:
         async with launcher().api(options, every_server({})) as api:
-            status = await asked(api, "GET", "/status")
-            board.running, board.store = api.running, status["store"]
+            status = await call_api(api, "GET", "/status")
+            board.is_running, board.store = api.is_running, status["store"]
             board.config = None if status["config"] is None else Path(status["config"])
-            body = await asked(api, "GET", "/doctor")
-            board.answered = True
-            board.findings += [Finding(**finding) for finding in body["findings"]]
-    except* Ended as endings:
-        ending = unwrapped(endings)
+            body = await call_api(api, "GET", "/doctor")
+            board.has_answered = True
+            board.findings += [DoctorReportEntry(**finding) for finding in body["findings"]]
+    except* CommandError as endings:
+        ending = unwrap_group(endings)
         # What is wrong with the file is told by the file's own report, problem by problem.
         # What is wrong with the directory, by the look at the directory.
-        if isinstance(ending, Ended) and ending.code not in (Exit.CONFIG, Exit.REFUSED):
-            board.findings.append(Finding("gateway", ending.message, "Mend this, then look again: pegboard doctor"))
+        if isinstance(ending, CommandError) and ending.code not in (Exit.CONFIG, Exit.REFUSED):
+            board.findings.append(
+                DoctorReportEntry("gateway", ending.message, "Mend this, then look again: pegboard doctor")
+            )
     return Exit.OK
 
 
-def _show(board: _Board, directory: Path, findings: list[Finding]) -> None:
-    say(f"configuration  {board.config or 'none: servers come from the store alone'}")
-    say(f"data           {directory}")
+def _print_findings(board: _GatewayReport, directory: Path, findings: list[DoctorReportEntry]) -> None:
+    print_text(f"configuration  {board.config or 'none: servers come from the store alone'}")
+    print_text(f"data           {directory}")
     if board.store is not None:
-        say(f"store          {board.store}")
-    say(f"gateway        {'running' if board.running else 'not running; start it: pegboard serve'}")
-    say()
+        print_text(f"store          {board.store}")
+    print_text(f"gateway        {'running' if board.is_running else 'not running; start it: pegboard serve'}")
+    print_text()
     for finding in findings:
         what, mend = escape_strictly(finding.what), escape_strictly(finding.mend)
-        say(f"{'✗' if finding.grave else '!'} {hanging(what)}\n    → {mend}")
+        print_text(f"{'✗' if finding.grave else '!'} {indent_continuation(what)}\n    → {mend}")
     if not findings:
-        say("✓ Nothing is wrong.")
+        print_text("✓ Nothing is wrong.")

@@ -11,13 +11,13 @@ from typing import Any, Final, TextIO
 
 import click
 
-from .link import Api
-from .narrowing import narrowed, with_narrowing
-from .options import asked, asks
-from .output import Ending, Exit, document, fail, tell
+from .link import ApiClient
+from .narrowing import activity_filter_params, with_activity_filter
+from .options import call_api, gateway_command
+from .output import CommandExit, Exit, fail, print_json, print_progress
 from .text import clean, clean_json
 
-PAGE: Final = 1000
+PAGE_SIZE: Final = 1000
 COLUMNS: Final = (
     "id", "at", "kind", "principal", "client", "name", "about", "outcome", "said", "policyVersion", "tookMs",
     "argumentBytes", "resultBytes", "argumentTokens", "resultTokens", "arguments", "result", "callId", "parentId",
@@ -26,7 +26,7 @@ COLUMNS: Final = (
 
 
 @click.command()
-@with_narrowing
+@with_activity_filter
 @click.option(
     "--format",
     "as_what",
@@ -36,19 +36,19 @@ COLUMNS: Final = (
     help="JSON lines, or CSV.",
 )
 @click.option("--to", "file", type=click.Path(path_type=Path, dir_okay=False), help="A new file, not standard output.")
-@asks()
-async def export(api: Api, as_what: str, file: Path | None, *, as_json: bool, **narrowing: Any) -> None:
+@gateway_command()
+async def export(api: ApiClient, as_what: str, file: Path | None, *, as_json: bool, **narrowing: Any) -> None:
     """Everything that fits, the oldest first: JSON lines or CSV, to standard output or a file.
 
     What comes while it runs is left for the next time. With --json and --to, how many were written is told as JSON.
     """
-    until = (await asked(api, "GET", "/activity/latest"))["latest"]
+    until = (await call_api(api, "GET", "/activity/latest"))["latest"]
     after = written = 0
-    with _open(file) as out:
-        write = _lines(out) if as_what == "jsonl" else _cells(out)
+    with _open_output(file) as out:
+        write = _json_lines_writer(out) if as_what == "jsonl" else _csv_writer(out)
         while after < until:
-            params = [*narrowed(narrowing), ("limit", str(PAGE)), ("after", str(after))]
-            page = await asked(api, "GET", "/activity/after", params=params)
+            params = [*activity_filter_params(narrowing), ("limit", str(PAGE_SIZE)), ("after", str(after))]
+            page = await call_api(api, "GET", "/activity/after", params=params)
             fitting = [record for record in page["activity"] if record["id"] <= until]
             for record in fitting:
                 write(record)
@@ -56,27 +56,27 @@ async def export(api: Api, as_what: str, file: Path | None, *, as_json: bool, **
             after = page["after"]
     if file is not None:
         told = {"file": str(file), "format": as_what, "records": written}
-        document(told) if as_json else tell(f"{written} records are in {file}.")
+        print_json(told) if as_json else print_progress(f"{written} records are in {file}.")
 
 
-def _lines(out: TextIO) -> Callable[[Mapping[str, Any]], None]:
+def _json_lines_writer(out: TextIO) -> Callable[[Mapping[str, Any]], None]:
     def write(record: Mapping[str, Any]) -> None:
         out.write(f"{clean_json(json.dumps(record, ensure_ascii=False))}\n")
 
     return write
 
 
-def _cells(out: TextIO) -> Callable[[Mapping[str, Any]], None]:
+def _csv_writer(out: TextIO) -> Callable[[Mapping[str, Any]], None]:
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(COLUMNS)
 
     def write(record: Mapping[str, Any]) -> None:
-        rows.writerow([_cell(record[name]) for name in COLUMNS])
+        rows.writerow([_csv_cell(record[name]) for name in COLUMNS])
 
     return write
 
 
-def _cell(value: object) -> object:
+def _csv_cell(value: object) -> object:
     """Clients choose some of these texts, and a spreadsheet takes one that begins so for a formula."""
     if not isinstance(value, str):
         return value
@@ -84,14 +84,14 @@ def _cell(value: object) -> object:
 
 
 @contextmanager
-def _open(file: Path | None) -> Iterator[TextIO]:
+def _open_output(file: Path | None) -> Iterator[TextIO]:
     """A file of its own, for this user alone, whole or not at all: a name that is taken is not overwritten."""
     if file is None:
         try:
             yield sys.stdout
             sys.stdout.flush()
         except BrokenPipeError:
-            raise Ending(Exit.READER_LEFT) from None
+            raise CommandExit(Exit.READER_LEFT) from None
         return
     try:
         made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from pegboard.config.clients import Found, as_yaml, entry_of, find, merged, read_list
-from pegboard.config.masking import masked
-from pegboard.core.reference import closest
+from pegboard.config.clients import ClientServerList, find_client_lists, format_yaml, merge_lists, read_list, yaml_entry
+from pegboard.config.masking import mask_server
+from pegboard.core.reference import closest_names
 from pegboard.core.server import Server
 
-from .link import Api, Options
-from .options import asked, config_option, data_dir_option, json_option, launcher, no_server
-from .output import Exit, document, fail, say, tell
+from .link import ApiClient, Options
+from .options import call_api, config_option, data_dir_option, json_option, launcher, no_server
+from .output import Exit, fail, print_json, print_progress, print_text
 from .running import run_to_end
 from .servers import origin_text
 from .text import table
@@ -47,16 +47,16 @@ def import_servers(
 
     Shows what it finds; --yes adds it to the store, --yaml prints it for your pegboard.yaml.
     """
-    found = _found(files)
-    whole = merged(found)
-    servers = _chosen(whole.servers, names)
+    found = _find_lists(files)
+    whole = merge_lists(found)
+    servers = _choose_servers(whole.servers, names)
     there: dict[str, str] = {}
     added: list[dict[str, Any]] = []
 
     async def ask() -> int:
         async with launcher().api(Options(config, data_dir), no_server({})) as api:
-            there.update(await _there(api))
-            added.extend([await _added(api, server) for server in servers] if yes else [])
+            there.update(await _existing_servers(api))
+            added.extend([await _add_server(api, server) for server in servers] if yes else [])
         return Exit.OK
 
     # A piece of a file is written for whichever board it is put into, so none is asked.
@@ -66,78 +66,84 @@ def import_servers(
     problems = [str(problem) for problem in whole.problems if problem in told]
     if as_json:
         lists = [{"client": one.client.value, "path": str(one.path)} for one in found]
-        shapes = [_server_shape(server, there) for server in servers]
-        piece = {"yaml": as_yaml(servers)} if as_fragment else {}
-        document({"lists": lists, "servers": shapes, "problems": problems, **piece, "added": added})
+        shapes = [_server_json(server, there) for server in servers]
+        piece = {"yaml": format_yaml(servers)} if as_fragment else {}
+        print_json({"lists": lists, "servers": shapes, "problems": problems, **piece, "added": added})
     else:
         for problem in problems:
-            tell(f"! {problem}")
-        say(as_yaml(servers).rstrip("\n")) if as_fragment else _shown(found, servers, there, yes=yes)
+            print_progress(f"! {problem}")
+        print_text(format_yaml(servers).rstrip("\n")) if as_fragment else _print_preview(found, servers, there, yes=yes)
         for result in added:
-            tell(f"✗ {result['id']}: {result['error']}") if result["error"] else say(f"Added {result['id']}.")
+            print_progress(f"✗ {result['id']}: {result['error']}") if result["error"] else print_text(
+                f"Added {result['id']}."
+            )
     if any(result["error"] for result in added):
         return Exit.REFUSED
     # A file that a person named must hold servers; of those in the usual places, none need to be there.
     return Exit.FAILED if files and not whole.servers else Exit.OK
 
 
-def _found(files: tuple[Path, ...]) -> tuple[Found, ...]:
+def _find_lists(files: tuple[Path, ...]) -> tuple[ClientServerList, ...]:
     home, platform = Path.home(), sys.platform
     if files:
         return tuple(read_list(file, home, platform) for file in files)
-    return find(home, Path.cwd(), platform, os.environ)
+    return find_client_lists(home, Path.cwd(), platform, os.environ)
 
 
-def _chosen(servers: tuple[Server, ...], names: tuple[str, ...]) -> list[Server]:
+def _choose_servers(servers: tuple[Server, ...], names: tuple[str, ...]) -> list[Server]:
     ids = [server.id for server in servers]
     for name in names:
         if name not in ids:
-            near = closest(name, ids)
+            near = closest_names(name, ids)
             hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "Run without --only to see all."
             fail(Exit.NOT_FOUND, f"no list has a server {name!r}. {hint}")
     return [server for server in servers if not names or server.id in names]
 
 
-async def _there(api: Api) -> dict[str, str]:
+async def _existing_servers(api: ApiClient) -> dict[str, str]:
     """The servers that the board has already, and where from: adding one of the same key would be refused."""
-    body = await asked(api, "GET", "/servers")
+    body = await call_api(api, "GET", "/servers")
     return {server["id"]: origin_text(server["origin"]) for server in body["servers"]}
 
 
-def _shown(found: tuple[Found, ...], servers: list[Server], there: dict[str, str], *, yes: bool) -> None:
+def _print_preview(
+    found: tuple[ClientServerList, ...], servers: list[Server], there: dict[str, str], *, yes: bool
+) -> None:
     for one in found:
-        say(f"{one.client.value}: {one.path}")
+        print_text(f"{one.client.value}: {one.path}")
     if not found:
-        say("No list of servers was found. Name one: pegboard import --from FILE")
+        print_text("No list of servers was found. Name one: pegboard import --from FILE")
     if not servers:
         return
-    say()
-    rows = [(s.id, _line(s), str(s.origin), there.get(str(s.key), "")) for s in servers]
-    say(table(("SERVER", "CONNECTION", "FOUND AT", "THERE ALREADY" if any(row[3] for row in rows) else ""), rows))
+    print_text()
+    rows = [(s.id, _server_line(s), str(s.origin), there.get(str(s.key), "")) for s in servers]
+    print_text(
+        table(("SERVER", "CONNECTION", "FOUND AT", "THERE ALREADY" if any(row[3] for row in rows) else ""), rows)
+    )
     if not yes:
-        say("\nNothing was changed. Add them: pegboard import --yes   As a file: pegboard import --yaml")
+        print_text("\nNothing was changed. Add them: pegboard import --yes   As a file: pegboard import --yaml")
 
 
-def _server_shape(server: Server, there: dict[str, str]) -> dict[str, Any]:
+def _server_json(server: Server, there: dict[str, str]) -> dict[str, Any]:
     return {
         "id": str(server.key),
-        "connection": dict(masked(server)),
+        "connection": dict(mask_server(server)),
         "foundAt": str(server.origin),
         "thereAlready": there.get(str(server.key)),
     }
 
 
-def _line(server: Server) -> str:
-    shown = masked(server)
+def _server_line(server: Server) -> str:
+    shown = mask_server(server)
     args = shown.get("args")
     words = [shown.get("command", shown.get("url")), *(args if isinstance(args, list) else [])]
     return " ".join(str(word) for word in words)
 
 
-async def _added(api: Api, server: Server) -> dict[str, Any]:
-    answer = await api.request("POST", "/servers", body=_body(server))
+async def _add_server(api: ApiClient, server: Server) -> dict[str, Any]:
+    answer = await api.request("POST", "/servers", body=_server_body(server))
     return {"id": str(server.key), "error": answer.body.get("detail") if answer.status >= 400 else None}
 
 
-def _body(server: Server) -> dict[str, object]:
-    return {"id": server.id, "trust": server.trust.value, **entry_of(server)}
+def _server_body(server: Server) -> dict[str, object]:
+    return {"id": server.id, "trust": server.trust.value, **yaml_entry(server)}

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-Body: TypeAlias = dict[str, Any]
+JsonBody: TypeAlias = dict[str, Any]
 Params: TypeAlias = Sequence[tuple[str, str]]
-Tell: TypeAlias = Callable[[str], None]
-Starts: TypeAlias = Callable[[str, str], bool]
+Printer: TypeAlias = Callable[[str], None]
+ServerFilter: TypeAlias = Callable[[str, str], bool]
 """Whether a command without a running gateway must start this server: by its key, and by its id alone."""
 
 
@@ -26,9 +26,9 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ApiResponse:
     status: int
-    body: Body
+    body: JsonBody
 
 
 @dataclass(frozen=True)
@@ -38,31 +38,31 @@ class Download:
     """By their names in small letters."""
 
 
-class Api(Protocol):
+class ApiClient(Protocol):
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Whether this is a gateway that was running before the command."""
         ...
 
     async def request(
         self, method: str, path: str, *, params: Params = (), body: Mapping[str, object] | None = None
-    ) -> Answer: ...
+    ) -> ApiResponse: ...
 
-    async def download(self, path: str) -> Download | Answer:
+    async def download(self, path: str) -> Download | ApiResponse:
         """What is no JSON; an answer that says why not is one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProgressStep:
     """What is being done, and how much of it: in bytes, nothing where nobody can count."""
 
-    said: str
-    done: int = 0
+    description: str
+    amount: int = 0
     total: int = 0
 
 
-Watch: TypeAlias = Callable[[Step], None]
+ProgressPrinter: TypeAlias = Callable[[ProgressStep], None]
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ class DocSpaceCheck:
     name: str = ""
     email: str = ""
     role: str = ""
-    sees: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    part_errors: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     """What there is to see, and why it may not be seen; `None` for what may."""
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorReportEntry:
     """Something wrong, and what mends it. `grave` things stop something from working."""
 
     subject: str
@@ -87,14 +87,16 @@ class Finding:
     grave: bool = True
 
 
-class Launch(Protocol):
+class CompositionRoot(Protocol):
     """What only the composition root can do."""
 
     def serve(self, options: Options, *, as_json: bool) -> int: ...
 
     def stdio(self, options: Options, presentation: str | None) -> int: ...
 
-    async def set_up_search(self, options: Options, watch: Watch, wheel: Path | None, again: bool) -> str | None:
+    async def set_up_search(
+        self, options: Options, watch: ProgressPrinter, wheel: Path | None, again: bool
+    ) -> str | None:
         """Where the model is now; nothing if it was there before."""
         ...
 
@@ -102,7 +104,9 @@ class Launch(Protocol):
         """Tries the DocSpace of the file or the environment, and ends the command where that is in vain."""
         ...
 
-    def api(self, options: Options, starts: Starts, *, listens: bool = False) -> AbstractAsyncContextManager[Api]:
+    def api(
+        self, options: Options, starts: ServerFilter, *, listens: bool = False
+    ) -> AbstractAsyncContextManager[ApiClient]:
         """The running gateway, or one composed for this command alone, with the servers it needs.
 
         One that `listens` has pages to which a person's browser comes back.

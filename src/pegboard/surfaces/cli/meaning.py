@@ -7,13 +7,13 @@ from typing import Any, Final
 import click
 
 from .evaluating import evaluate
-from .link import Api, Options, Step
-from .options import asked, asks, data_dir_option, json_option, launcher
-from .output import Exit, document, fail, say, tell
+from .link import ApiClient, Options, ProgressStep
+from .options import call_api, data_dir_option, gateway_command, json_option, launcher
+from .output import Exit, fail, print_json, print_progress, print_text
 from .running import run_to_end
 from .text import clean
 
-_BAR: Final = 30
+_BAR_CHARS: Final = 30
 
 
 @click.group()
@@ -49,26 +49,28 @@ def setup(data_dir: Path | None, wheel: Path | None, again: bool, as_json: bool)
         finally:
             bar.end()
         if as_json:
-            document({"setUp": True, "made": found is not None, "folder": found})
+            print_json({"setUp": True, "made": found is not None, "folder": found})
         else:
-            say("Search by meaning was set up already." if found is None else f"Search by meaning is set up: {found}")
+            print_text(
+                "Search by meaning was set up already." if found is None else f"Search by meaning is set up: {found}"
+            )
         return Exit.OK
 
     return run_to_end(set_up)
 
 
 @search.command()
-@asks()
-async def status(api: Api, *, as_json: bool) -> None:
+@gateway_command()
+async def status(api: ApiClient, *, as_json: bool) -> None:
     """Which ranker answers, how many tools are read for it, and what is missing."""
-    body = await asked(api, "GET", "/search")
+    body = await call_api(api, "GET", "/search")
     if as_json:
-        document({**body, "gatewayRunning": api.running})
+        print_json({**body, "gatewayRunning": api.is_running})
         return
-    say("\n".join(_told(body, running=api.running)))
+    print_text("\n".join(_status_lines(body, running=api.is_running)))
 
 
-def _told(body: dict[str, Any], *, running: bool) -> list[str]:
+def _status_lines(body: dict[str, Any], *, running: bool) -> list[str]:
     meaning = body["semantic"]
     if meaning is None:
         return ["Tools are found by their words alone: search.semantic is off in pegboard.yaml."]
@@ -77,7 +79,7 @@ def _told(body: dict[str, Any], *, running: bool) -> list[str]:
     if meaning["trouble"]:
         lines.append(f"Tools are found by their words alone: {meaning['trouble']}")
         if running and meaning["tools"]:
-            lines.append(f"{_read(meaning)}. With the next search it is tried again.")
+            lines.append(f"{_index_text(meaning)}. With the next search it is tried again.")
         return lines
     lines.append(f"Vectors that are kept: {meaning['kept']:,}.")
     if not running:
@@ -85,11 +87,11 @@ def _told(body: dict[str, Any], *, running: bool) -> list[str]:
     if not meaning["tools"]:
         return [*lines, "It is ready, and begins to read the tools with the first search."]
     if body["ranker"] == "hybrid":
-        return [*lines, f"Tools are found by words and meaning: {_read(meaning)}."]
-    return [*lines, f"Tools are found by their words alone until more of them are read: {_read(meaning)}."]
+        return [*lines, f"Tools are found by words and meaning: {_index_text(meaning)}."]
+    return [*lines, f"Tools are found by their words alone until more of them are read: {_index_text(meaning)}."]
 
 
-def _read(meaning: dict[str, Any]) -> str:
+def _index_text(meaning: dict[str, Any]) -> str:
     return f"{meaning['vectors']:,} of {meaning['tools']:,} tools are read"
 
 
@@ -97,28 +99,31 @@ class ProgressBar:
     """On a terminal one line that grows; elsewhere a line for each step. Always on standard error."""
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
-        self._said = ""
-        self._open = False
+        self._is_terminal = sys.stderr.isatty()
+        self._last_text = ""
+        self._is_line_open = False
 
-    def show(self, step: Step) -> None:
-        if step.said != self._said:
+    def show(self, step: ProgressStep) -> None:
+        if step.description != self._last_text:
             self.end()
-            self._said = step.said
-            if not self._live or not step.total:
-                tell(f"  … {step.said}")
+            self._last_text = step.description
+            if not self._is_terminal or not step.total:
+                print_progress(f"  … {step.description}")
                 return
-        if self._live and step.total:
-            full = _BAR * step.done // step.total
-            line = f"  … {step.said} {'█' * full}{'░' * (_BAR - full)} {_size(step.done)} of {_size(step.total)}"
+        if self._is_terminal and step.total:
+            full = _BAR_CHARS * step.amount // step.total
+            line = (
+                f"  … {step.description} {'█' * full}{'░' * (_BAR_CHARS - full)} {_size_text(step.amount)} of "
+                f"{_size_text(step.total)}"
+            )
             click.echo(f"\r{clean(line)}", err=True, nl=False)
-            self._open = True
+            self._is_line_open = True
 
     def end(self) -> None:
-        if self._open:
+        if self._is_line_open:
             click.echo("", err=True)
-        self._open = False
+        self._is_line_open = False
 
 
-def _size(count: int) -> str:
+def _size_text(count: int) -> str:
     return f"{count / 1_000_000:.0f} MB"

@@ -9,16 +9,16 @@ from urllib.parse import quote
 
 import click
 
-from pegboard.core.ids import ID_RULE, BadId, is_id, server_key
+from pegboard.core.ids import ID_RULE, BadId, is_id, parse_server_key
 
-from .link import Answer, Api, Launch, Options, Starts
-from .output import Exit, fail, tell
+from .link import ApiClient, ApiResponse, CompositionRoot, Options, ServerFilter
+from .output import Exit, fail, print_progress
 from .running import run_to_end
-from .text import hanging, is_unicode
-from .waiting import told_when_slow
+from .text import indent_continuation, is_unicode
+from .waiting import print_when_slow
 
-Given: TypeAlias = Mapping[str, Any]
-Command: TypeAlias = Callable[..., Coroutine[Any, Any, int | None]]
+GivenOptions: TypeAlias = Mapping[str, Any]
+AsyncCommand: TypeAlias = Callable[..., Coroutine[Any, Any, int | None]]
 
 config_option = click.option(
     "--config",
@@ -58,27 +58,27 @@ def view_params(
     return params
 
 
-def no_server(given: Given) -> Starts:
+def no_server(given: GivenOptions) -> ServerFilter:
     return lambda key, id: False
 
 
-def every_server(given: Given) -> Starts:
+def every_server(given: GivenOptions) -> ServerFilter:
     return lambda key, id: True
 
 
-def the_server(given: Given) -> Starts:
+def named_server(given: GivenOptions) -> ServerFilter:
     return lambda key, id: given["server"] in (key, id)
 
 
-def asks(
-    starts: Callable[[Given], Starts] = no_server, *, listens: bool = False
-) -> Callable[[Command], Callable[..., int]]:
+def gateway_command(
+    starts: Callable[[GivenOptions], ServerFilter] = no_server, *, listens: bool = False
+) -> Callable[[AsyncCommand], Callable[..., int]]:
     """Turns `async def command(api, …)` into one that opens the way to the gateway and closes it again.
 
     When no gateway runs, `starts` tells which servers it needs, and `listens` that a browser comes back to it.
     """
 
-    def decorate(command: Command) -> Callable[..., int]:
+    def decorate(command: AsyncCommand) -> Callable[..., int]:
         @config_option
         @data_dir_option
         @json_option
@@ -87,11 +87,11 @@ def asks(
             _check_texts(given)
             launch = launcher()
             above = click.get_current_context().parent
-            about_a_board = above is not None and above.info_name in _OF_A_BOARD
+            about_a_board = above is not None and above.info_name in _BOARD_GROUPS
 
             async def inside() -> int:
                 async with launch.api(Options(config, data_dir), starts(given), listens=listens) as api:
-                    await _tell_notices(api, of_board=about_a_board)
+                    await _print_notices(api, of_board=about_a_board)
                     return await command(api, as_json=as_json, **given) or Exit.OK
 
             return run_to_end(inside)
@@ -101,20 +101,20 @@ def asks(
     return decorate
 
 
-_OF_A_BOARD: Final = frozenset({"activity", "approvals", "grants", "overrides", "tickets", "tokens", "tools"})
+_BOARD_GROUPS: Final = frozenset({"activity", "approvals", "grants", "overrides", "tickets", "tokens", "tools"})
 """Groups whose answers are those of one board: that nothing waits on it means nothing of another."""
 
 
-async def _tell_notices(api: Api, *, of_board: bool) -> None:
+async def _print_notices(api: ApiClient, *, of_board: bool) -> None:
     """Whatever is asked: an answer from a board that is not what its file says, or that no gateway serves, must say
     so."""
-    status = await asked(api, "GET", "/status")
-    if of_board and not api.running:
-        tell(which_board(status))
+    status = await call_api(api, "GET", "/status")
+    if of_board and not api.is_running:
+        print_progress(no_gateway_notice(status))
     for notice in status["notices"]:
         # Without a gateway the board is in this process, whose log has told of an unreadable row already.
-        if api.running or not _is_unreadable_row(notice["subject"]):
-            tell(f"! {hanging(notice['text'])}")
+        if api.is_running or not _is_unreadable_row(notice["subject"]):
+            print_progress(f"! {indent_continuation(notice['text'])}")
 
 
 def _is_unreadable_row(subject: str) -> bool:
@@ -124,7 +124,7 @@ def _is_unreadable_row(subject: str) -> bool:
     return subject.startswith(UNREADABLE_ROW)
 
 
-def which_board(status: Mapping[str, Any]) -> str:
+def no_gateway_notice(status: Mapping[str, Any]) -> str:
     empty = "" if status["policyVersion"] else ", and nothing was ever decided there"
     return (
         f"  … no gateway runs on {status['dataDir']}{empty}. "
@@ -132,13 +132,13 @@ def which_board(status: Mapping[str, Any]) -> str:
     )
 
 
-def launcher() -> Launch:
-    make = cast("Callable[[], Launch]", click.get_current_context().obj)
+def launcher() -> CompositionRoot:
+    make = cast("Callable[[], CompositionRoot]", click.get_current_context().obj)
     return make()
 
 
-_TOLD: Final = ("errors", "offered", "policyVersion")
-_CODES: Final = {
+_DETAIL_KEYS: Final = ("errors", "offered", "policyVersion")
+_EXIT_CODES: Final = {
     400: Exit.NOT_FOUND,
     401: Exit.UNREACHABLE,
     404: Exit.NOT_FOUND,
@@ -149,8 +149,8 @@ _CODES: Final = {
 }
 
 
-async def asked(
-    api: Api,
+async def call_api(
+    api: ApiClient,
     method: str,
     path: str,
     *,
@@ -164,20 +164,20 @@ async def asked(
     `waiting` is what a person is told to be waited for, unless they are told otherwise; `misfit` is the exit code when
     the body was refused.
     """
-    with nullcontext() if waiting is None else told_when_slow(waiting):
-        answer: Answer = await api.request(method, path, params=params or [], body=body)
+    with nullcontext() if waiting is None else print_when_slow(waiting):
+        answer: ApiResponse = await api.request(method, path, params=params or [], body=body)
     if answer.status >= 400:
-        refused(answer, misfit)
+        fail_with_response(answer, misfit)
     return answer.body
 
 
-def refused(answer: Answer, misfit: Exit = Exit.USAGE) -> NoReturn:
-    more: dict[str, object] = {key: answer.body[key] for key in _TOLD if key in answer.body}
-    code = misfit if answer.status == 422 else _CODES.get(answer.status, Exit.FAILED)
+def fail_with_response(answer: ApiResponse, misfit: Exit = Exit.USAGE) -> NoReturn:
+    more: dict[str, object] = {key: answer.body[key] for key in _DETAIL_KEYS if key in answer.body}
+    code = misfit if answer.status == 422 else _EXIT_CODES.get(answer.status, Exit.FAILED)
     fail(code, str(answer.body.get("detail", answer.body)), more)
 
 
-def _check_texts(given: Given) -> None:
+def _check_texts(given: GivenOptions) -> None:
     for name, value in given.items():
         texts = (*value, *value.values()) if isinstance(value, dict) else value
         for text in texts if isinstance(texts, tuple) else (texts,):
@@ -185,9 +185,9 @@ def _check_texts(given: Given) -> None:
                 raise click.BadParameter("this is not UTF-8 text", param_hint=name.upper().replace("_", "-"))
 
 
-def path_of(name: str) -> str:
+def server_path(name: str) -> str:
     """The name as a part of an address. What cannot be a server's name is no address either."""
-    if not is_id(name) and isinstance(server_key(name), BadId):
+    if not is_id(name) and isinstance(parse_server_key(name), BadId):
         rule = f"an id has {ID_RULE}; a key is TOOLSET~SERVER"
         fail(Exit.NOT_FOUND, f"There is no server {name!r}: {rule}. See: pegboard servers list")
     return quote(name, safe="~")

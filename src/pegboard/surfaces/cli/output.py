@@ -28,7 +28,7 @@ class Exit(IntEnum):
     """As a shell tells it of a program that the system ended because nobody read its output any more."""
 
 
-class Ending(Exception):  # noqa: N818  a command ends so; whether that is an error is told by its code
+class CommandExit(Exception):  # noqa: N818  a command ends so; whether that is an error is told by its code
     """Ends a command from wherever it is."""
 
     def __init__(self, code: int, message: str = "") -> None:
@@ -37,46 +37,46 @@ class Ending(Exception):  # noqa: N818  a command ends so; whether that is an er
         self.message = message
 
 
-class Ended(Ending):
+class CommandError(CommandExit):
     """With a sentence on standard error, or as JSON where JSON was asked for."""
 
     def __init__(self, code: Exit, message: str, more: Mapping[str, object] | None = None) -> None:
         super().__init__(code, message)
-        self.more = more or {}
+        self.details = more or {}
 
 
 def fail(code: Exit, message: str, more: Mapping[str, object] | None = None) -> NoReturn:
-    raise Ended(code, message, more)
+    raise CommandError(code, message, more)
 
 
-def say(text: str = "") -> None:
-    _print(clean(text))
+def print_text(text: str = "") -> None:
+    _write_line(clean(text))
 
 
-def document(body: object, *, indent: int | None = 2, compact: bool = False) -> None:
+def print_json(body: object, *, indent: int | None = 2, compact: bool = False) -> None:
     """Characters that the output's encoding lacks are escaped, so that it is JSON on every terminal. `compact` is how
     answers are written to clients."""
     narrow = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
     separators, indent = ((",", ":"), None) if compact else (None, indent)
-    _print(clean_json(json.dumps(body, ensure_ascii=narrow, indent=indent, separators=separators)))
+    _write_line(clean_json(json.dumps(body, ensure_ascii=narrow, indent=indent, separators=separators)))
 
 
-def tell(text: str) -> None:
+def print_progress(text: str) -> None:
     """Progress and warnings: never on standard output. That nobody reads them is no reason to end."""
     with suppress(OSError):
         click.echo(clean(text), err=True)
 
 
-def _print(text: str) -> None:
+def _write_line(text: str) -> None:
     try:
         click.echo(text)
     except BrokenPipeError:
-        raise Ending(Exit.READER_LEFT) from None
+        raise CommandExit(Exit.READER_LEFT) from None
 
 
-def unwrapped(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def unwrap_group(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Whatever task groups wrapped, the ending that was meant is what comes out."""
-    inner: BaseException = group.subgroup(Ending) or group
+    inner: BaseException = group.subgroup(CommandExit) or group
     while isinstance(inner, BaseExceptionGroup):
         inner = inner.exceptions[0]
     return inner

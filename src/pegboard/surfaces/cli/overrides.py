@@ -5,14 +5,14 @@ from typing import Any, Final
 
 import click
 
-from .link import Api
-from .options import asked, asks, every_server
-from .output import Exit, document, fail, say
-from .pairs import json_pairs, optional_json_object, pairs
+from .link import ApiClient
+from .options import call_api, every_server, gateway_command
+from .output import Exit, fail, print_json, print_text
+from .pairs import parse_json_pairs, parse_optional_json_object, parse_pairs
 from .text import one_line, table
 
-_LONGEST: Final = 60
-_MOST: Final = 10
+_MAX_VALUE_CHARS: Final = 60
+_MAX_LISTED: Final = 10
 _toolset_option = click.option("--toolset", help="The toolset, when TARGET does not tell it: *:read_* fits any.")
 
 
@@ -23,50 +23,50 @@ def overrides() -> None:
 
 @overrides.command("list")
 @click.option("--toolset", help="Only those of this toolset.")
-@asks(every_server)
-async def list_overrides(api: Api, toolset: str | None, *, as_json: bool) -> None:
+@gateway_command(every_server)
+async def list_overrides(api: ApiClient, toolset: str | None, *, as_json: bool) -> None:
     """Every override, the declared ones first: what it sets, whose word that is, and what does not fit."""
     params = [] if toolset is None else [("toolset", toolset)]
-    body = await asked(api, "GET", "/overrides", params=params)
+    body = await call_api(api, "GET", "/overrides", params=params)
     if as_json:
-        document(body)
+        print_json(body)
         return
     if not body["overrides"]:
-        say("No overrides. Make one: pegboard overrides set TOOL --name-override TEXT")
+        print_text("No overrides. Make one: pegboard overrides set TOOL --name-override TEXT")
         return
     rows = [
-        (row["toolset"], row["target"], field["field"], shown(field["value"]), whose(field["from"], row))
+        (row["toolset"], row["target"], field["field"], value_text(field["value"]), author_text(field["from"], row))
         for row in body["overrides"]
         for field in row["fields"]
     ]
-    say(table(("TOOLSET", "TARGET", "FIELD", "VALUE", "FROM"), rows))
+    print_text(table(("TOOLSET", "TARGET", "FIELD", "VALUE", "FROM"), rows))
     for row in body["overrides"]:
-        _say_misfits(row["misfits"], row["target"])
+        _print_misfits(row["misfits"], row["target"])
 
 
 @overrides.command("show")
 @click.argument("tool")
-@asks(every_server)
-async def show(api: Api, tool: str, *, as_json: bool) -> None:
+@gateway_command(every_server)
+async def show(api: ApiClient, tool: str, *, as_json: bool) -> None:
     """What overrides make of one tool: each field, which override set it, and what callers may send."""
-    body = await asked(api, "GET", "/overrides/show", params=[("tool", tool)])
+    body = await call_api(api, "GET", "/overrides/show", params=[("tool", tool)])
     if as_json:
-        document(body)
+        print_json(body)
         return
-    say(body["id"])
+    print_text(body["id"])
     if not body["fields"]:
-        say("  No override fits it.")
+        print_text("  No override fits it.")
     else:
         held = [field for field in body["fields"] if field["inForce"]]
-        rows = [(f["field"], shown(f["value"]), f["target"], whose(f["from"], f)) for f in held]
-        say(table(("FIELD", "VALUE", "BY", "FROM"), rows) if rows else "  No override has an effect on it.")
+        rows = [(f["field"], value_text(f["value"]), f["target"], author_text(f["from"], f)) for f in held]
+        print_text(table(("FIELD", "VALUE", "BY", "FROM"), rows) if rows else "  No override has an effect on it.")
     for field in body["fields"]:
         if field["effect"]:
             by = "" if field["inForce"] else f" ({field['target']})"
-            say(f"- {field['field']}{by}{effect_of(field)}")
-    _say_misfits(body["misfits"], body["id"])
+            print_text(f"- {field['field']}{by}{effect_text(field)}")
+    _print_misfits(body["misfits"], body["id"])
     if any(field["field"].startswith("arguments.") for field in body["fields"]):
-        say(f"\ntakes:\n{json.dumps(body['inputSchema'], indent=2, ensure_ascii=False)}")
+        print_text(f"\ntakes:\n{json.dumps(body['inputSchema'], indent=2, ensure_ascii=False)}")
 
 
 @overrides.command("set")
@@ -74,7 +74,10 @@ async def show(api: Api, tool: str, *, as_json: bool) -> None:
 @_toolset_option
 @click.option("--renderer", help="How calls are shown; default: as every other call. See: pegboard overrides renderers")
 @click.option(
-    "--renderer-config", metavar="JSON", callback=optional_json_object, help="What the renderer takes, as an object."
+    "--renderer-config",
+    metavar="JSON",
+    callback=parse_optional_json_object,
+    help="What the renderer takes, as an object.",
 )
 @click.option("--name-override", help="The name people see.")
 @click.option("--description-override", help="The description in place of the tool's own.")
@@ -86,17 +89,20 @@ async def show(api: Api, tool: str, *, as_json: bool) -> None:
 )
 @click.option("--enabled/--not-enabled", default=None, help="Whether the tool is there.")
 @click.option(
-    "--pin", multiple=True, callback=json_pairs, help="NAME=VALUE: what the server always gets; callers never see it."
+    "--pin",
+    multiple=True,
+    callback=parse_json_pairs,
+    help="NAME=VALUE: what the server always gets; callers never see it.",
 )
 @click.option("--hide", multiple=True, help="NAME: callers neither see it nor can send it.")
 @click.option("--unhide", multiple=True, help="NAME: shown although another override hides or pins it.")
 @click.option(
-    "--default", "defaults", multiple=True, callback=json_pairs, help="NAME=VALUE: when the caller sends none."
+    "--default", "defaults", multiple=True, callback=parse_json_pairs, help="NAME=VALUE: when the caller sends none."
 )
-@click.option("--describe", multiple=True, callback=pairs, help="NAME=TEXT: what callers read of the argument.")
-@asks(every_server)
+@click.option("--describe", multiple=True, callback=parse_pairs, help="NAME=TEXT: what callers read of the argument.")
+@gateway_command(every_server)
 async def set_override(
-    api: Api,
+    api: ApiClient,
     target: str,
     toolset: str | None,
     pin: dict[str, Any],
@@ -123,67 +129,67 @@ async def set_override(
         said["arguments"] = arguments
     if not said:
         fail(Exit.USAGE, "nothing to set. Name a field, for example --name-override TEXT")
-    await _edited(api, {"target": target, "toolset": toolset, "set": said}, as_json=as_json)
+    await _send_edit(api, {"target": target, "toolset": toolset, "set": said}, as_json=as_json)
 
 
 @overrides.command("clear")
 @click.argument("target")
 @click.argument("fields", nargs=-1)
 @_toolset_option
-@asks(every_server)
-async def clear(api: Api, target: str, fields: tuple[str, ...], toolset: str | None, *, as_json: bool) -> None:
+@gateway_command(every_server)
+async def clear(api: ApiClient, target: str, fields: tuple[str, ...], toolset: str | None, *, as_json: bool) -> None:
     """Unset FIELDS of the override of TARGET, or all of it. arguments.NAME is one argument."""
     cleared: object = list(fields) or "all"
-    await _edited(api, {"target": target, "toolset": toolset, "clear": cleared}, as_json=as_json)
+    await _send_edit(api, {"target": target, "toolset": toolset, "clear": cleared}, as_json=as_json)
 
 
 @overrides.command("renderers")
-@asks()
-async def renderers(api: Api, *, as_json: bool) -> None:
+@gateway_command()
+async def renderers(api: ApiClient, *, as_json: bool) -> None:
     """How calls can be shown, and what each renderer takes."""
-    body = await asked(api, "GET", "/renderers")
+    body = await call_api(api, "GET", "/renderers")
     if as_json:
-        document(body)
+        print_json(body)
         return
     rows = [(each["name"], ", ".join(each["configSchema"]["properties"]), each["what"]) for each in body["renderers"]]
-    say(table(("RENDERER", "TAKES", "SHOWS"), rows))
+    print_text(table(("RENDERER", "TAKES", "SHOWS"), rows))
 
 
-async def _edited(api: Api, edit: dict[str, object], *, as_json: bool) -> None:
-    body = await asked(api, "POST", "/overrides", body=edit)
+async def _send_edit(api: ApiClient, edit: dict[str, object], *, as_json: bool) -> None:
+    body = await call_api(api, "POST", "/overrides", body=edit)
     if as_json:
-        document(body)
+        print_json(body)
         return
     left = ", ".join(dict.fromkeys(field["field"] for field in body["fields"]))
-    say(f"{body['target']} in {body['toolset']}: {f'sets {left}' if left else 'sets nothing any more'}.")
-    _say_misfits(body["misfits"], body["target"])
-    _say_idle(body["withoutEffect"])
+    print_text(f"{body['target']} in {body['toolset']}: {f'sets {left}' if left else 'sets nothing any more'}.")
+    _print_misfits(body["misfits"], body["target"])
+    _print_idle(body["withoutEffect"])
 
 
-def effect_of(field: dict[str, Any]) -> str:
+def effect_text(field: dict[str, Any]) -> str:
     if not field["effect"]:
         return ""
     return f": {'' if field['inForce'] else 'without effect, because '}{field['effect']}"
 
 
-def _say_idle(idle: list[dict[str, Any]]) -> None:
-    for each in idle[:_MOST]:
-        say(f"! {each['tool']}: {each['field']} has no effect now: {each['why']}")
-    if len(idle) > _MOST:
-        say(f"! and {len(idle) - _MOST} more have none. See them with --json")
+def _print_idle(idle: list[dict[str, Any]]) -> None:
+    for each in idle[:_MAX_LISTED]:
+        print_text(f"! {each['tool']}: {each['field']} has no effect now: {each['why']}")
+    if len(idle) > _MAX_LISTED:
+        print_text(f"! and {len(idle) - _MAX_LISTED} more have none. See them with --json")
 
 
-def _say_misfits(misfits: list[dict[str, Any]], about: str) -> None:
+def _print_misfits(misfits: list[dict[str, Any]], about: str) -> None:
     for misfit in misfits:
-        say(f"! {misfit['tool'] or about} does not fit: {misfit['what']}")
+        print_text(f"! {misfit['tool'] or about} does not fit: {misfit['what']}")
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     text = one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if len(text) <= _MAX_VALUE_CHARS else text[: _MAX_VALUE_CHARS - 1] + "…"
 
 
-def whose(origin: dict[str, Any] | None, about: dict[str, Any] | None = None) -> str:
+def author_text(origin: dict[str, Any] | None, about: dict[str, Any] | None = None) -> str:
     """`about` is the override, or one field of it."""
     if about is not None and about.get("manifest"):
         return f"toolset.yaml of {about['toolset']}"

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import click
 
 
-def pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+def parse_pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """What is wrong is told by its place alone: the text may be a secret."""
     found: dict[str, str] = {}
     for place, text in enumerate(texts, start=1):
@@ -20,17 +20,17 @@ def pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...
     return found
 
 
-def names(context: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+def parse_names(context: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
     """A list with commas; empty for none of them, and None where nothing was said."""
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
-def json_pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+def parse_json_pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
     """Each value as JSON where it is JSON, else as text."""
-    return {name: _value(text) for name, text in pairs(context, option, texts).items()}
+    return {name: _parse_value(text) for name, text in parse_pairs(context, option, texts).items()}
 
 
-def json_object(context: click.Context, argument: click.Parameter, text: str | None) -> dict[str, Any]:
+def parse_json_object(context: click.Context, argument: click.Parameter, text: str | None) -> dict[str, Any]:
     """A JSON object, from standard input for `-`."""
 
     def no(why: str) -> NoReturn:
@@ -45,7 +45,7 @@ def json_object(context: click.Context, argument: click.Parameter, text: str | N
         except UnicodeDecodeError as error:
             no(f"standard input is not UTF-8 text, from byte {error.start} on")
     try:
-        given = json.loads(text, parse_constant=_no_constant)
+        given = json.loads(text, parse_constant=_reject_constant)
     except ValueError as error:
         other = ", or use --arg name=1" if is_call else ""
         no(f"this is not JSON: {error}. Write an object, like '{{\"name\": 1}}'{other}")
@@ -57,17 +57,19 @@ def json_object(context: click.Context, argument: click.Parameter, text: str | N
     return given
 
 
-def optional_json_object(context: click.Context, option: click.Parameter, text: str | None) -> dict[str, Any] | None:
+def parse_optional_json_object(
+    context: click.Context, option: click.Parameter, text: str | None
+) -> dict[str, Any] | None:
     """A JSON object; `None` where the option is not given, because `{}` is a value."""
-    return None if text is None else json_object(context, option, text)
+    return None if text is None else parse_json_object(context, option, text)
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return text
 
 
-def _no_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON value")

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import click
 
-from .output import Ended, Ending, Exit, document, tell
+from .output import CommandError, CommandExit, Exit, print_json, print_progress
 
 
 def run(tree: click.Command, args: Sequence[str]) -> int:
@@ -16,42 +16,42 @@ def run(tree: click.Command, args: Sequence[str]) -> int:
         with suppress(AttributeError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a test's stream may lack it
     try:
-        code = _run(tree, list(args))
+        code = _run_command(tree, list(args))
         sys.stdout.flush()
-    except Ending as ending:
+    except CommandExit as ending:
         code = ending.code
     except BrokenPipeError:
         code = Exit.READER_LEFT
     if code == Exit.READER_LEFT:
-        _forget_stdout()
+        _detach_stdout()
     return int(code)
 
 
-def _run(tree: click.Command, args: list[str]) -> int:
+def _run_command(tree: click.Command, args: list[str]) -> int:
     try:
         ended = tree.main(args, prog_name="pegboard", standalone_mode=False)
-    except Ended as end:
-        return _told(args, end.code, end.message, {**end.more})
+    except CommandError as end:
+        return _report_end(args, end.code, end.message, {**end.details})
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return Exit.USAGE
     except click.UsageError as error:
         if wants_json(args):
-            return _told(args, Exit.USAGE, error.format_message(), {})
+            return _report_end(args, Exit.USAGE, error.format_message(), {})
         error.show()
         return Exit.USAGE
     except click.ClickException as error:
-        return _told(args, Exit.FAILED, error.format_message(), {})
+        return _report_end(args, Exit.FAILED, error.format_message(), {})
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
     return ended if isinstance(ended, int) else Exit.OK
 
 
-def _told(args: Sequence[str], code: int, message: str, more: dict[str, object]) -> int:
+def _report_end(args: Sequence[str], code: int, message: str, more: dict[str, object]) -> int:
     if wants_json(args):
-        document({"error": message, "exit": int(code), **more}, indent=None)
+        print_json({"error": message, "exit": int(code), **more}, indent=None)
     else:
-        tell(f"pegboard: {message}")
+        print_progress(f"pegboard: {message}")
     return code
 
 
@@ -61,7 +61,7 @@ def wants_json(args: Sequence[str]) -> bool:
     return "--json" in own and own[:1] != ["stdio"]
 
 
-def _forget_stdout() -> None:
+def _detach_stdout() -> None:
     """Or Python would try once more to write what nobody reads, and complain."""
     with suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)

@@ -10,29 +10,29 @@ from typing import Any, Final
 
 import click
 
-from pegboard.core.addressed import to_you
-from pegboard.core.ids import LOCAL
+from pegboard.core.addressed import address_user
+from pegboard.core.ids import LOCAL_PRINCIPAL
 
-from .client import HttpApi
-from .link import Api, Body
-from .options import asked, asks, every_server, refused, view_params, with_view
-from .output import Exit, document, fail, say, tell
+from .client import HttpApiClient
+from .link import ApiClient, JsonBody
+from .options import call_api, every_server, fail_with_response, gateway_command, view_params, with_view
+from .output import Exit, fail, print_json, print_progress, print_text
 from .result import result_text
 from .text import is_unicode, one_line
-from .tickets import decided_here, is_at_terminal, path_of
+from .tickets import decide_at_terminal, is_at_terminal, ticket_path
 from .tools import CALL_CODES
 
 ARGS: Final = "args"
 """What a program finds the words behind its name in."""
-_BY_TOOL: Final = re.compile(
+_TICKET_HINT: Final = re.compile(
     r'call pegboard_ticket with \{"ticket": "(\w+)"\}'
     "(?:, which waits for the decision, goes on with the program|: the program goes on)"
 )
-_UNANSWERED: Final = re.compile(r"confirmation_\w+: ")
+_UNDECIDED_PREFIX: Final = re.compile(r"confirmation_\w+: ")
 """What an answer about a ticket begins with that is no program's."""
 _NO_TICKET: Final = "You have no ticket "
-_LINE: Final = re.compile(r"^line (\d+)(?=:)", re.MULTILINE)
-_MOST: Final = 1_000_000
+_LINE_NUMBER: Final = re.compile(r"^line (\d+)(?=:)", re.MULTILINE)
+_MAX_PROGRAM_CHARS: Final = 1_000_000
 _STDIN: Final = "-"
 
 
@@ -42,9 +42,9 @@ _STDIN: Final = "-"
 @click.option("--timeout", type=float, help="Seconds after which the program is ended.  [default: as in the settings]")
 @click.option("--ticket", metavar="ID", help="Go on with a program that waits for this ticket, where it stopped.")
 @with_view
-@asks(every_server)
+@gateway_command(every_server)
 async def run(
-    api: Api,
+    api: ApiClient,
     script: Path | None,
     args: tuple[str, ...],
     timeout: float | None,
@@ -70,7 +70,7 @@ async def run(
     if ticket is None:
         if script is None:
             fail(Exit.USAGE, "Name the program to run, or - for standard input. To go on with one: --ticket ID")
-        before, code = _program(script, args)
+        before, code = _load_program(script, args)
         body = {**goes_on, "code": before + code, **({} if timeout is None else {"timeout_s": timeout})}
     else:
         if timeout is not None:
@@ -82,24 +82,30 @@ async def run(
             # What came by standard input is not there again: that it had arguments is a line before its own.
             before = ARGS if args else ""
         else:
-            before, code = _program(script, args, f" To go on without it: pegboard run --ticket {shlex.quote(ticket)}")
+            before, code = _load_program(
+                script, args, f" To go on without it: pegboard run --ticket {shlex.quote(ticket)}"
+            )
             body["code"] = before + code
         if not as_json:
-            await _decided(api, ticket)
-    again = _Again([*([str(script), *args] if before else [])], toolsets, enabled_tools, disabled_tools, principal)
-    ended = await _ended(api, body)
+            await _decide_ticket(api, ticket)
+    again = _ResumeCommand(
+        [*([str(script), *args] if before else [])], toolsets, enabled_tools, disabled_tools, principal
+    )
+    ended = await _run_program(api, body)
     while ended["ended"] == "confirmation_required" and not as_json:
         if is_at_terminal():
-            tell(f"The program waits. If you leave, it goes on after a decision by: {again.command(ended['ticket'])}\n")
-        if not await decided_here(api, ended["ticket"]):
+            print_progress(
+                f"The program waits. If you leave, it goes on after a decision by: {again.command(ended['ticket'])}\n"
+            )
+        if not await decide_at_terminal(api, ended["ticket"]):
             break
         # The program waits where it stopped: it goes on, and does nothing twice.
-        ended = await _ended(api, {**goes_on, "ticket": ended["ticket"]})
-    return _told(again.told(_without_first_line(ended) if before else ended), as_json=as_json)
+        ended = await _run_program(api, {**goes_on, "ticket": ended["ticket"]})
+    return _print_end(again.with_resume_hint(_without_first_line(ended) if before else ended), as_json=as_json)
 
 
 @dataclass(frozen=True)
-class _Again:
+class _ResumeCommand:
     """How the person who typed goes on with a program that waits: as the same caller, with the same tools."""
 
     words: list[str]
@@ -111,123 +117,129 @@ class _Again:
 
     def command(self, ticket: str) -> str:
         said = {"--toolsets": self.toolsets, "--enabled-tools": self.enabled_tools}
-        said |= {"--disabled-tools": self.disabled_tools, "--as": self.principal if self.principal != LOCAL else None}
+        said |= {
+            "--disabled-tools": self.disabled_tools,
+            "--as": self.principal if self.principal != LOCAL_PRINCIPAL else None,
+        }
         view = [word for name, value in said.items() if value is not None for word in (name, value)]
         # Behind a word that begins with a dash nothing is an option any more, so these come last.
         words = ["--", *self.words] if any(word.startswith("-") for word in self.words) else self.words
         return shlex.join(["pegboard", "run", "--ticket", ticket, *view, *words])
 
-    def told(self, ended: Body) -> Body:
+    def with_resume_hint(self, ended: JsonBody) -> JsonBody:
         """A model is told of a tool to call, and a person of a command."""
         if isinstance(sentence := ended.get("sentence"), str):
-            return {**ended, "sentence": self._worded(sentence)}
+            return {**ended, "sentence": self._replace_ticket_hint(sentence)}
         for content in (ended.get("result") or {}).get("content") or ():
-            if isinstance(content, dict) and _UNANSWERED.match(str(content.get("text"))):
-                content["text"] = self._worded(content["text"])
+            if isinstance(content, dict) and _UNDECIDED_PREFIX.match(str(content.get("text"))):
+                content["text"] = self._replace_ticket_hint(content["text"])
         return ended
 
-    def _worded(self, text: str) -> str:
-        return _BY_TOOL.sub(lambda found: f"go on with it: {self.command(found[1])}\nThe program goes on", text)
+    def _replace_ticket_hint(self, text: str) -> str:
+        return _TICKET_HINT.sub(lambda found: f"go on with it: {self.command(found[1])}\nThe program goes on", text)
 
 
-async def _decided(api: Api, ticket: str) -> None:
+async def _decide_ticket(api: ApiClient, ticket: str) -> None:
     """By the person at this terminal, if nobody has."""
-    if is_at_terminal() and (await asked(api, "GET", path_of(ticket)))["state"] == "waiting":
-        await decided_here(api, ticket)
+    if is_at_terminal() and (await call_api(api, "GET", ticket_path(ticket)))["state"] == "waiting":
+        await decide_at_terminal(api, ticket)
 
 
-async def _ended(api: Api, body: dict[str, object]) -> Body:
-    assert isinstance(api, HttpApi), "whoever runs a program reaches a gateway"
-    answer = await api.told("/run", body, _progress)
+async def _run_program(api: ApiClient, body: dict[str, object]) -> JsonBody:
+    assert isinstance(api, HttpApiClient), "whoever runs a program reaches a gateway"
+    answer = await api.request_lines("/run", body, _print_call)
     if answer.status >= 400:
-        refused(answer)
+        fail_with_response(answer)
     return answer.body
 
 
-def _progress(line: Body) -> None:
+def _print_call(line: JsonBody) -> None:
     if line.get("words"):
-        tell(f"  … {one_line(str(line['words']))}")
+        print_progress(f"  … {one_line(str(line['words']))}")
 
 
-def _told(ended: Body, *, as_json: bool) -> int:
+def _print_end(ended: JsonBody, *, as_json: bool) -> int:
     code = CALL_CODES.get(ended["ended"], Exit.REFUSED)
     if as_json:
-        document(ended)
-        return code if "result" not in ended or code == Exit.OK else _code_of(result_text(ended["result"]))
+        print_json(ended)
+        return code if "result" not in ended or code == Exit.OK else _exit_code(result_text(ended["result"]))
     if "result" not in ended:
-        fail(code, to_you(str(ended.get("sentence") or ended["ended"])))
+        fail(code, address_user(str(ended.get("sentence") or ended["ended"])))
     said = ended["result"].get("structuredContent")
     if not isinstance(said, dict) or "stdout" not in said:
         # Of a ticket: nobody has decided yet, say, or it was for a call that stands alone.
         text = result_text(ended["result"])
         if code == Exit.OK:
-            say(text)
+            print_text(text)
             return code
-        fail(_code_of(text), to_you(text))
+        fail(_exit_code(text), address_user(text))
     if said["stdout"]:
         click.echo(said["stdout"], nl=not said["stdout"].endswith("\n"))
     if said.get("truncated"):
-        tell("! It printed more than this: the rest is cut off.")
+        print_progress("! It printed more than this: the rest is cut off.")
     if said.get("note"):
-        tell(f"! {one_line(said['note'])}")
+        print_progress(f"! {one_line(said['note'])}")
     if (error := said.get("error")) is not None:
         told = error["message"] if error.get("line") is None else f"line {error['line']}: {error['message']}"
         # The type check says the line of each thing that it found.
-        fail(Exit.FAILED, f"{error['type']}: {error['message'] if _LINE.match(error['message']) else told}")
+        fail(Exit.FAILED, f"{error['type']}: {error['message'] if _LINE_NUMBER.match(error['message']) else told}")
     if said["result"] is not None:
         result = said["result"]
-        say(result if isinstance(result, str) else json.dumps(result, indent=2, ensure_ascii=False))
+        print_text(result if isinstance(result, str) else json.dumps(result, indent=2, ensure_ascii=False))
     return code
 
 
-def _code_of(text: str) -> Exit:
+def _exit_code(text: str) -> Exit:
     if text.startswith(_NO_TICKET):
         return Exit.NOT_FOUND
-    return Exit.REFUSED if _UNANSWERED.match(text) else Exit.FAILED
+    return Exit.REFUSED if _UNDECIDED_PREFIX.match(text) else Exit.FAILED
 
 
-def _program(script: Path, args: tuple[str, ...], instead: str = "") -> tuple[str, str]:
+def _load_program(script: Path, args: tuple[str, ...], instead: str = "") -> tuple[str, str]:
     """The line before its own, if it needs one, and the program."""
-    code = _read(script, instead)
+    code = _read_script(script, instead)
     return f"{ARGS} = {[*args]!r}\n" if args or re.search(rf"\b{ARGS}\b", code) else "", code
 
 
-def _read(script: Path, instead: str) -> str:
+def _read_script(script: Path, instead: str) -> str:
     try:
-        raw = sys.stdin.buffer.read(_MOST + 1) if str(script) == _STDIN else script.read_bytes()
+        raw = sys.stdin.buffer.read(_MAX_PROGRAM_CHARS + 1) if str(script) == _STDIN else script.read_bytes()
     except OSError as error:
         fail(Exit.NOT_FOUND, f"{script} cannot be read: {error.strerror}.{instead}")
     text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-    if not is_unicode(text) or len(raw) > _MOST:
-        fail(Exit.USAGE, f"{script} is no program: {'it is too long' if len(raw) > _MOST else 'it is not UTF-8 text'}.")
+    if not is_unicode(text) or len(raw) > _MAX_PROGRAM_CHARS:
+        fail(
+            Exit.USAGE,
+            f"{script} is no program: {'it is too long' if len(raw) > _MAX_PROGRAM_CHARS else 'it is not UTF-8 text'}.",
+        )
     return text.replace("\r\n", "\n")
 
 
-def _without_first_line(ended: Body) -> Body:
+def _without_first_line(ended: JsonBody) -> JsonBody:
     """The line before the program's own is ours: lines are counted as its writer sees them."""
     said = ended.get("result", {}).get("structuredContent")
     if not isinstance(said, dict):
         return ended
     if isinstance(note := said.get("note"), str):
-        said["note"] = _lines_before(note)
+        said["note"] = _shift_line_numbers(note)
     if isinstance(error := said.get("error"), dict):
         if isinstance(error.get("line"), int):
             error["line"] = max(1, error["line"] - 1)
-        error["message"] = _lines_before(error["message"])
+        error["message"] = _shift_line_numbers(error["message"])
     return ended
 
 
-def _lines_before(text: str) -> str:
-    return _LINE.sub(lambda found: f"line {max(1, int(found[1]) - 1)}", text)
+def _shift_line_numbers(text: str) -> str:
+    return _LINE_NUMBER.sub(lambda found: f"line {max(1, int(found[1]) - 1)}", text)
 
 
 @click.command()
 @click.argument("names", nargs=-1)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write a .pyi for each server there.")
 @with_view
-@asks(every_server)
+@gateway_command(every_server)
 async def stubs(
-    api: Api,
+    api: ApiClient,
     names: tuple[str, ...],
     out: Path | None,
     toolsets: str | None,
@@ -243,22 +255,22 @@ async def stubs(
     """
     params = [("name", name) for name in names]
     params += view_params(toolsets, enabled_tools, disabled_tools, principal)
-    body = await asked(api, "GET", "/stubs", params=params)
+    body = await call_api(api, "GET", "/stubs", params=params)
     if as_json:
-        document(body)
+        print_json(body)
         return Exit.OK
     if not body["modules"]:
-        tell("No tool is open, so there is no function. See: pegboard tools list")
+        print_progress("No tool is open, so there is no function. See: pegboard tools list")
     if out is not None:
-        _write(out, body)
+        _write_stubs(out, body)
         return Exit.OK
     parts = [f"# {module['name']}.pyi\n{body['header']}\n\n{module['stubs']}" for module in body["modules"]]
     if parts:
-        say("\n\n\n".join(parts))
+        print_text("\n\n\n".join(parts))
     return Exit.OK
 
 
-def _write(folder: Path, body: dict[str, Any]) -> None:
+def _write_stubs(folder: Path, body: dict[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for module in body["modules"]:
@@ -266,4 +278,4 @@ def _write(folder: Path, body: dict[str, Any]) -> None:
             file.write_text(f"{body['header']}\n\n{module['stubs']}\n", encoding="utf-8")
     except OSError as error:
         fail(Exit.FAILED, f"{error.filename} cannot be written: {error.strerror}.")
-    tell(f"{len(body['functions'])} functions in {len(body['modules'])} modules: {folder}")
+    print_progress(f"{len(body['functions'])} functions in {len(body['modules'])} modules: {folder}")

@@ -5,24 +5,32 @@ from typing import Final
 
 import anyio
 
-from pegboard.core.catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
-from pegboard.core.ids import BuiltinKey, Source
+from pegboard.core.catalogue import (
+    Health,
+    ProviderAsleep,
+    ProviderDown,
+    ProviderNeedsSignIn,
+    ProviderOff,
+    ProviderStart,
+    ProviderUp,
+)
+from pegboard.core.ids import BuiltinKey, SourceKey
 from pegboard.gateway.gateway import Gateway
 
-from .link import Tell
+from .link import Printer
 
-SLACK: Final = 5.0
+SLACK_S: Final = 5.0
 """Seconds beyond the longest deadline of a server: by then it has been told to be down."""
-SLOW: Final = 3.0
+SLOW_S: Final = 3.0
 
 
-async def tell_as_they_settle(gateway: Gateway, told: Tell, *, later: str) -> None:
+async def print_until_settled(gateway: Gateway, told: Printer, *, later: str) -> None:
     """Until every server has answered or failed once. `later` is told of those that have not done so in time."""
     starts = [server.timeouts.start for server in gateway.board.policy.servers.values()]
-    heard: set[Source] = set()
-    with anyio.move_on_after(max(starts, default=0.0) + SLACK), gateway.board.changed.listen() as bell:
-        while waiting := _told(gateway, heard, told):
-            with anyio.move_on_after(SLOW) as slow:
+    heard: set[SourceKey] = set()
+    with anyio.move_on_after(max(starts, default=0.0) + SLACK_S), gateway.board.changes.subscribe() as bell:
+        while waiting := _print_news(gateway, heard, told):
+            with anyio.move_on_after(SLOW_S) as slow:
                 await bell.wait()
             if slow.cancelled_caught:
                 told(f"  … waiting for {', '.join(waiting)}")
@@ -31,72 +39,72 @@ async def tell_as_they_settle(gateway: Gateway, told: Tell, *, later: str) -> No
     told(f"  … {later}")
 
 
-async def tell_while(gateway: Gateway, told: Tell, ended: Callable[[], Awaitable[None]]) -> None:
+async def print_health_changes(gateway: Gateway, told: Printer, ended: Callable[[], Awaitable[None]]) -> None:
     """From then on until the end: a line for each server that comes, falls, or is up again."""
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_tell_on, gateway, told, name="lines about servers")
+        tasks.start_soon(_print_continuously, gateway, told, name="lines about servers")
         await ended()
         tasks.cancel_scope.cancel()
 
 
-async def _tell_on(gateway: Gateway, told: Tell) -> None:
-    known = {source: _state(listing.health) for source, listing in gateway.board.catalogue.listings.items()}
-    with gateway.board.changed.listen() as bell:
+async def _print_continuously(gateway: Gateway, told: Printer) -> None:
+    known = {source: _health_text(listing.health) for source, listing in gateway.board.catalogue.listings.items()}
+    with gateway.board.changes.subscribe() as bell:
         while True:
             await bell.wait()
             listings = gateway.board.catalogue.listings
             for source in [source for source in known if source not in listings]:
                 del known[source]
             for source, listing in listings.items():
-                state = _state(listing.health)
+                state = _health_text(listing.health)
                 if state is None or known.get(source) == state or isinstance(source, BuiltinKey):
                     continue
                 known[source] = state
-                if line := _line(str(source), listing.health, len(listing.tools)):
+                if line := _health_line(str(source), listing.health, len(listing.tools)):
                     told(f"  {line}")
 
 
-def _state(health: Health) -> str | None:
+def _health_text(health: Health) -> str | None:
     """Of what a line is worth; `None` on the way to one. That a server sleeps until it is needed is no news."""
     match health:
-        case Up() | Asleep():
+        case ProviderUp() | ProviderAsleep():
             return "up"
-        case Down():
+        case ProviderDown():
             return "down"
-        case NeedsSignIn():
+        case ProviderNeedsSignIn():
             return "signed out"
-        case Off():
+        case ProviderOff():
             return "off"
-        case Starting():
+        case ProviderStart():
             return None
 
 
-def _told(gateway: Gateway, heard: set[Source], told: Tell) -> list[str]:
+def _print_news(gateway: Gateway, heard: set[SourceKey], told: Printer) -> list[str]:
     """Tells what is new; those that are still starting are what is left to wait for."""
     waiting: list[str] = []
     for source, listing in gateway.board.catalogue.listings.items():
         if source in heard or isinstance(source, BuiltinKey):
             continue
-        if isinstance(listing.health, Starting) and listing.health.attempt <= 1:
+        if isinstance(listing.health, ProviderStart) and listing.health.attempt <= 1:
             waiting.append(str(source))
             continue
         heard.add(source)
-        if line := _line(str(source), listing.health, len(listing.tools)):
+        if line := _health_line(str(source), listing.health, len(listing.tools)):
             told(f"  {line}")
     return waiting
 
 
-def _line(source: str, health: Health, tools: int) -> str:
+def _health_line(source: str, health: Health, tools: int) -> str:
     match health:
-        case Up():
+        case ProviderUp():
             return f"● {source}: {tools} tool{'' if tools == 1 else 's'}"
-        case Down(_, why):
+        case ProviderDown(_, why):
             return f"○ {source} is down: {why}"
-        case Starting(attempt):
+        case ProviderStart(attempt):
             return f"○ {source} failed, and is started for the {attempt}. time"
-        case NeedsSignIn():
+        case ProviderNeedsSignIn():
             return f"○ {source} needs sign-in: pegboard servers sign-in {source}"
-        case Asleep(_, why):
+        case ProviderAsleep(_, why):
             return f"● {source}: {tools} tool{'' if tools == 1 else 's'}, asleep; {why}"
-        case Off():
+        case ProviderOff():
             return ""

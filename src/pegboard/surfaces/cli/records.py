@@ -8,10 +8,10 @@ from .text import one_line
 
 MARKS: Final[Mapping[str, str]] = {"returned": "●", "done": "●"}
 """What went as it was asked for; everything else is marked as not."""
-HEAD: Final = ("ID", "WHEN", "KIND", "WHO", "WHAT", "OUTCOME", "TOOK", "TOKENS")
+COLUMNS: Final = ("ID", "WHEN", "KIND", "WHO", "WHAT", "OUTCOME", "TOOK", "TOKENS")
 
 
-def line(record: Mapping[str, Any]) -> tuple[str, ...]:
+def record_row(record: Mapping[str, Any]) -> tuple[str, ...]:
     tokens = (record["argumentTokens"], record["resultTokens"])
     what = record["about"] or record["name"] or ""
     # Of a call the outcome says enough; a decision is nothing without its words.
@@ -19,7 +19,7 @@ def line(record: Mapping[str, Any]) -> tuple[str, ...]:
         what = f"{what} {record['said']}".strip()
     return (
         str(record["id"]),
-        local(record["at"]),
+        local_time(record["at"]),
         record["kind"],
         record["principal"],
         what,
@@ -29,26 +29,26 @@ def line(record: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def in_full(record: Mapping[str, Any]) -> str:
+def record_text(record: Mapping[str, Any]) -> str:
     lines = [f"{record['id']}  {record['kind']}  {record['outcome']}"]
-    for label, key, shown in _PARTS:
+    for label, key, shown in _FIELDS:
         if record[key] not in (None, ""):
             lines.append(f"  {label + ':':<16}{shown(record[key])}")
     texts = [f"\n{label}, redacted:\n{record[label]}" for label in ("arguments", "result") if record[label] is not None]
     return "\n".join([*lines, *texts])
 
 
-def local(at: str) -> str:
+def local_time(at: str) -> str:
     return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _both(at: str) -> str:
+def _local_and_utc(at: str) -> str:
     moment = datetime.fromisoformat(at)
     return f"{moment.astimezone().isoformat(' ', 'milliseconds')} ({moment.astimezone(UTC):%H:%M:%S} UTC)"
 
 
-_PARTS: Final[tuple[tuple[str, str, Callable[[Any], str]], ...]] = (
-    ("when", "at", _both),
+_FIELDS: Final[tuple[tuple[str, str, Callable[[Any], str]], ...]] = (
+    ("when", "at", _local_and_utc),
     ("who", "principal", one_line),
     ("client", "client", one_line),
     ("about", "about", one_line),

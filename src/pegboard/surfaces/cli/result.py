@@ -6,13 +6,13 @@ from typing import Any
 
 def result_text(result: dict[str, Any]) -> str:
     content = result.get("content")
-    parts = [_block(block) for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    parts = [_block_text(block) for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     if not parts and "structuredContent" in result:
         parts = [json.dumps(result["structuredContent"], indent=2, ensure_ascii=False)]
     return "\n".join(parts)
 
 
-def _block(block: dict[str, Any]) -> str:
+def _block_text(block: dict[str, Any]) -> str:
     match block:
         case {"type": "text", "text": str(text)}:
             return text

@@ -10,17 +10,17 @@ from .text import one_line, shell_quote
 from .why import verdict_line
 
 MARKS: Final = {"added": "+", "removed": "-", "changed": "~"}
-RISKS: Final = {"hard": "✗", "soft": "!"}
-LONGEST: Final = 20_000
+RISK_MARKS: Final = {"hard": "✗", "soft": "!"}
+MAX_CHARS: Final = 20_000
 """Characters of a text that is shown whole. Whoever writes more does not want to be read."""
 
 
-def reviewed(body: dict[str, Any]) -> str:
+def review_text(body: dict[str, Any]) -> str:
     """One tool: what differs since it was approved, or all of it if it never was; and what looks wrong."""
-    return escape_strictly("\n".join(_lines(body)))
+    return escape_strictly("\n".join(_review_lines(body)))
 
 
-def _lines(body: dict[str, Any]) -> Iterator[str]:
+def _review_lines(body: dict[str, Any]) -> Iterator[str]:
     yield one_line(body["id"])
     yield f"  {body['kind']}; {verdict_line(body)}"
     if approval := body["approval"]:
@@ -28,9 +28,9 @@ def _lines(body: dict[str, Any]) -> Iterator[str]:
     if body["kind"] == "changed":
         for section in body["difference"]:
             yield f"\n{section['section']}"
-            yield from _section(section)
+            yield from _section_lines(section)
     else:
-        yield from _whole(body)
+        yield from _tool_lines(body)
     yield ""
     yield from risk_lines(body["notes"], body["cautions"])
     yield f"\nfingerprint  {body['fingerprint']}"
@@ -53,23 +53,25 @@ def risk_lines(notes: list[dict[str, Any]], cautions: list[str]) -> Iterator[str
         yield "  · The scanner recognised no attack that it knows. It cannot tell that a tool is safe: read it."
     for note in notes:
         quoted = f"  ⟨{note['excerpt']}⟩" if note["excerpt"] else ""
-        yield f"  {RISKS[note['severity']]} {note['severity']}  {one_line(note['sentence'])}  {note['path']}{quoted}"
+        yield (
+            f"  {RISK_MARKS[note['severity']]} {note['severity']}  {one_line(note['sentence'])}  {note['path']}{quoted}"
+        )
 
 
-def _section(section: dict[str, Any]) -> Iterator[str]:
+def _section_lines(section: dict[str, Any]) -> Iterator[str]:
     if section["words"]:
-        yield f"  {_words(section['words'])}"
+        yield f"  {_pieces_text(section['words'])}"
     for change in section["changes"]:
         yield f"  {MARKS[change['how']]} {change['path']}"
         if change["words"]:
-            yield f"      {_words(change['words'])}"
+            yield f"      {_pieces_text(change['words'])}"
         else:
-            yield f"      {_became(change)}"
+            yield f"      {_change_text(change)}"
     if section["more"]:
         yield f"  … and {section['more']:,} more changes"
 
 
-def _became(change: dict[str, Any]) -> str:
+def _change_text(change: dict[str, Any]) -> str:
     if change["before"] is None and change["after"] is None:
         return one_line(change["sentence"])
     match change["how"]:
@@ -81,22 +83,22 @@ def _became(change: dict[str, Any]) -> str:
             return f"{change['before']}  →  {change['after']}"
 
 
-def _words(pieces: list[dict[str, Any]]) -> str:
+def _pieces_text(pieces: list[dict[str, Any]]) -> str:
     signs = {"kept": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
     return "".join(f"{signs[piece['how']][0]}{piece['text']}{signs[piece['how']][1]}" for piece in pieces)
 
 
-def _whole(body: dict[str, Any]) -> Iterator[str]:
+def _tool_lines(body: dict[str, Any]) -> Iterator[str]:
     if body["title"]:
-        yield f"\ntitle\n  {_bounded(body['title'], body)}"
-    yield f"\ndescription\n{_bounded(body['description'], body) or '  (none)'}"
+        yield f"\ntitle\n  {_truncate(body['title'], body)}"
+    yield f"\ndescription\n{_truncate(body['description'], body) or '  (none)'}"
     for key in ("inputSchema", "outputSchema", "annotations"):
         if body[key] is not None:
-            yield f"\n{key}\n{_bounded(json.dumps(body[key], indent=2, ensure_ascii=False), body)}"
+            yield f"\n{key}\n{_truncate(json.dumps(body[key], indent=2, ensure_ascii=False), body)}"
 
 
-def _bounded(text: str, body: dict[str, Any]) -> str:
-    if len(text) <= LONGEST:
+def _truncate(text: str, body: dict[str, Any]) -> str:
+    if len(text) <= MAX_CHARS:
         return text
-    rest = f"… [{len(text) - LONGEST:,} more characters are not shown. All of it: pegboard tools show "
-    return f"{text[:LONGEST]}{rest}{shell_quote(body['id'])}]"
+    rest = f"… [{len(text) - MAX_CHARS:,} more characters are not shown. All of it: pegboard tools show "
+    return f"{text[:MAX_CHARS]}{rest}{shell_quote(body['id'])}]"

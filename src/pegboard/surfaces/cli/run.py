@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from pegboard.core.presentations.presenting import Presented
+from pegboard.core.presentations.presenting import PresentationMode
 
 from .link import Options
 from .options import config_option, data_dir_option, json_option, launcher
@@ -32,7 +32,7 @@ def serve(config: Path | None, data_dir: Path | None, host: str, port: int, is_o
 @data_dir_option
 @click.option(
     "--presentation",
-    type=click.Choice([presented.value for presented in Presented]),
+    type=click.Choice([presented.value for presented in PresentationMode]),
     help="Show the tools themselves, or those by which they are found and called; by default as in pegboard.yaml.",
 )
 def stdio(config: Path | None, data_dir: Path | None, presentation: str | None) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskStatus
 
-from .output import Ending, Exit, unwrapped
+from .output import CommandExit, Exit, unwrap_group
 
 
 def run_to_end(
@@ -20,17 +20,17 @@ def run_to_end(
     there was something to stop, so that the command itself goes on."""
     options = {"use_uvloop": fast and find_spec("uvloop") is not None}
     try:
-        return anyio.run(_heeding_signals, main, stops, backend_options=options)
+        return anyio.run(_run_with_signals, main, stops, backend_options=options)
     except BaseExceptionGroup as group:
-        raise unwrapped(group) from None
+        raise unwrap_group(group) from None
 
 
-async def _heeding_signals(main: Callable[[], Coroutine[Any, Any, int]], stops: Callable[[], bool] | None) -> int:
+async def _run_with_signals(main: Callable[[], Coroutine[Any, Any, int]], stops: Callable[[], bool] | None) -> int:
     scope = anyio.CancelScope()
     heard: list[int] = []
 
     async def hear(*, task_status: TaskStatus[None]) -> None:
-        with anyio.open_signal_receiver(*_signals()) as signals:
+        with anyio.open_signal_receiver(*_stop_signals()) as signals:
             task_status.started()
             async for number in signals:
                 if number == signal.SIGINT and stops is not None and not heard and stops():
@@ -49,11 +49,11 @@ async def _heeding_signals(main: Callable[[], Coroutine[Any, Any, int]], stops: 
             code = await main()
         tasks.cancel_scope.cancel()
     if scope.cancelled_caught:
-        raise Ending(128 + heard[0])
+        raise CommandExit(128 + heard[0])
     return code
 
 
-def _signals() -> tuple[signal.Signals, ...]:
+def _stop_signals() -> tuple[signal.Signals, ...]:
     """One that whoever started us told us to ignore, as `nohup` does, stays ignored."""
     if sys.platform == "win32":
         return ()

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import click
 
-from .link import Api
-from .options import asked, asks, no_server
-from .output import Exit, document, fail, say
+from .link import ApiClient
+from .options import call_api, gateway_command, no_server
+from .output import Exit, fail, print_json, print_text
 from .text import one_line, table
 
-_LONGEST: Final = 48
+_MAX_VALUE_CHARS: Final = 48
 
 
 @click.command("settings")
@@ -22,35 +22,35 @@ _LONGEST: Final = 48
     type=click.Choice(["file", "environment", "default"]),
     help="Only those from here.",
 )
-@asks(no_server)
-async def settings(api: Api, words: tuple[str, ...], origins: tuple[str, ...], *, as_json: bool) -> None:
+@gateway_command(no_server)
+async def settings(api: ApiClient, words: tuple[str, ...], origins: tuple[str, ...], *, as_json: bool) -> None:
     """Every setting whose key or description has all WORDs: what holds, and where it comes from. They are changed where
     they are written."""
-    body = await asked(api, "GET", "/settings")
-    found = [each for each in body["settings"] if _fits(each, words, origins)]
+    body = await call_api(api, "GET", "/settings")
+    found = [each for each in body["settings"] if _matches(each, words, origins)]
     if as_json:
-        document({**body, "settings": found})
+        print_json({**body, "settings": found})
         return
     if not found:
         fail(Exit.NOT_FOUND, f"No setting fits. There are {len(body['settings'])}: pegboard settings")
-    rows = [(each["key"], _shown(each["value"]), _from(each)) for each in found]
-    say(table(("SETTING", "VALUE", "FROM"), rows))
+    rows = [(each["key"], _value_text(each["value"]), _origin_text(each)) for each in found]
+    print_text(table(("SETTING", "VALUE", "FROM"), rows))
     if len(found) == 1:
         (one,) = found
-        say(f"\n{one['description']}\nDefault: {_shown(one['default'])}\n{one['why']}")
+        print_text(f"\n{one['description']}\nDefault: {_value_text(one['default'])}\n{one['why']}")
     else:
         places = body["places"]
-        say(f"\nconfig    {places['config']['path'] or 'none'} ({places['config']['origin']})")
-        say(f"data dir  {places['dataDir']['path']} ({places['dataDir']['origin']})")
-        say(f"store     {body['storage']['url']}: {body['storage']['sentence']}")
+        print_text(f"\nconfig    {places['config']['path'] or 'none'} ({places['config']['origin']})")
+        print_text(f"data dir  {places['dataDir']['path']} ({places['dataDir']['origin']})")
+        print_text(f"store     {body['storage']['url']}: {body['storage']['sentence']}")
 
 
-def _fits(each: dict[str, Any], words: tuple[str, ...], origins: tuple[str, ...]) -> bool:
+def _matches(each: dict[str, Any], words: tuple[str, ...], origins: tuple[str, ...]) -> bool:
     text = f"{each['key']} {each['description']}".lower()
     return (not origins or each["origin"] in origins) and all(word.lower() in text for word in words)
 
 
-def _from(each: dict[str, Any]) -> str:
+def _origin_text(each: dict[str, Any]) -> str:
     match each["origin"]:
         case "environment":
             return f"environment {', '.join(variable['name'] for variable in each['variables'])}".rstrip()
@@ -60,6 +60,6 @@ def _from(each: dict[str, Any]) -> str:
             return "default"
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     text = one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if len(text) <= _MAX_VALUE_CHARS else text[: _MAX_VALUE_CHARS - 1] + "…"

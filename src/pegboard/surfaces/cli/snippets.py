@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-WALL: Final = r"""
+LOGO: Final = r"""
    ┌─────────────────────────────┐
    │  o   o   o   o   o   o   o  │
    │    P E G B O A R D          │
@@ -35,7 +35,7 @@ def announcement(
     chat = (f"Chat          {endpoint.removesuffix('/mcp')}/v1, for clients of OpenAI's API; or: pegboard chat",)
     return "\n".join(
         (
-            WALL,
+            LOGO,
             "",
             f"Open          {pages}",
             f"MCP endpoint  {endpoint}",
@@ -48,7 +48,7 @@ def announcement(
             "",
             "Talk to this board from another terminal:",
             "",
-            *_talking(program, data_dir),
+            *_cli_lines(program, data_dir),
             "",
             "Ctrl-C ends it.",
             "",
@@ -56,7 +56,7 @@ def announcement(
     )
 
 
-def _talking(program: str, data_dir: str) -> tuple[str, ...]:
+def _cli_lines(program: str, data_dir: str) -> tuple[str, ...]:
     """What makes `pegboard …`, as answers to clients tell it, mean this gateway."""
     folder = str(Path(program).parent)
     path = () if shutil.which("pegboard") else (f"    export PATH={shlex.quote(folder)}:$PATH",)
@@ -76,16 +76,16 @@ def snippets(endpoint: str, program: str, config: str | None, data_dir: str) -> 
             f"    claude mcp add --transport http pegboard {endpoint}",
             "",
             "  Claude Desktop   (claude_desktop_config.json)",
-            *_indented(desktop),
+            *_indent_json(desktop),
             "",
             "  Cursor           (.cursor/mcp.json)",
-            *_indented(cursor),
+            *_indent_json(cursor),
             "",
             "  VS Code          (.vscode/mcp.json)",
-            *_indented(code),
+            *_indent_json(code),
         )
     )
 
 
-def _indented(body: object) -> list[str]:
+def _indent_json(body: object) -> list[str]:
     return [f"    {line}" for line in json.dumps(body, indent=2, ensure_ascii=False).splitlines()]

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 
-class Source(click.Path):
+class ToolsetSourceParam(click.Path):
     """An empty name is none: a variable that is not set must not mean this folder."""
 
     def __init__(self) -> None:

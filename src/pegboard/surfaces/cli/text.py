@@ -26,10 +26,10 @@ def one_line(text: str) -> str:
 
 def shell_quote(text: str) -> str:
     """To be copied into a shell. What does not show is written as bash and zsh have it."""
-    return shlex.quote(text) if escape_strictly(text) == text else f"$'{''.join(map(_in_shell, text))}'"
+    return shlex.quote(text) if escape_strictly(text) == text else f"$'{''.join(map(_shell_escape, text))}'"
 
 
-def _in_shell(char: str) -> str:
+def _shell_escape(char: str) -> str:
     if char in "\\'":
         return f"\\{char}"
     if char in "\n\t" or escape_strictly(char) != char:
@@ -37,7 +37,7 @@ def _in_shell(char: str) -> str:
     return char
 
 
-def hanging(text: str) -> str:
+def indent_continuation(text: str) -> str:
     """What follows a mark of one character: its further lines stand under its first."""
     return text.replace("\n", "\n  ")
 

@@ -12,16 +12,16 @@ from pegboard.core.characters import escape_json
 from pegboard.core.secret_marks import describe_masking
 from pegboard.core.ticket_question import DEFAULTS_TEXT, PINNED_TEXT
 
-from .agreeing import agreed
-from .link import Api
-from .options import asked, asks, no_server
-from .output import Exit, document, fail, say, tell
+from .agreeing import ask_yes_no
+from .link import ApiClient
+from .options import call_api, gateway_command, no_server
+from .output import Exit, fail, print_json, print_progress, print_text
 from .text import one_line, table
 
 MAX_PLACES: Final = 10
 _ID: Final = re.compile("[A-Za-z0-9_-]{1,64}")
 _LIFETIME: Final = re.compile("([1-9][0-9]{0,6})(m|h|d|w)")
-_DAYS: Final = {"m": 1 / 1440, "h": 1 / 24, "d": 1, "w": 7}
+_DAYS_BY_UNIT: Final = {"m": 1 / 1440, "h": 1 / 24, "d": 1, "w": 7}
 
 
 @click.group()
@@ -31,36 +31,36 @@ def tickets() -> None:
 
 @tickets.command("list")
 @click.option("--all", "everything", is_flag=True, help="The decided and expired ones too.")
-@asks(no_server)
-async def list_tickets(api: Api, everything: bool, *, as_json: bool) -> None:
+@gateway_command(no_server)
+async def list_tickets(api: ApiClient, everything: bool, *, as_json: bool) -> None:
     """The calls that wait, those with the next deadline first."""
-    body = await asked(api, "GET", "/tickets", params=[("all", "true")] if everything else [])
+    body = await call_api(api, "GET", "/tickets", params=[("all", "true")] if everything else [])
     if as_json:
-        document(body)
+        print_json(body)
         return
     if not body["tickets"]:
-        say("No tickets." if everything else "No call waits for a decision.")
+        print_text("No tickets." if everything else "No call waits for a decision.")
         return
     rows = [
-        (ticket["id"], ticket["state"], ticket["tool"], _caller(ticket), _time(ticket["deadline"]))
+        (ticket["id"], ticket["state"], ticket["tool"], _caller_text(ticket), _time_text(ticket["deadline"]))
         for ticket in body["tickets"]
     ]
-    say(table(("TICKET", "STATE", "TOOL", "CALLER", "UNTIL"), rows))
-    say("\nTo look at one: pegboard tickets show TICKET")
+    print_text(table(("TICKET", "STATE", "TOOL", "CALLER", "UNTIL"), rows))
+    print_text("\nTo look at one: pegboard tickets show TICKET")
 
 
 @tickets.command("show")
 @click.argument("ticket")
 @click.option("--full", is_flag=True, help="All of the arguments, however long they are.")
 @click.option("--reveal", is_flag=True, help="All of the arguments, masked values too. The activity records it.")
-@asks(no_server)
-async def show(api: Api, ticket: str, full: bool, reveal: bool, *, as_json: bool) -> None:
+@gateway_command(no_server)
+async def show(api: ApiClient, ticket: str, full: bool, reveal: bool, *, as_json: bool) -> None:
     """One ticket: who wants to call what with which arguments. Only what is marked as secret is masked."""
     if reveal:
-        body = await asked(api, "POST", f"{path_of(ticket)}/reveal", body={})
+        body = await call_api(api, "POST", f"{ticket_path(ticket)}/reveal", body={})
     else:
-        body = await asked(api, "GET", path_of(ticket), params=[("full", "true")] if full else [])
-    document(body) if as_json else say(described(body, full=full or reveal))
+        body = await call_api(api, "GET", ticket_path(ticket), params=[("full", "true")] if full else [])
+    print_json(body) if as_json else print_text(describe_ticket(body, full=full or reveal))
 
 
 @tickets.command("allow")
@@ -72,9 +72,9 @@ async def show(api: Api, ticket: str, full: bool, reveal: bool, *, as_json: bool
 @click.option("--until", metavar="DATE", help="The last day of that in UTC, such as 2026-12-18; or a moment; or never.")
 @click.option("--yes-destructive", is_flag=True, help="Allow further calls of a tool that claims to be destructive.")
 @click.option("--note", default="", help="Why, for whoever asks later.")
-@asks(no_server)
+@gateway_command(no_server)
 async def allow(
-    api: Api,
+    api: ApiClient,
     ticket: str,
     scope: str,
     lasts: str | None,
@@ -87,29 +87,32 @@ async def allow(
     """Say yes to a call. It runs when its caller comes back for it. Further calls are allowed for 30 days, unless the
     board or you say otherwise."""
     body: dict[str, object] = {"scope": scope, "note": note, **end_body(scope, lasts, until)}
-    if scope != "once" and (yes_destructive or await _second_step(api, ticket)):
+    if scope != "once" and (yes_destructive or await _confirm_destructive(api, ticket)):
         body["confirmDestructive"] = True
-    body = await asked(api, "POST", f"{path_of(ticket)}/allow", body=body)
+    body = await call_api(api, "POST", f"{ticket_path(ticket)}/allow", body=body)
     if as_json:
-        document(body)
+        print_json(body)
         return
-    say(f"Ticket {body['id']} is allowed: its caller may make this one call until {_time(str(body['deadline']))}.")
+    print_text(
+        f"Ticket {body['id']} is allowed: its caller may make this one call until {_time_text(str(body['deadline']))}."
+    )
     if body["scope"] != "once":
-        say(await _permission_text(api, body))
+        print_text(await _permission_text(api, body))
 
 
-async def _permission_text(api: Api, ticket: dict[str, object]) -> str:
+async def _permission_text(api: ApiClient, ticket: dict[str, object]) -> str:
     """What else runs now that this ticket is allowed, until when, and how to revoke that."""
     params = [("tool", str(ticket["tool"])), ("principal", str(ticket["principal"]))]
-    body = await asked(api, "GET", "/tickets/consents", params=params)
+    body = await call_api(api, "GET", "/tickets/consents", params=params)
     client = ticket["client"] if ticket["scope"] == "client" else None
     given = [each for each in body["consents"] if (each["client"], each["whose"]) == (client, ticket["whose"])]
     if not given:
         return "Further calls run without confirmation. To see which: pegboard tickets consents"
     latest = max(given, key=lambda each: str(each["at"]))
-    end = "without an end" if latest["expiresAt"] is None else f"until {_time(latest['expiresAt'])}"
+    end = "without an end" if latest["expiresAt"] is None else f"until {_time_text(latest['expiresAt'])}"
     return (
-        f"Further calls by {one_line(_caller({**latest, 'client': latest['client'] or ''}))} run without confirmation "
+        f"Further calls by {one_line(_caller_text({**latest, 'client': latest['client'] or ''}))} run without "
+        "confirmation "
         f"{end}. To revoke that: pegboard tickets revoke {latest['id']}"
     )
 
@@ -126,7 +129,7 @@ def end_body(scope: str, lasts: str | None, until: str | None) -> dict[str, obje
         written = _LIFETIME.fullmatch(lasts.strip())
         if written is None:
             raise click.UsageError(f"--for {lasts!r} is no time. Write a number with m, h, d or w, such as 7d or 12h.")
-        return {"expiresInDays": int(written[1]) * _DAYS[written[2]]}
+        return {"expiresInDays": int(written[1]) * _DAYS_BY_UNIT[written[2]]}
     if until == "never":
         return {"expiresAt": "never"}
     try:
@@ -138,18 +141,18 @@ def end_body(scope: str, lasts: str | None, until: str | None) -> dict[str, obje
     return {"expiresAt": (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()}
 
 
-async def _second_step(api: Api, ticket: str) -> bool:
+async def _confirm_destructive(api: ApiClient, ticket: str) -> bool:
     """Whether the person at this terminal confirms a standing permission for a tool that claims to be destructive.
     Without a terminal the API says what is missing."""
-    body = await asked(api, "GET", path_of(ticket))
+    body = await call_api(api, "GET", ticket_path(ticket))
     if not body["standing"]["destructive"] or body["state"] != "waiting" or not is_at_terminal():
         return False
-    tell(
+    print_progress(
         f"! {one_line(body['tool'])} claims to be destructive, or has changed since this ticket was made.\n"
-        f"  Every further call of it by {one_line(_caller(body))} would run without confirmation, whatever its "
+        f"  Every further call of it by {one_line(_caller_text(body))} would run without confirmation, whatever its "
         "arguments."
     )
-    if not await agreed("Allow that?", err=True):
+    if not await ask_yes_no("Allow that?", err=True):
         fail(Exit.REFUSED, f"Nothing is decided. To allow this one call: pegboard tickets allow {ticket}")
     return True
 
@@ -157,73 +160,73 @@ async def _second_step(api: Api, ticket: str) -> bool:
 @tickets.command("deny")
 @click.argument("ticket")
 @click.option("--note", default="", help="Why. The caller is told.")
-@asks(no_server)
-async def deny(api: Api, ticket: str, note: str, *, as_json: bool) -> None:
+@gateway_command(no_server)
+async def deny(api: ApiClient, ticket: str, note: str, *, as_json: bool) -> None:
     """Say no to a call. Its caller is told."""
-    body = await asked(api, "POST", f"{path_of(ticket)}/deny", body={"note": note})
-    document(body) if as_json else say(f"Ticket {body['id']} is denied.")
+    body = await call_api(api, "POST", f"{ticket_path(ticket)}/deny", body={"note": note})
+    print_json(body) if as_json else print_text(f"Ticket {body['id']} is denied.")
 
 
 @tickets.command("consents")
-@asks(no_server)
-async def consents(api: Api, *, as_json: bool) -> None:
+@gateway_command(no_server)
+async def consents(api: ApiClient, *, as_json: bool) -> None:
     """Standing permissions: what runs without confirmation, for whom and until when."""
     await _list_consents(api, as_json=as_json)
 
 
 @tickets.command("grants", hidden=True)
-@asks(no_server)
-async def grants(api: Api, *, as_json: bool) -> None:
+@gateway_command(no_server)
+async def grants(api: ApiClient, *, as_json: bool) -> None:
     """The former name of `pegboard tickets consents`."""
     await _list_consents(api, as_json=as_json)
 
 
-async def _list_consents(api: Api, *, as_json: bool) -> None:
-    body = await asked(api, "GET", "/tickets/consents")
+async def _list_consents(api: ApiClient, *, as_json: bool) -> None:
+    body = await call_api(api, "GET", "/tickets/consents")
     if as_json:
-        document(body)
+        print_json(body)
         return
     if not body["consents"]:
-        say("No standing permissions.")
+        print_text("No standing permissions.")
         return
     rows = [
         (
             consent["id"],
             one_line(consent["tool"]),
             one_line(consent["principal"]),
-            _client(consent),
+            _client_text(consent),
             f"{one_line(consent['by'])} on {consent['at'][:10]}",
-            "never" if consent["lastUsedAt"] is None else _time(consent["lastUsedAt"]),
-            _ends(consent),
+            "never" if consent["lastUsedAt"] is None else _time_text(consent["lastUsedAt"]),
+            _end_text(consent),
         )
         for consent in body["consents"]
     ]
-    say(table(("ID", "TOOL", "CALLER", "CLIENT", "GIVEN BY", "LAST USED", "ENDS"), rows))
-    say("\nTo revoke one: pegboard tickets revoke ID")
+    print_text(table(("ID", "TOOL", "CALLER", "CLIENT", "GIVEN BY", "LAST USED", "ENDS"), rows))
+    print_text("\nTo revoke one: pegboard tickets revoke ID")
 
 
-def _client(consent: dict[str, Any]) -> str:
+def _client_text(consent: dict[str, Any]) -> str:
     client = "any" if consent["client"] is None else one_line(consent["client"])
     return client if consent["whose"] is None else f"{client}, at {one_line(consent['whose'])}"
 
 
-def _ends(consent: dict[str, Any]) -> str:
+def _end_text(consent: dict[str, Any]) -> str:
     if consent["expired"]:
-        return f"ended {_time(consent['expiresAt'])}"
+        return f"ended {_time_text(consent['expiresAt'])}"
     if consent["fits"] is False:
         return "ended: the tool changed"
-    return "never" if consent["expiresAt"] is None else _time(consent["expiresAt"])
+    return "never" if consent["expiresAt"] is None else _time_text(consent["expiresAt"])
 
 
 @tickets.command("revoke")
 @click.argument("id")
-@asks(no_server)
-async def revoke(api: Api, id: str, *, as_json: bool) -> None:
+@gateway_command(no_server)
+async def revoke(api: ApiClient, id: str, *, as_json: bool) -> None:
     """Revoke a standing permission: the next call is asked about again, at every gateway on the same store. A call that
     runs already is not ended."""
-    path = path_of(id, "/tickets/consents", "standing permission", "pegboard tickets consents")
-    body = await asked(api, "DELETE", path)
-    document(body) if as_json else say(
+    path = ticket_path(id, "/tickets/consents", "standing permission", "pegboard tickets consents")
+    body = await call_api(api, "DELETE", path)
+    print_json(body) if as_json else print_text(
         f"Revoked: calls of {one_line(body['tool'])} by {one_line(body['principal'])} need confirmation again."
     )
 
@@ -232,35 +235,37 @@ def is_at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-async def decided_here(api: Api, ticket: str) -> bool:
+async def decide_at_terminal(api: ApiClient, ticket: str) -> bool:
     """Whether the person at this terminal decided. Where there is none, the ticket waits for somebody else."""
     if not is_at_terminal():
         return False
-    body = await asked(api, "GET", path_of(ticket), params=[("full", "true")])
-    tell(described(body, full=True).partition("\n\npegboard tickets allow")[0])
-    yes = await agreed("\nRun it?", err=True)
-    path = f"{path_of(ticket)}/{'allow' if yes else 'deny'}"
-    await asked(api, "POST", path, body={})
+    body = await call_api(api, "GET", ticket_path(ticket), params=[("full", "true")])
+    print_progress(describe_ticket(body, full=True).partition("\n\npegboard tickets allow")[0])
+    yes = await ask_yes_no("\nRun it?", err=True)
+    path = f"{ticket_path(ticket)}/{'allow' if yes else 'deny'}"
+    await call_api(api, "POST", path, body={})
     return True
 
 
-def described(body: dict[str, Any], *, full: bool = False) -> str:
+def describe_ticket(body: dict[str, Any], *, full: bool = False) -> str:
     lines = [
-        *([_careful(body, full=full)] if body["cut"] else []),
+        *([_hidden_arguments_notice(body, full=full)] if body["cut"] else []),
         f"ticket {body['id']}: {body['state']}",
         f"  tool       {one_line(body['tool'])}",
-        f"  caller     {one_line(_caller(body))}",
+        f"  caller     {one_line(_caller_text(body))}",
         *([] if body.get("whose") is None else [f"  runs at    {one_line(body['whose'])}"]),
-        f"  asked      {_time(body['asked'])}",
+        f"  asked      {_time_text(body['asked'])}",
     ]
     if body["state"] in ("waiting", "expired"):
-        lines.append(f"  decide by  {_time(body['deadline'])}")
+        lines.append(f"  decide by  {_time_text(body['deadline'])}")
     if body["decidedBy"] is not None:
         scope = "" if body["scope"] is None else f", {body['scope']}"
         note = f" ({one_line(body['note'])})" if body["note"] else ""
-        lines.append(f"  decided    by {body['decidedBy']} at {_time(body['decided'])}{scope}{note}")
+        lines.append(f"  decided    by {body['decidedBy']} at {_time_text(body['decided'])}{scope}{note}")
     if body["begun"] is not None:
-        lines.append(f"  used       {_time(body['begun'])}: {body['ended'] or 'its end is not known; it may have run'}")
+        lines.append(
+            f"  used       {_time_text(body['begun'])}: {body['ended'] or 'its end is not known; it may have run'}"
+        )
     how = "without what looks like a secret" if body["redacted"] else describe_masking(len(body["masked"]))
     lines.append(f"\narguments, {how}:\n{escape_json(json.dumps(body['arguments'], indent=2, ensure_ascii=False))}")
     lines += _filled_lines(body["filledIn"])
@@ -285,14 +290,14 @@ def _filled_lines(filled: dict[str, Any] | None) -> list[str]:
     ]
 
 
-def path_of(id: str, under: str = "/tickets", what: str = "ticket", see: str = "pegboard tickets list") -> str:
+def ticket_path(id: str, under: str = "/tickets", what: str = "ticket", see: str = "pegboard tickets list") -> str:
     """What cannot be an id is no address either."""
     if not _ID.fullmatch(id):
         fail(Exit.NOT_FOUND, f"There is no {what} {id[:64]!r}. See: {see}")
     return f"{under}/{id}"
 
 
-def _careful(body: dict[str, Any], *, full: bool) -> str:
+def _hidden_arguments_notice(body: dict[str, Any], *, full: bool) -> str:
     if not full:
         told = f"To see all of them: pegboard tickets show {body['id']} --full"
     elif body["state"] == "waiting":
@@ -302,9 +307,9 @@ def _careful(body: dict[str, Any], *, full: bool) -> str:
     return f"! Not all arguments of this call are shown. {told}\n"
 
 
-def _caller(ticket: dict[str, Any]) -> str:
+def _caller_text(ticket: dict[str, Any]) -> str:
     return f"{ticket['principal']} with {ticket['client']}" if ticket["client"] else str(ticket["principal"])
 
 
-def _time(text: str) -> str:
+def _time_text(text: str) -> str:
     return text[:19].replace("T", " ") + " UTC"

@@ -5,9 +5,9 @@ from urllib.parse import quote
 
 import click
 
-from .link import Api
-from .options import asked, asks, no_server
-from .output import Exit, document, fail, say, tell
+from .link import ApiClient
+from .options import call_api, gateway_command, no_server
+from .output import Exit, fail, print_json, print_progress, print_text
 from .text import one_line, table
 
 
@@ -18,22 +18,22 @@ def tokens() -> None:
 
 @tokens.command("list")
 @click.option("--all", "everything", is_flag=True, help="The revoked and expired ones too.")
-@asks(no_server)
-async def list_tokens(api: Api, everything: bool, *, as_json: bool) -> None:
+@gateway_command(no_server)
+async def list_tokens(api: ApiClient, everything: bool, *, as_json: bool) -> None:
     """Every token, newest first. None is shown whole: of each only a hash is kept."""
     found: list[dict[str, Any]] = []
     after: str | None = None
     while True:
         params = [("limit", "1000"), *([] if after is None else [("after", after)])]
-        body = await asked(api, "GET", "/tokens", params=params)
+        body = await call_api(api, "GET", "/tokens", params=params)
         found += [token for token in body["tokens"] if everything or token["state"] == "active"]
         if (after := body["next"]) is None:
             break
     if as_json:
-        document({"tokens": found, "policyVersion": body["policyVersion"]})
+        print_json({"tokens": found, "policyVersion": body["policyVersion"]})
         return
     if not found:
-        say("No tokens. To make one: pegboard tokens make PRINCIPAL --scope call")
+        print_text("No tokens. To make one: pegboard tokens make PRINCIPAL --scope call")
         return
     rows = [
         (
@@ -42,12 +42,12 @@ async def list_tokens(api: Api, everything: bool, *, as_json: bool) -> None:
             one_line(token["name"]),
             f"{token['prefix']}…",
             ",".join(token["scopes"]),
-            token["state"] if token["state"] != "active" else _day(token["expiresAt"]) or "no end",
-            _day(token["lastUsedAt"]) or "never",
+            token["state"] if token["state"] != "active" else _day_text(token["expiresAt"]) or "no end",
+            _day_text(token["lastUsedAt"]) or "never",
         )
         for token in found
     ]
-    say(table(("ID", "PRINCIPAL", "FOR", "TOKEN", "SCOPES", "UNTIL", "USED"), rows))
+    print_text(table(("ID", "PRINCIPAL", "FOR", "TOKEN", "SCOPES", "UNTIL", "USED"), rows))
 
 
 @tokens.command("make")
@@ -68,9 +68,9 @@ async def list_tokens(api: Api, everything: bool, *, as_json: bool) -> None:
     default=None,
     help="Whether a person sits at the principal's clients, so that answers there confirm calls; at first not.",
 )
-@asks(no_server)
+@gateway_command(no_server)
 async def make(
-    api: Api,
+    api: ApiClient,
     principal: str,
     scopes: tuple[str, ...],
     name: str,
@@ -88,52 +88,54 @@ async def make(
         body["toolsets"] = [word.strip() for word in toolsets.split(",") if word.strip()]
     if interactive is not None:
         body["interactive"] = interactive
-    made = await asked(api, "POST", "/tokens", body=body)
+    made = await call_api(api, "POST", "/tokens", body=body)
     if as_json:
-        document(made)
+        print_json(made)
         return
     scoped = ", ".join(made["made"]["scopes"])
-    tell(f"Token {made['made']['id']} of {one_line(principal)}: {scoped}. It is not shown again:")
-    say(made["token"])
+    print_progress(f"Token {made['made']['id']} of {one_line(principal)}: {scoped}. It is not shown again:")
+    print_text(made["token"])
     if made["notice"]:
-        tell(f"! {made['notice']}")
+        print_progress(f"! {made['notice']}")
 
 
 @tokens.command("revoke")
 @click.argument("id")
-@asks(no_server)
-async def revoke(api: Api, id: str, *, as_json: bool) -> None:
+@gateway_command(no_server)
+async def revoke(api: ApiClient, id: str, *, as_json: bool) -> None:
     """Take a token back. What is open under it ends at once."""
     if not id.isalnum() or not id.isascii():
         fail(Exit.NOT_FOUND, f"There is no token {id!r}. See: pegboard tokens list")
-    body = await asked(api, "DELETE", f"/tokens/{id}")
-    document(body) if as_json else say(
+    body = await call_api(api, "DELETE", f"/tokens/{id}")
+    print_json(body) if as_json else print_text(
         f"{id} is revoked. {one_line(body['revoked']['principal'])} cannot use it any more."
     )
 
 
 @tokens.command("sign-out")
-@asks(no_server)
-async def sign_out(api: Api, *, as_json: bool) -> None:
+@gateway_command(no_server)
+async def sign_out(api: ApiClient, *, as_json: bool) -> None:
     """Sign every browser out of the pages. Tokens stay as they are."""
-    await asked(api, "DELETE", "/sessions")
-    document({"signedOut": True}) if as_json else say("Every browser is signed out. To sign in again: pegboard ui")
+    await call_api(api, "DELETE", "/sessions")
+    print_json({"signedOut": True}) if as_json else print_text(
+        "Every browser is signed out. To sign in again: pegboard ui"
+    )
 
 
 @tokens.command("forget")
 @click.argument("principal")
 @click.option("--reopen", is_flag=True, help="Even if it is the last: then whoever reaches the gateway may call again.")
-@asks(no_server)
-async def forget(api: Api, principal: str, reopen: bool, *, as_json: bool) -> None:
+@gateway_command(no_server)
+async def forget(api: ApiClient, principal: str, reopen: bool, *, as_json: bool) -> None:
     """Forget a principal with all its tokens and what it was granted."""
     params = [("reopen", "true")] if reopen else []
-    body = await asked(api, "DELETE", f"/principals/{quote(principal, safe='')}", params=params)
+    body = await call_api(api, "DELETE", f"/principals/{quote(principal, safe='')}", params=params)
     if as_json:
-        document(body)
+        print_json(body)
         return
     open_again = "" if body["asks"] or not reopen else " Whoever reaches the gateway may call every open tool again."
-    say(f"{one_line(principal)} is forgotten.{open_again}")
+    print_text(f"{one_line(principal)} is forgotten.{open_again}")
 
 
-def _day(moment: str | None) -> str | None:
+def _day_text(moment: str | None) -> str | None:
     return None if moment is None else moment[:16].replace("T", " ")

@@ -5,22 +5,22 @@ from typing import Any, Final
 
 import click
 
-from pegboard.core.addressed import to_you
-from pegboard.core.ids import ServerKey, ToolId, ToolsetKey, tool_id
+from pegboard.core.addressed import address_user
+from pegboard.core.ids import ServerKey, ToolId, ToolsetKey, parse_tool_id
 
 from .lazy_group import LazyCommand, LazyGroup
-from .link import Api, Starts
-from .options import Given, asked, asks, every_server, view_params, with_view
-from .output import Exit, document, fail, say, tell
-from .pairs import json_object, json_pairs
+from .link import ApiClient, ServerFilter
+from .options import GivenOptions, call_api, every_server, gateway_command, view_params, with_view
+from .output import Exit, fail, print_json, print_progress, print_text
+from .pairs import parse_json_object, parse_json_pairs
 from .result import result_text
-from .sifting import is_sieved, sieved, with_sieve
+from .sifting import fetch_cards, has_board_filter, with_board_filter
 from .text import one_line, table
 from .why import verdict_line
 
 MARKS: Final = {"open": "●", "locked": "○", "absent": "·", "gone": "▨"}
-_MOST_FLAWS: Final = 10
-_OF_GONE: Final = ("id", "name", "wireName", "toolsetId", "serverId", "verdict", "sentence", "remedy")
+_MAX_FLAWS: Final = 10
+_GONE_KEYS: Final = ("id", "name", "wireName", "toolsetId", "serverId", "verdict", "sentence", "remedy")
 """What is told of a tool that its provider does not offer any more."""
 CALL_CODES: Final = {
     "returned": Exit.OK,
@@ -39,11 +39,11 @@ def tools() -> None:
 
 @tools.command("list")
 @click.option("--open", "only_open", is_flag=True, help="Only those that can be called.")
-@with_sieve
+@with_board_filter
 @with_view
-@asks(every_server)
+@gateway_command(every_server)
 async def list_tools(
-    api: Api,
+    api: ApiClient,
     only_open: bool,
     toolsets: str | None,
     enabled_tools: str | None,
@@ -55,39 +55,39 @@ async def list_tools(
 ) -> None:
     """Every tool with its verdict: open, locked with its status, or absent from this view. Filtered as the wall is."""
     params = view_params(toolsets, enabled_tools, disabled_tools, principal)
-    body = await asked(api, "GET", "/tools", params=params)
-    if is_sieved(sieve):
-        pegs = await sieved(api, params, sieve)
-        gone = [{name: peg[name] for name in _OF_GONE} for peg in pegs.values() if peg["verdict"] == "gone"]
+    body = await call_api(api, "GET", "/tools", params=params)
+    if has_board_filter(sieve):
+        pegs = await fetch_cards(api, params, sieve)
+        gone = [{name: peg[name] for name in _GONE_KEYS} for peg in pegs.values() if peg["verdict"] == "gone"]
         body["tools"] = [*(tool for tool in body["tools"] if tool["id"] in pegs), *gone]
     if only_open:
         body["tools"] = [tool for tool in body["tools"] if tool["verdict"] == "open"]
     if as_json:
-        document(body)
+        print_json(body)
         return
     if not body["tools"]:
-        none = "No tool passes these filters." if is_sieved(sieve) or only_open else "No tools."
-        say(f"{none} See: pegboard servers list, pegboard doctor")
+        none = "No tool passes these filters." if has_board_filter(sieve) or only_open else "No tools."
+        print_text(f"{none} See: pegboard servers list, pegboard doctor")
         return
     rows = [
         (f"{MARKS[tool['verdict']]} {tool['id']}", tool["wireName"] or "", tool.get("status") or tool["verdict"])
         for tool in body["tools"]
     ]
-    say(table(("TOOL", "NAME FOR CLIENTS", "STATUS"), rows))
+    print_text(table(("TOOL", "NAME FOR CLIENTS", "STATUS"), rows))
     count = sum(tool["verdict"] == "open" for tool in body["tools"])
-    say(f"\n{count} of {len(rows)} can be called. For a reason: pegboard why TOOL")
-    for flaw in body["flaws"][:_MOST_FLAWS]:
-        tell(f"! {one_line(flaw['id'])} {one_line(flaw['sentence'])}")
-    if len(body["flaws"]) > _MOST_FLAWS:
-        tell(f"! and {len(body['flaws']) - _MOST_FLAWS:,} more: pegboard doctor")
+    print_text(f"\n{count} of {len(rows)} can be called. For a reason: pegboard why TOOL")
+    for flaw in body["flaws"][:_MAX_FLAWS]:
+        print_progress(f"! {one_line(flaw['id'])} {one_line(flaw['sentence'])}")
+    if len(body["flaws"]) > _MAX_FLAWS:
+        print_progress(f"! and {len(body['flaws']) - _MAX_FLAWS:,} more: pegboard doctor")
 
 
 @tools.command("show")
 @click.argument("tool")
 @with_view
-@asks(every_server)
+@gateway_command(every_server)
 async def show(
-    api: Api,
+    api: ApiClient,
     tool: str,
     toolsets: str | None,
     enabled_tools: str | None,
@@ -98,17 +98,17 @@ async def show(
 ) -> None:
     """One tool in full: its words, its schema, its status and remedy."""
     params = [("tool", tool), *view_params(toolsets, enabled_tools, disabled_tools, principal)]
-    body = await asked(api, "GET", "/tools/show", params=params)
+    body = await call_api(api, "GET", "/tools/show", params=params)
     if as_json:
-        document(body)
+        print_json(body)
         return
-    say(described(body))
+    print_text(describe_tool(body))
 
 
-def described(body: dict[str, Any]) -> str:
+def describe_tool(body: dict[str, Any]) -> str:
     lines = [one_line(body["id"]), f"  {verdict_line(body)}"]
     if body.get("remedy"):
-        lines.append(f"  {to_you(body['remedy'])}")
+        lines.append(f"  {address_user(body['remedy'])}")
     if body.get("detail"):
         lines.append(f"  {one_line(body['detail'])}")
     for label, key in (("name for clients", "wireName"), ("title", "title"), ("fingerprint", "fingerprint")):
@@ -122,9 +122,9 @@ def described(body: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _servers_of_call(given: Given) -> Starts:
+def _servers_of_call(given: GivenOptions) -> ServerFilter:
     """An id names its server, so no other has to start; a narrowing may name tools of any."""
-    id = tool_id(given["tool"])
+    id = parse_tool_id(given["tool"])
     narrowed = any(given[name] is not None for name in ("toolsets", "enabled_tools", "disabled_tools"))
     source = id.source if isinstance(id, ToolId) and not narrowed else None
     wanted = str(source)
@@ -138,18 +138,18 @@ def _servers_of_call(given: Given) -> Starts:
 
 @tools.command("call")
 @click.argument("tool")
-@click.argument("arguments", required=False, callback=json_object)
+@click.argument("arguments", required=False, callback=parse_json_object)
 @click.option(
     "--arg",
     "pairs",
     multiple=True,
-    callback=json_pairs,
+    callback=parse_json_pairs,
     help="NAME=VALUE; the value is JSON, or else text. May be repeated.",
 )
 @with_view
-@asks(_servers_of_call)
+@gateway_command(_servers_of_call)
 async def call(
-    api: Api,
+    api: ApiClient,
     tool: str,
     arguments: dict[str, Any],
     pairs: dict[str, Any],
@@ -167,26 +167,26 @@ async def call(
         named = [value for key, value in view if key == name]
         if named:
             body[name] = [value for value in named if value]
-    ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
-    if ended["ended"] == "confirmation_required" and not as_json and await _is_decided_here(api, ended["ticket"]):
-        ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
+    ended = await call_api(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
+    if ended["ended"] == "confirmation_required" and not as_json and await _offer_decision(api, ended["ticket"]):
+        ended = await call_api(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
     code = CALL_CODES.get(ended["ended"], Exit.REFUSED)
     if as_json:
-        document(ended)
+        print_json(ended)
     elif "result" not in ended:
         hint = " It may have run: check before you call again." if ended.get("mayHaveRun") else ""
         hint = f" For the reason: pegboard why {tool}" if code == Exit.NOT_FOUND else hint
-        told = to_you(ended.get("sentence", ended["ended"]))
+        told = address_user(ended.get("sentence", ended["ended"]))
         fail(code, f"{told.rstrip('.')}.{hint}" if hint else told)
     else:
-        say(result_text(ended["result"]))
+        print_text(result_text(ended["result"]))
         if code == Exit.FAILED:
-            tell(f"{tool} says that it failed.")
+            print_progress(f"{tool} says that it failed.")
     return code
 
 
-async def _is_decided_here(api: Api, ticket: str) -> bool:
+async def _offer_decision(api: ApiClient, ticket: str) -> bool:
     # Imported here, because every other command of this group does without what tickets need.
-    from .tickets import decided_here
+    from .tickets import decide_at_terminal
 
-    return await decided_here(api, ticket)
+    return await decide_at_terminal(api, ticket)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from .options import json_option
-from .output import Exit, document, fail, say, tell
-from .sources import Source
+from .output import Exit, fail, print_json, print_progress, print_text
+from .sources import ToolsetSourceParam
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import Manifest
 
 
-def _of_no_board(context: click.Context, option: click.Parameter, value: str | None) -> None:
+def _reject_board_option(context: click.Context, option: click.Parameter, value: str | None) -> None:
     """Other commands take these, so that people try them here."""
     if value is not None:
         raise click.UsageError(
@@ -24,41 +24,45 @@ def _of_no_board(context: click.Context, option: click.Parameter, value: str | N
 
 
 @click.command("check")
-@click.argument("source", type=Source())
-@click.option("--data-dir", hidden=True, callback=_of_no_board, expose_value=False, help="Not here: see the error.")
-@click.option("--config", hidden=True, callback=_of_no_board, expose_value=False, help="Not here: see the error.")
+@click.argument("source", type=ToolsetSourceParam())
+@click.option(
+    "--data-dir", hidden=True, callback=_reject_board_option, expose_value=False, help="Not here: see the error."
+)
+@click.option(
+    "--config", hidden=True, callback=_reject_board_option, expose_value=False, help="Not here: see the error."
+)
 @json_option
 def check(source: Path, as_json: bool) -> int:
     """Check a toolset: a folder, a ZIP or a toolset.yaml. Nothing of it is run, and no gateway is needed.
 
     Every problem is told with its file, line and key. Ends with 3 when there is one.
     """
-    from pegboard.gateway.toolsets.files import FilesAway
-    from pegboard.gateway.toolsets.reading import Unfit, read
+    from pegboard.gateway.toolsets.files import FilesUnavailable
+    from pegboard.gateway.toolsets.reading import InvalidToolsetError, stage_toolset
 
     if not source.exists():
         fail(Exit.NOT_FOUND, f"there is no {source}. Name a folder, a ZIP or a toolset.yaml.")
     try:
         with (
             tempfile.TemporaryDirectory(prefix="pegboard-", ignore_cleanup_errors=True) as beside,
-            read(source.resolve(), Path(beside), shown=str(source)) as found,
+            stage_toolset(source.resolve(), Path(beside), shown=str(source)) as found,
         ):
             manifest, warnings = found.manifest, list(found.warnings)
-    except Unfit as error:
+    except InvalidToolsetError as error:
         told = [str(problem) for problem in error.problems]
         fail(Exit.CONFIG, "\n".join(told), {"errors": told})
-    except FilesAway as error:
+    except FilesUnavailable as error:
         fail(Exit.FAILED, str(error))
     if as_json:
-        document({"id": manifest.id, "version": manifest.version, "warnings": warnings, "errors": []})
+        print_json({"id": manifest.id, "version": manifest.version, "warnings": warnings, "errors": []})
         return Exit.OK
     for warning in warnings:
-        tell(f"! {warning}")
-    say(f"{manifest.id} {manifest.version} is sound: {_brings(manifest)}.".replace("  ", " "))
+        print_progress(f"! {warning}")
+    print_text(f"{manifest.id} {manifest.version} is sound: {_contents_text(manifest)}.".replace("  ", " "))
     return Exit.OK
 
 
-def _brings(manifest: "Manifest") -> str:
+def _contents_text(manifest: "Manifest") -> str:
     counted = (
         (len(manifest.tools), "Python tool"),
         (len(manifest.servers), "server"),

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import click
 
-from .link import Api
-from .options import asked, asks, every_server, toolset_path
-from .output import Exit, document, fail, say
+from .link import ApiClient
+from .options import call_api, every_server, gateway_command, toolset_path
+from .output import Exit, fail, print_json, print_text
 from .text import table
 
 _MARKS: Final = {"added": "+", "removed": "-", "in": "", "out": ""}
@@ -18,9 +18,9 @@ _MARKS: Final = {"added": "+", "removed": "-", "in": "", "out": ""}
 @click.option("--exclude", multiple=True, help="A tool or a pattern such as delete_*: out.")
 @click.option("--nothing", is_flag=True, help="Include and exclude nothing any more.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be added and removed.")
-@asks(every_server)
+@gateway_command(every_server)
 async def choice(
-    api: Api,
+    api: ApiClient,
     toolset: str,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
@@ -34,20 +34,20 @@ async def choice(
         fail(Exit.USAGE, "--nothing goes with neither --include nor --exclude.")
     path, lists = f"/toolsets/{toolset_path(toolset)}/choice", {"includes": [*include], "excludes": [*exclude]}
     if not (include or exclude or nothing):
-        body = await asked(api, "GET", path)
+        body = await call_api(api, "GET", path)
     elif dry_run:
-        body = await asked(api, "POST", f"{path}/preview", body=lists)
+        body = await call_api(api, "POST", f"{path}/preview", body=lists)
     else:
-        body = await asked(api, "PUT", path, body=lists)
+        body = await call_api(api, "PUT", path, body=lists)
     if as_json:
-        document(body)
+        print_json(body)
     else:
-        say("\n".join(_told(body)))
+        print_text("\n".join(_choice_lines(body)))
     if body["problems"]:
         fail(Exit.USAGE, "It would be refused: " + "; ".join(body["problems"]))
 
 
-def _told(body: dict[str, Any]) -> list[str]:
+def _choice_lines(body: dict[str, Any]) -> list[str]:
     lists = [*body["includes"], *body["excludes"], *body["standing"]]
     rows = [("include" if e["includes"] else "exclude", e["target"], str(e["fits"]), e["whose"]) for e in lists]
     lines = [table(("", "TARGET", "FITS", "WHOSE"), rows), ""] if rows else []

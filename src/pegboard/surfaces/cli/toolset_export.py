@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from .link import Answer, Api
-from .options import asked, asks, refused, toolset_path
-from .output import Exit, document, fail, say, tell
+from .link import ApiClient, ApiResponse
+from .options import call_api, fail_with_response, gateway_command, toolset_path
+from .output import Exit, fail, print_json, print_progress, print_text
 from .text import one_line
 
 
@@ -17,9 +17,9 @@ from .text import one_line
 @click.option("--to", "target", type=click.Path(path_type=Path), help="The file.  [default: ID-VERSION.zip, here]")
 @click.option("--folder", type=click.Path(path_type=Path), help="Write a folder of this name, and no ZIP.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be replaced and left out.")
-@asks()
+@gateway_command()
 async def export(
-    api: Api, toolset: str, target: Path | None, folder: Path | None, dry_run: bool, *, as_json: bool
+    api: ApiClient, toolset: str, target: Path | None, folder: Path | None, dry_run: bool, *, as_json: bool
 ) -> None:
     """Write a toolset as a ZIP that others can import: its manifest and files, and a ${NAME} for each secret.
 
@@ -29,45 +29,49 @@ async def export(
     if target is not None and folder is not None:
         raise click.UsageError("--to names a ZIP and --folder a folder. Choose one.")
     path = f"/toolsets/{toolset_path(toolset)}/export"
-    found = await asked(api, "GET", path, params=[("dryRun", "true")])
+    found = await call_api(api, "GET", path, params=[("dryRun", "true")])
     if dry_run:
-        document(found) if as_json else _told(found)
+        print_json(found) if as_json else _print_left_out(found)
         return
     got = await api.download(path)
-    if isinstance(got, Answer):
-        refused(got)
+    if isinstance(got, ApiResponse):
+        fail_with_response(got)
     file = target or Path(found["name"])
     if folder is not None:
-        _unpacked(got.content, folder)
+        _unpack_zip(got.content, folder)
     else:
-        _written(got.content, file)
+        _write_new_file(got.content, file)
     where = str(folder or file)
     if as_json:
         names = [secret["name"] for secret in found["secrets"]]
         replaced = {key: found[key] for key in ("dropped", "leftOut", "doubts")}
-        document({"toolset": toolset, "path": where, "secrets": names, **replaced})
+        print_json({"toolset": toolset, "path": where, "secrets": names, **replaced})
         return
-    _told(found)
-    say(f"{toolset} is in {where}.")
+    _print_left_out(found)
+    print_text(f"{toolset} is in {where}.")
 
 
-def _told(found: dict[str, Any]) -> None:
+def _print_left_out(found: dict[str, Any]) -> None:
     """By names and places: what stood there is not shown."""
     for secret in found["secrets"]:
-        tell(f"! ${{{secret['name']}}} stands for what may be a secret at {one_line(', '.join(secret['at']))}")
+        print_progress(
+            f"! ${{{secret['name']}}} stands for what may be a secret at {one_line(', '.join(secret['at']))}"
+        )
     for place in found["dropped"]:
-        tell(f"! What looks like a secret and cannot be asked for is left out at {one_line(place)}")
+        print_progress(f"! What looks like a secret and cannot be asked for is left out at {one_line(place)}")
     for name in found["leftOut"]:
-        tell(f"! {one_line(name)} is left out: files of this name usually hold secrets")
+        print_progress(f"! {one_line(name)} is left out: files of this name usually hold secrets")
     doubts = found["doubts"]
     if doubts:
         more = f" and {len(doubts) - 10:,} more" if len(doubts) > 10 else ""
-        tell(f"! Read these before you give it away; they look like secrets: {one_line(', '.join(doubts[:10]))}{more}")
+        print_progress(
+            f"! Read these before you give it away; they look like secrets: {one_line(', '.join(doubts[:10]))}{more}"
+        )
     if found["secrets"]:
-        tell("  Whoever imports it sets these secrets. For what everybody may know, write ${NAME:-value}.")
+        print_progress("  Whoever imports it sets these secrets. For what everybody may know, write ${NAME:-value}.")
 
 
-def _written(content: bytes, file: Path) -> None:
+def _write_new_file(content: bytes, file: Path) -> None:
     """A new file, whole or not at all."""
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -83,10 +87,10 @@ def _written(content: bytes, file: Path) -> None:
         fail(Exit.FAILED, f"{file} could not be written: {error.strerror or error}. Nothing of it was kept.")
 
 
-def _unpacked(content: bytes, folder: Path) -> None:
+def _unpack_zip(content: bytes, folder: Path) -> None:
     import tempfile
 
-    from pegboard.config.bundle import BadBundleError, is_executable, staged_archive
+    from pegboard.config.bundle import BadBundleError, is_executable, stage_archive
 
     if folder.exists():
         fail(Exit.REFUSED, f"{folder} is there already. Name another: --folder FOLDER")
@@ -96,7 +100,7 @@ def _unpacked(content: bytes, folder: Path) -> None:
         with tempfile.TemporaryDirectory(prefix=".pegboard-", dir=beside) as held:
             archive = Path(held) / "bundle.zip"
             archive.write_bytes(content)
-            with staged_archive(archive, Path(held)) as staged:
+            with stage_archive(archive, Path(held)) as staged:
                 for name in staged.files:
                     (staged.folder / name).chmod(0o755 if is_executable(staged.folder / name) else 0o644)
                 staged.folder.chmod(0o755)

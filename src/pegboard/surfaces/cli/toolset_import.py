@@ -8,34 +8,34 @@ from typing import Any, Final
 import anyio
 import click
 
-from pegboard.core.addressed import to_you
+from pegboard.core.addressed import address_user
 
-from .agreeing import agreed
-from .link import Api
-from .options import asked, asks
-from .output import Exit, document, fail, say, tell
-from .sources import Source
+from .agreeing import ask_yes_no
+from .link import ApiClient
+from .options import call_api, gateway_command
+from .output import Exit, fail, print_json, print_progress, print_text
+from .sources import ToolsetSourceParam
 
-_LOOK: Final = (("dryRun", "true"),)
+_DRY_RUN: Final = (("dryRun", "true"),)
 _DESCRIBE: Final = (("describe", "true"),)
-_ASK_AGAIN: Final = 0.5
-_MOST: Final = 10
+_POLL_INTERVAL_S: Final = 0.5
+_MAX_LISTED: Final = 10
 """Reasons why something is not open that are told one by one."""
-_STEP: Final = 500
+_APPROVAL_BATCH_SIZE: Final = 500
 """Files after which a person is told again how many are done."""
 
 
 @click.command("import")
-@click.argument("source", type=Source())
+@click.argument("source", type=ToolsetSourceParam())
 @click.option("--yes", is_flag=True, help="Import it without asking.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change. Nothing of it is run.")
 @click.option("--describe", is_flag=True, help="With --dry-run: run its modules, to show what its tools are.")
 @click.option("--approve", is_flag=True, help="You have read what changes: approve its new and changed tools.")
 @click.option("--allow-downgrade", is_flag=True, help="Go back to an older version.")
 @click.option("--link", is_flag=True, help="Run it from this very folder, and follow what you change there.")
-@asks()
+@gateway_command()
 async def import_toolset(
-    api: Api,
+    api: ApiClient,
     source: Path,
     yes: bool,
     dry_run: bool,
@@ -52,20 +52,20 @@ async def import_toolset(
     nothing. Importing it again keeps your switches, approvals and overrides; new and changed tools wait for your
     approval.
     """
-    what: dict[str, Any] = {"path": _absolute(source), "shown": str(source), "link": link}
+    what: dict[str, Any] = {"path": _existing_path(source), "shown": str(source), "link": link}
     said = [("allowDowngrade", "true")] if allow_downgrade else []
     what |= {"approve": "all"} if approve else {}
     if describe and not dry_run:
         raise click.UsageError("--describe belongs to --dry-run: an import runs its modules anyway.")
     if not yes:
-        looked = await _asked(api, [*said, *_LOOK, *(_DESCRIBE if describe else ())], what)
+        looked = await _request_import(api, [*said, *_DRY_RUN, *(_DESCRIBE if describe else ())], what)
         if dry_run:
-            document(looked) if as_json else _looked_at(looked)
+            print_json(looked) if as_json else _print_preview(looked)
             return
         if not as_json:
-            _shown(looked)
+            _print_changes(looked)
         if not looked["changes"]["any"]:
-            document(looked) if as_json else say("Nothing would change.")
+            print_json(looked) if as_json else print_text("Nothing would change.")
             return
         if as_json or not sys.stdin.isatty():
             fail(Exit.REFUSED, "Nothing was changed, and nothing of it was run. To import it, say so: --yes")
@@ -73,108 +73,112 @@ async def import_toolset(
             fail(Exit.REFUSED, f"{looked['downgrade']} To go back to it, say so: --allow-downgrade")
         said.append(("digest", looked["digest"]))
         if looked["unrun"]:
-            if not await agreed(f"\n{_to_run(looked)}"):
+            if not await ask_yes_no(f"\n{_run_question(looked)}"):
                 fail(Exit.REFUSED, "Nothing was changed, and nothing of it was run.")
             before = looked["changes"]["lines"]
-            looked = await _asked(api, [*said, *_LOOK, *_DESCRIBE], what)
-            say("Its tools are as its text has them.") if looked["changes"]["lines"] == before else _shown(looked)
-        if not await agreed(f"\nImport {looked['id']}?"):
+            looked = await _request_import(api, [*said, *_DRY_RUN, *_DESCRIBE], what)
+            print_text("Its tools are as its text has them.") if looked["changes"][
+                "lines"
+            ] == before else _print_changes(looked)
+        if not await ask_yes_no(f"\nImport {looked['id']}?"):
             fail(Exit.REFUSED, "Nothing was changed.")
         read = [tool for tool in looked["waits"] if not tool["alone"]]
-        if read and not approve and await agreed(f"Approve {_listed([tool['id'] for tool in read])} as shown?"):
+        if read and not approve and await ask_yes_no(f"Approve {_join_ids([tool['id'] for tool in read])} as shown?"):
             what["approve"] = [{"tool": tool["id"], "fingerprint": tool["fingerprint"]} for tool in read]
     elif dry_run:
         raise click.UsageError("--dry-run changes nothing, and --yes asks for the change. Choose one.")
-    body = await _asked(api, said, what)
+    body = await _request_import(api, said, what)
     if as_json:
-        document(body)
+        print_json(body)
         return
     if yes:
-        _shown(body)
-    _done(api, body)
+        _print_changes(body)
+    _print_result(api, body)
 
 
-def _looked_at(body: dict[str, Any]) -> None:
-    _shown(body)
+def _print_preview(body: dict[str, Any]) -> None:
+    _print_changes(body)
     if body["unrun"]:
         told = "was not run, so its tools are told as its text has them. To run it: --describe"
-        tell(f"  … {_listed(body['unrun'])} {told}")
+        print_progress(f"  … {_join_ids(body['unrun'])} {told}")
 
 
-def _to_run(body: dict[str, Any]) -> str:
+def _run_question(body: dict[str, Any]) -> str:
     packages = body["requirements"]
-    first = f"Install {_listed(packages)} for it, and run" if packages else "Run"
-    return f"{first} {_listed(body['unrun'])} in a process of its own, to see what its tools are?"
+    first = f"Install {_join_ids(packages)} for it, and run" if packages else "Run"
+    return f"{first} {_join_ids(body['unrun'])} in a process of its own, to see what its tools are?"
 
 
-def _absolute(source: Path) -> str:
+def _existing_path(source: Path) -> str:
     if not source.exists():
         fail(Exit.NOT_FOUND, f"there is no {source}. Name a folder, a ZIP or a toolset.yaml.")
     return str(source.resolve())
 
 
-def _done(api: Api, body: dict[str, Any]) -> None:
-    say(f"{'Linked' if body['linked'] else 'Imported'} {body['id']} {body['version']}.".replace(" .", "."))
+def _print_result(api: ApiClient, body: dict[str, Any]) -> None:
+    print_text(f"{'Linked' if body['linked'] else 'Imported'} {body['id']} {body['version']}.".replace(" .", "."))
     for secret in body["secrets"]:
         if not secret["set"]:
             name = secret["name"]
-            tell(f"! It asks for the secret {name}: pegboard toolset secrets set {body['id']} {name}")
+            print_progress(f"! It asks for the secret {name}: pegboard toolset secrets set {body['id']} {name}")
     if body["approved"]:
-        say(f"Approved {_listed(body['approved'])}.")
+        print_text(f"Approved {_join_ids(body['approved'])}.")
     alone = [tool["id"] for tool in body["waits"] if tool["alone"]]
     if alone:
-        tell(f"! {_listed(alone)} must be read by itself before it is approved: pegboard approvals show {alone[0]}")
+        print_progress(
+            f"! {_join_ids(alone)} must be read by itself before it is approved: pegboard approvals show {alone[0]}"
+        )
     if body["waits"]:
-        tell(f"! {_waiting([tool['id'] for tool in body['waits']])}: pegboard approvals list")
+        print_progress(f"! {_waiting_text([tool['id'] for tool in body['waits']])}: pegboard approvals list")
     if body["pending"]:
-        tell(f"! {_waiting(body['pending'])}, as before: pegboard approvals list")
-    _tell_closed(body, "not open")
-    if not api.running:
-        tell("  … it starts with the gateway: pegboard serve")
+        print_progress(f"! {_waiting_text(body['pending'])}, as before: pegboard approvals list")
+    _print_closed(body, "not open")
+    if not api.is_running:
+        print_progress("  … it starts with the gateway: pegboard serve")
 
 
-def _waiting(ids: list[str]) -> str:
-    return f"{_listed(ids)} wait{'s' if len(ids) == 1 else ''} for approval"
+def _waiting_text(ids: list[str]) -> str:
+    return f"{_join_ids(ids)} wait{'s' if len(ids) == 1 else ''} for approval"
 
 
-def _listed(ids: list[str]) -> str:
+def _join_ids(ids: list[str]) -> str:
     return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
 
 
-def _shown(body: dict[str, Any]) -> None:
+def _print_changes(body: dict[str, Any]) -> None:
     for line in body["changes"]["lines"]:
-        say(line)
+        print_text(line)
     for warning in body["warnings"]:
-        tell(f"! {warning}")
+        print_progress(f"! {warning}")
     if servers := body["unconfirmedServers"]:
-        tell(
-            f"  … requires_confirmation is not said of {_listed(servers)}: nobody is asked before most calls. "
+        print_progress(
+            f"  … requires_confirmation is not said of {_join_ids(servers)}: nobody is asked before most calls. "
             "To be asked: confirmation.manifest_servers in pegboard.yaml"
         )
     if not body["imported"]:
-        _tell_closed(body, "not open then")
+        _print_closed(body, "not open then")
 
 
-def _tell_closed(body: dict[str, Any], how: str) -> None:
+def _print_closed(body: dict[str, Any], how: str) -> None:
     """What nobody could call, with why and what to do. What waits for approval is told apart."""
     told = {tool["id"] for tool in body["waits"]} | {*body["pending"]}
     alike: dict[str, list[str]] = {}
     for each in body["notOpen"]:
         if each["id"] not in told or each["verdict"] == "absent":
-            why = f"({each.get('status') or each['verdict']}). {each['sentence']} {to_you(each['remedy'])}"
+            why = f"({each.get('status') or each['verdict']}). {each['sentence']} {address_user(each['remedy'])}"
             alike.setdefault(why, []).append(each["id"])
-    for why, ids in [*alike.items()][:_MOST]:
-        tell(f"! {_listed(ids)} {'is' if len(ids) == 1 else 'are'} {how} {why}")
-    if (more := sum(map(len, [*alike.values()][_MOST:]))) > 0:
-        tell(f"! {more:,} more {'is' if more == 1 else 'are'} {how}: pegboard toolset show {body['id']}")
+    for why, ids in [*alike.items()][:_MAX_LISTED]:
+        print_progress(f"! {_join_ids(ids)} {'is' if len(ids) == 1 else 'are'} {how} {why}")
+    if (more := sum(map(len, [*alike.values()][_MAX_LISTED:]))) > 0:
+        print_progress(f"! {more:,} more {'is' if more == 1 else 'are'} {how}: pegboard toolset show {body['id']}")
 
 
-async def _asked(api: Api, params: list[tuple[str, str]], what: dict[str, Any]) -> dict[str, Any]:
+async def _request_import(api: ApiClient, params: list[tuple[str, str]], what: dict[str, Any]) -> dict[str, Any]:
     """What is going on is told while it takes: many files, an environment to build."""
     name = secrets.token_hex(8)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_watched, api, name)
-        body = await asked(
+        tasks.start_soon(_print_import_steps, api, name)
+        body = await call_api(
             api,
             "POST",
             "/toolsets/import",
@@ -187,16 +191,16 @@ async def _asked(api: Api, params: list[tuple[str, str]], what: dict[str, Any]) 
     return body
 
 
-async def _watched(api: Api, name: str) -> None:
+async def _print_import_steps(api: ApiClient, name: str) -> None:
     last, counted = "", 0
     while True:
-        await anyio.sleep(_ASK_AGAIN)
+        await anyio.sleep(_POLL_INTERVAL_S)
         step = (await api.request("GET", f"/toolsets/imports/{name}")).body
         said = step.get("said", "")
         if step.get("total"):
-            if step["done"] >= counted + _STEP or (said != last and step["done"] < step["total"]):
-                tell(f"  … {said}: {step['done']:,} of {step['total']:,}")
+            if step["done"] >= counted + _APPROVAL_BATCH_SIZE or (said != last and step["done"] < step["total"]):
+                print_progress(f"  … {said}: {step['done']:,} of {step['total']:,}")
                 counted = step["done"]
         elif said and said != last:
-            tell(f"  … {said}")
+            print_progress(f"  … {said}")
         last = said

@@ -8,9 +8,9 @@ from typing import Final
 import click
 
 from .options import json_option
-from .output import Exit, document, fail, say
+from .output import Exit, fail, print_json, print_text
 
-_NEXT: Final = """\
+_NEXT_STEPS: Final = """\
 {folder} is a toolset that works as it is. Next:
 
   pegboard toolset check {folder}
@@ -52,7 +52,7 @@ def new(name: str, folder: Path | None, as_json: bool) -> int:
         fail(
             Exit.FAILED, f"{place} cannot be written: {error.strerror or error}. Choose another place: --folder FOLDER"
         )
-    document({"toolset": name, "path": str(place), "files": sorted(files)}) if as_json else say(
-        _NEXT.format(folder=place)
+    print_json({"toolset": name, "path": str(place), "files": sorted(files)}) if as_json else print_text(
+        _NEXT_STEPS.format(folder=place)
     )
     return Exit.OK

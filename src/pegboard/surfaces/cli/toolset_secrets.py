@@ -4,9 +4,9 @@ import sys
 
 import click
 
-from .link import Api
-from .options import asked, asks, toolset_path
-from .output import Exit, document, fail, say
+from .link import ApiClient
+from .options import call_api, gateway_command, toolset_path
+from .output import Exit, fail, print_json, print_text
 from .text import table
 
 
@@ -17,51 +17,51 @@ def secrets() -> None:
 
 @secrets.command("list")
 @click.argument("toolset")
-@asks()
-async def list_secrets(api: Api, toolset: str, *, as_json: bool) -> None:
+@gateway_command()
+async def list_secrets(api: ApiClient, toolset: str, *, as_json: bool) -> None:
     """The secrets that a toolset asks for, and whether each is set."""
-    body = await asked(api, "GET", f"/toolsets/{toolset_path(toolset)}")
+    body = await call_api(api, "GET", f"/toolsets/{toolset_path(toolset)}")
     if as_json:
-        document({"toolset": body["id"], "secrets": body["secrets"]})
+        print_json({"toolset": body["id"], "secrets": body["secrets"]})
         return
     if not body["secrets"]:
-        say(f"{body['id']} asks for no secrets.")
+        print_text(f"{body['id']} asks for no secrets.")
         return
-    say(table(("SECRET", ""), [(one["name"], "set" if one["set"] else "not set") for one in body["secrets"]]))
+    print_text(table(("SECRET", ""), [(one["name"], "set" if one["set"] else "not set") for one in body["secrets"]]))
 
 
 @secrets.command("set")
 @click.argument("toolset")
 @click.argument("name")
-@asks()
-async def set_secret(api: Api, toolset: str, name: str, *, as_json: bool) -> None:
+@gateway_command()
+async def set_secret(api: ApiClient, toolset: str, name: str, *, as_json: bool) -> None:
     """Set one: asked for at a terminal, else read from standard input.
 
     The value may be a reference, ${VARIABLE} or ${file:PATH}: then it is read when it is used.
     """
-    path = _path(toolset, name)
-    value = _value(name)
-    body = await asked(api, "PUT", path, body={"value": value})
-    document(body) if as_json else say(f"{name} of {toolset} is set.")
+    path = _secret_path(toolset, name)
+    value = _read_value(name)
+    body = await call_api(api, "PUT", path, body={"value": value})
+    print_json(body) if as_json else print_text(f"{name} of {toolset} is set.")
 
 
 @secrets.command("forget")
 @click.argument("toolset")
 @click.argument("name")
-@asks()
-async def forget(api: Api, toolset: str, name: str, *, as_json: bool) -> None:
+@gateway_command()
+async def forget(api: ApiClient, toolset: str, name: str, *, as_json: bool) -> None:
     """Forget one. What needs it does not start any more."""
-    body = await asked(api, "DELETE", _path(toolset, name))
-    document(body) if as_json else say(f"{name} of {toolset} is forgotten.")
+    body = await call_api(api, "DELETE", _secret_path(toolset, name))
+    print_json(body) if as_json else print_text(f"{name} of {toolset} is forgotten.")
 
 
-def _path(toolset: str, name: str) -> str:
+def _secret_path(toolset: str, name: str) -> str:
     if not name.replace("_", "").isalnum() or not name.isascii():
         fail(Exit.NOT_FOUND, f"{name!r} is no name of a secret. See: pegboard toolset secrets list {toolset}")
     return f"/toolsets/{toolset_path(toolset)}/secrets/{name}"
 
 
-def _value(name: str) -> str:
+def _read_value(name: str) -> str:
     if sys.stdin.isatty():
         value: str = click.prompt(name, hide_input=True, err=True)
         return value

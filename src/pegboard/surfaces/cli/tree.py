@@ -9,7 +9,7 @@ import click
 from pegboard import __version__
 
 from .lazy_group import LazyCommand, LazyGroup
-from .link import Launch
+from .link import CompositionRoot
 
 COMMANDS: Final[Mapping[str, LazyCommand]] = MappingProxyType(
     {
@@ -47,7 +47,7 @@ ALIASES: Final[Mapping[str, str]] = MappingProxyType({"toolsets": "toolset"})
 """Names that commands had, or that people type for them. They work, and are not listed."""
 
 
-def command_tree(launch: Callable[[], Launch]) -> click.Group:
+def command_tree(launch: Callable[[], CompositionRoot]) -> click.Group:
     """`launch` makes the composition root; it is called by the commands that need one."""
 
     @click.command(

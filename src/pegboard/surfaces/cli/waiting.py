@@ -5,15 +5,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from .output import tell
+from .output import print_progress
 
-SLOW: Final = 2.0
+SLOW_S: Final = 2.0
 """Seconds after which a person wants to know that something still happens."""
 
 
 @contextmanager
-def told_when_slow(what: str, after: float | None = None) -> Iterator[None]:
-    later = asyncio.get_running_loop().call_later(SLOW if after is None else after, tell, f"  … waiting for {what}")
+def print_when_slow(what: str, after: float | None = None) -> Iterator[None]:
+    later = asyncio.get_running_loop().call_later(
+        SLOW_S if after is None else after, print_progress, f"  … waiting for {what}"
+    )
     try:
         yield
     finally:

@@ -4,15 +4,15 @@ from typing import Any
 
 import click
 
-from pegboard.core.addressed import to_you
+from pegboard.core.addressed import address_user
 
-from .link import Api
-from .options import asked, asks, every_server, view_params, with_view
-from .output import document, say
-from .overrides import effect_of, shown, whose
+from .link import ApiClient
+from .options import call_api, every_server, gateway_command, view_params, with_view
+from .output import print_json, print_text
+from .overrides import author_text, effect_text, value_text
 from .text import one_line
 
-_OTHERS = 20
+_MAX_OTHERS = 20
 """Callers who do not get it that are named."""
 
 
@@ -24,9 +24,9 @@ _OTHERS = 20
     help="Whether it is listed at the endpoint of this presentation.",
 )
 @with_view
-@asks(every_server)
+@gateway_command(every_server)
 async def why(
-    api: Api,
+    api: ApiClient,
     tool: str,
     presentation: str | None,
     toolsets: str | None,
@@ -40,35 +40,37 @@ async def why(
     params = [("tool", tool), *view_params(toolsets, enabled_tools, disabled_tools, principal)]
     if presentation is not None:
         params.append(("presentation", presentation))
-    body = await asked(api, "GET", "/why", params=params)
+    body = await call_api(api, "GET", "/why", params=params)
     if as_json:
-        document(body)
+        print_json(body)
         return
-    say(f"{one_line(body['id'])}\n  {verdict_line(body)}")
+    print_text(f"{one_line(body['id'])}\n  {verdict_line(body)}")
     if body.get("remedy"):
-        say(f"  {to_you(body['remedy'])}")
+        print_text(f"  {address_user(body['remedy'])}")
     if body["action"]["kind"] == "edit_file" and body.get("status"):
         # The remedy is told to agents, too, and so it names no place of this machine.
-        say(f"  {body['action']['label']}: {one_line(str(body['action']['target']))}")
+        print_text(f"  {body['action']['label']}: {one_line(str(body['action']['target']))}")
     for each in body.get("more", ()):
-        say(f"  And then: {one_line(each)}")
+        print_text(f"  And then: {one_line(each)}")
     if body.get("detail"):
-        say(f"  {one_line(body['detail'])}")
-    say()
+        print_text(f"  {one_line(body['detail'])}")
+    print_text()
     for step in body["steps"]:
-        say(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {to_you(step['said'])}")
+        print_text(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {address_user(step['said'])}")
     others = body.get("others", ())
-    for each in others[:_OTHERS]:
-        say(f"  ! Not for {each['principal']}: {each['sentence']}")
-    if len(others) > _OTHERS:
-        say("  ! Nor for others. For one of them: --as NAME")
+    for each in others[:_MAX_OTHERS]:
+        print_text(f"  ! Not for {each['principal']}: {each['sentence']}")
+    if len(others) > _MAX_OTHERS:
+        print_text("  ! Nor for others. For one of them: --as NAME")
     for entry in body["unknownNames"]:
-        say(f"  ! {one_line(entry)}")
+        print_text(f"  ! {one_line(entry)}")
     for told in body["naming"]:
-        say(f"  ~ {told}")
+        print_text(f"  ~ {told}")
     for field in body["overrides"]:
-        said = f"{field['field']} is {shown(field['value'])}  {whose(field['from'], field)} ({field['target']})"
-        say(f"  {'~' if field['inForce'] else '-'} {said}{effect_of(field)}")
+        said = (
+            f"{field['field']} is {value_text(field['value'])}  {author_text(field['from'], field)} ({field['target']})"
+        )
+        print_text(f"  {'~' if field['inForce'] else '-'} {said}{effect_text(field)}")
 
 
 def verdict_line(body: dict[str, Any]) -> str:

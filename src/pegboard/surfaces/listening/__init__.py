@@ -13,8 +13,8 @@ import anyio
 import uvicorn
 from anyio.abc import TaskGroup
 
-from .connection import close_overdue, protocol_for
-from .express import Express, Heads
+from .connection import close_overdue, protocol_factory
+from .express import FastPathHandler, RequestHeadCache
 from .limits import ConnectionLimits as ConnectionLimits
 
 if TYPE_CHECKING:
@@ -24,27 +24,27 @@ log: Final = logging.getLogger(__name__)
 
 GRACE_SECONDS: Final = 5
 BACKLOG: Final = 2048
-LOOK_EVERY: Final = 5.0
-FORGET_EVERY: Final = 120.0
+CHECK_INTERVAL_S: Final = 5.0
+FORGET_INTERVAL_S: Final = 120.0
 """Seconds. What a caller sent is kept for the next time until the second turn in which it did not come: less than the
 five minutes that callers are promised."""
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep an idle connection: whoever closes first must not be the one who is written to."""
-_FIRST_LOOK: Final = 0.001
-_LAST_LOOK: Final = 0.1
+_MIN_CLOSE_CHECK_S: Final = 0.001
+_MAX_CLOSE_CHECK_S: Final = 0.1
 """Seconds between two looks whether the last connection is closed: longer and longer ones."""
 
 
-class CannotListen(Exception):  # noqa: N818  it is told to a person as a sentence
+class ListenError(Exception):
     """The address cannot be listened on; the message says which and what to do."""
 
 
-def bound(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """Listens before anything starts, so that a taken port costs nothing and a client that comes early only waits."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:
-        raise CannotListen(f"{host!r} is no address of this machine: {error}. Choose another: --host") from None
+        raise ListenError(f"{host!r} is no address of this machine: {error}. Choose another: --host") from None
     # asyncio turns off Nagle's algorithm only where the protocol is named. With it, an answer that is written in two
     # parts takes 40 ms longer.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -55,11 +55,11 @@ def bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         option = "--host" if error.errno == errno.EADDRNOTAVAIL else "--port"
-        raise CannotListen(f"{host}:{port} cannot be listened on: {error.strerror}. Choose another: {option}") from None
+        raise ListenError(f"{host}:{port} cannot be listened on: {error.strerror}. Choose another: {option}") from None
     return listener
 
 
-def reachable(host: str, port: int) -> str:
+def local_url(host: str, port: int) -> str:
     """The URL by which this machine itself reaches a socket that was bound so."""
     try:
         address = ip_address(host)
@@ -80,35 +80,35 @@ class WebServer(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self.listens = anyio.Event()
-        self._ends = anyio.Event()
+        self.is_listening = anyio.Event()
+        self._stop_event = anyio.Event()
 
-    def end(self, *, at_once: bool = False) -> None:
+    def stop(self, *, at_once: bool = False) -> None:
         """After the requests that have begun, or without waiting for them."""
         self.should_exit = True
         self.force_exit = at_once
-        self._ends.set()
+        self._stop_event.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
-        self.listens.set()
+        self.is_listening.set()
 
     async def main_loop(self) -> None:
         # A tick of this number also sets the date that answers have.
         while not await self.on_tick(0):
             with anyio.move_on_after(1.0):
-                await self._ends.wait()
+                await self._stop_event.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for listener in (*self.servers, *(sockets or ())):
             listener.close()
-        state, pause = self.server_state, _FIRST_LOOK
+        state, pause = self.server_state, _MIN_CLOSE_CHECK_S
         for connection in list(state.connections):
             connection.shutdown()
         with anyio.move_on_after(self.config.timeout_graceful_shutdown) as waiting:
             while (state.connections or state.tasks) and not self.force_exit:
                 await anyio.sleep(pause)
-                pause = min(2 * pause, _LAST_LOOK)
+                pause = min(2 * pause, _MAX_CLOSE_CHECK_S)
             for server in self.servers:
                 await server.wait_closed()
         if waiting.cancelled_caught and state.tasks:
@@ -127,7 +127,7 @@ class WebServer(uvicorn.Server):
         yield
 
 
-class Listening:
+class HttpServer:
     """`async with Listening(app, socket, stopping)`: listens inside the block."""
 
     def __init__(
@@ -135,7 +135,7 @@ class Listening:
         app: "ASGIApp",
         listener: socket.socket,
         stopping: Callable[[], None],
-        express: Express | None = None,
+        express: FastPathHandler | None = None,
         limits: ConnectionLimits | None = None,
     ) -> None:
         """`stopping` is called before the server waits for open requests: long-lived streams are to end then.
@@ -143,9 +143,9 @@ class Listening:
         `express` is asked first for what it may have, before the application is; `limits` bound the connections.
         """
         self._listener = listener
-        self._stopping = stopping
-        self._express = express
-        self._heads = Heads()
+        self._on_stop = stopping
+        self._fast_path = express
+        self._head_cache = RequestHeadCache()
         self._server = WebServer(
             uvicorn.Config(
                 app,
@@ -160,66 +160,66 @@ class Listening:
                 backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE_SECONDS,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                http=protocol_for(express, self._heads, ConnectionLimits() if limits is None else limits),
+                http=protocol_factory(express, self._head_cache, ConnectionLimits() if limits is None else limits),
             )
         )
-        self._over = anyio.Event()
+        self._is_finished = anyio.Event()
         # Shielded: whoever leaves the block asks the server to end, and waits until open requests are answered.
-        self._kept = anyio.CancelScope(shield=True)
+        self._serve_scope = anyio.CancelScope(shield=True)
         self._tasks: TaskGroup | None = None
 
-    async def __aenter__(self) -> "Listening":
+    async def __aenter__(self) -> "HttpServer":
         self._tasks = await anyio.create_task_group().__aenter__()
-        await self._tasks.start(self._listen)
+        await self._tasks.start(self._serve)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         assert self._tasks is not None
-        self._stopping()
-        self._server.end()
+        self._on_stop()
+        self._server.stop()
         with anyio.move_on_after(GRACE_SECONDS + 1, shield=True):
-            await self._over.wait()
-        self._kept.cancel()
+            await self._is_finished.wait()
+        self._serve_scope.cancel()
         self._tasks.cancel_scope.cancel()
         return await self._tasks.__aexit__(kind, error, trace)
 
-    async def ended(self) -> None:
-        await self._over.wait()
+    async def wait_until_finished(self) -> None:
+        await self._is_finished.wait()
 
-    async def _listen(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        with self._kept:
+    async def _serve(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        with self._serve_scope:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._report_start, task_status)
-                tasks.start_soon(self._look_after_clients)
-                if self._express is not None:
-                    tasks.start_soon(self._forget_callers, self._express)
+                tasks.start_soon(self._close_overdue_connections)
+                if self._fast_path is not None:
+                    tasks.start_soon(self._forget_callers, self._fast_path)
                 try:
                     await self._server.serve(sockets=[self._listener])
                 finally:
-                    self._over.set()
-                    self._kept.cancel()
+                    self._is_finished.set()
+                    self._serve_scope.cancel()
 
-    async def _look_after_clients(self) -> None:
+    async def _close_overdue_connections(self) -> None:
         while True:
-            await anyio.sleep(LOOK_EVERY)
+            await anyio.sleep(CHECK_INTERVAL_S)
             close_overdue(self._server.server_state.connections)
 
-    async def _forget_callers(self, express: Express) -> None:
-        callers, turned = express.callers, anyio.current_time()
+    async def _forget_callers(self, express: FastPathHandler) -> None:
+        callers, turned = express.principals, anyio.current_time()
         while True:
-            await anyio.sleep(LOOK_EVERY)
-            if express.callers is not callers:
-                callers = express.callers
-                self._heads.clear()
-                express.forget()
-            elif anyio.current_time() - turned >= FORGET_EVERY:
+            await anyio.sleep(CHECK_INTERVAL_S)
+            if express.principals is not callers:
+                callers = express.principals
+                self._head_cache.clear()
+                express.forget_callers()
+            elif anyio.current_time() - turned >= FORGET_INTERVAL_S:
                 turned = anyio.current_time()
-                self._heads.turn()
-                express.forget()
+                self._head_cache.drop_unused()
+                express.forget_callers()
 
     async def _report_start(self, task_status: anyio.abc.TaskStatus[None]) -> None:
-        await self._server.listens.wait()
+        await self._server.is_listening.wait()
         task_status.started()
         await anyio.sleep_forever()

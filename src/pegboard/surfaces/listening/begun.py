@@ -3,17 +3,17 @@
 import asyncio
 from typing import Any, Final
 
-BEGIN: Final = b"HTTP/1.1 "
+STATUS_LINE_START: Final = b"HTTP/1.1 "
 """How every answer begins, to a client of HTTP/1.0 as well."""
 
 
-class Begun:
+class EarlyStatusTransport:
     """Begins an answer, and leaves its beginning out of the first thing that is written."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._is_due = True
-        transport.write(BEGIN)
+        transport.write(STATUS_LINE_START)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -21,5 +21,5 @@ class Begun:
     def write(self, text: bytes) -> None:
         if self._is_due and text:
             self._is_due = False
-            text = text.removeprefix(BEGIN)
+            text = text.removeprefix(STATUS_LINE_START)
         self._transport.write(text)

@@ -11,24 +11,24 @@ from typing import Final, Protocol
 
 from pegboard.config.gateway_keys import MAX_WAITING
 
-_LEAST_RESERVE: Final = 64
-_WITHOUT_LIMIT: Final = 100_000
+_MIN_RESERVED_DESCRIPTORS: Final = 64
+_UNLIMITED_DESCRIPTORS: Final = 100_000
 
 
-class Counted(Protocol):
+class LimitedConnection(Protocol):
     """What a connection says of itself."""
 
     @property
     def address(self) -> str: ...
 
     @property
-    def heard_at(self) -> float:
+    def last_received_at(self) -> float:
         """When its client last sent anything."""
         ...
 
     def is_waiting(self) -> bool: ...
 
-    def give_way(self) -> None:
+    def evict(self) -> None:
         """Close, with a word to a client that is within a request."""
         ...
 
@@ -36,13 +36,13 @@ class Counted(Protocol):
 def max_connections() -> int:
     """A quarter of the descriptors of this process is kept for files, databases, servers and their pipes."""
     if sys.platform == "win32":
-        return _WITHOUT_LIMIT
+        return _UNLIMITED_DESCRIPTORS
     import resource
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft > _WITHOUT_LIMIT:
-        return _WITHOUT_LIMIT
-    return max(1, soft - max(soft // 4, _LEAST_RESERVE))
+    if soft == resource.RLIM_INFINITY or soft > _UNLIMITED_DESCRIPTORS:
+        return _UNLIMITED_DESCRIPTORS
+    return max(1, soft - max(soft // 4, _MIN_RESERVED_DESCRIPTORS))
 
 
 def network_of(address: str) -> str:
@@ -60,18 +60,18 @@ class ConnectionLimits:
     def __init__(self, per_address: int = MAX_WAITING, total: int | None = None) -> None:
         self.total: Final = max_connections() if total is None else total
         self.per_address: Final = per_address
-        self._open: dict[Counted, str] = {}
+        self._open: dict[LimitedConnection, str] = {}
         self._by_address: Counter[str] = Counter()
 
-    def admit(self, connection: Counted) -> bool:
+    def admit(self, connection: LimitedConnection) -> bool:
         """Whether there is room for it, if need be that of one that waits."""
         network = network_of(connection.address)
         if self._by_address[network] >= self.per_address:
-            own = self._waiting(network)
+            own = self._waiting_connections(network)
             if len(own) >= self.per_address:
                 self._evict(own)
         if len(self._open) >= self.total:
-            waiting = self._waiting()
+            waiting = self._waiting_connections()
             if not waiting:
                 return False
             # Of the address that keeps most of them waiting.
@@ -82,7 +82,7 @@ class ConnectionLimits:
         self._by_address[network] += 1
         return True
 
-    def leave(self, connection: Counted) -> None:
+    def remove(self, connection: LimitedConnection) -> None:
         network = self._open.pop(connection, None)
         if network is None:
             return
@@ -90,11 +90,11 @@ class ConnectionLimits:
         if not self._by_address[network]:
             del self._by_address[network]
 
-    def _waiting(self, network: str | None = None) -> list[Counted]:
+    def _waiting_connections(self, network: str | None = None) -> list[LimitedConnection]:
         return [each for each, own in self._open.items() if network in (None, own) and each.is_waiting()]
 
-    def _evict(self, waiting: list[Counted]) -> None:
+    def _evict(self, waiting: list[LimitedConnection]) -> None:
         """The one that was silent for longest."""
-        oldest = min(waiting, key=lambda each: each.heard_at)
-        self.leave(oldest)
-        oldest.give_way()
+        oldest = min(waiting, key=lambda each: each.last_received_at)
+        self.remove(oldest)
+        oldest.evict()

@@ -5,16 +5,16 @@ from typing import Final, TypeAlias, assert_never
 
 from pegboard.core.call import (
     BadArguments,
-    Cancelled,
-    Demanded,
+    CallCancellation,
+    ConfirmationRefusal,
+    LockedToolRefusal,
     NeedsInput,
-    NotConfirmed,
     Outcome,
-    ProviderFailed,
+    ProtocolErrorReply,
+    ProviderFailure,
     Refusal,
-    Returned,
-    ToolFailed,
-    ToolIsLocked,
+    ToolFailure,
+    ToolSuccess,
     UnknownTool,
     refusal_text,
 )
@@ -22,7 +22,7 @@ from pegboard.core.tool import Json, JsonObject
 
 from .errors import ProtocolError
 from .protocol import INTERNAL_ERROR, INVALID_PARAMS, SERVER_INFO_META_KEY
-from .wire import Unreadable, result_object, sound_text
+from .wire import UnreadableJson, parse_result, sanitize_text
 
 REQUEST_CANCELLED: Final = -32800
 """Not of the protocol, but what peers of the handshake era are told of a request that was given up."""
@@ -30,39 +30,39 @@ REQUEST_CANCELLED: Final = -32800
 ERROR_META_KEY: Final = "pegboard/error"
 """Under which a result tells a client's program the protocol's error that the server answered a call with."""
 
-Ended: TypeAlias = Outcome | Refusal
+CallOutcome: TypeAlias = Outcome | Refusal
 
 
-def result_of(name: str, ended: Ended) -> JsonObject:
+def result_of(name: str, ended: CallOutcome) -> JsonObject:
     """Raises the protocol's error where the protocol asks for one; everything else is a result."""
     match ended:
-        case Returned(body):
-            return _passed_on(name, body, failed=False)
-        case ToolFailed(body):
-            return _passed_on(name, body, failed=True)
+        case ToolSuccess(body):
+            return _passthrough_result(name, body, failed=False)
+        case ToolFailure(body):
+            return _passthrough_result(name, body, failed=True)
         case NeedsInput(body):
-            return _passed_on(name, body, failed=False)
-        case Demanded(error):
-            raise _demand(name, error)
-        case ProviderFailed(why, may_have_run, error):
-            told = error_result(provider_text(name, why, may_have_run))
-            own = None if error is None else result_object(error)
-            return told if own is None or isinstance(own, Unreadable) else {**told, "_meta": {ERROR_META_KEY: own}}
-        case ToolIsLocked() | BadArguments() | NotConfirmed():
+            return _passthrough_result(name, body, failed=False)
+        case ProtocolErrorReply(error):
+            raise _to_protocol_error(name, error)
+        case ProviderFailure(why, may_have_run, error):
+            told = error_result(provider_failure_message(name, why, may_have_run))
+            own = None if error is None else parse_result(error)
+            return told if own is None or isinstance(own, UnreadableJson) else {**told, "_meta": {ERROR_META_KEY: own}}
+        case LockedToolRefusal() | BadArguments() | ConfirmationRefusal():
             return error_result(refusal_text(ended))
         case UnknownTool():
-            raise ProtocolError(INVALID_PARAMS, sound_text(refusal_text(ended)))
-        case Cancelled():
-            raise ProtocolError(REQUEST_CANCELLED, given_up(name))
+            raise ProtocolError(INVALID_PARAMS, sanitize_text(refusal_text(ended)))
+        case CallCancellation():
+            raise ProtocolError(REQUEST_CANCELLED, cancelled_message(name))
         case _:
             assert_never(ended)
 
 
-def given_up(name: str) -> str:
+def cancelled_message(name: str) -> str:
     return f"The call of {name!r} was given up before there was an answer."
 
 
-def provider_text(name: str, why: str, may_have_run: bool) -> str:
+def provider_failure_message(name: str, why: str, may_have_run: bool) -> str:
     what = f"The call of {name!r} failed: {why.strip().rstrip('.')}."
     if may_have_run:
         return f"{what} It may have run all the same: check what it did before you call it again."
@@ -70,10 +70,10 @@ def provider_text(name: str, why: str, may_have_run: bool) -> str:
 
 
 def error_result(text: str) -> JsonObject:
-    return {"content": [{"type": "text", "text": sound_text(text)}], "isError": True}
+    return {"content": [{"type": "text", "text": sanitize_text(text)}], "isError": True}
 
 
-def enveloped(result: JsonObject, envelope: Mapping[str, Json]) -> JsonObject:
+def with_envelope(result: JsonObject, envelope: Mapping[str, Json]) -> JsonObject:
     """The result under the SDK's envelope for the client's era: it says who answered, and of which kind it is.
 
     Everything else of the result stays as it came, members that no version of the protocol knows included.
@@ -89,17 +89,19 @@ def enveloped(result: JsonObject, envelope: Mapping[str, Json]) -> JsonObject:
     return answer
 
 
-def _demand(name: str, error: bytes) -> ProtocolError:
-    told = result_object(error)
-    if not isinstance(told, Unreadable):
+def _to_protocol_error(name: str, error: bytes) -> ProtocolError:
+    told = parse_result(error)
+    if not isinstance(told, UnreadableJson):
         match told:
             case {"code": int(code), "message": str(message)}:
                 return ProtocolError(code, message, told.get("data"))
     return ProtocolError(INTERNAL_ERROR, f"The call of {name!r} failed: its server asked for something unreadable.")
 
 
-def _passed_on(name: str, body: bytes, *, failed: bool) -> JsonObject:
-    result = result_object(body)
-    if isinstance(result, Unreadable):
-        return error_result(provider_text(name, f"its answer cannot be passed on: {result.why}", may_have_run=True))
+def _passthrough_result(name: str, body: bytes, *, failed: bool) -> JsonObject:
+    result = parse_result(body)
+    if isinstance(result, UnreadableJson):
+        return error_result(
+            provider_failure_message(name, f"its answer cannot be passed on: {result.why}", may_have_run=True)
+        )
     return {**result, "isError": True} if failed else result

@@ -8,9 +8,9 @@ from pegboard.core.tool import JsonObject
 
 
 @dataclass
-class Answer:
+class ActualResult:
     result: JsonObject | None = None
 
 
-ANSWER: Final[ContextVar[Answer]] = ContextVar("answer")
+ACTUAL_RESULT: Final[ContextVar[ActualResult]] = ContextVar("answer")
 """Set around each request. Whoever serves it puts the real answer here, and gives the SDK an empty one to check."""

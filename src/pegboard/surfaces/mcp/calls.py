@@ -10,118 +10,134 @@ from mcp.server.context import ServerRequestContext
 from mcp_types import LOG_LEVEL_META_KEY, CallToolRequestParams
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from pegboard.core.call import Call, Cancelled
+from pegboard.core.call import CallCancellation, ToolCall
 from pegboard.core.ids import CallId, WireName
 from pegboard.core.tool import Json
 from pegboard.gateway.gateway import Gateway
-from pegboard.ports import Peer, Progress
+from pegboard.ports import ClientPeer, Progress
 
-from .answer import Ended
+from .answer import CallOutcome
 from .conversation import HANDLE_META_KEY
-from .exchange import Exchange, client_text
-from .levels import NO_LOGS, Levels, wanted
-from .parking import Parking
-from .progress import progress_by, words
-from .rounds import Carry, carried
+from .exchange import RequestScope, client_text
+from .levels import NO_LOGS, LogLevels, requested_log_level
+from .parking import PendingInputCalls
+from .progress import open_notification_queue, progress_reporter
+from .rounds import ExecuteCall, call_with_input_rounds
 from .session import SessionPeer, capabilities_of
 from .watch import cancel_when
 
 Context = ServerRequestContext[Any, Any]
-META: Final = "_meta"
+META_KEY: Final = "_meta"
 
 
-class Calls:
-    def __init__(self, gateway: Gateway, levels: Levels, carry: Carry) -> None:
+class SdkCalls:
+    def __init__(self, gateway: Gateway, levels: LogLevels, carry: ExecuteCall) -> None:
         self._gateway = gateway
-        self._levels = levels
-        self._carry = carry
+        self._log_levels = levels
+        self._execute_call = carry
 
-    def made(
+    def build_call(
         self,
         ctx: Context,
         params: CallToolRequestParams,
-        exchange: Exchange,
+        exchange: RequestScope,
         presentation: str,
         level: str | None = None,
-    ) -> Call:
-        return Call(
+    ) -> ToolCall:
+        return ToolCall(
             id=CallId(uuid4().hex),
             name=WireName(params.name),
             arguments=params.arguments or {},
             principal=exchange.view.principal,
             at=self._gateway.clock(),
-            client=_client(ctx),
+            client=_client_name(ctx),
             # It may be parked, and outlive the request whose headers these are.
             headers=dict(exchange.headers),
-            beside=_beside(ctx.params or {}, level),
+            beside=_extra_members(ctx.params or {}, level),
             presentation=presentation,
         )
 
-    async def carried(
-        self, ctx: Context, params: CallToolRequestParams, exchange: Exchange, presentation: str = ""
-    ) -> Ended:
+    async def execute(
+        self, ctx: Context, params: CallToolRequestParams, exchange: RequestScope, presentation: str = ""
+    ) -> CallOutcome:
         modern = ctx.session.protocol_version in MODERN_PROTOCOL_VERSIONS
-        level = wanted(_meta(ctx).get(LOG_LEVEL_META_KEY)) if modern else self._levels.of(exchange.session)
-        call = self.made(ctx, params, exchange, presentation, level)
+        level = (
+            requested_log_level(_meta(ctx).get(LOG_LEVEL_META_KEY))
+            if modern
+            else self._log_levels.level_of(exchange.session)
+        )
+        call = self.build_call(ctx, params, exchange, presentation, level)
         assert ctx.request_id is not None
-        async with words() as say:
+        async with open_notification_queue() as say:
             peer = SessionPeer(
                 ctx.session,
                 ctx.request_id,
                 say,
                 capabilities_of(ctx.session),
-                self._who(exchange, modern),
+                self._connection_key(exchange, modern),
                 NO_LOGS if modern and level is None else level,
-                exchange.gone is None,
+                exchange.client_gone is None,
             )
             wants_progress = ctx.meta is not None and "progress_token" in ctx.meta
-            progress = progress_by(say, ctx.session.report_progress) if wants_progress else None
-            return await self._heard_out(call, exchange, progress, peer, ctx.lifespan_context if modern else None)
+            progress = progress_reporter(say, ctx.session.report_progress) if wants_progress else None
+            return await self._execute_until_disconnect(
+                call, exchange, progress, peer, ctx.lifespan_context if modern else None
+            )
 
-    def _who(self, exchange: Exchange, modern: bool) -> Hashable:
+    def _connection_key(self, exchange: RequestScope, modern: bool) -> Hashable:
         """A pipe has one client; over HTTP it has a session, or nothing tells two requests' clients apart."""
-        if exchange.gone is None:
+        if exchange.client_gone is None:
             return self
         return object() if modern or exchange.session is None else exchange.session
 
-    async def _heard_out(
-        self, call: Call, exchange: Exchange, progress: Progress | None, peer: Peer, parking: Parking | None
-    ) -> Ended:
+    async def _execute_until_disconnect(
+        self,
+        call: ToolCall,
+        exchange: RequestScope,
+        progress: Progress | None,
+        peer: ClientPeer,
+        parking: PendingInputCalls | None,
+    ) -> CallOutcome:
         """A client that hung up has given up its call: no later request can ask for the answer."""
-        if exchange.gone is None:
-            return await self._carried(call, exchange, progress, peer, parking)
-        ended: Ended = Cancelled()
+        if exchange.client_gone is None:
+            return await self._execute(call, exchange, progress, peer, parking)
+        ended: CallOutcome = CallCancellation()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(cancel_when, exchange.gone, tasks.cancel_scope, name="client")
-            ended = await self._carried(call, exchange, progress, peer, parking)
+            tasks.start_soon(cancel_when, exchange.client_gone, tasks.cancel_scope, name="client")
+            ended = await self._execute(call, exchange, progress, peer, parking)
             tasks.cancel_scope.cancel()
         return ended
 
-    async def _carried(
-        self, call: Call, exchange: Exchange, progress: Progress | None, peer: Peer, parking: Parking | None
-    ) -> Ended:
+    async def _execute(
+        self,
+        call: ToolCall,
+        exchange: RequestScope,
+        progress: Progress | None,
+        peer: ClientPeer,
+        parking: PendingInputCalls | None,
+    ) -> CallOutcome:
         if parking is not None:
             return await parking.call(call, exchange.view, progress, peer)
-        return await carried(call, exchange.view, self._carry, progress, peer)
+        return await call_with_input_rounds(call, exchange.view, self._execute_call, progress, peer)
 
 
-def _beside(params: Mapping[str, Json], level: str | None) -> Mapping[str, bytes]:
+def _extra_members(params: Mapping[str, Json], level: str | None) -> Mapping[str, bytes]:
     """Each further member as text; the level that a session of the handshake era set is told as later eras do."""
     said = {name: value for name, value in params.items() if name not in ("name", "arguments")}
-    if isinstance(own := said.get(META), dict) and HANDLE_META_KEY in own:
+    if isinstance(own := said.get(META_KEY), dict) and HANDLE_META_KEY in own:
         # Meant for this gateway alone.
-        said[META] = {name: value for name, value in own.items() if name != HANDLE_META_KEY}
+        said[META_KEY] = {name: value for name, value in own.items() if name != HANDLE_META_KEY}
     if level is not None:
-        meta = said.get(META)
-        said[META] = {**(meta if isinstance(meta, dict) else {}), LOG_LEVEL_META_KEY: level}
+        meta = said.get(META_KEY)
+        said[META_KEY] = {**(meta if isinstance(meta, dict) else {}), LOG_LEVEL_META_KEY: level}
     return {name: msgspec.json.encode(value) for name, value in said.items()}
 
 
 def _meta(ctx: Context) -> Mapping[str, Json]:
-    meta = (ctx.params or {}).get(META)
+    meta = (ctx.params or {}).get(META_KEY)
     return meta if isinstance(meta, dict) else {}
 
 
-def _client(ctx: Context) -> str:
+def _client_name(ctx: Context) -> str:
     told = ctx.session.client_params
     return "" if told is None else client_text(told.client_info.name, told.client_info.version)

@@ -9,138 +9,138 @@ from datetime import timedelta
 from typing import Final, TypeAlias
 
 from pegboard.core.catalogue import Catalogue
-from pegboard.core.deferral import Materialised
-from pegboard.core.handle import MAX_BREAKS, NEXT_SEARCH, BadHandle, digest, minted, read
+from pegboard.core.deferral import MaterializedTools
+from pegboard.core.handle import MAX_SEPARATORS, SEARCH_SEPARATOR, BadHandle, make_handle, read_handle, tool_digest
 from pegboard.core.ids import PrincipalId, ToolId
-from pegboard.core.presentations.presenting import MATERIALISED
+from pegboard.core.presentations.presenting import DEFAULT_MATERIALIZED
 from pegboard.core.tool import Json
-from pegboard.gateway.bell import Bell, Listener
+from pegboard.gateway.bell import ChangeSignal, Subscription
 from pegboard.gateway.gateway import Gateway
 
 HANDLE_META_KEY: Final = "pegboard/handle"
 """Under which a request carries its handle, and the answer to a search the next one."""
-LIFETIME: Final = timedelta(days=1)
-MOST_SESSIONS: Final = 10_000
-REMEMBERED: Final = 10_000
+HANDLE_LIFETIME: Final = timedelta(days=1)
+MAX_SESSIONS: Final = 10_000
+MAX_CACHED_DIGESTS: Final = 10_000
 """Tools whose digests are at hand without looking through the board."""
 
 
 @dataclass(frozen=True, slots=True)
-class InSession:
+class SessionConversation:
     """With a client of the handshake era, or any other that holds on to one connection."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class Stateless:
+class StatelessConversation:
     """With a client of the 2026-07-28 era: each request stands for itself, and says by a handle what came before."""
 
     handle: str | None = None
 
 
-Conversation: TypeAlias = InSession | Stateless
+Conversation: TypeAlias = SessionConversation | StatelessConversation
 
 
-def stateless(params: Mapping[str, Json] | None) -> Stateless:
+def stateless_conversation(params: Mapping[str, Json] | None) -> StatelessConversation:
     """By what a request says beside its arguments. What is there and is no text is a handle that nobody made."""
     meta = (params or {}).get("_meta")
     handle = meta.get(HANDLE_META_KEY) if isinstance(meta, Mapping) else None
-    return Stateless(handle if handle is None or isinstance(handle, str) else "")
+    return StatelessConversation(handle if handle is None or isinstance(handle, str) else "")
 
 
-class Sessions:
+class FoundToolsBySession:
     """What was found in each session, for as long as it lasts; whoever listens there is told of more."""
 
     def __init__(self) -> None:
-        self._found: OrderedDict[str, Materialised] = OrderedDict()
-        self._bells: dict[str, Bell] = {}
+        self._tools_by_session: OrderedDict[str, MaterializedTools] = OrderedDict()
+        self._signals: dict[str, ChangeSignal] = {}
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._tools_by_session)
 
-    def of(self, key: str) -> Materialised:
-        return self._found.get(key, Materialised())
+    def found_in(self, key: str) -> MaterializedTools:
+        return self._tools_by_session.get(key, MaterializedTools())
 
-    def add(self, key: str, found: Iterable[ToolId], most: int = MATERIALISED) -> None:
-        self._keep(key, self.of(key).with_found(found, most))
+    def add_found(self, key: str, found: Iterable[ToolId], most: int = DEFAULT_MATERIALIZED) -> None:
+        self._remember(key, self.found_in(key).with_found(found, most))
 
-    def join(self, key: str, other: Materialised, most: int = MATERIALISED) -> None:
+    def merge(self, key: str, other: MaterializedTools, most: int = DEFAULT_MATERIALIZED) -> None:
         """What another conversation found, which the client says this one goes on from."""
-        self._keep(key, self.of(key).with_searches(other, most))
+        self._remember(key, self.found_in(key).with_searches(other, most))
 
-    def _keep(self, key: str, now: Materialised) -> None:
-        former = self.of(key)
-        self._found[key] = now
-        self._found.move_to_end(key)
-        while len(self._found) > MOST_SESSIONS:
-            self._found.popitem(last=False)
-        if now != former and (bell := self._bells.get(key)) is not None:
-            bell.ring()
+    def _remember(self, key: str, now: MaterializedTools) -> None:
+        former = self.found_in(key)
+        self._tools_by_session[key] = now
+        self._tools_by_session.move_to_end(key)
+        while len(self._tools_by_session) > MAX_SESSIONS:
+            self._tools_by_session.popitem(last=False)
+        if now != former and (bell := self._signals.get(key)) is not None:
+            bell.notify()
 
     @contextmanager
-    def telling(self, key: str, listener: Listener) -> Iterator[None]:
-        bell = self._bells.setdefault(key, Bell())
+    def subscribe(self, key: str, listener: Subscription) -> Iterator[None]:
+        bell = self._signals.setdefault(key, ChangeSignal())
         try:
-            with bell.ringing(listener):
+            with bell.attach(listener):
                 yield
         finally:
-            if bell.is_unheard:
-                self._bells.pop(key, None)
+            if bell.has_no_subscribers:
+                self._signals.pop(key, None)
 
     def forget(self, key: str) -> None:
-        self._found.pop(key, None)
+        self._tools_by_session.pop(key, None)
 
 
-class Handles:
+class ConversationHandles:
     """Made and read here. Gateways that have the same key take each other's."""
 
     def __init__(self, gateway: Gateway, key: Callable[[], bytes] | None = None) -> None:
         """Without a `key` they are good for as long as this process runs. One is asked for when it is first needed."""
         self._board = gateway.board
         self._clock = gateway.clock
-        self._ask = key
+        self._load_key = key
         self._key: bytes | None = None
-        self._minted: OrderedDict[bytes, ToolId] = OrderedDict()
-        self._listed: tuple[Catalogue, Mapping[bytes, ToolId]] = Catalogue(), {}
+        self._tools_by_digest: OrderedDict[bytes, ToolId] = OrderedDict()
+        self._catalogue_digests: tuple[Catalogue, Mapping[bytes, ToolId]] = Catalogue(), {}
 
-    def minted(self, found: Materialised, principal: PrincipalId) -> str:
+    def mint(self, found: MaterializedTools, principal: PrincipalId) -> str:
         digests: list[bytes] = []
         for place, search in enumerate(found.searches):
-            digests += [NEXT_SEARCH] if 0 < place <= MAX_BREAKS else []
+            digests += [SEARCH_SEPARATOR] if 0 < place <= MAX_SEPARATORS else []
             for id in search:
-                digests.append(each := digest(id))
-                self._minted[each] = id
-                self._minted.move_to_end(each)
-        while len(self._minted) > REMEMBERED:
-            self._minted.popitem(last=False)
-        return minted(digests, principal, self._clock() + LIFETIME, self._signing)
+                digests.append(each := tool_digest(id))
+                self._tools_by_digest[each] = id
+                self._tools_by_digest.move_to_end(each)
+        while len(self._tools_by_digest) > MAX_CACHED_DIGESTS:
+            self._tools_by_digest.popitem(last=False)
+        return make_handle(digests, principal, self._clock() + HANDLE_LIFETIME, self._signing_key)
 
-    def read(self, text: str, principal: PrincipalId) -> Materialised | BadHandle:
+    def parse(self, text: str, principal: PrincipalId) -> MaterializedTools | BadHandle:
         """What it tells of; which of that is still there, and open to its caller, is another question."""
-        digests = read(text, principal, self._clock(), self._signing)
+        digests = read_handle(text, principal, self._clock(), self._signing_key)
         if isinstance(digests, BadHandle):
             return digests
         searches: list[list[ToolId]] = [[]]
         for each in digests:
-            if each == NEXT_SEARCH:
+            if each == SEARCH_SEPARATOR:
                 searches.append([])
-            elif (id := self._minted.get(each) or self._tools.get(each)) is not None:
+            elif (id := self._tools_by_digest.get(each) or self._catalogue_tools.get(each)) is not None:
                 searches[-1].append(id)
-        return Materialised(tuple(tuple(search) for search in searches if search))
+        return MaterializedTools(tuple(tuple(search) for search in searches if search))
 
     @property
-    def _tools(self) -> Mapping[bytes, ToolId]:
+    def _catalogue_tools(self) -> Mapping[bytes, ToolId]:
         """For handles that another gateway made, or this one before it was started anew."""
-        catalogue, tools = self._listed
+        catalogue, tools = self._catalogue_digests
         if catalogue is not self._board.catalogue:
             catalogue = self._board.catalogue
-            tools = {digest(id): id for id in catalogue.tools}
-            self._listed = catalogue, tools
+            tools = {tool_digest(id): id for id in catalogue.tools}
+            self._catalogue_digests = catalogue, tools
         return tools
 
     @property
-    def _signing(self) -> bytes:
+    def _signing_key(self) -> bytes:
         if self._key is None:
-            self._key = secrets.token_bytes(32) if self._ask is None else self._ask()
+            self._key = secrets.token_bytes(32) if self._load_key is None else self._load_key()
         return self._key

@@ -14,210 +14,219 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from pegboard.core.call import Arguments, BadArguments
-from pegboard.core.deferral import Materialised, shown, standing
+from pegboard.core.deferral import MaterializedTools, always_shown_tools, conversation_tools
 from pegboard.core.handle import BadHandle
 from pegboard.core.ids import ToolId
-from pegboard.core.presentations import Presented
-from pegboard.core.presentations.deferred import FEW, INSTRUCTIONS, SEARCH, TOOLS
+from pegboard.core.presentations import PresentationMode
+from pegboard.core.presentations.deferred import DEFAULT_RESULTS, INSTRUCTIONS, SEARCH, TOOLS
 from pegboard.core.presentations.kept import free_name
-from pegboard.core.presentations.own import CALL
-from pegboard.core.resolve import Open, Resolution
-from pegboard.core.retrieval import BLANK, Detail, Retrieval
+from pegboard.core.presentations.own import CALL_TOOL
+from pegboard.core.resolve import OpenTool, Resolution
+from pegboard.core.retrieval import BLANK_QUERY_TEXT, AnswerDetail, ToolSearchQuery
 from pegboard.core.ticket import TICKET, TICKET_TOOL
 from pegboard.core.tool import JsonObject, Tool
 from pegboard.core.view import View
-from pegboard.gateway.answering import Answered
-from pegboard.gateway.bell import Listener
+from pegboard.gateway.answering import PresentationAnswer
+from pegboard.gateway.bell import Subscription
 from pegboard.gateway.gateway import Gateway
 
-from .conversation import HANDLE_META_KEY, Conversation, Handles, InSession, Sessions, Stateless
+from .conversation import (
+    HANDLE_META_KEY,
+    Conversation,
+    ConversationHandles,
+    FoundToolsBySession,
+    SessionConversation,
+    StatelessConversation,
+)
 from .direct import tool_document
 from .errors import ProtocolError
-from .pages import BadCursor, Page
-from .presentation import Own, Passed
+from .pages import BadCursor, ToolPage
+from .presentation import BoardCall, OwnCall
 from .protocol import INVALID_PARAMS
-from .wrapping import Wrapping, returned
+from .wrapping import WrappingPresentation, json_result
 
 if TYPE_CHECKING:
     from mcp_types import CallToolRequestParams
 
-REMEMBERED_LISTS: Final = 256
-LEAVE_OUT: Final = "Leave it out, and search for what you need with tool_search."
-_TICKET: Final = tool_document(TICKET, TICKET_TOOL)
+MAX_CACHED_LISTS: Final = 256
+LEAVE_OUT_HINT: Final = "Leave it out, and search for what you need with tool_search."
+_TICKET_DOCUMENT: Final = tool_document(TICKET, TICKET_TOOL)
 
 
 @dataclass(frozen=True)
-class _List:
+class _DeferredToolList:
     resolution: Resolution
     tools: tuple[JsonObject, ...]
-    mark: bytes
+    fingerprint: bytes
 
 
-class Deferred(Wrapping):
+class DeferredPresentation(WrappingPresentation):
     """What was found is kept for each conversation; whether it is open is asked of the board each time."""
 
-    schemas_by = SEARCH
+    schema_tool = SEARCH
 
     def __init__(
         self, gateway: Gateway, ready: anyio.Event | None = None, key: Callable[[], bytes] | None = None
     ) -> None:
         """Handles are signed with the `key`; without one they are good for as long as this process runs."""
-        super().__init__(gateway, Presented.DEFERRED.value, TOOLS, SEARCH, ready)
-        self.sessions: Final = Sessions()
-        self.handles: Final = Handles(gateway, key)
-        self._lists: Final[OrderedDict[tuple[View, Materialised], _List]] = OrderedDict()
-        self._standing: Final[OrderedDict[View, tuple[Resolution, tuple[ToolId, ...]]]] = OrderedDict()
-        self._conversation: Conversation = Stateless()
+        super().__init__(gateway, PresentationMode.DEFERRED.value, TOOLS, SEARCH, ready)
+        self.sessions: Final = FoundToolsBySession()
+        self.handles: Final = ConversationHandles(gateway, key)
+        self._lists: Final[OrderedDict[tuple[View, MaterializedTools], _DeferredToolList]] = OrderedDict()
+        self._always_listed_cache: Final[OrderedDict[View, tuple[Resolution, tuple[ToolId, ...]]]] = OrderedDict()
+        self._conversation: Conversation = StatelessConversation()
 
     @property
     def instructions(self) -> str:
         return INSTRUCTIONS
 
-    def within(self, conversation: Conversation) -> "Deferred":
+    def for_conversation(self, conversation: Conversation) -> "DeferredPresentation":
         bound = copy(self)
         bound._conversation = conversation
         return bound
 
     @contextmanager
-    def telling(self, conversation: Conversation, listener: Listener) -> Iterator[None]:
+    def subscribe(self, conversation: Conversation, listener: Subscription) -> Iterator[None]:
         """Of what a search found in a session. What a stateless client has found, it knows itself."""
-        if isinstance(conversation, Stateless):
+        if isinstance(conversation, StatelessConversation):
             yield
         else:
-            with self.sessions.telling(conversation.key, listener):
+            with self.sessions.subscribe(conversation.key, listener):
                 yield
 
     def forget(self, session: str) -> None:
         self.sessions.forget(session)
 
-    def page(self, view: View, cursor: str | None) -> Page | BadCursor:
+    def page(self, view: View, cursor: str | None) -> ToolPage | BadCursor:
         if cursor is not None:
             return BadCursor("this list has one page only")
-        return Page(self._listed(view).tools, None)
+        return ToolPage(self._tool_list(view).tools, None)
 
-    def mark(self, view: View) -> bytes:
-        return self._listed(view).mark
+    def fingerprint(self, view: View) -> bytes:
+        return self._tool_list(view).fingerprint
 
     def input_schema(self, view: View, name: str) -> JsonObject | None:
         """Of open tools too, listed or not: the schema of a locked one is withheld."""
         if name in self._tools:
             return super().input_schema(view, name)
         resolution = self._gateway.board.resolution(view)
-        id = resolution.called(name)
+        id = resolution.find_tool(name)
         verdict = None if id is None else resolution.verdicts[id]
-        return dict(verdict.shown.spec.input_schema) if isinstance(verdict, Open) else None
+        return dict(verdict.visible_tool.spec.input_schema) if isinstance(verdict, OpenTool) else None
 
-    def meant(self, asked: "CallToolRequestParams", view: View) -> Passed | Own:
+    def resolve_call(self, asked: "CallToolRequestParams", view: View) -> BoardCall | OwnCall:
         """A tool of the board may be called by its own name whether it is listed or not: the gate is elsewhere."""
-        self._found(view)
+        self._found_tools(view)
         if asked.name not in self._tools:
-            return Passed(asked, partial(self._ended, asked.name, view), self.name)
-        return super().meant(asked, view)
+            return BoardCall(asked, partial(self._board_result, asked.name, view), self.name)
+        return super().resolve_call(asked, view)
 
-    def _own(self, tool: Tool, arguments: Arguments, view: View) -> Passed | Own:
-        brought: Materialised | BadHandle = Materialised()
+    def _resolve_own_call(self, tool: Tool, arguments: Arguments, view: View) -> BoardCall | OwnCall:
+        brought: MaterializedTools | BadHandle = MaterializedTools()
         if isinstance(handle := arguments.get("handle"), str):
-            brought = self.handles.read(handle, view.principal)
+            brought = self.handles.parse(handle, view.principal)
         if isinstance(brought, BadHandle):
-            return self.refused(BadArguments(tool.id, (f"handle: {brought.why}. {LEAVE_OUT}",)), tool.id)
-        if tool.id.name == CALL:
+            return self.refuse_arguments(BadArguments(tool.id, (f"handle: {brought.why}. {LEAVE_OUT_HINT}",)), tool.id)
+        if tool.id.name == CALL_TOOL:
             given = arguments.get("arguments", {})
             assert isinstance(given, dict)
-            return self.passed(str(arguments["name"]), given, view)
+            return self.board_call(str(arguments["name"]), given, view)
         if not str(arguments["query"]).strip():
-            return self.refused(BadArguments(tool.id, (f"query: {BLANK}",)), tool.id)
+            return self.refuse_arguments(BadArguments(tool.id, (f"query: {BLANK_QUERY_TEXT}",)), tool.id)
         # Who lists again reads the schemas there; to whom nothing is listed, the answer must tell all.
-        detail = Detail.COMPACT if isinstance(self._conversation, InSession) else Detail.FULL
+        detail = AnswerDetail.COMPACT if isinstance(self._conversation, SessionConversation) else AnswerDetail.FULL
         asked = _retrieval(arguments, detail)
-        return self.answering(tool, partial(self._search, asked, view, self._found(view), brought))
+        return self.own_call(tool, partial(self._search, asked, view, self._found_tools(view), brought))
 
-    async def _search(self, asked: Retrieval, view: View, known: Materialised, brought: Materialised) -> Answered:
-        await self.settled()
-        answer = await self._gateway.finder.retrieve(asked, view)
+    async def _search(
+        self, asked: ToolSearchQuery, view: View, known: MaterializedTools, brought: MaterializedTools
+    ) -> PresentationAnswer:
+        await self.wait_until_ready()
+        answer = await self._gateway.search.retrieve(asked, view)
         board = self._gateway.board
-        resolution, most = board.resolution(view), board.policy.declared.presenting.materialised
-        stands = self._stands(resolution)
+        resolution, most = board.resolution(view), board.policy.declared.presentation.max_materialized
+        stands = self._always_listed(resolution)
         # What is listed anyway takes no place.
-        found = [id for id in _found_in(answer, resolution) if id not in stands]
-        if isinstance(self._conversation, InSession):
+        found = [id for id in _tools_in_answer(answer, resolution) if id not in stands]
+        if isinstance(self._conversation, SessionConversation):
             # To what the session has found by now: another search of it may have ended first.
-            self.sessions.join(self._conversation.key, brought, most)
-            self.sessions.add(self._conversation.key, found, most)
-            return returned(answer)
-        handle = self.handles.minted(known.with_searches(brought, most).with_found(found, most), view.principal)
-        return returned({**answer, "handle": handle}, {HANDLE_META_KEY: handle})
+            self.sessions.merge(self._conversation.key, brought, most)
+            self.sessions.add_found(self._conversation.key, found, most)
+            return json_result(answer)
+        handle = self.handles.mint(known.with_searches(brought, most).with_found(found, most), view.principal)
+        return json_result({**answer, "handle": handle}, {HANDLE_META_KEY: handle})
 
-    def _found(self, view: View) -> Materialised:
+    def _found_tools(self, view: View) -> MaterializedTools:
         """Raises the protocol's error for a handle beside the arguments: no model wrote that."""
-        if isinstance(self._conversation, InSession):
-            return self.sessions.of(self._conversation.key)
+        if isinstance(self._conversation, SessionConversation):
+            return self.sessions.found_in(self._conversation.key)
         if self._conversation.handle is None:
-            return Materialised()
-        found = self.handles.read(self._conversation.handle, view.principal)
+            return MaterializedTools()
+        found = self.handles.parse(self._conversation.handle, view.principal)
         if isinstance(found, BadHandle):
             told = f"The handle in _meta[{HANDLE_META_KEY!r}] cannot be used: {found.why}."
-            raise ProtocolError(INVALID_PARAMS, f"{told} {LEAVE_OUT}")
+            raise ProtocolError(INVALID_PARAMS, f"{told} {LEAVE_OUT_HINT}")
         return found
 
-    def _listed(self, view: View) -> _List:
-        found, resolution = self._found(view), self._gateway.board.resolution(view)
+    def _tool_list(self, view: View) -> _DeferredToolList:
+        found, resolution = self._found_tools(view), self._gateway.board.resolution(view)
         key = view, found
         known = self._lists.get(key)
         if known is None or known.resolution is not resolution:
             tools = tuple(self._documents(resolution, found))
-            known = _List(resolution, tools, hashlib.sha256(json.dumps(tools).encode()).digest())
+            known = _DeferredToolList(resolution, tools, hashlib.sha256(json.dumps(tools).encode()).digest())
             self._lists[key] = known
-            while len(self._lists) > REMEMBERED_LISTS:
+            while len(self._lists) > MAX_CACHED_LISTS:
                 self._lists.popitem(last=False)
         self._lists.move_to_end(key)
         return known
 
-    def _documents(self, resolution: Resolution, found: Materialised) -> Iterator[JsonObject]:
-        told = shown(resolution, self._stands(resolution), found)
-        if told.deferred:
+    def _documents(self, resolution: Resolution, found: MaterializedTools) -> Iterator[JsonObject]:
+        told = conversation_tools(resolution, self._always_listed(resolution), found)
+        if told.has_deferred:
             yield from self._own_documents(resolution.view)
         asks = False
         for id in told.tools:
             name = free_name(id, resolution, self._tools)
             verdict, look = resolution.verdicts[id], self._gateway.board.policy.overrides.for_tool(id)
-            if name is not None and isinstance(verdict, Open):
+            if name is not None and isinstance(verdict, OpenTool):
                 asks |= verdict.confirm
-                yield tool_document(verdict.shown, name, look.name_override, look.description_override)
+                yield tool_document(verdict.visible_tool, name, look.name_override, look.description_override)
         if asks:
             # Only who may be given a ticket is shown how to wait for one.
-            yield _TICKET
+            yield _TICKET_DOCUMENT
 
-    def _stands(self, resolution: Resolution) -> tuple[ToolId, ...]:
+    def _always_listed(self, resolution: Resolution) -> tuple[ToolId, ...]:
         """Worked out once for each resolution: every search of every conversation asks, and there may be many tools."""
-        known = self._standing.get(resolution.view)
+        known = self._always_listed_cache.get(resolution.view)
         if known is None or known[0] is not resolution:
-            always = {*self._beside.of(resolution.view).names.values()}
-            known = self._standing[resolution.view] = resolution, standing(resolution, always)
-            while len(self._standing) > REMEMBERED_LISTS:
-                self._standing.popitem(last=False)
+            always = {*self._pinned.for_view(resolution.view).names.values()}
+            known = self._always_listed_cache[resolution.view] = resolution, always_shown_tools(resolution, always)
+            while len(self._always_listed_cache) > MAX_CACHED_LISTS:
+                self._always_listed_cache.popitem(last=False)
         return known[1]
 
 
-def _retrieval(arguments: Arguments, detail: Detail) -> Retrieval:
+def _retrieval(arguments: Arguments, detail: AnswerDetail) -> ToolSearchQuery:
     """An integer may have been written as 5.0."""
-    query, limit = arguments["query"], arguments.get("limit", FEW)
+    query, limit = arguments["query"], arguments.get("limit", DEFAULT_RESULTS)
     assert isinstance(query, str)
     assert isinstance(limit, int | float)
-    return Retrieval(query, int(limit), include_disabled=_says(arguments, "include_disabled"), detail=detail)
+    return ToolSearchQuery(query, int(limit), include_disabled=_is_true(arguments, "include_disabled"), detail=detail)
 
 
-def _says(arguments: Arguments, name: str) -> bool:
+def _is_true(arguments: Arguments, name: str) -> bool:
     return arguments.get(name) is True
 
 
-def _found_in(answer: JsonObject, resolution: Resolution) -> list[ToolId]:
+def _tools_in_answer(answer: JsonObject, resolution: Resolution) -> list[ToolId]:
     """The tools that the answer tells of, which from now on tells of them by the names in the list."""
     found: list[ToolId] = []
     entries = answer["tools"]
     assert isinstance(entries, list)
     for entry in entries:
         assert isinstance(entry, dict)
-        if (id := resolution.called(str(entry["name"]))) is not None:
+        if (id := resolution.find_tool(str(entry["name"]))) is not None:
             entry["name"] = free_name(id, resolution, TOOLS) or entry["name"]
             found.append(id)
     return found

@@ -12,58 +12,60 @@ from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
-from .direct import Direct
-from .levels import Levels
-from .parking import Parking
-from .presentation import Carrying, Presentation
-from .rounds import Carry
-from .watch import Marks
+from .direct import DirectPresentation
+from .levels import LogLevels
+from .parking import PendingInputCalls
+from .presentation import ExecutesCalls, Presentation
+from .rounds import ExecuteCall
+from .watch import ListFingerprints
 
-NAME: Final = "pegboard"
-TOOLS: Final = "tools"
-INTERNAL: Final = "The gateway failed on this request. Its log says why."
+SERVER_NAME: Final = "pegboard"
+TOOL_LIST: Final = "tools"
+INTERNAL_ERROR_MESSAGE: Final = "The gateway failed on this request. Its log says why."
 MAX_SESSIONS: Final = 10_000
-STAMP: Final[JsonObject] = {"name": NAME, "version": __version__}
+SERVER_INFO: Final[JsonObject] = {"name": SERVER_NAME, "version": __version__}
 """Who answers, as an answer of the 2026-07-28 era says it."""
 
 
 class EndpointState:
     def __init__(self, gateway: Gateway, presentation: Presentation | None = None) -> None:
         """Without a `presentation`, every tool is shown as itself."""
-        self.direct: Final = Direct(gateway.board)
-        self.levels: Final = Levels()
-        self.carry: Final[Carry] = presentation.carry if isinstance(presentation, Carrying) else gateway.caller.call
-        self.parking: Parking | None = None
+        self.direct: Final = DirectPresentation(gateway.board)
+        self.log_levels: Final = LogLevels()
+        self.execute: Final[ExecuteCall] = (
+            presentation.execute if isinstance(presentation, ExecutesCalls) else gateway.caller.call
+        )
+        self.pending_calls: PendingInputCalls | None = None
         """Where calls of the 2026-07-28 era wait for answers, while the endpoint runs."""
-        self.ending: Final = anyio.Event()
+        self.shutdown: Final = anyio.Event()
         """Set when the endpoint is going away: whoever keeps a stream open to hear of changes ends it."""
-        self._last_shown: OrderedDict[str, tuple[View, Marks]] = OrderedDict()
+        self._last_listed: OrderedDict[str, tuple[View, ListFingerprints]] = OrderedDict()
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Parking]:
+    async def open(self) -> AsyncIterator[PendingInputCalls]:
         """Calls can be parked inside the block. What is open already stays open."""
-        if self.parking is not None:
-            yield self.parking
+        if self.pending_calls is not None:
+            yield self.pending_calls
             return
-        async with Parking(self.carry).opened() as parking:
-            self.parking = parking
+        async with PendingInputCalls(self.execute).open() as parking:
+            self.pending_calls = parking
             try:
                 yield parking
             finally:
-                self.parking = None
+                self.pending_calls = None
 
-    def marks_seen(self, session: str | None, view: View) -> Marks:
+    def last_fingerprints(self, session: str | None, view: View) -> ListFingerprints:
         """Of the lists that this session last saw in this view."""
-        seen_in, marks = self._last_shown.get(session or "", (view, {}))
+        seen_in, marks = self._last_listed.get(session or "", (view, {}))
         return marks if seen_in == view else {}
 
-    def listed(self, session: str, view: View, mark: bytes, what: str = TOOLS) -> None:
+    def record_listed(self, session: str, view: View, mark: bytes, what: str = TOOL_LIST) -> None:
         """What this session has now seen is what a change is a change of."""
-        self._last_shown[session] = view, {**self.marks_seen(session, view), what: mark}
-        self._last_shown.move_to_end(session)
-        while len(self._last_shown) > MAX_SESSIONS:
-            self._last_shown.popitem(last=False)
+        self._last_listed[session] = view, {**self.last_fingerprints(session, view), what: mark}
+        self._last_listed.move_to_end(session)
+        while len(self._last_listed) > MAX_SESSIONS:
+            self._last_listed.popitem(last=False)
 
     def forget(self, session: str) -> None:
-        self._last_shown.pop(session, None)
-        self.levels.forget(session)
+        self._last_listed.pop(session, None)
+        self.log_levels.forget(session)

@@ -5,30 +5,30 @@ from typing import Final
 
 import msgspec
 
-from pegboard.core.nesting import more_values_than
+from pegboard.core.nesting import has_more_values_than
 
-SMALL: Final = 65_536
+SMALL_BODY_BYTES: Final = 65_536
 """Bytes of a request that is read without a further look."""
 
-LARGEST_OPENING: Final = 65_536
+MAX_INITIALIZE_BYTES: Final = 65_536
 """Bytes of the params of initialize: capabilities and client info are kept for as long as the session lasts."""
 
-_SHARE: Final = 10
+_NON_CALL_DIVISOR: Final = 10
 """Arguments of a tool may have so many times the values of what any other method has a use for."""
 
 
-class _Outside(msgspec.Struct):
+class _MessageHead(msgspec.Struct):
     id: msgspec.Raw = msgspec.Raw(b"null")
     method: str = ""
     params: msgspec.Raw = msgspec.Raw(b"")
 
 
-_read: Final = msgspec.json.Decoder(_Outside).decode
-_UNREAD: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_decode_head: Final = msgspec.json.Decoder(_MessageHead).decode
+_DECODE_ERRORS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 @dataclass(frozen=True)
-class Opening:
+class InitializeTooLarge:
     """An initialize that says too much about its client."""
 
     id: str | int | None
@@ -36,44 +36,47 @@ class Opening:
     @property
     def why(self) -> str:
         return (
-            f"The params of initialize are larger than {LARGEST_OPENING} bytes, and capabilities and clientInfo are "
+            f"The params of initialize are larger than {MAX_INITIALIZE_BYTES} bytes, and capabilities and "
+            "clientInfo are "
             "kept for as long as the session lasts. Send shorter ones."
         )
 
 
 @dataclass(frozen=True)
-class Values:
+class TooManyValues:
     """A request of too many values, each list and object counted as well."""
 
     id: str | int | None
     method: str
-    most: int
+    max_values: int
 
     @property
     def why(self) -> str:
         what = "The request" if not self.method else f"The request {self.method[:60]!r}"
         remedy = "Send less at once, send what is large as one text, or have the operator raise gateway.most_values"
-        return f"{what} has more than {self.most} values, counting each list and object. {remedy} in pegboard.yaml."
+        return (
+            f"{what} has more than {self.max_values} values, counting each list and object. {remedy} in pegboard.yaml."
+        )
 
 
-def excess(body: bytes, most_values: int) -> Opening | Values | None:
+def find_excess(body: bytes, most_values: int) -> InitializeTooLarge | TooManyValues | None:
     """The first thing that is too much. For a large body beside the event loop, because it takes some milliseconds."""
-    if len(body) <= SMALL:
+    if len(body) <= SMALL_BODY_BYTES:
         return None
     try:
-        found = _read(body)
-    except _UNREAD:
+        found = _decode_head(body)
+    except _DECODE_ERRORS:
         # It is refused by a reader, which should not have to build all of it first.
-        return Values(None, "", most_values) if more_values_than(most_values, body) else None
-    id = _id(bytes(found.id))
-    if found.method == "initialize" and len(bytes(found.params)) > LARGEST_OPENING:
-        return Opening(id)
-    most = most_values if found.method == "tools/call" else max(most_values // _SHARE, 1)
-    return Values(id, found.method, most) if more_values_than(most, body) else None
+        return TooManyValues(None, "", most_values) if has_more_values_than(most_values, body) else None
+    id = _decode_id(bytes(found.id))
+    if found.method == "initialize" and len(bytes(found.params)) > MAX_INITIALIZE_BYTES:
+        return InitializeTooLarge(id)
+    most = most_values if found.method == "tools/call" else max(most_values // _NON_CALL_DIVISOR, 1)
+    return TooManyValues(id, found.method, most) if has_more_values_than(most, body) else None
 
 
-def _id(raw: bytes) -> str | int | None:
-    if len(raw) > SMALL:
+def _decode_id(raw: bytes) -> str | int | None:
+    if len(raw) > SMALL_BODY_BYTES:
         return None
     id = msgspec.json.decode(raw)
     return id if isinstance(id, str | int) and not isinstance(id, bool) else None

@@ -12,15 +12,15 @@ from pegboard.core.view import View
 
 
 @dataclass(frozen=True)
-class Exchange:
+class RequestScope:
     view: View = field(default_factory=View)
-    gone: anyio.Event | None = None
+    client_gone: anyio.Event | None = None
     """Set when the client hung up before it had its answer; `None` where the connection itself tells."""
     session: str | None = None
     """The HTTP session of a client of the handshake era."""
     headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], repr=False, compare=False)
     """What the request itself says in its headers, for connections that are made in its caller's name."""
-    leaving: anyio.Event | None = field(default=None, repr=False, compare=False)
+    access_revoked: anyio.Event | None = field(default=None, repr=False, compare=False)
     """Set when its principal is let in no more: a stream that it keeps open ends then."""
 
 
@@ -33,15 +33,15 @@ class CheckedRequest:
     body: bytes
     session: str | None
     version: str | None
-    own: dict[bytes, bytes]
+    forwarded_headers: dict[bytes, bytes]
     """Headers that may go on in the caller's name; emptied when the request has been served."""
-    gone: anyio.Event
+    client_gone: anyio.Event
     """Set when its client hung up."""
-    leaving: anyio.Event
+    access_revoked: anyio.Event
     """Set when its principal is let in no more."""
 
 
-CURRENT: Final[ContextVar[Exchange]] = ContextVar("exchange")
+CURRENT_REQUEST: Final[ContextVar[RequestScope]] = ContextVar("exchange")
 """Set where a request comes in. The SDK runs what serves it in the same context, in every era and transport."""
 
 

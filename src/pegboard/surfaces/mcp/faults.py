@@ -8,67 +8,69 @@ from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from .wire import sound_text
+from .wire import sanitize_text
 
 if TYPE_CHECKING:
     from starlette.types import Message, Send
 
-_SHOWN: Final = 100
-_MOST_TOLD: Final = 3
-_LONGEST_WHY: Final = 300
-KNOWN: Final = (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
-_REFUSALS: Final = frozenset({400, 404})
-_ENVELOPE: Final = "params._meta must be an object"
-_NO_MESSAGE: Final = "Validation error:"
-_SAID: Final = {
+_MAX_SHOWN_CHARS: Final = 100
+_MAX_PROBLEMS: Final = 3
+_MAX_REASON_CHARS: Final = 300
+KNOWN_VERSIONS: Final = (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
+_EXPLAINED_STATUSES: Final = frozenset({400, 404})
+_SDK_BAD_META: Final = "params._meta must be an object"
+_SDK_BAD_MESSAGE: Final = "Validation error:"
+_SDK_REPLACEMENTS: Final = {
     "Bad Request: Missing session ID": "The request names no session. Send initialize first, and the Mcp-Session-Id of "
     "its answer with every request after; or use protocol version 2026-07-28, which needs none.",
     "Session not found": "There is no such session: it has ended, or it is not yours. Send initialize again.",
 }
-_FIRST: Final = "Invalid request parameters"
+_SDK_BAD_PARAMS: Final = "Invalid request parameters"
 """The SDK's words for a request before the handshake, as for one whose parameters are wrong."""
 
 
-def of_parameters(method: str, error: ValidationError) -> MCPError:
+def explain_bad_params(method: str, error: ValidationError) -> MCPError:
     """Names each member that is missing or wrong. Never what it holds: that may be a secret."""
     wrong = error.errors(include_url=False, include_context=False, include_input=False)
-    told = list(dict.fromkeys(_member(each["loc"], each["type"], each["msg"]) for each in wrong))[:_MOST_TOLD]
+    told = list(dict.fromkeys(_describe_member(each["loc"], each["type"], each["msg"]) for each in wrong))[
+        :_MAX_PROBLEMS
+    ]
     listed = "; ".join(told) or "they are not an object"
     return MCPError(INVALID_PARAMS, f"The params of {method} do not fit: {listed}. Correct the request.")
 
 
-def of_request(method: str, error: MCPError) -> MCPError:
+def explain_request_error(method: str, error: MCPError) -> MCPError:
     if error.code == METHOD_NOT_FOUND and error.data == method:
-        shown = sound_text(method if len(method) <= _SHOWN else method[:_SHOWN] + "…")
+        shown = sanitize_text(method if len(method) <= _MAX_SHOWN_CHARS else method[:_MAX_SHOWN_CHARS] + "…")
         told = f"There is no method {shown!r} in this version of the protocol. Use one that the capabilities name."
-        return MCPError(METHOD_NOT_FOUND, told, sound_text(method))
-    if error.code == INVALID_PARAMS and error.message == _FIRST:
+        return MCPError(METHOD_NOT_FOUND, told, sanitize_text(method))
+    if error.code == INVALID_PARAMS and error.message == _SDK_BAD_PARAMS:
         return MCPError(INVALID_PARAMS, f"{method} comes before the handshake. Send initialize first.")
     return error
 
 
-def speaking(send: "Send", version: str | None) -> "Send":
+def explain_sdk_rejections(send: "Send", version: str | None) -> "Send":
     """The SDK's own refusals over HTTP, in words that help. Everything else passes as it is."""
     held: list[Message] = []
 
-    async def sending(message: "Message") -> None:
-        if message["type"] == "http.response.start" and message["status"] in _REFUSALS:
+    async def send_explained(message: "Message") -> None:
+        if message["type"] == "http.response.start" and message["status"] in _EXPLAINED_STATUSES:
             held.append(message)
             return
         if held:
             start = held.pop()
             if message["type"] == "http.response.body" and not message.get("more_body", False):
-                body = _in_words(message.get("body", b""), version)
+                body = _explain_body(message.get("body", b""), version)
                 headers = [pair for pair in start["headers"] if pair[0].lower() != b"content-length"]
                 start = {**start, "headers": [*headers, (b"content-length", b"%d" % len(body))]}
                 message = {**message, "body": body}
             await send(start)
         await send(message)
 
-    return sending
+    return send_explained
 
 
-def _in_words(body: bytes, version: str | None) -> bytes:
+def _explain_body(body: bytes, version: str | None) -> bytes:
     try:
         answer = json.loads(body)
         error = answer["error"]
@@ -77,21 +79,24 @@ def _in_words(body: bytes, version: str | None) -> bytes:
         return body
     if not isinstance(said, str):
         return body
-    if said.startswith(_ENVELOPE) and version not in KNOWN:
-        told = f"Protocol version {(version or '')[:_SHOWN]!r} is not known here. Use one of {', '.join(KNOWN)}."
-        data = {"supported": list(KNOWN), "requested": version}
+    if said.startswith(_SDK_BAD_META) and version not in KNOWN_VERSIONS:
+        told = (
+            f"Protocol version {(version or '')[:_MAX_SHOWN_CHARS]!r} is not known here. Use one of "
+            f"{', '.join(KNOWN_VERSIONS)}."
+        )
+        data = {"supported": list(KNOWN_VERSIONS), "requested": version}
         answer["error"] = {"code": UNSUPPORTED_PROTOCOL_VERSION, "message": told, "data": data}
-    elif said.startswith(_NO_MESSAGE):
+    elif said.startswith(_SDK_BAD_MESSAGE):
         error["message"] = "The body is no JSON-RPC 2.0 message: its params must be an object. Correct it."
-    elif said in _SAID:
-        error["message"] = _SAID[said]
+    elif said in _SDK_REPLACEMENTS:
+        error["message"] = _SDK_REPLACEMENTS[said]
     else:
         return body
     return json.dumps(answer, separators=(",", ":")).encode()
 
 
-def _member(place: tuple[int | str, ...], kind: str, why: str) -> str:
+def _describe_member(place: tuple[int | str, ...], kind: str, why: str) -> str:
     # Where the message is read as a whole, `params` is what is spoken of anyway.
     steps = [step for step in place if step != "params"]
-    name = sound_text(".".join(map(str, steps)))[:_SHOWN] or "params"
-    return f"{name!r} is missing" if kind == "missing" else f"{name!r}: {why[:1].lower()}{why[1:_LONGEST_WHY]}"
+    name = sanitize_text(".".join(map(str, steps)))[:_MAX_SHOWN_CHARS] or "params"
+    return f"{name!r} is missing" if kind == "missing" else f"{name!r}: {why[:1].lower()}{why[1:_MAX_REASON_CHARS]}"

@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from pegboard.config.references import asked_of_callers
+from pegboard.config.references import header_references
 from pegboard.core.server import Http
 from pegboard.gateway.gateway import Gateway
 
-from .lending import lent_names
+from .lending import credential_header_names
 
 
-def lent_twice(gateway: Gateway, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+def duplicate_credential_header(gateway: Gateway, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
     """A header that some server is to be called with, if it is not clear which of two values that would be."""
     times = Counter(name for name, _ in headers)
     twice = [name for name in times if times[name] > 1]
@@ -21,6 +21,6 @@ def lent_twice(gateway: Gateway, headers: Sequence[tuple[bytes, bytes]]) -> byte
         for server in gateway.board.policy.servers.values()
         if isinstance(server.connection, Http)
         for text in server.connection.headers.values()
-        for asked in asked_of_callers(text)
-    } | lent_names(gateway.board.policy)
+        for asked in header_references(text)
+    } | credential_header_names(gateway.board.policy)
     return next((name for name in twice if name in lent), None)

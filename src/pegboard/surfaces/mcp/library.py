@@ -28,100 +28,111 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from pegboard.core.ask import Ask, Declined, Failed, Method, NotOffered, Told
+from pegboard.core.ask import (
+    NotVisible,
+    ResourceFailure,
+    ResourceMethod,
+    ResourceRefusal,
+    ResourceRequest,
+    ResourceResult,
+)
 from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
-from pegboard.gateway.following import Follower
+from pegboard.gateway.following import ResourceFollower
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.reading import Read
+from pegboard.gateway.reading import ResourceReadAnswer
 
-from .answered import ANSWER
-from .exchange import Exchange
+from .answered import ACTUAL_RESULT
+from .exchange import RequestScope
 from .followers import Followers
 from .levels import NO_LOGS
-from .offering import Kind, Offering
+from .offering import ResourceListKind, ResourceLists
 from .pages import BadCursor
-from .progress import progress_by, words
+from .progress import open_notification_queue, progress_reporter
 from .session import SessionPeer, capabilities_of
 from .watch import cancel_when
-from .wire import DEEPEST, is_deeper, sound_object, sound_text
+from .wire import MAX_DEPTH, is_deeper_than, sanitize_object, sanitize_text
 
 RESOURCE_NOT_FOUND: Final = -32002
 """Of the handshake era. From 2026-07-28 on it is a bad parameter like any other."""
-_SHOWN: Final = 256
+_MAX_SHOWN_CHARS: Final = 256
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
-FOLLOW: Final = 5.0
+FOLLOW_TIMEOUT_S: Final = 5.0
 """Seconds in which servers take the subscriptions of a stream: it is not acknowledged before, nor much later."""
 
 
-class Library:
+class ResourceHandlers:
     def __init__(
         self,
         gateway: Gateway,
-        current: Callable[[], Exchange],
-        listed: Callable[[Exchange, Kind], None],
+        current: Callable[[], RequestScope],
+        listed: Callable[[RequestScope, ResourceListKind], None],
         ready: anyio.Event | None = None,
     ) -> None:
         """`listed` is told which list a client has just seen; until `ready`, every request waits."""
-        self.offering: Final = Offering(gateway.board)
-        self.followers: Final = Followers(gateway.following)
+        self.lists: Final = ResourceLists(gateway.board)
+        self.followers: Final = Followers(gateway.subscriptions)
         self._ready = ready
         self._gateway = gateway
-        self._current = current
-        self._listed = listed
+        self._current_request = current
+        self._record_listed = listed
 
-    def serve(self, server: Server[Any]) -> None:
+    def register(self, server: Server[Any]) -> None:
         paged = PaginatedRequestParams
         server.add_request_handler("prompts/list", paged, self._list_prompts)
         server.add_request_handler("resources/list", paged, self._list_resources)
         server.add_request_handler("resources/templates/list", paged, self._list_templates)
-        server.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
-        server.add_request_handler("prompts/get", GetPromptRequestParams, self._get)
+        server.add_request_handler("resources/read", ReadResourceRequestParams, self._read_resource)
+        server.add_request_handler("prompts/get", GetPromptRequestParams, self._get_prompt)
         server.add_request_handler("completion/complete", CompleteRequestParams, self._complete)
         server.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
         server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe)
 
     async def _list_prompts(self, ctx: Context, params: PaginatedRequestParams) -> ListPromptsResult:
-        return ListPromptsResult(prompts=[], next_cursor=await self._page(Kind.PROMPTS, params.cursor))
+        return ListPromptsResult(prompts=[], next_cursor=await self._page(ResourceListKind.PROMPTS, params.cursor))
 
     async def _list_resources(self, ctx: Context, params: PaginatedRequestParams) -> ListResourcesResult:
-        return ListResourcesResult(resources=[], next_cursor=await self._page(Kind.RESOURCES, params.cursor))
+        return ListResourcesResult(
+            resources=[], next_cursor=await self._page(ResourceListKind.RESOURCES, params.cursor)
+        )
 
     async def _list_templates(self, ctx: Context, params: PaginatedRequestParams) -> ListResourceTemplatesResult:
-        following = await self._page(Kind.TEMPLATES, params.cursor)
+        following = await self._page(ResourceListKind.TEMPLATES, params.cursor)
         return ListResourceTemplatesResult(resource_templates=[], next_cursor=following)
 
-    async def _page(self, kind: Kind, cursor: str | None) -> str | None:
-        await self._settled()
-        exchange = self._current()
-        page = self.offering.sheets(exchange.view)[kind].page(cursor)
+    async def _page(self, kind: ResourceListKind, cursor: str | None) -> str | None:
+        await self._wait_until_ready()
+        exchange = self._current_request()
+        page = self.lists.lists_for(exchange.view)[kind].page(cursor)
         if isinstance(page, BadCursor):
             raise MCPError(INVALID_PARAMS, f"The cursor cannot be used: {page.why}. List again without a cursor.")
-        self._listed(exchange, kind)
-        ANSWER.get().result = {kind.value: list(page.entries)}
+        self._record_listed(exchange, kind)
+        ACTUAL_RESULT.get().result = {kind.value: list(page.entries)}
         return page.next
 
-    async def _read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        result = await self._asked(ctx, Method.READ)
+    async def _read_resource(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        result = await self._send_request(ctx, ResourceMethod.READ)
         if is_modern(ctx) and result.get("resultType") != "input_required":
             # Who may read it is decided here for each caller, so no cache may share it between them.
             result = {"ttlMs": 0, **result, "cacheScope": "private"}
-        ANSWER.get().result = result
+        ACTUAL_RESULT.get().result = result
         return ReadResourceResult(contents=[])
 
-    async def _get(self, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
-        ANSWER.get().result = await self._asked(ctx, Method.GET)
+    async def _get_prompt(self, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        ACTUAL_RESULT.get().result = await self._send_request(ctx, ResourceMethod.GET)
         return GetPromptResult(messages=[])
 
     async def _complete(self, ctx: Context, params: CompleteRequestParams) -> CompleteResult:
-        ANSWER.get().result = await self._asked(ctx, Method.COMPLETE)
+        ACTUAL_RESULT.get().result = await self._send_request(ctx, ResourceMethod.COMPLETE)
         return CompleteResult(completion=Completion(values=[]))
 
     async def _subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
-        await self._settled()
-        exchange, key = self._current(), connection_of(ctx, self._current())
-        result_of(await self.followers.of(key).follow(params.uri, exchange.view), Method.READ, ctx)
+        await self._wait_until_ready()
+        exchange, key = self._current_request(), connection_of(ctx, self._current_request())
+        resource_result(
+            await self.followers.follower_of(key).follow(params.uri, exchange.view), ResourceMethod.READ, ctx
+        )
         # The SDK ends what it keeps for a connection, over every transport; nothing of ours outlives it.
         connection = ctx.session._connection
         if "pegboard.followed" not in connection.state:
@@ -130,83 +141,87 @@ class Library:
         return EmptyResult()
 
     async def _unsubscribe(self, ctx: Context, params: UnsubscribeRequestParams) -> EmptyResult:
-        self.followers.of(connection_of(ctx, self._current())).unfollow(params.uri)
+        self.followers.follower_of(connection_of(ctx, self._current_request())).unfollow(params.uri)
         return EmptyResult()
 
-    async def _asked(self, ctx: Context, method: Method) -> JsonObject:
-        await self._settled()
-        exchange = self._current()
-        ask = Ask(method, dict(ctx.params or {}), dict(exchange.headers))
+    async def _send_request(self, ctx: Context, method: ResourceMethod) -> JsonObject:
+        await self._wait_until_ready()
+        exchange = self._current_request()
+        ask = ResourceRequest(method, dict(ctx.params or {}), dict(exchange.headers))
         modern = is_modern(ctx)
         assert ctx.request_id is not None
-        async with words() as say:
+        async with open_notification_queue() as say:
             peer = SessionPeer(
                 ctx.session,
                 ctx.request_id,
                 say,
                 capabilities_of(ctx.session),
-                self._who(exchange, modern),
+                self._connection_key(exchange, modern),
                 NO_LOGS,
-                exchange.gone is None,
+                exchange.client_gone is None,
             )
             wants_progress = ctx.meta is not None and "progress_token" in ctx.meta
-            progress = progress_by(say, ctx.session.report_progress) if wants_progress else None
-            read = await _while_there(exchange, partial(self._gateway.reading.ask, ask, exchange.view, progress, peer))
-        return result_of(read, method, ctx)
+            progress = progress_reporter(say, ctx.session.report_progress) if wants_progress else None
+            read = await _ask_until_disconnect(
+                exchange, partial(self._gateway.resources.request, ask, exchange.view, progress, peer)
+            )
+        return resource_result(read, method, ctx)
 
-    def _who(self, exchange: Exchange, modern: bool) -> Hashable:
+    def _connection_key(self, exchange: RequestScope, modern: bool) -> Hashable:
         """A pipe has one client; over HTTP it has a session, or nothing tells two requests' clients apart."""
-        if exchange.gone is None:
+        if exchange.client_gone is None:
             return self
         return object() if modern or exchange.session is None else exchange.session
 
-    async def _settled(self) -> None:
+    async def _wait_until_ready(self) -> None:
         if self._ready is not None:
             await self._ready.wait()
 
 
-async def _while_there(exchange: Exchange, carry: Callable[[], Awaitable[Read]]) -> Read:
+async def _ask_until_disconnect(
+    exchange: RequestScope, carry: Callable[[], Awaitable[ResourceReadAnswer]]
+) -> ResourceReadAnswer:
     """A client that hung up has given up its question: no later request can ask for the answer."""
-    if exchange.gone is None:
+    if exchange.client_gone is None:
         return await carry()
-    read: Read = Failed("the client has gone")
+    read: ResourceReadAnswer = ResourceFailure("the client has gone")
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(cancel_when, exchange.gone, tasks.cancel_scope, name="client")
+        tasks.start_soon(cancel_when, exchange.client_gone, tasks.cancel_scope, name="client")
         read = await carry()
         tasks.cancel_scope.cancel()
     return read
 
 
-def result_of(read: Read, method: Method, ctx: Context) -> JsonObject:
+def resource_result(read: ResourceReadAnswer, method: ResourceMethod, ctx: Context) -> JsonObject:
     """Raises the protocol's error for everything that is no result."""
     match read:
-        case Told(result):
+        case ResourceResult(result):
             if result.get("resultType") == "input_required" and not is_modern(ctx):
                 why = "The server asks for further input before it answers, and this version of the protocol cannot."
                 raise MCPError(INTERNAL_ERROR, why)
-            if is_deeper(result, DEEPEST):
-                raise MCPError(INTERNAL_ERROR, f"The server's answer is nested more than {DEEPEST} levels deep.")
-            return sound_object(result)
-        case Declined(code, message, data):
-            raise MCPError(code, sound_text(message), data)
-        case Failed(why):
-            raise MCPError(INTERNAL_ERROR, sound_text(f"{method.value} failed: {why.rstrip('.')}."))
-        case NotOffered(key):
-            raise _not_offered(key, method, ctx)
+            if is_deeper_than(result, MAX_DEPTH):
+                raise MCPError(INTERNAL_ERROR, f"The server's answer is nested more than {MAX_DEPTH} levels deep.")
+            return sanitize_object(result)
+        case ResourceRefusal(code, message, data):
+            raise MCPError(code, sanitize_text(message), data)
+        case ResourceFailure(why):
+            raise MCPError(INTERNAL_ERROR, sanitize_text(f"{method.value} failed: {why.rstrip('.')}."))
+        case NotVisible(key):
+            raise _not_found_error(key, method, ctx)
         case _:
             assert_never(read)
 
 
-def _not_offered(key: str, method: Method, ctx: Context) -> MCPError:
-    shown = sound_text(key if len(key) <= _SHOWN else key[:_SHOWN] + "…")
-    if method is not Method.READ:
+def _not_found_error(key: str, method: ResourceMethod, ctx: Context) -> MCPError:
+    shown = sanitize_text(key if len(key) <= _MAX_SHOWN_CHARS else key[:_MAX_SHOWN_CHARS] + "…")
+    if method is not ResourceMethod.READ:
         return MCPError(INVALID_PARAMS, f"There is nothing called {shown!r} here. List again to see what there is.")
     code = INVALID_PARAMS if is_modern(ctx) else RESOURCE_NOT_FOUND
     told = f"There is no resource {shown!r} here. List the resources to see what there is."
-    return MCPError(code, told, {"uri": sound_text(key)})
+    return MCPError(code, told, {"uri": sanitize_text(key)})
 
 
-def connection_of(ctx: Context, exchange: Exchange) -> str:
+def connection_of(ctx: Context, exchange: RequestScope) -> str:
     """What tells one connection of the handshake era from another: over HTTP its session."""
     return exchange.session or f"connection {id(ctx.session._connection)}"
 
@@ -215,15 +230,15 @@ def is_modern(ctx: Context) -> bool:
     return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-async def followed(follower: Follower, uris: list[str] | None, view: View) -> list[str] | None:
+async def follow_resources(follower: ResourceFollower, uris: list[str] | None, view: View) -> list[str] | None:
     """Those of the resources that are followed from now on. A server that does not answer in time is left out."""
     taken: set[str] = set()
 
     async def follow(uri: str) -> None:
-        if isinstance(await follower.follow(uri, view), Told):
+        if isinstance(await follower.follow(uri, view), ResourceResult):
             taken.add(uri)
 
-    with anyio.move_on_after(FOLLOW):
+    with anyio.move_on_after(FOLLOW_TIMEOUT_S):
         async with anyio.create_task_group() as tasks:
             for uri in dict.fromkeys(uris or ()):
                 tasks.start_soon(follow, uri, name="following")

@@ -7,78 +7,78 @@ from typing import Final
 import anyio
 
 from pegboard.core.call import Arguments, BadArguments
-from pegboard.core.presentations import Presented
+from pegboard.core.presentations import PresentationMode
 from pegboard.core.presentations.meta import (
-    INPUT,
+    GET_INPUT_SCHEMA,
+    GET_OUTPUT_SCHEMA,
     INSTRUCTIONS,
-    OUTPUT,
+    LIST_TOOLS,
+    LIST_TOOLSETS,
     TOOLS,
-    TOOLS_OF,
-    TOOLSETS,
-    NoToolset,
-    input_of,
-    output_of,
-    tools_of,
-    toolsets,
+    NoSuchToolset,
+    get_input_schema,
+    get_output_schema,
+    list_tools,
+    list_toolsets,
 )
-from pegboard.core.presentations.own import CALL
+from pegboard.core.presentations.own import CALL_TOOL
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
-from pegboard.gateway.answering import Answered
+from pegboard.gateway.answering import PresentationAnswer
 from pegboard.gateway.gateway import Gateway
 
-from .presentation import Own, Passed
-from .wrapping import Wrapping, answer_of, returned
+from .presentation import BoardCall, OwnCall
+from .wrapping import WrappingPresentation, json_result, to_tool_answer
 
-_Answering = Callable[[Arguments, View], Awaitable[Answered]]
+_AnswerToolCall = Callable[[Arguments, View], Awaitable[PresentationAnswer]]
 
 
-class Meta(Wrapping):
-    calls_with = "tool", "input"
-    schemas_by = INPUT
+class MetaPresentation(WrappingPresentation):
+    call_arguments = "tool", "input"
+    schema_tool = GET_INPUT_SCHEMA
 
     def __init__(self, gateway: Gateway, ready: anyio.Event | None = None) -> None:
-        super().__init__(gateway, Presented.META.value, TOOLS, TOOLS_OF, ready)
-        self._answers: Final[dict[str, _Answering]] = {
-            TOOLSETS: self._toolsets,
-            TOOLS_OF: self._tools_of,
-            INPUT: self._input,
-            OUTPUT: self._output,
+        super().__init__(gateway, PresentationMode.META.value, TOOLS, LIST_TOOLS, ready)
+        self._handlers: Final[dict[str, _AnswerToolCall]] = {
+            LIST_TOOLSETS: self._list_toolsets,
+            LIST_TOOLS: self._list_tools,
+            GET_INPUT_SCHEMA: self._input_schemas,
+            GET_OUTPUT_SCHEMA: self._output_schemas,
         }
 
     @property
     def instructions(self) -> str:
         return INSTRUCTIONS
 
-    def _own(self, tool: Tool, arguments: Arguments, view: View) -> Passed | Own:
-        if tool.id.name == CALL:
+    def _resolve_own_call(self, tool: Tool, arguments: Arguments, view: View) -> BoardCall | OwnCall:
+        if tool.id.name == CALL_TOOL:
             given = arguments.get("input", {})
             assert isinstance(given, dict)
-            return self.passed(str(arguments["tool"]), given, view)
-        return self.answering(tool, partial(self._answers[tool.id.name], arguments, view))
+            return self.board_call(str(arguments["tool"]), given, view)
+        return self.own_call(tool, partial(self._handlers[tool.id.name], arguments, view))
 
-    async def _toolsets(self, arguments: Arguments, view: View) -> Answered:
-        await self.settled()
+    async def _list_toolsets(self, arguments: Arguments, view: View) -> PresentationAnswer:
+        await self.wait_until_ready()
         board = self._gateway.board
-        return returned(toolsets(board.resolution(view), board.policy))
+        return json_result(list_toolsets(board.resolution(view), board.policy))
 
-    async def _tools_of(self, arguments: Arguments, view: View) -> Answered:
-        await self.settled()
+    async def _list_tools(self, arguments: Arguments, view: View) -> PresentationAnswer:
+        await self.wait_until_ready()
         board = self._gateway.board
         offset = arguments.get("offset", 0)
         assert isinstance(offset, int | float)
-        found = tools_of(str(arguments["toolset"]), int(offset), board.resolution(view), board.policy)
+        found = list_tools(str(arguments["toolset"]), int(offset), board.resolution(view), board.policy)
         return (
-            BadArguments(TOOLS[TOOLS_OF].id, (f"toolset: {found}",))
-            if isinstance(found, NoToolset)
-            else returned(found)
+            BadArguments(TOOLS[LIST_TOOLS].id, (f"toolset: {found}",))
+            if isinstance(found, NoSuchToolset)
+            else json_result(found)
         )
 
-    async def _input(self, arguments: Arguments, view: View) -> Answered:
-        await self.settled()
+    async def _input_schemas(self, arguments: Arguments, view: View) -> PresentationAnswer:
+        await self.wait_until_ready()
         board = self._gateway.board
-        return answer_of(input_of(str(arguments["tool"]), board.resolution(view), board.policy))
+        return to_tool_answer(get_input_schema(str(arguments["tool"]), board.resolution(view), board.policy))
 
-    async def _output(self, arguments: Arguments, view: View) -> Answered:
-        await self.settled()
-        return answer_of(output_of(str(arguments["tool"]), self._gateway.board.resolution(view)))
+    async def _output_schemas(self, arguments: Arguments, view: View) -> PresentationAnswer:
+        await self.wait_until_ready()
+        return to_tool_answer(get_output_schema(str(arguments["tool"]), self._gateway.board.resolution(view)))

@@ -6,7 +6,7 @@ from pegboard.core.tool import JsonObject
 
 
 @dataclass(frozen=True)
-class Page:
+class ToolPage:
     tools: tuple[JsonObject, ...]
     next: str | None
 

@@ -5,43 +5,43 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from pegboard.core.call import Call
+from pegboard.core.call import ToolCall
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
-from pegboard.gateway.answering import Answer, Answered
-from pegboard.gateway.bell import Listener
-from pegboard.ports import Peer, Progress
+from pegboard.gateway.answering import AnswerCall, PresentationAnswer
+from pegboard.gateway.bell import Subscription
+from pegboard.ports import ClientPeer, Progress
 
-from .answer import Ended
+from .answer import CallOutcome
 from .conversation import Conversation
-from .pages import BadCursor, Page
+from .pages import BadCursor, ToolPage
 
 if TYPE_CHECKING:
     from mcp_types import CallToolRequestParams
 
 
 @dataclass(frozen=True)
-class Passed:
+class BoardCall:
     """A call of a tool of the board."""
 
     call: "CallToolRequestParams"
-    result: Callable[[Ended], JsonObject]
+    to_result: Callable[[CallOutcome], JsonObject]
     """How it is told to have ended. Raises the protocol's error where it asks for one."""
-    by: str = ""
+    presentation: str = ""
     """The presentation, as records tell it; empty where every tool is shown as itself."""
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnCall:
     """A call that the presentation answers itself."""
 
     tool: ToolId | None
     """`None` where there is no such tool."""
-    answer: Answer
-    result: Callable[[Answered], JsonObject]
+    answer: AnswerCall
+    to_result: Callable[[PresentationAnswer], JsonObject]
     """As the protocol tells it. Raises the protocol's error where it asks for one."""
-    by: str
+    presentation: str
     """As records tell it."""
 
 
@@ -51,33 +51,35 @@ class Presentation(Protocol):
         """What a client is told about it at the start."""
         ...
 
-    def page(self, view: View, cursor: str | None) -> Page | BadCursor: ...
+    def page(self, view: View, cursor: str | None) -> ToolPage | BadCursor: ...
 
-    def mark(self, view: View) -> bytes:
+    def fingerprint(self, view: View) -> bytes:
         """Another one whenever the list has changed."""
         ...
 
     def input_schema(self, view: View, name: str) -> JsonObject | None: ...
 
-    def meant(self, asked: "CallToolRequestParams", view: View) -> Passed | Own:
+    def resolve_call(self, asked: "CallToolRequestParams", view: View) -> BoardCall | OwnCall:
         """The call of a tool of the board that this call stands for, or one of its own."""
         ...
 
 
 @runtime_checkable
-class Carrying(Presentation, Protocol):
+class ExecutesCalls(Presentation, Protocol):
     """A presentation that carries calls itself: not all of them are calls of tools of the board."""
 
-    async def carry(self, call: Call, view: View, progress: Progress | None, peer: Peer | None) -> Ended: ...
+    async def execute(
+        self, call: ToolCall, view: View, progress: Progress | None, peer: ClientPeer | None
+    ) -> CallOutcome: ...
 
 
 @runtime_checkable
-class Conversing(Presentation, Protocol):
+class PerConversation(Presentation, Protocol):
     """A presentation that shows each conversation what came of it. By itself, it is that of one which begins."""
 
-    def within(self, conversation: Conversation) -> Presentation: ...
+    def for_conversation(self, conversation: Conversation) -> Presentation: ...
 
-    def telling(self, conversation: Conversation, listener: Listener) -> AbstractContextManager[None]:
+    def subscribe(self, conversation: Conversation, listener: Subscription) -> AbstractContextManager[None]:
         """While it lasts, the listener hears of every change that no change of the board made."""
         ...
 

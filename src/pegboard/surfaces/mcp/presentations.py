@@ -5,19 +5,19 @@ from typing import assert_never
 
 import anyio
 
-from pegboard.core.presentations import Presented
+from pegboard.core.presentations import PresentationMode
 from pegboard.gateway.gateway import Gateway
 
-from .auto import Auto
-from .code import Code
-from .deferred import Deferred
-from .meta import Meta
+from .auto import AutoPresentation
+from .code import CodePresentation
+from .deferred import DeferredPresentation
+from .meta import MetaPresentation
 from .presentation import Presentation
-from .search import Search
+from .search import SearchPresentation
 
 
 def presentation_of(
-    presented: Presented,
+    presented: PresentationMode,
     gateway: Gateway,
     ready: anyio.Event | None = None,
     *,
@@ -28,17 +28,17 @@ def presentation_of(
     What clients keep for themselves is signed with the `key`.
     """
     match presented:
-        case Presented.DIRECT:
+        case PresentationMode.DIRECT:
             return None
-        case Presented.META:
-            return Meta(gateway, ready)
-        case Presented.SEARCH:
-            return Search(gateway, ready)
-        case Presented.DEFERRED:
-            return Deferred(gateway, ready, key)
-        case Presented.CODE:
-            return Code(gateway, ready)
-        case Presented.AUTO:
-            return Auto(gateway, ready)
+        case PresentationMode.META:
+            return MetaPresentation(gateway, ready)
+        case PresentationMode.SEARCH:
+            return SearchPresentation(gateway, ready)
+        case PresentationMode.DEFERRED:
+            return DeferredPresentation(gateway, ready, key)
+        case PresentationMode.CODE:
+            return CodePresentation(gateway, ready)
+        case PresentationMode.AUTO:
+            return AutoPresentation(gateway, ready)
         case _:
             assert_never(presented)

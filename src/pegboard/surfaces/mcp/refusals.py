@@ -3,15 +3,15 @@
 import json
 from typing import TYPE_CHECKING
 
-from .door import Refused
-from .wire import sound_text
+from .door import HttpRejection
+from .wire import sanitize_text
 
 if TYPE_CHECKING:
     from starlette.types import Send
 
 
-async def refuse(send: "Send", refused: Refused) -> None:
-    error = {"code": refused.code, "message": sound_text(refused.message)}
+async def send_rejection(send: "Send", refused: HttpRejection) -> None:
+    error = {"code": refused.code, "message": sanitize_text(refused.message)}
     body = json.dumps({"jsonrpc": "2.0", "id": refused.id, "error": error}, separators=(",", ":")).encode()
     headers = [
         (b"content-type", b"application/json"),

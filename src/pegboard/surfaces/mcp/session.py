@@ -15,51 +15,55 @@ from mcp_types.methods import validate_client_result
 from pydantic import ValidationError
 
 from pegboard.core.tool import Json
-from pegboard.ports import CannotAsk, Peer
+from pegboard.ports import ClientPeer, PeerRequestError
 
-from .levels import MESSAGE, is_heard
-from .progress import Say
-from .taking_back import take_back
-from .wire import sound_object, sound_text
+from .levels import LOG_MESSAGE_METHOD, meets_level
+from .progress import EnqueueNotification
+from .taking_back import cancel_question
+from .wire import sanitize_object, sanitize_text
 
 
 @dataclass(frozen=True, eq=False)
 class SessionPeer:
     session: ServerSession
-    request: RequestId
-    say: Say
-    can: Mapping[str, Json]
-    who: Hashable
+    request_id: RequestId
+    enqueue: EnqueueNotification
+    capabilities: Mapping[str, Json]
+    connection_key: Hashable
     level: str | None = None
     """From which level on it hears log messages: `NO_LOGS` for none, `None` for all."""
-    piped: bool = False
+    is_pipe: bool = False
     """Whether all its calls share one stream, which outlives them."""
 
-    def note(self, method: str, params: Mapping[str, Json]) -> None:
-        if method == MESSAGE and not is_heard(params, self.level):
+    def notify(self, method: str, params: Mapping[str, Json]) -> None:
+        if method == LOG_MESSAGE_METHOD and not meets_level(params, self.level):
             return
         # The session only asks for the members of a notification, so one of any kind will do.
-        notification = Notification[dict[str, Any], str](method=method, params=sound_object(dict(params)))
-        self.say(lambda: self.session.send_notification(cast(ServerNotification, notification), self.request))
+        notification = Notification[dict[str, Any], str](method=method, params=sanitize_object(dict(params)))
+        self.enqueue(lambda: self.session.send_notification(cast(ServerNotification, notification), self.request_id))
 
-    async def ask(
-        self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+    async def request(
+        self, method: str, params: Mapping[str, Json], last: Callable[[], ClientPeer] | None = None
     ) -> Mapping[str, Json]:
         id = f"pegboard-{uuid4().hex}"
         options: CallOptions = {"request_id": id}
         try:
             # The session itself has no way to name the id, by which the question is taken back.
-            answer = await self.session._request_outbound.send_raw_request(method, sound_object(dict(params)), options)
+            answer = await self.session._request_outbound.send_raw_request(
+                method, sanitize_object(dict(params)), options
+            )
             with suppress(KeyError):
                 validate_client_result(method, self.session.protocol_version, answer)
         except MCPError as error:
-            raise CannotAsk(error.code, sound_text(error.message)) from None
+            raise PeerRequestError(error.code, sanitize_text(error.message)) from None
         except ValidationError:
-            raise CannotAsk(INVALID_PARAMS, "The client answered with something that is no answer to this.") from None
+            raise PeerRequestError(
+                INVALID_PARAMS, "The client answered with something that is no answer to this."
+            ) from None
         except anyio.get_cancelled_exc_class():
             # The SDK takes it back on the stream of this call, which over HTTP is gone with the call.
-            if not self.piped and last is not None and (peer := last()) is not self:
-                take_back(id, peer)
+            if not self.is_pipe and last is not None and (peer := last()) is not self:
+                cancel_question(id, peer)
             raise
         return answer
 

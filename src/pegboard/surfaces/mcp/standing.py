@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING
 import anyio
 
 from pegboard.core.tool import JsonObject
-from pegboard.gateway.following import Follower
+from pegboard.gateway.following import ResourceFollower
 
 from .news import RESOURCE_UPDATED, notifications_of
-from .watch import Watch, cancel_when
+from .watch import ListWatch, cancel_when
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-def _event(method: str, params: JsonObject | None = None) -> bytes:
+def _encode_event(method: str, params: JsonObject | None = None) -> bytes:
     message = {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params})
     return b"event: message\r\ndata: %b\r\n\r\n" % json.dumps(message, separators=(",", ":")).encode()
 
 
-async def standing_stream(
+async def serve_get_stream(
     app: "ASGIApp",
     scope: "Scope",
     receive: "Receive",
     send: "Send",
-    watch: Watch,
-    follower: Follower,
+    watch: ListWatch,
+    follower: ResourceFollower,
     *endings: anyio.Event,
 ) -> None:
     """Serves the stream as the SDK does, and writes each change between its events, until one of the endings.
@@ -38,7 +38,7 @@ async def standing_stream(
     opened = anyio.Event()
     over = False
 
-    async def sending(message: "Message") -> None:
+    async def send_unless_closed(message: "Message") -> None:
         nonlocal over
         async with turn:
             if over:
@@ -49,25 +49,25 @@ async def standing_stream(
             opened.set()
 
     async def tell(event: bytes) -> None:
-        await sending({"type": "http.response.body", "body": event, "more_body": True})
+        await send_unless_closed({"type": "http.response.body", "body": event, "more_body": True})
 
     async def tell_changes() -> None:
         await opened.wait()
         while True:
-            for method in notifications_of(await watch.changed()):
-                await tell(_event(method))
+            for method in notifications_of(await watch.wait_for_changes()):
+                await tell(_encode_event(method))
 
     async def tell_updates() -> None:
         await opened.wait()
         while True:
-            await tell(_event(RESOURCE_UPDATED, {"uri": await follower.updated()}))
+            await tell(_encode_event(RESOURCE_UPDATED, {"uri": await follower.next_update()}))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(tell_changes, name="changes")
         tasks.start_soon(tell_updates, name="updates")
         for ending in endings:
             tasks.start_soon(cancel_when, ending, tasks.cancel_scope, name="ending")
-        await app(scope, receive, sending)
+        await app(scope, receive, send_unless_closed)
         tasks.cancel_scope.cancel()
     if opened.is_set() and any(ending.is_set() for ending in endings):
-        await sending({"type": "http.response.body", "body": b"", "more_body": False})
+        await send_unless_closed({"type": "http.response.body", "body": b"", "more_body": False})

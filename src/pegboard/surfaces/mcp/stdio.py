@@ -19,17 +19,17 @@ from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, J
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
-from .lines import BadLine, Lines, message_of
+from .lines import BadLine, LineSplitter, parse_line
 from .presentation import Presentation
-from .server import McpServer
-from .unanswered import Unanswered
+from .server import GatewayMcpServer
+from .unanswered import UnansweredRequests
 
-SETTLE: Final = 10.0
-LINGER: Final = 1.0
+STARTUP_WAIT_S: Final = 10.0
+DRAIN_TIMEOUT_S: Final = 1.0
 """Seconds in which requests sent just before the input ended are still answered, and answers still written."""
-CHUNK: Final = 65_536
+CHUNK_BYTES: Final = 65_536
 
-Present: TypeAlias = Callable[[Gateway, anyio.Event], Presentation | None]
+ChoosePresentation: TypeAlias = Callable[[Gateway, anyio.Event], Presentation | None]
 """Makes the presentation of a gateway that is not all there before the event."""
 
 log = logging.getLogger(__name__)
@@ -39,8 +39,8 @@ async def serve_stdio(
     gateway: Gateway,
     *,
     view: View | None = None,
-    settle: float = SETTLE,
-    present: Present | None = None,
+    settle: float = STARTUP_WAIT_S,
+    present: ChoosePresentation | None = None,
     told: str | None = None,
 ) -> None:
     """Serves until the input ends. The first list of tools waits for the servers, but not longer than `settle`.
@@ -56,67 +56,67 @@ async def serve_pipes(
     sink: int,
     *,
     view: View | None = None,
-    settle: float = SETTLE,
-    present: Present | None = None,
+    settle: float = STARTUP_WAIT_S,
+    present: ChoosePresentation | None = None,
     told: str | None = None,
 ) -> None:
     ready = anyio.Event()
-    server = McpServer(gateway, view, ready, None if present is None else present(gateway, ready), told).server
-    unanswered = Unanswered()
+    server = GatewayMcpServer(gateway, view, ready, None if present is None else present(gateway, ready), told).server
+    unanswered = UnansweredRequests()
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
 
     async def wait_for_servers() -> None:
-        await gateway.settled(settle)
+        await gateway.wait_until_started(settle)
         ready.set()
 
     with to_server, from_client, to_client, from_server, to_client.clone() as complaints:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait_for_servers, name="settling")
-            tasks.start_soon(_read, source, to_server, complaints, unanswered, name="input")
+            tasks.start_soon(_read_messages, source, to_server, complaints, unanswered, name="input")
             # Shielded: who is still waiting for an answer when we are to end is told that there will be none.
             writing = anyio.CancelScope(shield=True)
 
             async def write() -> None:
                 with writing:
-                    await _write(sink, from_server, unanswered, tasks.cancel_scope)
+                    await _write_messages(sink, from_server, unanswered, tasks.cancel_scope)
 
             async with anyio.create_task_group() as output:
                 output.start_soon(write, name="output")
                 try:
                     await server.run(from_client, to_client, server.create_initialization_options())
                 finally:
-                    writing.deadline = anyio.current_time() + LINGER
+                    writing.deadline = anyio.current_time() + DRAIN_TIMEOUT_S
             tasks.cancel_scope.cancel()
 
 
-async def _read(
+async def _read_messages(
     source: int,
     to_server: MemoryObjectSendStream[SessionMessage | Exception],
     to_client: MemoryObjectSendStream[SessionMessage],
-    unanswered: Unanswered,
+    unanswered: UnansweredRequests,
 ) -> None:
     send, chunks = anyio.create_memory_object_stream[bytes](0)
     # A read from a pipe cannot be cancelled, so the thread is left behind when the gateway ends first.
-    threading.Thread(target=_pump, args=(source, send, anyio.lowlevel.current_token()), daemon=True).start()
-    lines = Lines()
+    threading.Thread(target=_pump_input, args=(source, send, anyio.lowlevel.current_token()), daemon=True).start()
+    lines = LineSplitter()
     with to_server, to_client, chunks, send:
         async for chunk in chunks:
             for line in lines.feed(chunk):
-                await _take(line, to_server, to_client, unanswered)
-        for line in lines.rest():
-            await _take(line, to_server, to_client, unanswered)
-        with anyio.move_on_after(LINGER):
-            await unanswered.none()
+                await _handle_line(line, to_server, to_client, unanswered)
+        for line in lines.flush():
+            await _handle_line(line, to_server, to_client, unanswered)
+        with anyio.move_on_after(DRAIN_TIMEOUT_S):
+            await unanswered.wait_until_none()
 
 
-async def _take(
+async def _handle_line(
     line: bytes | BadLine,
     to_server: MemoryObjectSendStream[SessionMessage | Exception],
     to_client: MemoryObjectSendStream[SessionMessage],
-    unanswered: Unanswered,
+    unanswered: UnansweredRequests,
 ) -> None:
-    message = message_of(line)
+    message = parse_line(line)
     match message:
         case None:
             return
@@ -124,31 +124,31 @@ async def _take(
             await to_client.send(SessionMessage(error))
         case JSONRPCRequest():
             await unanswered.add(message)
-            given_up = ServerMessageMetadata(on_request_unanswered=partial(unanswered.given_up, message.id))
+            given_up = ServerMessageMetadata(on_request_unanswered=partial(unanswered.mark_cancelled, message.id))
             await to_server.send(SessionMessage(message, given_up))
         case _:
             await to_server.send(SessionMessage(message))
 
 
-async def _write(
+async def _write_messages(
     sink: int,
     from_server: MemoryObjectReceiveStream[SessionMessage],
-    unanswered: Unanswered,
+    unanswered: UnansweredRequests,
     everything: anyio.CancelScope,
 ) -> None:
     async for item in from_server:
         message = item.message
         try:
-            await anyio.to_thread.run_sync(_write_all, sink, _encoded(message) + b"\n", abandon_on_cancel=True)
+            await anyio.to_thread.run_sync(_write_all, sink, _encode_message(message) + b"\n", abandon_on_cancel=True)
         except OSError:
             log.info("The client has closed its end")
             everything.cancel()
             return
         if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
-            unanswered.answered(message.id)
+            unanswered.mark_answered(message.id)
 
 
-def _encoded(message: JSONRPCMessage) -> bytes:
+def _encode_message(message: JSONRPCMessage) -> bytes:
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
     except ValueError:  # one message that cannot be written must not end the connection
@@ -164,10 +164,10 @@ def _write_all(sink: int, text: bytes) -> None:
         rest = rest[os.write(sink, rest) :]
 
 
-def _pump(source: int, send: MemoryObjectSendStream[bytes], token: anyio.lowlevel.EventLoopToken) -> None:
+def _pump_input(source: int, send: MemoryObjectSendStream[bytes], token: anyio.lowlevel.EventLoopToken) -> None:
     # Whoever would have taken the chunk is gone in each of these cases: there is nobody left to read for.
     with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.RunFinishedError):
-        while chunk := os.read(source, CHUNK):
+        while chunk := os.read(source, CHUNK_BYTES):
             anyio.from_thread.run(send.send, chunk, token=token)
     with suppress(anyio.RunFinishedError):
         anyio.from_thread.run_sync(send.close, token=token)

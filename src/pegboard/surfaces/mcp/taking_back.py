@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from pegboard.ports import Peer
+from pegboard.ports import ClientPeer
 
-TAKEN_BACK: Final = "notifications/cancelled"
+CANCELLED_METHOD: Final = "notifications/cancelled"
 
 
-def take_back(id: str, peer: Peer) -> None:
+def cancel_question(id: str, peer: ClientPeer) -> None:
     """Said in a call that still runs, whichever the question was put in."""
-    peer.note(TAKEN_BACK, {"requestId": id, "reason": "The question was taken back."})
+    peer.notify(CANCELLED_METHOD, {"requestId": id, "reason": "The question was taken back."})

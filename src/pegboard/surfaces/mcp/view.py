@@ -6,28 +6,28 @@ from difflib import get_close_matches
 from typing import Final
 from urllib.parse import parse_qsl
 
-from pegboard.core.ids import BUILTIN, LOCAL, PrincipalId
+from pegboard.core.ids import BUILTIN, LOCAL_PRINCIPAL, PrincipalId
 from pegboard.core.resolve import Resolution
-from pegboard.core.selection import Everything, Selection, TheseToolsets, toolsets
+from pegboard.core.selection import AllToolsets, Selection, TheseToolsets, parse_toolsets
 from pegboard.core.view import View
 
-LONGEST: Final = 16_384
-MOST_NAMES: Final = 1_000
-MOST_LISTED: Final = 200
-MOST_PARAMETERS: Final = 100
+MAX_OPTION_BYTES: Final = 16_384
+MAX_NAMES: Final = 1_000
+MAX_LISTED: Final = 200
+MAX_PARAMETERS: Final = 100
 
 TOOLSETS: Final = "toolsets"
 ENABLED_TOOLS: Final = "enabled_tools"
 DISABLED_TOOLS: Final = "disabled_tools"
 DYNAMIC: Final = "dynamic"
-HEADERS: Final = {
+OPTION_BY_HEADER: Final = {
     "x-mcp-toolsets": TOOLSETS,
     "x-mcp-enabled-tools": ENABLED_TOOLS,
     "x-mcp-disabled-tools": DISABLED_TOOLS,
     "x-mcp-dynamic": DYNAMIC,
 }
-OPTIONS: Final = tuple(HEADERS.values())
-SHORT: Final = {
+OPTION_NAMES: Final = tuple(OPTION_BY_HEADER.values())
+SHORT_NAMES: Final = {
     "tool": (TOOLSETS, ENABLED_TOOLS),
     "tools": (TOOLSETS, ENABLED_TOOLS),
     "enable": (ENABLED_TOOLS,),
@@ -36,12 +36,12 @@ SHORT: Final = {
     "disabled": (DISABLED_TOOLS,),
 }
 """What options are taken for that are too short to be near them by their letters."""
-CHOSEN_BY_PATH: Final = (
+PRESENTATION_BY_PATH: Final = (
     "How tools are shown is chosen by the path: connect to "
     "/mcp/search, /mcp/meta, /mcp/deferred, /mcp/code or /mcp/direct."
 )
-YES: Final = frozenset({"yes", "y", "true", "1"})
-NO: Final = frozenset({"no", "n", "false", "0", ""})
+TRUE_WORDS: Final = frozenset({"yes", "y", "true", "1"})
+FALSE_WORDS: Final = frozenset({"no", "n", "false", "0", ""})
 _DYNAMIC_HEADER: Final = b"x-mcp-dynamic"
 
 
@@ -53,14 +53,16 @@ class BadOption:
 
 
 @dataclass(frozen=True)
-class _Given:
+class _OptionText:
     """One option as it came, and where, in the words of an error message."""
 
     text: str
     where: str
 
 
-def view_of(headers: Iterable[tuple[bytes, bytes]], query: bytes, principal: PrincipalId = LOCAL) -> View | BadOption:
+def view_of(
+    headers: Iterable[tuple[bytes, bytes]], query: bytes, principal: PrincipalId = LOCAL_PRINCIPAL
+) -> View | BadOption:
     """Without options the view is everything. What the names mean is asked of the board, not here."""
     in_header = _header_options(headers)
     in_query = _query_options(query)
@@ -75,9 +77,9 @@ def view_of(headers: Iterable[tuple[bytes, bytes]], query: bytes, principal: Pri
             "and neither goes before the other. Leave one out."
         )
     given = {**in_header, **in_query}
-    if isinstance(problem := _dynamic(given.pop(DYNAMIC, None)), BadOption):
+    if isinstance(problem := _parse_dynamic(given.pop(DYNAMIC, None)), BadOption):
         return problem
-    return _narrowed(View(principal), given)
+    return _narrow_view(View(principal), given)
 
 
 def wants_meta_tools(headers: Iterable[tuple[bytes, bytes]], query: bytes) -> bool | None:
@@ -89,83 +91,86 @@ def wants_meta_tools(headers: Iterable[tuple[bytes, bytes]], query: bytes) -> bo
     in_header, in_query = _header_options(said), _query_options(query)
     if isinstance(in_header, BadOption) or isinstance(in_query, BadOption) or (in_header and DYNAMIC in in_query):
         return None
-    read = _dynamic({**in_query, **in_header}.get(DYNAMIC))
+    read = _parse_dynamic({**in_query, **in_header}.get(DYNAMIC))
     return None if isinstance(read, BadOption) else read
 
 
-def refusal(resolution: Resolution) -> str | None:
+def explain_unknown_names(resolution: Resolution) -> str | None:
     """What the request names in vain, what is near it, and what there is; `None` when every name means something."""
-    if not resolution.refused:
+    if not resolution.unknown_in_narrowing:
         return None
-    sets = sorted({*resolution.offered_toolsets, *(id.toolset for id in resolution.offered)})
-    tools = sorted(str(id) for id in resolution.offered)
+    sets = sorted({*resolution.offered_toolsets, *(id.toolset for id in resolution.offered_tools)})
+    tools = sorted(str(id) for id in resolution.offered_tools)
     return "\n".join(
         (
-            *(str(unknown) for unknown in resolution.refused[:MOST_LISTED]),
-            f"Toolsets to choose from: {_listed(sets)}.",
-            f"Tools to choose from: {_listed(tools)}.",
+            *(str(unknown) for unknown in resolution.unknown_in_narrowing[:MAX_LISTED]),
+            f"Toolsets to choose from: {_join_names(sets)}.",
+            f"Tools to choose from: {_join_names(tools)}.",
         )
     )
 
 
-def of_toolset(view: View, toolset: str) -> View:
+def narrow_to_toolset(view: View, toolset: str) -> View:
     """The same, within this toolset alone."""
     return View(view.principal, (Selection(TheseToolsets((toolset,))), *view.narrowings), view.filters)
 
 
-def no_toolset(resolution: Resolution) -> str | None:
+def explain_unknown_toolset(resolution: Resolution) -> str | None:
     """Why an address names no toolset, with what is near and what there is; `None` when it does."""
-    if not resolution.refused:
+    if not resolution.unknown_in_narrowing:
         return None
-    sets = sorted({*resolution.offered_toolsets, *(id.toolset for id in resolution.offered)} - {BUILTIN})
-    listed = f"Toolsets to choose from: {_listed(sets)}."
-    return f"{resolution.refused[0]} {listed} Connect to /mcp/t/NAME with one of them, or to /mcp for all tools."
+    sets = sorted({*resolution.offered_toolsets, *(id.toolset for id in resolution.offered_tools)} - {BUILTIN})
+    listed = f"Toolsets to choose from: {_join_names(sets)}."
+    return (
+        f"{resolution.unknown_in_narrowing[0]} {listed} Connect to /mcp/t/NAME with one of them, or to /mcp for "
+        "all tools."
+    )
 
 
-def _narrowed(view: View, given: Mapping[str, _Given]) -> View | BadOption:
+def _narrow_view(view: View, given: Mapping[str, _OptionText]) -> View | BadOption:
     if not given:
         return view
     names: dict[str, tuple[str, ...]] = {}
     for option, read in given.items():
         listed = tuple(dict.fromkeys(name for part in read.text.split(",") if (name := part.strip())))
-        if len(listed) > MOST_NAMES:
+        if len(listed) > MAX_NAMES:
             return BadOption(
-                f"The {read.where} lists {len(listed)} names; at most {MOST_NAMES} are taken. Use patterns."
+                f"The {read.where} lists {len(listed)} names; at most {MAX_NAMES} are taken. Use patterns."
             )
         names[option] = listed
     named = names.get(TOOLSETS)
-    return view.narrowed(
+    return view.narrow(
         Selection(
-            toolsets=Everything() if named is None else toolsets(name.lower() for name in named),
+            toolsets=AllToolsets() if named is None else parse_toolsets(name.lower() for name in named),
             enabled=names.get(ENABLED_TOOLS, ()),
             disabled=names.get(DISABLED_TOOLS, ()),
         )
     )
 
 
-def _dynamic(read: _Given | None) -> bool | BadOption | None:
+def _parse_dynamic(read: _OptionText | None) -> bool | BadOption | None:
     if read is None:
         return None
     word = read.text.strip().lower()
-    if word in YES or word in NO:
-        return word in YES
+    if word in TRUE_WORDS or word in FALSE_WORDS:
+        return word in TRUE_WORDS
     return BadOption(f"The {read.where} is {read.text[:80]!r}. Write yes, y, true or 1; or no, n, false or 0.")
 
 
-def _header_options(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, _Given] | BadOption:
+def _header_options(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, _OptionText] | BadOption:
     pairs = [(name.decode("latin-1").lower(), value) for name, value in headers if name[:6].lower() == b"x-mcp-"]
-    return _options(pairs, HEADERS, lambda name: f"header {name.title()}")
+    return _options(pairs, OPTION_BY_HEADER, lambda name: f"header {name.title()}")
 
 
-def _query_options(query: bytes) -> dict[str, _Given] | BadOption:
+def _query_options(query: bytes) -> dict[str, _OptionText] | BadOption:
     if not query:
         return {}
     try:
         # Kept as the bytes they stand for, so that text which is no UTF-8 is told apart by name below.
-        pairs = parse_qsl(query.decode("latin-1"), True, encoding="latin-1", max_num_fields=MOST_PARAMETERS)
+        pairs = parse_qsl(query.decode("latin-1"), True, encoding="latin-1", max_num_fields=MAX_PARAMETERS)
     except ValueError:
-        return BadOption(f"The address has more than {MOST_PARAMETERS} query parameters. Leave out what is not needed.")
-    known = {option: option for option in OPTIONS}
+        return BadOption(f"The address has more than {MAX_PARAMETERS} query parameters. Leave out what is not needed.")
+    known = {option: option for option in OPTION_NAMES}
     return _options(
         [(name, value.encode("latin-1")) for name, value in pairs], known, lambda name: f"query parameter {name}"
     )
@@ -173,34 +178,34 @@ def _query_options(query: bytes) -> dict[str, _Given] | BadOption:
 
 def _options(
     pairs: Sequence[tuple[str, bytes]], known: Mapping[str, str], where: Callable[[str], str]
-) -> dict[str, _Given] | BadOption:
-    found: dict[str, _Given] = {}
+) -> dict[str, _OptionText] | BadOption:
+    found: dict[str, _OptionText] = {}
     for name, value in pairs:
         option = known.get(name)
         if option is None:
             if _letters(name) == "presentation":
-                return BadOption(f"The {where(name)} is unknown. {CHOSEN_BY_PATH}")
+                return BadOption(f"The {where(name)} is unknown. {PRESENTATION_BY_PATH}")
             # A misspelt option that is passed over would show more tools than were asked for.
-            if near := _near(name, known):
+            if near := _similar_options(name, known):
                 return BadOption(f"The {where(name[:80])} is unknown. Did you mean {' or '.join(near)}?")
             continue
         if option in found:
             return BadOption(f"The {where(name)} is given more than once. Join its values with commas.")
-        if len(value) > LONGEST:
-            return BadOption(f"The {where(name)} is longer than {LONGEST} bytes. Use patterns or toolsets.")
+        if len(value) > MAX_OPTION_BYTES:
+            return BadOption(f"The {where(name)} is longer than {MAX_OPTION_BYTES} bytes. Use patterns or toolsets.")
         try:
-            found[option] = _Given(value.decode("utf-8"), where(name))
+            found[option] = _OptionText(value.decode("utf-8"), where(name))
         except UnicodeDecodeError:
             return BadOption(f"The {where(name)} is not UTF-8 text. Encode it as UTF-8.")
     return found
 
 
-def _near(name: str, known: Mapping[str, str]) -> Sequence[str]:
+def _similar_options(name: str, known: Mapping[str, str]) -> Sequence[str]:
     """The names that this one may stand for, whatever its case and its separators, with or without a prefix."""
     letters = _letters(name)
     bare = letters.removeprefix("x").removeprefix("mcp") if letters.startswith(("xmcp", "mcp")) else letters
-    if bare in SHORT:
-        return [given for given, option in known.items() if option in SHORT[bare]]
+    if bare in SHORT_NAMES:
+        return [given for given, option in known.items() if option in SHORT_NAMES[bare]]
     for written, names in (
         (letters, {_letters(given): given for given in known}),
         (bare, {_letters(option): given for given, option in known.items()}),
@@ -214,8 +219,8 @@ def _letters(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     if not names:
         return "none"
-    more = len(names) - MOST_LISTED
-    return ", ".join(names[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MAX_LISTED
+    return ", ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -11,43 +11,51 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import anyio
 
-from pegboard.core.call import Arguments, BadArguments, Returned, ToolIsLocked, UnknownTool, looked_up, refusal_text
+from pegboard.core.call import (
+    Arguments,
+    BadArguments,
+    LockedToolRefusal,
+    ToolSuccess,
+    UnknownTool,
+    find_open_tool,
+    refusal_text,
+)
 from pegboard.core.foreign_names import TOOLS, near_tools
 from pegboard.core.ids import ToolId, WireName
-from pegboard.core.presentations.mending import schema_words
-from pegboard.core.presentations.own import CALL
+from pegboard.core.presentations.mending import schema_hint
+from pegboard.core.presentations.own import CALL_TOOL
 from pegboard.core.prompting import SEARCH
-from pegboard.core.resolve import Open
+from pegboard.core.resolve import OpenTool
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.tool import JsonObject, Tool
 from pegboard.core.view import View
-from pegboard.gateway.answering import Answer, Answered
-from pegboard.gateway.builtin_verdicts import refusal_of_builtin, verdict_on_search
+from pegboard.gateway.answering import AnswerCall, PresentationAnswer
+from pegboard.gateway.builtin_verdicts import builtin_refusal, verdict_on_search
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.validation import Validators
 
-from .answer import Ended, error_result, result_of
-from .beside import Beside
+from .answer import CallOutcome, error_result, result_of
+from .beside import PinnedTools
 from .direct import tool_document
 from .errors import ProtocolError
-from .pages import BadCursor, Page
-from .presentation import Own, Passed
+from .pages import BadCursor, ToolPage
+from .presentation import BoardCall, OwnCall
 from .protocol import INVALID_PARAMS
-from .wire import sound_object, sound_text
+from .wire import sanitize_object, sanitize_text
 
 if TYPE_CHECKING:
     from mcp_types import CallToolRequestParams
 
-SETTLE: Final = 3.0
+STARTUP_WAIT_S: Final = 3.0
 """Seconds that an answer waits for servers that are starting: what is not listed yet cannot be found."""
 
 
-class Wrapping(ABC):
+class WrappingPresentation(ABC):
     """Its own tools never change. What is found by them does, and is asked of the board each time."""
 
-    calls_with: ClassVar[tuple[str, str]] = "name", "arguments"
+    call_arguments: ClassVar[tuple[str, str]] = "name", "arguments"
     """The arguments of call_tool that say which tool is called, and with what."""
-    schemas_by: ClassVar[str]
+    schema_tool: ClassVar[str]
     """The tool that tells the whole schema of another."""
 
     def __init__(
@@ -66,155 +74,161 @@ class Wrapping(ABC):
         self._gateway = gateway
         self._tools = tools
         self._own_names = (*tools, *also)
-        self._found_by = found_by
+        self._search_tool = found_by
         self._ready = ready
         self._validators = Validators()
-        self._beside = Beside(gateway.board, (*tools, *also))
-        self._list = tuple(tool_document(tool, WireName(name)) for name, tool in tools.items())
-        self._mark = hashlib.sha256(json.dumps(self._list).encode()).digest()
+        self._pinned = PinnedTools(gateway.board, (*tools, *also))
+        self._all_own_documents = tuple(tool_document(tool, WireName(name)) for name, tool in tools.items())
+        self._own_fingerprint = hashlib.sha256(json.dumps(self._all_own_documents).encode()).digest()
 
-    def page(self, view: View, cursor: str | None) -> Page | BadCursor:
+    def page(self, view: View, cursor: str | None) -> ToolPage | BadCursor:
         if cursor is not None:
             return BadCursor("this list has one page only")
-        return Page((*self._own_documents(view), *self._beside.of(view).documents), None)
+        return ToolPage((*self._own_documents(view), *self._pinned.for_view(view).documents), None)
 
-    def mark(self, view: View) -> bytes:
+    def fingerprint(self, view: View) -> bytes:
         own = self._own_documents(view)
-        mark = self._mark if len(own) == len(self._list) else json.dumps(own).encode()
-        return hashlib.sha256(mark + self._beside.of(view).mark).digest()
+        mark = self._own_fingerprint if len(own) == len(self._all_own_documents) else json.dumps(own).encode()
+        return hashlib.sha256(mark + self._pinned.for_view(view).fingerprint).digest()
 
     def input_schema(self, view: View, name: str) -> JsonObject | None:
         tool = self._tools.get(name)
         if tool is not None and self._refusal(tool, view) is not None:
             return None
-        schema = self._beside.of(view).schemas.get(WireName(name)) if tool is None else tool.spec.input_schema
+        schema = self._pinned.for_view(view).schemas.get(WireName(name)) if tool is None else tool.spec.input_schema
         return None if schema is None else dict(schema)
 
-    def meant(self, asked: "CallToolRequestParams", view: View) -> Passed | Own:
+    def resolve_call(self, asked: "CallToolRequestParams", view: View) -> BoardCall | OwnCall:
         tool, arguments = self._tools.get(asked.name), asked.arguments or {}
         if tool is None:
             # The tool of tickets is not listed here, but the answer to a call that must be confirmed tells of it.
-            if asked.name == TICKET_TOOL or WireName(asked.name) in self._beside.of(view).names:
-                return Passed(asked, partial(result_of, asked.name), self.name)
-            return self._unlisted(asked.name, view)
+            if asked.name == TICKET_TOOL or WireName(asked.name) in self._pinned.for_view(view).names:
+                return BoardCall(asked, partial(result_of, asked.name), self.name)
+            return self._refuse_unlisted(asked.name, view)
         if (refusal := self._refusal(tool, view)) is not None:
-            return self._switched_off(refusal)
+            return self._refuse_disabled(refusal)
         if problems := self._validators.problems(tool, arguments):
-            schema = self._meant_schema(arguments, view) if tool.id.name == CALL else ()
-            return self.refused(BadArguments(tool.id, problems), tool.id, schema)
-        return self._own(tool, arguments, view)
+            schema = self._target_schema(arguments, view) if tool.id.name == CALL_TOOL else ()
+            return self.refuse_arguments(BadArguments(tool.id, problems), tool.id, schema)
+        return self._resolve_own_call(tool, arguments, view)
 
     def _own_documents(self, view: View) -> tuple[JsonObject, ...]:
         tools = self._tools.values()
-        return tuple([each for each, tool in zip(self._list, tools, strict=True) if self._refusal(tool, view) is None])
+        return tuple(
+            [
+                each
+                for each, tool in zip(self._all_own_documents, tools, strict=True)
+                if self._refusal(tool, view) is None
+            ]
+        )
 
-    def _refusal(self, tool: Tool, view: View) -> ToolIsLocked | UnknownTool | None:
+    def _refusal(self, tool: Tool, view: View) -> LockedToolRefusal | UnknownTool | None:
         """Of the tools that presentations have, tool_search is the one that can be taken away by its name."""
-        return refusal_of_builtin(verdict_on_search(self._gateway, view)) if tool.id.name == SEARCH else None
+        return builtin_refusal(verdict_on_search(self._gateway, view)) if tool.id.name == SEARCH else None
 
-    def _switched_off(self, refusal: ToolIsLocked | UnknownTool) -> Own:
-        async def answer() -> UnknownTool | ToolIsLocked:
+    def _refuse_disabled(self, refusal: LockedToolRefusal | UnknownTool) -> OwnCall:
+        async def answer() -> UnknownTool | LockedToolRefusal:
             return refusal
 
-        def result(ended: Answered) -> JsonObject:
-            if isinstance(refusal, ToolIsLocked):
+        def result(ended: PresentationAnswer) -> JsonObject:
+            if isinstance(refusal, LockedToolRefusal):
                 return error_result(refusal_text(refusal))
-            raise ProtocolError(INVALID_PARAMS, sound_text(refusal_text(refusal)))
+            raise ProtocolError(INVALID_PARAMS, sanitize_text(refusal_text(refusal)))
 
-        return Own(refusal.tool if isinstance(refusal, ToolIsLocked) else None, answer, result, self.name)
+        return OwnCall(refusal.tool if isinstance(refusal, LockedToolRefusal) else None, answer, result, self.name)
 
     @abstractmethod
-    def _own(self, tool: Tool, arguments: Arguments, view: View) -> Passed | Own:
+    def _resolve_own_call(self, tool: Tool, arguments: Arguments, view: View) -> BoardCall | OwnCall:
         """What a call of one of its own tools stands for. Its arguments fit the schema, so each is of its kind."""
 
-    def passed(self, name: str, arguments: Arguments, view: View) -> Passed:
+    def board_call(self, name: str, arguments: Arguments, view: View) -> BoardCall:
         from mcp_types import CallToolRequestParams
 
         call = CallToolRequestParams(name=name, arguments=dict(arguments))
-        return Passed(call, partial(self._ended, name, view), self.name)
+        return BoardCall(call, partial(self._board_result, name, view), self.name)
 
-    def answering(self, tool: Tool, answer: Answer) -> Own:
-        return Own(tool.id, answer, partial(self._told, tool.id.name), self.name)
+    def own_call(self, tool: Tool, answer: AnswerCall) -> OwnCall:
+        return OwnCall(tool.id, answer, partial(self._own_result, tool.id.name), self.name)
 
-    def refused(self, refusal: BadArguments, tool: ToolId, schema: Sequence[str] = ()) -> Own:
+    def refuse_arguments(self, refusal: BadArguments, tool: ToolId, schema: Sequence[str] = ()) -> OwnCall:
         """With the lines of a `schema` that tells what would have fitted."""
 
         async def answer() -> BadArguments:
             return refusal
 
-        def result(ended: Answered) -> JsonObject:
+        def result(ended: PresentationAnswer) -> JsonObject:
             return error_result("\n".join((refusal_text(refusal), *schema)))
 
-        return Own(tool, answer, result if schema else partial(self._told, tool.name), self.name)
+        return OwnCall(tool, answer, result if schema else partial(self._own_result, tool.name), self.name)
 
-    def _meant_schema(self, arguments: Arguments, view: View) -> Sequence[str]:
+    def _target_schema(self, arguments: Arguments, view: View) -> Sequence[str]:
         """Of the tool that a call of call_tool names, whatever else is wrong with that call: models write the
         arguments as text, or beside the name."""
-        name, resolution = arguments.get(self.calls_with[0]), self._gateway.board.resolution(view)
+        name, resolution = arguments.get(self.call_arguments[0]), self._gateway.board.resolution(view)
         if not isinstance(name, str):
             return ()
-        id = resolution.called(name)
-        where = f"The tool's own arguments go into {self.calls_with[1]!r}, as an object and not as text."
-        return (where,) if id is None else (where, *schema_words(id, resolution, self.schemas_by))
+        id = resolution.find_tool(name)
+        where = f"The tool's own arguments go into {self.call_arguments[1]!r}, as an object and not as text."
+        return (where,) if id is None else (where, *schema_hint(id, resolution, self.schema_tool))
 
-    def _unlisted(self, name: str, view: View) -> Own:
+    def _refuse_unlisted(self, name: str, view: View) -> OwnCall:
         """A name that is not in the list. That of a tool of the board is told to the model, which has found it and
         calls it by itself; any other is the client's mistake, and told by the protocol's error."""
-        found = looked_up(name, self._gateway.board.resolution(view))
+        found = find_open_tool(name, self._gateway.board.resolution(view))
         unknown = UnknownTool(name, *near_tools(name, self._own_names))
-        if isinstance(found, Open):
-            unknown = UnknownTool(name, (), f"Here it is called with {CALL}.")
-        refusal = found if isinstance(found, ToolIsLocked) else unknown
+        if isinstance(found, OpenTool):
+            unknown = UnknownTool(name, (), f"Here it is called with {CALL_TOOL}.")
+        refusal = found if isinstance(found, LockedToolRefusal) else unknown
 
-        async def answer() -> UnknownTool | ToolIsLocked:
+        async def answer() -> UnknownTool | LockedToolRefusal:
             return refusal
 
-        def result(ended: Answered) -> JsonObject:
-            if isinstance(found, ToolIsLocked):
+        def result(ended: PresentationAnswer) -> JsonObject:
+            if isinstance(found, LockedToolRefusal):
                 return error_result(refusal_text(found))
-            if isinstance(found, Open):
-                tool, given = self.calls_with
+            if isinstance(found, OpenTool):
+                tool, given = self.call_arguments
                 call = json.dumps({tool: name, given: {}}, ensure_ascii=False)
-                return error_result(f"{name!r} is not in this list of tools. Call it with {CALL}: {call}")
-            told = f"{refusal_text(unknown, self._found_by)} What it finds is called with {CALL}."
-            raise ProtocolError(INVALID_PARAMS, sound_text(told))
+                return error_result(f"{name!r} is not in this list of tools. Call it with {CALL_TOOL}: {call}")
+            told = f"{refusal_text(unknown, self._search_tool)} What it finds is called with {CALL_TOOL}."
+            raise ProtocolError(INVALID_PARAMS, sanitize_text(told))
 
-        return Own(found.tool if isinstance(found, ToolIsLocked) else None, answer, result, self.name)
+        return OwnCall(found.tool if isinstance(found, LockedToolRefusal) else None, answer, result, self.name)
 
-    def _ended(self, name: str, view: View, ended: Ended) -> JsonObject:
+    def _board_result(self, name: str, view: View, ended: CallOutcome) -> JsonObject:
         """That there is no such tool is for the model to read: it made up the name, not its client."""
         match ended:
             case UnknownTool(unknown, near):
                 # By a name that another program has for one of this list, which the board does not know.
                 if not near and TOOLS.get(unknown) in self._own_names:
-                    ended = replace(ended, near=(TOOLS[unknown],), why="")
-                return error_result(refusal_text(ended, self._found_by))
+                    ended = replace(ended, suggestions=(TOOLS[unknown],), why="")
+                return error_result(refusal_text(ended, self._search_tool))
             case BadArguments(id):
                 # The model has not read the schema, or not all of it: with it, the next call can be right.
-                schema = schema_words(id, self._gateway.board.resolution(view), self.schemas_by)
+                schema = schema_hint(id, self._gateway.board.resolution(view), self.schema_tool)
                 return error_result("\n".join((refusal_text(ended), *schema)))
             case _:
                 return result_of(name, ended)
 
-    def _told(self, name: str, ended: Answered) -> JsonObject:
+    def _own_result(self, name: str, ended: PresentationAnswer) -> JsonObject:
         match ended:
             case UnknownTool():
-                return error_result(refusal_text(ended, self._found_by))
+                return error_result(refusal_text(ended, self._search_tool))
             case _:
                 return result_of(name, ended)
 
-    async def settled(self) -> None:
+    async def wait_until_ready(self) -> None:
         if self._ready is not None:
             await self._ready.wait()
         else:
-            await self._gateway.settled(SETTLE)
+            await self._gateway.wait_until_started(STARTUP_WAIT_S)
 
 
-def returned(body: JsonObject, meta: JsonObject | None = None) -> Returned:
-    text = json.dumps(sound_object(body), ensure_ascii=False, separators=(",", ":"))
+def json_result(body: JsonObject, meta: JsonObject | None = None) -> ToolSuccess:
+    text = json.dumps(sanitize_object(body), ensure_ascii=False, separators=(",", ":"))
     result: JsonObject = {"content": [{"type": "text", "text": text}]}
-    return Returned(json.dumps(result if meta is None else {**result, "_meta": meta}, ensure_ascii=False).encode())
+    return ToolSuccess(json.dumps(result if meta is None else {**result, "_meta": meta}, ensure_ascii=False).encode())
 
 
-def answer_of(found: JsonObject | UnknownTool | ToolIsLocked) -> Answered:
-    return found if isinstance(found, UnknownTool | ToolIsLocked) else returned(found)
+def to_tool_answer(found: JsonObject | UnknownTool | LockedToolRefusal) -> PresentationAnswer:
+    return found if isinstance(found, UnknownTool | LockedToolRefusal) else json_result(found)

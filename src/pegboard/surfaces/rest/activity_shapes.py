@@ -3,17 +3,17 @@
 from typing_extensions import TypedDict
 
 from pegboard.core.activity import CALL, REFUSAL
-from pegboard.core.addressed import to_you
+from pegboard.core.addressed import address_user
 from pegboard.core.outcomes import outcome_state
-from pegboard.core.presentations.saved import FORMULA, Savings
-from pegboard.core.unlocking import PegState
-from pegboard.gateway.hindsight import Lap, Now
+from pegboard.core.presentations.saved import FORMULA, TotalSavings
+from pegboard.core.unlocking import ToolState
+from pegboard.gateway.hindsight import CurrentVerdict, TimelineEntry
 from pegboard.ports import AuditRow
-from pegboard.ports.summing import Share, Sums
+from pegboard.ports.summing import ActivityShare, ActivityTotals
 
-from .shapes import moment
+from .shapes import iso_time
 
-TRIAL = "trial"
+TRIAL_PRESENTATION = "trial"
 """Where a record tells its presentation: an operator tried the tool."""
 
 
@@ -26,7 +26,7 @@ class ActivityRecord(TypedDict):
     name: str | None
     about: str | None
     outcome: str
-    state: PegState
+    state: ToolState
     """What the outcome is from afar, as on the wall."""
     said: str
     policyVersion: int | None
@@ -49,7 +49,7 @@ class TimelinePart(TypedDict):
     said: str
 
 
-class ResolvedNow(TypedDict):
+class CurrentVerdictInfo(TypedDict):
     verdict: str
     status: str | None
     sentence: str
@@ -58,13 +58,13 @@ class ResolvedNow(TypedDict):
     samePolicy: bool
 
 
-class RecordInFull(ActivityRecord):
+class ActivityRecordDetail(ActivityRecord):
     timeline: list[TimelinePart]
     children: list[ActivityRecord]
-    resolvedNow: ResolvedNow | None
+    resolvedNow: CurrentVerdictInfo | None
 
 
-class SumsShape(TypedDict):
+class CallSumsInfo(TypedDict):
     calls: int
     refusals: int
     errors: int
@@ -77,11 +77,11 @@ class SumsShape(TypedDict):
     resultTokens: int
 
 
-class BucketShape(SumsShape):
+class CallSumsBucketInfo(CallSumsInfo):
     at: str | None
 
 
-class SavingShape(TypedDict):
+class PresentationSavingsInfo(TypedDict):
     presentation: str
     turns: int
     shownTokens: int
@@ -89,59 +89,59 @@ class SavingShape(TypedDict):
     savedTokens: int
 
 
-class SavedShape(TypedDict):
+class TokenSavingsInfo(TypedDict):
     tokens: int
     allToolsTokens: int
-    parts: list[SavingShape]
+    parts: list[PresentationSavingsInfo]
     formula: str
 
 
-class SummaryShape(TypedDict):
+class ActivitySummaryResponse(TypedDict):
     since: str | None
     until: str | None
     bucketSeconds: float
-    buckets: list[BucketShape]
-    total: SumsShape
-    saved: SavedShape
-    outcomeStates: dict[str, PegState]
+    buckets: list[CallSumsBucketInfo]
+    total: CallSumsInfo
+    saved: TokenSavingsInfo
+    outcomeStates: dict[str, ToolState]
     complete: bool
     policyVersion: int
 
 
-class LastError(TypedDict):
+class LastErrorInfo(TypedDict):
     id: int
     at: str | None
     outcome: str
     said: str
 
 
-class ShareShape(SumsShape):
+class ActivityShareInfo(CallSumsInfo):
     id: str
     lastAt: str | None
-    lastError: LastError | None
+    lastError: LastErrorInfo | None
 
 
-class SharesShape(TypedDict):
-    shares: list[ShareShape]
+class ActivitySharesResponse(TypedDict):
+    shares: list[ActivityShareInfo]
     next: int | None
     complete: bool
 
 
-def activity_shape(row: AuditRow) -> ActivityRecord:
+def activity_record(row: AuditRow) -> ActivityRecord:
     is_call = row.kind in (CALL, REFUSAL)
     return {
         "id": row.number,
-        "at": moment(row.at),
+        "at": iso_time(row.at),
         "kind": row.kind,
         "principal": row.principal,
         "client": row.client or None,
         "name": row.name or None,
         "about": row.tool,
-        "outcome": row.ended,
-        "state": outcome_state(row.ended),
-        "said": row.said,
+        "outcome": row.outcome,
+        "state": outcome_state(row.outcome),
+        "said": row.message,
         "policyVersion": row.policy_version,
-        "tookMs": _ms(row.took_us) if is_call else None,
+        "tookMs": _ms(row.duration_us) if is_call else None,
         "argumentBytes": row.argument_bytes if is_call else None,
         "resultBytes": row.result_bytes if is_call else None,
         "argumentTokens": row.argument_tokens,
@@ -150,29 +150,29 @@ def activity_shape(row: AuditRow) -> ActivityRecord:
         "result": row.result,
         "callId": row.call_id,
         "parentId": row.parent_id,
-        "presentation": None if row.presentation == TRIAL else row.presentation,
-        "trial": row.presentation == TRIAL,
+        "presentation": None if row.presentation == TRIAL_PRESENTATION else row.presentation,
+        "trial": row.presentation == TRIAL_PRESENTATION,
     }
 
 
-def lap_shape(lap: Lap) -> TimelinePart:
-    return {"part": lap.part, "ms": _ms(lap.microseconds), "said": lap.said}
+def timeline_part(lap: TimelineEntry) -> TimelinePart:
+    return {"part": lap.part, "ms": _ms(lap.microseconds), "said": lap.note}
 
 
-def now_shape(now: Now | None, then: int | None) -> ResolvedNow | None:
+def current_verdict_info(now: CurrentVerdict | None, then: int | None) -> CurrentVerdictInfo | None:
     if now is None:
         return None
     return {
         "verdict": now.verdict,
         "status": now.status,
         "sentence": now.sentence,
-        "remedy": to_you(now.remedy),
+        "remedy": address_user(now.remedy),
         "policyVersion": now.policy_version,
         "samePolicy": now.policy_version == then,
     }
 
 
-def sums_shape(sums: Sums) -> SumsShape:
+def call_sums_info(sums: ActivityTotals) -> CallSumsInfo:
     return {
         "calls": sums.calls,
         "refusals": sums.refusals,
@@ -187,17 +187,17 @@ def sums_shape(sums: Sums) -> SumsShape:
     }
 
 
-def saved_shape(found: Savings) -> SavedShape:
+def token_savings_info(found: TotalSavings) -> TokenSavingsInfo:
     return {
-        "tokens": found.saved,
+        "tokens": found.saved_tokens,
         "allToolsTokens": found.baseline,
         "parts": [
             {
                 "presentation": part.presentation,
                 "turns": part.turns,
-                "shownTokens": part.shown,
-                "foundTokens": part.found,
-                "savedTokens": part.saved,
+                "shownTokens": part.shown_tokens,
+                "foundTokens": part.found_tokens,
+                "savedTokens": part.saved_tokens,
             }
             for part in found.parts
         ],
@@ -205,15 +205,15 @@ def saved_shape(found: Savings) -> SavedShape:
     }
 
 
-def share_shape(share: Share) -> ShareShape:
+def activity_share_info(share: ActivityShare) -> ActivityShareInfo:
     last = share.last_error
     return {
         "id": share.name,
-        **sums_shape(share.sums),
-        "lastAt": moment(share.last_at),
+        **call_sums_info(share.totals),
+        "lastAt": iso_time(share.last_at),
         "lastError": None
         if last is None
-        else {"id": last.number, "at": moment(last.at), "outcome": last.ended, "said": last.said},
+        else {"id": last.number, "at": iso_time(last.at), "outcome": last.outcome, "said": last.message},
     }
 
 

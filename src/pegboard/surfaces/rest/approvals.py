@@ -10,128 +10,132 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from pegboard.core.catalogue import Catalogue
-from pegboard.core.commands import Approve, ApproveSeveral, Block
-from pegboard.core.ids import ProviderKey, ToolId, tool_id
+from pegboard.core.commands import ApproveTool, ApproveTools, BlockTool
+from pegboard.core.ids import ProviderKey, ToolId, parse_tool_id
 from pegboard.core.override import OverrideIndex
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Resolution
 from pegboard.core.review import (
-    Standing,
-    Waiting,
-    batch,
-    blocked,
-    by_server,
-    oldest_first,
-    pending,
-    review,
-    together,
-    waiting,
+    ApprovalState,
+    PendingApproval,
+    approvable_together,
+    batch_fingerprint,
+    blocked_tools,
+    group_by_server,
+    pending_approvals,
+    pending_tools,
+    review_tool,
+    sort_oldest_first,
 )
 from pegboard.core.tool import Fingerprint
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
-from .answers import JSON, routes_about, written
+from .answers import JSON_TYPE, encode_json, make_router
 from .bodies import ApprovalsBody, BlockBody, Name
-from .deciding import Version, done
-from .pages import MOST, After, Limit, page_of
-from .problems import Problem
+from .deciding import IfMatchVersion, run_command
+from .pages import MAX_PAGE_SIZE, AfterParam, LimitParam, paginate
+from .problems import ProblemError
 from .reviews import (
-    ApprovalsShape,
-    ApprovedShape,
-    ReviewedTool,
-    block_shape,
-    queued_shape,
-    review_shape,
-    servers_shape,
+    ApprovalsResponse,
+    ApproveToolsResponse,
+    ToolReviewResponse,
+    block_info,
+    queued_tool_info,
+    review_info,
+    waiting_server_infos,
 )
-from .servers import provider_named
-from .shapes import ToolShape, tool_in_full, tool_shape
-from .tools import tool_named
+from .servers import find_provider
+from .shapes import ToolInfo, full_tool_info, tool_info
+from .tools import find_tool
 
 
 def approval_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("approvals")
+    routes = make_router("approvals")
     board = gateway.board
 
-    async def reviewed(server: ProviderKey | None = None) -> tuple[Waiting, ...]:
-        return await anyio.to_thread.run_sync(_waiting, board.resolution(View()), board.catalogue, board.policy, server)
+    async def find_waiting(server: ProviderKey | None = None) -> tuple[PendingApproval, ...]:
+        return await anyio.to_thread.run_sync(
+            _find_waiting, board.resolution(View()), board.catalogue, board.policy, server
+        )
 
-    def named(text: str) -> ToolId:
+    def resolve_tool(text: str) -> ToolId:
         # Thousands may be named at once, and to look one up by anything but its id takes as long as the board is.
-        if isinstance(id := tool_id(text), ToolId) and id in board.catalogue.tools:
+        if isinstance(id := parse_tool_id(text), ToolId) and id in board.catalogue.tools:
             return id
-        return tool_named(gateway, text, board.resolution(View()))
+        return find_tool(gateway, text, board.resolution(View()))
 
-    def approving(tool: ToolId, read: str) -> Approve:
-        return Approve(tool, board.catalogue.tools[tool].spec, Fingerprint(read))
+    def approve_command(tool: ToolId, read: str) -> ApproveTool:
+        return ApproveTool(tool, board.catalogue.tools[tool].spec, Fingerprint(read))
 
-    def shown(ids: list[ToolId]) -> list[ToolShape]:
+    def current_tool_infos(ids: list[ToolId]) -> list[ToolInfo]:
         resolution = board.resolution(View())
-        return [tool_shape(id, resolution) for id in ids if id in resolution.verdicts]
+        return [tool_info(id, resolution) for id in ids if id in resolution.verdicts]
 
-    @routes.get("/approvals", response_model=ApprovalsShape)
+    @routes.get("/approvals", response_model=ApprovalsResponse)
     async def list_approvals(
-        server: Annotated[Name | None, Query()] = None, limit: Limit = MOST, after: After = None
+        server: Annotated[Name | None, Query()] = None, limit: LimitParam = MAX_PAGE_SIZE, after: AfterParam = None
     ) -> Response:
         """What waits for a person, with what the scanner says of it, in pages; and what a person has blocked."""
-        key = None if server is None else provider_named(gateway, server)
+        key = None if server is None else find_provider(gateway, server)
         resolution, catalogue, policy = board.resolution(View()), board.catalogue, board.policy
-        since = await gateway.waits.since()
-        return await anyio.to_thread.run_sync(_written, resolution, catalogue, policy, since, key, limit, after)
+        since = await gateway.pending_since.since()
+        return await anyio.to_thread.run_sync(
+            _approvals_response, resolution, catalogue, policy, since, key, limit, after
+        )
 
     @routes.get("/approvals/show")
-    async def show_approval(tool: Annotated[Name, Query()]) -> ReviewedTool:
+    async def show_approval(tool: Annotated[Name, Query()]) -> ToolReviewResponse:
         """One tool as it is read before it is decided on: in full, what differs, and what looks wrong."""
-        id = named(tool)
+        id = resolve_tool(tool)
         one, everything, policy = board.catalogue.tools[id], tuple(board.catalogue.tools.values()), board.policy
-        whole = tool_in_full(one, board.resolution(View()), policy)
-        read = await anyio.to_thread.run_sync(review, one, policy, everything)
-        since = None if read.standing is Standing.APPROVED else (await gateway.waits.since()).get(id)
+        whole = full_tool_info(one, board.resolution(View()), policy)
+        read = await anyio.to_thread.run_sync(review_tool, one, policy, everything)
+        since = None if read.approval_state is ApprovalState.APPROVED else (await gateway.pending_since.since()).get(id)
         told = None if since is None else since.isoformat()
-        return {**whole, **review_shape(read), "since": told, "policyVersion": policy.version}
+        return {**whole, **review_info(read), "since": told, "policyVersion": policy.version}
 
     @routes.post("/approvals/approve")
-    async def approve_tools(body: ApprovalsBody, if_match: Version = None) -> ApprovedShape:
+    async def approve_tools(body: ApprovalsBody, if_match: IfMatchVersion = None) -> ApproveToolsResponse:
         """Approve tools exactly as they were read: all that are named, or none."""
         if body.server is None:
-            approvals = [approving(named(each.tool), each.fingerprint) for each in body.tools]
+            approvals = [approve_command(resolve_tool(each.tool), each.fingerprint) for each in body.tools]
         else:
-            approvals = await whole(provider_named(gateway, body.server), body.fingerprint)
-        await done(gateway, approvals[0] if len(approvals) == 1 else ApproveSeveral(tuple(approvals)), if_match)
-        return {"approved": shown([each.tool for each in approvals])}
+            approvals = await whole(find_provider(gateway, body.server), body.fingerprint)
+        await run_command(gateway, approvals[0] if len(approvals) == 1 else ApproveTools(tuple(approvals)), if_match)
+        return {"approved": current_tool_infos([each.tool for each in approvals])}
 
-    async def whole(key: ProviderKey, read: str | None) -> list[Approve]:
-        tools = by_server(await reviewed(key)).get(key, ())
-        at_once = together(tools)
+    async def whole(key: ProviderKey, read: str | None) -> list[ApproveTool]:
+        tools = group_by_server(await find_waiting(key)).get(key, ())
+        at_once = approvable_together(tools)
         look = f"Look again: pegboard approvals list --server {key}"
         if not at_once:
             why = "all that waits of it looks poisoned, and is approved one by one" if tools else "nothing of it waits"
-            raise Problem(HTTPStatus.CONFLICT, f"Nothing of {key} can be approved at once: {why}. {look}")
-        if batch(at_once) != read:
-            raise Problem(HTTPStatus.CONFLICT, f"What waits of {key} changed while you were reading it. {look}")
-        return [Approve(each.tool.id, each.tool.spec, each.fingerprint) for each in at_once]
+            raise ProblemError(HTTPStatus.CONFLICT, f"Nothing of {key} can be approved at once: {why}. {look}")
+        if batch_fingerprint(at_once) != read:
+            raise ProblemError(HTTPStatus.CONFLICT, f"What waits of {key} changed while you were reading it. {look}")
+        return [ApproveTool(each.tool.id, each.tool.spec, each.fingerprint) for each in at_once]
 
     @routes.post("/approvals/block")
-    async def block_tool(body: BlockBody, if_match: Version = None) -> ToolShape:
+    async def block_tool(body: BlockBody, if_match: IfMatchVersion = None) -> ToolInfo:
         """Keep a tool locked, whatever it becomes, until a person approves it after all."""
-        id = named(body.tool)
-        await done(gateway, Block(id, body.note), if_match)
-        return tool_shape(id, board.resolution(View()))
+        id = resolve_tool(body.tool)
+        await run_command(gateway, BlockTool(id, body.note), if_match)
+        return tool_info(id, board.resolution(View()))
 
     return routes
 
 
-def _waiting(
+def _find_waiting(
     resolution: Resolution, catalogue: Catalogue, policy: Policy, server: ProviderKey | None
-) -> tuple[Waiting, ...]:
+) -> tuple[PendingApproval, ...]:
     """Not for the event loop: the scanner reads all of it, and a server may list thousands of long texts."""
-    locked = [verdict for verdict in pending(resolution) if server is None or verdict.tool.id.source == server]
-    said = OverrideIndex(policy.decided.manifest_overrides)
-    return waiting(locked, catalogue.tools.values(), said)
+    locked = [verdict for verdict in pending_tools(resolution) if server is None or verdict.tool.id.source == server]
+    said = OverrideIndex(policy.decisions.manifest_overrides)
+    return pending_approvals(locked, catalogue.tools.values(), said)
 
 
-def _written(
+def _approvals_response(
     resolution: Resolution,
     catalogue: Catalogue,
     policy: Policy,
@@ -141,14 +145,14 @@ def _written(
     after: str | None,
 ) -> Response:
     """Down to the bytes, since thousands of them take long to write too."""
-    found = oldest_first(_waiting(resolution, catalogue, policy, server), since)
-    blocks = [pair for pair in blocked(resolution) if server is None or pair[0].source == server]
-    page, following = page_of(found, lambda each: str(each.tool.id), limit, after)
-    shape: ApprovalsShape = {
+    found = sort_oldest_first(_find_waiting(resolution, catalogue, policy, server), since)
+    blocks = [pair for pair in blocked_tools(resolution) if server is None or pair[0].source == server]
+    page, following = paginate(found, lambda each: str(each.tool.id), limit, after)
+    shape: ApprovalsResponse = {
         **following,
-        "waiting": [queued_shape(each, since.get(each.tool.id)) for each in page],
-        "servers": servers_shape(found),
-        "blocked": [block_shape(*pair) for pair in blocks],
+        "waiting": [queued_tool_info(each, since.get(each.tool.id)) for each in page],
+        "servers": waiting_server_infos(found),
+        "blocked": [block_info(*pair) for pair in blocks],
         "policyVersion": policy.version,
     }
-    return Response(written(shape), media_type=JSON)
+    return Response(encode_json(shape), media_type=JSON_TYPE)

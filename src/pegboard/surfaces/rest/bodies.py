@@ -6,45 +6,45 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from pegboard.core.characters import first_hidden
-from pegboard.core.consent import MAX_STANDING_DAYS, Lifetime, Unlimited
+from pegboard.core.consent import MAX_CONSENT_DAYS, Lifetime, NoExpiry
 from pegboard.core.ids import PrincipalId
-from pegboard.core.presentations import Presented
-from pegboard.core.selection import Everything, Selection, toolsets
+from pegboard.core.presentations import PresentationMode
+from pegboard.core.selection import AllToolsets, Selection, parse_toolsets
 from pegboard.core.view import View
 
-from .pages import MOST, AfterField, LimitField
+from .pages import MAX_PAGE_SIZE, AfterField, LimitField
 
 Name = Annotated[str, Field(max_length=512)]
 
 
-def _readable(note: str) -> str:
+def _check_readable(note: str) -> str:
     """People and models read it within a sentence, which it must not turn round or hide."""
     if (odd := first_hidden(note)) is not None:
         raise ValueError(f"this has a character that nobody sees or that turns text round ({odd}). Leave it out.")
     return note
 
 
-Note = Annotated[str, Field(max_length=500), AfterValidator(_readable)]
+Note = Annotated[str, Field(max_length=500), AfterValidator(_check_readable)]
 
 
-class _Body(BaseModel):
+class _RequestBody(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
 
-class TimeoutsBody(_Body):
+class TimeoutsBody(_RequestBody):
     start: float | str | None = None
     call: float | str | None = None
     stop: float | str | None = None
 
 
-class OAuthBody(_Body):
+class OAuthBody(_RequestBody):
     client_id: str | None = None
     client_secret: str | None = None
     client_metadata_url: str | None = None
     scopes: list[str] | None = None
 
 
-class ReadFrom(_Body):
+class ServerSourceBody(_RequestBody):
     """A server that stands in a text or in another client's list: named, so that what is secret in it stays there."""
 
     text: Annotated[str | None, Field(max_length=1_000_000, description="As it was pasted.")] = None
@@ -60,14 +60,14 @@ class ReadFrom(_Body):
         return self
 
 
-class ServerBody(_Body):
+class ServerBody(_RequestBody):
     """The keys of a server in pegboard.yaml, with the same meaning, and its id. With `from`, what stands there, and on
     top of it what is said here."""
 
     id: Annotated[
         str, Field(max_length=512, description="The server's id. With `from` its name there, by default.")
     ] = ""
-    read_from: Annotated[ReadFrom | None, Field(alias="from")] = None
+    read_from: Annotated[ServerSourceBody | None, Field(alias="from")] = None
     seen: Annotated[
         str | None,
         Field(
@@ -99,27 +99,27 @@ class ServerBody(_Body):
         bool, Field(description="Keep it from starting until a person has reviewed and released it.")
     ] = False
 
-    def written(self) -> dict[str, Any]:
+    def as_entry(self) -> dict[str, Any]:
         """As it would stand in the file: what was not said is left out."""
         return self.model_dump(exclude={"id", "folder", "quarantine", "read_from", "seen"}, exclude_none=True)
 
 
-class PastedBody(_Body):
+class PasteBody(_RequestBody):
     """An address, a command line, or a piece of any client's list of servers."""
 
     text: Annotated[str, Field(max_length=1_000_000)]
 
 
-class TrustBody(_Body):
+class TrustBody(_RequestBody):
     trust: Literal["open", "baseline", "strict"]
 
 
-class SwitchBody(_Body):
+class SwitchBody(_RequestBody):
     on: StrictBool
     note: Note = ""
 
 
-class MarkBody(_Body):
+class ServerMarkBody(_RequestBody):
     read: Annotated[str, Field(max_length=100)] | None = None
     """The `mark` of the server as it was read."""
 
@@ -132,14 +132,14 @@ class ToolSwitchesBody(SwitchBody):
     tools: Annotated[list[Name], Field(min_length=1, max_length=5_000, description="Ids of tools.")]
 
 
-class ApproveBody(_Body):
+class ApproveBody(_RequestBody):
     """Names the fingerprint that was read, so that nothing is approved unseen."""
 
     tool: Name
     fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class DenyBody(_Body):
+class DenyBody(_RequestBody):
     note: Note = ""
 
 
@@ -148,7 +148,7 @@ class AllowBody(DenyBody):
     principal: it ends after so many days or at a moment, else as the board says."""
 
     scope: Literal["once", "client", "always"] = "once"
-    expires_in_days: Annotated[float | None, Field(gt=0, le=MAX_STANDING_DAYS, alias="expiresInDays")] = None
+    expires_in_days: Annotated[float | None, Field(gt=0, le=MAX_CONSENT_DAYS, alias="expiresInDays")] = None
     expires_at: Annotated[
         AwareDatetime | Literal["never"] | None,
         Field(alias="expiresAt", description="`never` only where the board has standing_days: never."),
@@ -174,17 +174,17 @@ class AllowBody(DenyBody):
     def lifetime(self) -> Lifetime | None:
         if self.expires_in_days is not None:
             return timedelta(days=self.expires_in_days)
-        return Unlimited.NEVER if self.expires_at == "never" else self.expires_at
+        return NoExpiry.NEVER if self.expires_at == "never" else self.expires_at
 
 
-class ReadBody(ApproveBody):
+class ReadToolBody(ApproveBody):
     """One of several that are approved at once."""
 
 
-class ApprovalsBody(_Body):
+class ApprovalsBody(_RequestBody):
     """Tools that were read, each by its fingerprint; or all that wait of one server, by the one of its list."""
 
-    tools: Annotated[list[ReadBody], Field(max_length=20_000)] = Field(default_factory=list[ReadBody])
+    tools: Annotated[list[ReadToolBody], Field(max_length=20_000)] = Field(default_factory=list[ReadToolBody])
     server: Name | None = None
     fingerprint: Annotated[str | None, Field(pattern="^[0-9a-f]{64}$")] = None
 
@@ -199,27 +199,27 @@ class ApprovalsBody(_Body):
         return self
 
 
-class ImportBody(_Body):
+class ImportBody(_RequestBody):
     """A toolset that lies on the gateway's own machine."""
 
     path: Annotated[str, Field(max_length=4096, description="A folder, a ZIP or a toolset.yaml: an absolute path.")]
     shown: Annotated[str | None, Field(max_length=4096, description="How a person named it.")] = None
     link: Annotated[StrictBool, Field(description="Run it from the folder itself, and follow changes there.")] = False
-    approve: Annotated[list[ReadBody] | Literal["all"], Field(description="Tools that were read, or all.")] = Field(
-        default_factory=list[ReadBody]
+    approve: Annotated[list[ReadToolBody] | Literal["all"], Field(description="Tools that were read, or all.")] = Field(
+        default_factory=list[ReadToolBody]
     )
 
 
-class SecretBody(_Body):
+class SecretBody(_RequestBody):
     value: Annotated[str, Field(min_length=1, max_length=65_536)]
 
 
-class BlockBody(_Body):
+class BlockBody(_RequestBody):
     tool: Name
     note: Note = ""
 
 
-class _Narrowing(_Body):
+class _ViewBody(_RequestBody):
     toolsets: list[Name] | None = None
     enabled_tools: list[Name] = Field(default_factory=list)
     disabled_tools: list[Name] = Field(default_factory=list)
@@ -227,14 +227,14 @@ class _Narrowing(_Body):
     def view_of(self, principal: PrincipalId) -> View:
         plain = View(principal)
         narrowing = Selection(
-            Everything() if self.toolsets is None else toolsets(self.toolsets),
+            AllToolsets() if self.toolsets is None else parse_toolsets(self.toolsets),
             tuple(self.enabled_tools),
             tuple(self.disabled_tools),
         )
-        return plain if narrowing == Selection() else plain.narrowed(narrowing)
+        return plain if narrowing == Selection() else plain.narrow(narrowing)
 
 
-class ViewQuery(_Narrowing):
+class ViewQuery(_ViewBody):
     """Whose view, and how narrow. Absent `toolsets` means all of them; given but empty means none."""
 
     principal: Name = Field(default="local", alias="as")
@@ -243,7 +243,7 @@ class ViewQuery(_Narrowing):
         return self.view_of(PrincipalId(self.principal))
 
 
-class ActingBody(_Narrowing):
+class ActingBody(_ViewBody):
     """In whose name tools are called, and with how narrow a view."""
 
     principal: Annotated[
@@ -257,7 +257,7 @@ class ActingBody(_Narrowing):
 
 
 class ToolsQuery(ViewQuery):
-    limit: LimitField = MOST
+    limit: LimitField = MAX_PAGE_SIZE
     after: AfterField = None
 
 
@@ -272,8 +272,8 @@ class WhyQuery(ToolQuery):
     ] = None
 
     @property
-    def presented(self) -> Presented | None:
-        return None if self.presentation is None else Presented(self.presentation)
+    def asked_presentation(self) -> PresentationMode | None:
+        return None if self.presentation is None else PresentationMode(self.presentation)
 
 
 class CallBody(ActingBody):
@@ -282,7 +282,7 @@ class CallBody(ActingBody):
     trial: Annotated[StrictBool, Field(description="Mark it as a trial, and tell its result in every form.")] = False
 
 
-class OtherConfig(_Body):
+class OtherConfigBody(_RequestBody):
     """A configuration to hold against the one that is loaded: its text, and the file it stands for."""
 
     file: str
@@ -290,7 +290,7 @@ class OtherConfig(_Body):
     principal: Name = Field(default="local", alias="as")
 
 
-class PolicyBody(_Body):
+class PolicyBody(_RequestBody):
     """A policy as `GET /policy/export` gives it: its text."""
 
     text: Annotated[str, Field(max_length=50_000_000)]
@@ -314,18 +314,18 @@ class PolicyImportBody(PolicyBody):
     ] = False
 
 
-class DeleteRowsBody(_Body):
+class DeleteRowsBody(_RequestBody):
     rows: Annotated[list[Name], Field(min_length=1, max_length=10_000, description="Ids of GET /store/unreadable.")]
     version: Annotated[int | None, Field(ge=0, description="The policy version you looked at.")] = None
 
 
-class OverridesQuery(_Body):
+class OverridesQuery(_RequestBody):
     toolset: Name | None = None
-    limit: LimitField = MOST
+    limit: LimitField = MAX_PAGE_SIZE
     after: AfterField = None
 
 
-class EditBody(_Body):
+class OverrideEditBody(_RequestBody):
     """`set` has the keys of an override in pegboard.yaml, with the same meaning; `clear` names fields to unsay."""
 
     target: Name
@@ -334,7 +334,7 @@ class EditBody(_Body):
     clear: list[Name] | Literal["all"] = Field(default_factory=list)
 
 
-class ChoiceBody(_Body):
+class ToolChoiceBody(_RequestBody):
     """Tools by id, or patterns such as read_* and github:delete_*: each in one of both."""
 
     includes: Annotated[list[Name], Field(max_length=500)] = Field(default_factory=list)

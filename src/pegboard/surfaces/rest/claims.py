@@ -5,7 +5,7 @@ from typing_extensions import TypedDict
 from pegboard.core.tool import ToolSpec
 
 
-class Hints(TypedDict):
+class ToolHintsInfo(TypedDict):
     """Claims of its provider, nothing more; `null` where it does not say."""
 
     readOnly: bool | None
@@ -14,16 +14,16 @@ class Hints(TypedDict):
     openWorld: bool | None
 
 
-def hints_shape(spec: ToolSpec) -> Hints:
+def hints_info(spec: ToolSpec) -> ToolHintsInfo:
     claims = spec.annotations or {}
 
-    def claimed(name: str) -> bool | None:
+    def boolean_claim(name: str) -> bool | None:
         said = claims.get(name)
         return said if isinstance(said, bool) else None
 
     return {
-        "readOnly": claimed("readOnlyHint"),
-        "destructive": claimed("destructiveHint"),
-        "idempotent": claimed("idempotentHint"),
-        "openWorld": claimed("openWorldHint"),
+        "readOnly": boolean_claim("readOnlyHint"),
+        "destructive": boolean_claim("destructiveHint"),
+        "idempotent": boolean_claim("idempotentHint"),
+        "openWorld": boolean_claim("openWorldHint"),
     }

@@ -7,33 +7,33 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from pegboard.config.databases import dialect_of, shown_url
+from pegboard.config.databases import dialect_of, display_url
 from pegboard.core.database import FindingSeverity
-from pegboard.core.database.source import Database, SourceId, enabled_databases
-from pegboard.core.reference import closest
-from pegboard.core.scope import Scope
-from pegboard.gateway.doctor import Finding
-from pegboard.gateway.file_watch import CONFIG
+from pegboard.core.database.source import DatabaseId, DatabaseSettings, enabled_databases
+from pegboard.core.reference import closest_names
+from pegboard.core.scope import TokenScope
+from pegboard.gateway.doctor import BoardIssue
+from pegboard.gateway.file_watch import CONFIG_RECORD_KIND
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports.databases import SourceError
 
-from .access import needs, whoever
-from .answers import routes_about
+from .access import decision_author, requires_scopes
+from .answers import make_router
 from .bodies import Name
-from .problems import Problem
+from .problems import ProblemError
 
 if TYPE_CHECKING:
-    from pegboard.gateway.database.source import Source, SourceCheck
+    from pegboard.gateway.database.source import ManagedDatabase, SourceCheck
 
 
-class DatabaseLimitsShape(TypedDict):
+class DatabaseLimitsInfo(TypedDict):
     rows: int
     bytes: int
     cell: int
     seconds: float
 
 
-class DatabaseShape(TypedDict):
+class DatabaseInfo(TypedDict):
     id: str
     dialect: str | None
     url: str
@@ -42,25 +42,25 @@ class DatabaseShape(TypedDict):
     description: str
     allow: list[str]
     deny: list[str]
-    limits: DatabaseLimitsShape
+    limits: DatabaseLimitsInfo
     samples: bool
     writes: bool
     force: bool
     declaredAt: str
 
 
-class DatabasesShape(TypedDict):
-    databases: list[DatabaseShape]
+class DatabasesResponse(TypedDict):
+    databases: list[DatabaseInfo]
 
 
-class DatabaseFindingShape(TypedDict):
+class DatabaseFindingInfo(TypedDict):
     message: str
     severity: FindingSeverity
     statements: list[str]
     """SQL that fixes it, for an administrator of the database."""
 
 
-class CheckedDatabaseShape(TypedDict):
+class DatabaseCheckInfo(TypedDict):
     id: str
     dialect: str | None
     served: bool
@@ -70,14 +70,14 @@ class CheckedDatabaseShape(TypedDict):
     tables: int | None
     columns: int | None
     writes: bool
-    findings: list[DatabaseFindingShape]
+    findings: list[DatabaseFindingInfo]
 
 
-class CheckedDatabasesShape(TypedDict):
-    databases: list[CheckedDatabaseShape]
+class DatabaseChecksResponse(TypedDict):
+    databases: list[DatabaseCheckInfo]
 
 
-class RoleBody(BaseModel):
+class DatabaseRoleBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     adminUrl: Annotated[
@@ -90,7 +90,7 @@ class RoleBody(BaseModel):
     apply: Annotated[bool, Field(description="Run the statements. Needs adminUrl.")] = False
 
 
-class RoleScriptShape(TypedDict):
+class RoleScriptResponse(TypedDict):
     role: str
     """The login that the source connects with."""
     statements: list[str]
@@ -99,94 +99,101 @@ class RoleScriptShape(TypedDict):
 
 
 def database_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("databases")
+    routes = make_router("databases")
 
     @routes.get("/databases")
-    async def list_databases() -> DatabasesShape:
+    async def list_databases() -> DatabasesResponse:
         """Every database of pegboard.yaml, as it is declared."""
         declared = gateway.board.policy.declared.databases
         used = enabled_databases(declared)
-        return {"databases": [_shape(declared[id], id in used) for id in sorted(declared)]}
+        return {"databases": [_database_info(declared[id], id in used) for id in sorted(declared)]}
 
     @routes.get("/databases/check")
-    async def check_databases(source: Annotated[Name | None, Query()] = None) -> CheckedDatabasesShape:
+    async def check_databases(source: Annotated[Name | None, Query()] = None) -> DatabaseChecksResponse:
         """Asks each database that is on, or one, who we are there and what may be seen. Changes nothing."""
         if source is not None:
             _source_in_use(gateway, source)
-        return {"databases": [_check_shape(each) for each in await _checks(gateway, source)]}
+        return {"databases": [_check_info(each) for each in await _run_checks(gateway, source)]}
 
     @routes.post("/databases/{database}/role")
-    @needs(Scope.ADMIN)
-    async def role_of_database(database: Name, body: RoleBody) -> RoleScriptShape:
+    @requires_scopes(TokenScope.ADMIN)
+    async def role_of_database(database: Name, body: DatabaseRoleBody) -> RoleScriptResponse:
         """The statements that give a database server a login with exactly the privileges that this board allows. With
         `apply` they are run as the administrator of `adminUrl`."""
         if body.apply and not body.adminUrl:
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "adminUrl: to apply the statements, name an administrator.")
+            raise ProblemError(
+                HTTPStatus.UNPROCESSABLE_ENTITY, "adminUrl: to apply the statements, name an administrator."
+            )
         source = _source_in_use(gateway, database)
         try:
             script = await source.role_script(body.adminUrl, apply=body.apply)
         except SourceError as error:
-            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"Database {database!r}: {error}") from None
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, f"Database {database!r}: {error}") from None
         if script is None:
-            raise Problem(HTTPStatus.CONFLICT, f"Database {database!r} is a file and has no logins. Nothing to do.")
+            raise ProblemError(
+                HTTPStatus.CONFLICT, f"Database {database!r} is a file and has no logins. Nothing to do."
+            )
         if body.apply:
-            source.away()
+            source.discard_engine()
             gateway.operator.record(
-                CONFIG, None, f"the login {script.role!r} of database {database} was set up", whoever()
+                CONFIG_RECORD_KIND,
+                None,
+                f"the login {script.role!r} of database {database} was set up",
+                decision_author(),
             )
         return {"role": script.role, "statements": list(script.statements), "applied": body.apply}
 
     return routes
 
 
-def _source_in_use(gateway: Gateway, database: str) -> "Source":
+def _source_in_use(gateway: Gateway, database: str) -> "ManagedDatabase":
     declared = gateway.board.policy.declared.databases
     if database not in declared:
-        near = closest(database, declared)
+        near = closest_names(database, declared)
         known = f"There are: {', '.join(sorted(declared))}." if declared else "None is declared under databases."
         hint = f"Did you mean {near[0]!r}?" if near else known
-        raise Problem(HTTPStatus.NOT_FOUND, f"There is no database {database!r}. {hint}")
+        raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no database {database!r}. {hint}")
     toolbox = gateway.databases.toolbox
-    source = None if toolbox is None else toolbox.sources.get(SourceId(database))
+    source = None if toolbox is None else toolbox.sources.get(DatabaseId(database))
     if source is None:
-        at = declared[SourceId(database)].origin
-        raise Problem(HTTPStatus.CONFLICT, f"Database {database!r} is off. Write enabled: true at {at}.")
+        at = declared[DatabaseId(database)].origin
+        raise ProblemError(HTTPStatus.CONFLICT, f"Database {database!r} is off. Write enabled: true at {at}.")
     return source
 
 
-async def database_findings(gateway: Gateway) -> tuple[Finding, ...]:
+async def database_findings(gateway: Gateway) -> tuple[BoardIssue, ...]:
     """For the doctor: what keeps a database from being asked, and what its operator should look at."""
-    found: list[Finding] = []
-    for each in await _checks(gateway):
+    found: list[BoardIssue] = []
+    for each in await _run_checks(gateway):
         database = each.source.database
         subject, again = f"database {database.id}", f"pegboard db check {database.id}"
-        if each.away is not None:
-            what = f"Database {database.id} cannot be asked: {each.away}"
-            found.append(Finding(subject, what, f"Correct it at {database.origin}, then look again: {again}"))
+        if each.problem is not None:
+            what = f"Database {database.id} cannot be asked: {each.problem}"
+            found.append(BoardIssue(subject, what, f"Correct it at {database.origin}, then look again: {again}"))
         for finding in each.findings:
             run = f"Run the statements of: pegboard db role {database.id}"
             fix = run if finding.statements else f"See {database.origin}"
-            found.append(Finding(subject, f"Database {database.id}: {finding.message}", fix, grave=False))
+            found.append(BoardIssue(subject, f"Database {database.id}: {finding.message}", fix, grave=False))
     return tuple(found)
 
 
-async def _checks(gateway: Gateway, source: str | None = None) -> "list[SourceCheck]":
+async def _run_checks(gateway: Gateway, source: str | None = None) -> "list[SourceCheck]":
     toolbox = gateway.databases.toolbox
     if toolbox is None:
         return []
     # Only here, because most boards have no database.
-    from pegboard.gateway.database.source import check_sources
+    from pegboard.gateway.database.source import run_database_checks
 
     sources = [each for id, each in toolbox.sources.items() if source in (None, id)]
-    return await check_sources(sources)
+    return await run_database_checks(sources)
 
 
-def _shape(database: Database, is_on: bool) -> DatabaseShape:
+def _database_info(database: DatabaseSettings, is_on: bool) -> DatabaseInfo:
     dialect = dialect_of(database.url)
     return {
         "id": str(database.id),
         "dialect": None if dialect is None else dialect.value,
-        "url": shown_url(database.url),
+        "url": display_url(database.url),
         "on": is_on,
         "description": database.description,
         "allow": [str(each) for each in database.access.allow],
@@ -194,7 +201,7 @@ def _shape(database: Database, is_on: bool) -> DatabaseShape:
         "limits": {
             "rows": database.limits.rows,
             "bytes": database.limits.bytes,
-            "cell": database.limits.cell,
+            "cell": database.limits.cell_chars,
             "seconds": database.limits.seconds,
         },
         "samples": database.samples,
@@ -204,14 +211,14 @@ def _shape(database: Database, is_on: bool) -> DatabaseShape:
     }
 
 
-def _check_shape(check: "SourceCheck") -> CheckedDatabaseShape:
-    checked, schema = check.checked, check.schema
+def _check_info(check: "SourceCheck") -> DatabaseCheckInfo:
+    checked, schema = check.result, check.schema
     dialect = check.source.dialect
     return {
         "id": str(check.source.database.id),
         "dialect": None if dialect is None else dialect.value,
-        "served": check.away is None,
-        "why": check.away,
+        "served": check.problem is None,
+        "why": check.problem,
         "version": None if checked is None else checked.version or None,
         "role": None if checked is None else checked.role,
         "tables": None if schema is None else len(schema.tables),

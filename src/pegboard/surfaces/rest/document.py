@@ -8,31 +8,31 @@ from typing import Any, NoReturn, cast
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import SignIns
 
-from .answers import describing
-from .app import routed
-from .openapi import described
-from .settings import About
+from .answers import with_response_models
+from .app import build_api
+from .openapi import describe_api
+from .settings import RuntimeInfo
 
 
-class _Nothing:
+class _GatewayStub:
     """Stands where routes keep what they will ask later: nothing is asked of it."""
 
-    def __getattr__(self, name: str) -> "_Nothing":
+    def __getattr__(self, name: str) -> "_GatewayStub":
         if name.startswith("__"):
             raise AttributeError(name)
         return self
 
 
-def _nobody() -> NoReturn:
+def _no_sign_ins() -> NoReturn:
     raise LookupError("Nobody signs in to a document.")
 
 
 @cache
 def document() -> dict[str, Any]:
     """Of every gateway: none has routes of its own."""
-    about = About(None, "", None, "")
-    with describing():
-        return described(routed(cast(Gateway, _Nothing()), about, cast("type[SignIns]", _nobody)))
+    about = RuntimeInfo(None, "", None, "")
+    with with_response_models():
+        return describe_api(build_api(cast(Gateway, _GatewayStub()), about, cast("type[SignIns]", _no_sign_ins)))
 
 
 def main() -> None:

@@ -9,18 +9,18 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
 from pegboard import __version__
-from pegboard.gateway.bells import PAUSE, Bells
+from pegboard.gateway.bells import BURST_PAUSE_S, ChangeNotifier
 from pegboard.gateway.gateway import Gateway
 
-from .answers import routes_about, written
-from .problems import Problem
+from .answers import encode_json, make_router
+from .problems import ProblemError
 
-HEARTBEAT: Final = 15.0
+HEARTBEAT_S: Final = 15.0
 """Seconds of silence after which a comment tells that the stream is alive."""
-MOST_LISTENERS: Final = 256
+MAX_LISTENERS: Final = 256
 
 _HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
-_STREAM: Final[dict[int | str, dict[str, Any]]] = {
+_STREAM_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "Server-sent events: `hello` at once, then `bell` with the noun that changed.",
         "content": {
@@ -34,35 +34,35 @@ _STREAM: Final[dict[int | str, dict[str, Any]]] = {
 
 
 def event_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("board")
+    routes = make_router("board")
 
-    @routes.get("/events", response_class=StreamingResponse, responses=_STREAM)
+    @routes.get("/events", response_class=StreamingResponse, responses=_STREAM_RESPONSES)
     async def follow_events() -> StreamingResponse:
         """What changes, as server-sent events. A bell names one of board, servers, toolsets, approvals, tickets,
         activity, policy, settings, tokens and search, which is the saved queries, at most four times a second each;
         ask for what you show of it again. The stream ends when the gateway stops."""
-        bells = gateway.bells
-        if bells.listeners >= MOST_LISTENERS:
-            told = f"{MOST_LISTENERS} listen to events already, and no more may. Close a page, or try again later."
-            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, told)
-        return StreamingResponse(_stream(bells), media_type="text/event-stream", headers=_HEADERS)
+        bells = gateway.changes
+        if bells.subscriber_count >= MAX_LISTENERS:
+            told = f"{MAX_LISTENERS} listen to events already, and no more may. Close a page, or try again later."
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, told)
+        return StreamingResponse(_stream_events(bells), media_type="text/event-stream", headers=_HEADERS)
 
     return routes
 
 
-async def _stream(bells: Bells) -> AsyncGenerator[bytes, None]:
-    with bells.listen() as hearing:
-        yield b"retry: 1000\n" + _event(b"hello", {"version": __version__})
+async def _stream_events(bells: ChangeNotifier) -> AsyncGenerator[bytes, None]:
+    with bells.subscribe() as hearing:
+        yield b"retry: 1000\n" + _encode_event(b"hello", {"version": __version__})
         while not hearing.is_over:
             rung = None
-            with anyio.move_on_after(HEARTBEAT):
+            with anyio.move_on_after(HEARTBEAT_S):
                 rung = await hearing.wait()
             if rung is None:
                 yield b": nothing new\n\n"
             elif rung:
-                yield b"".join(_event(b"bell", {"noun": noun.value}) for noun in rung)
-                await anyio.sleep(PAUSE)
+                yield b"".join(_encode_event(b"bell", {"noun": noun.value}) for noun in rung)
+                await anyio.sleep(BURST_PAUSE_S)
 
 
-def _event(name: bytes, body: dict[str, str]) -> bytes:
-    return b"event: " + name + b"\ndata: " + written(body) + b"\n\n"
+def _encode_event(name: bytes, body: dict[str, str]) -> bytes:
+    return b"event: " + name + b"\ndata: " + encode_json(body) + b"\n\n"

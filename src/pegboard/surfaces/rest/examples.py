@@ -5,15 +5,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-FILE: Final = Path(__file__).with_name("examples.json")
+EXAMPLES_FILE: Final = Path(__file__).with_name("examples.json")
 _JSON: Final = "application/json"
 
 
-def exemplify(document: dict[str, Any]) -> None:
+def add_examples(document: dict[str, Any]) -> None:
     """Puts an example beside each schema that has one."""
     for methods in document["paths"].values():
         for operation in methods.values():
-            known = _recorded().get(operation["operationId"], {})
+            known = _recorded_examples().get(operation["operationId"], {})
             if "body" in known and _JSON in (content := operation.get("requestBody", {}).get("content", {})):
                 content[_JSON]["example"] = known["body"]
             for status, response in operation["responses"].items():
@@ -22,6 +22,6 @@ def exemplify(document: dict[str, Any]) -> None:
 
 
 @cache
-def _recorded() -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
+def _recorded_examples() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = json.loads(EXAMPLES_FILE.read_text("utf-8"))
     return found

@@ -9,14 +9,14 @@ from pegboard.core.activity import DECISION, DONE
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import AuditQuery, AuditRow
 
-from .answers import routes_about
-from .shapes import moment
+from .answers import make_router
+from .shapes import iso_time
 
-MOST: Final = 20
-_LOOKED_THROUGH: Final = 200
+MAX_DECISIONS: Final = 20
+_MAX_RECORDS_READ: Final = 200
 
 
-class DecidedShape(TypedDict):
+class DecisionInfo(TypedDict):
     id: int
     """The number of its record in the activity."""
     by: str
@@ -27,38 +27,42 @@ class DecidedShape(TypedDict):
     policyVersion: int
 
 
-class MeanwhileShape(TypedDict):
-    decisions: list[DecidedShape]
+class DecisionsSinceResponse(TypedDict):
+    decisions: list[DecisionInfo]
     """The latest first. A decision of this moment may be missing: ask again when the bell rings for activity."""
     more: bool
     policyVersion: int
 
 
-def meanwhile_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("policy")
+def decision_routes(gateway: Gateway) -> APIRouter:
+    routes = make_router("policy")
 
     @routes.get("/policy/decisions")
     async def decided_since(
         after: Annotated[int, Query(ge=0, lt=2**63, description="The policy version you looked at.")],
-    ) -> MeanwhileShape:
+    ) -> DecisionsSinceResponse:
         """What was decided since a version of the policy, by whom, the latest first: at most 20."""
-        rows = (await gateway.audit.back(AuditQuery(kind=DECISION, ended=DONE, limit=_LOOKED_THROUGH))).rows
-        told = [shape for row in rows if (shape := _shape(row, after)) is not None]
-        return {"decisions": told[:MOST], "more": len(told) > MOST, "policyVersion": gateway.board.policy.version}
+        rows = (await gateway.audit.page_before(AuditQuery(kind=DECISION, outcome=DONE, limit=_MAX_RECORDS_READ))).rows
+        told = [shape for row in rows if (shape := _decision_info(row, after)) is not None]
+        return {
+            "decisions": told[:MAX_DECISIONS],
+            "more": len(told) > MAX_DECISIONS,
+            "policyVersion": gateway.board.policy.version,
+        }
 
     return routes
 
 
-def _shape(row: AuditRow, after: int) -> DecidedShape | None:
+def _decision_info(row: AuditRow, after: int) -> DecisionInfo | None:
     version = row.policy_version
     if version is None or version <= after:
         return None
     return {
         "id": row.number,
         "by": row.principal,
-        "at": moment(row.at),
+        "at": iso_time(row.at),
         "kind": row.kind,
         "about": row.tool,
-        "said": row.said,
+        "said": row.message,
         "policyVersion": version,
     }

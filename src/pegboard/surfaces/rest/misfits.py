@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pegboard.core.foreign_names import near_member_hint
 
 _FINGERPRINT: Final = "^[0-9a-f]{64}$"
-_WORDS: Final[Mapping[str, str]] = {
+_MESSAGES: Final[Mapping[str, str]] = {
     "missing": "this is missing. Give it.",
     "extra_forbidden": "this is unknown here. Leave it out, or correct its name.",
     "string_type": "this must be a text.",
@@ -33,7 +33,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "timezone_aware": "this must be a time with its zone, like 2026-07-28T14:30:00Z.",
     "json_invalid": "the body is not JSON. Correct it.",
 }
-_BOUNDS: Final[Mapping[str, str]] = {
+_BOUND_MESSAGES: Final[Mapping[str, str]] = {
     "greater_than_equal": "this must be at least {ge}.",
     "less_than_equal": "this must be at most {le}.",
     "greater_than": "this must be more than {gt}.",
@@ -47,31 +47,31 @@ _BOUNDS: Final[Mapping[str, str]] = {
 }
 _NO_JSON: Final = "the body was not sent as JSON. Send it with the header Content-Type: application/json."
 _NO_BODY: Final = "a body is missing. Send what /api/v1/openapi.json says of this route, as JSON."
-_OF_PLACE: Final[Mapping[str, str]] = {
+_MESSAGES_BY_PLACE: Final[Mapping[str, str]] = {
     "scopes": "this names no scope. Name at least one of read, call, operate and admin.",
     "fileDigest": "this is not the digest of a file. Send the fileDigest that GET /api/v1/settings told.",
 }
-_FORM: Final = "this does not have the form that is wanted. See: /api/v1/openapi.json"
+_WRONG_FORM: Final = "this does not have the form that is wanted. See: /api/v1/openapi.json"
 
 
-def misfit_text(found: Mapping[str, Any], body: Any = None) -> str:
+def validation_error_text(found: Mapping[str, Any], body: Any = None) -> str:
     """Of one finding of the library's: by its type, never by its message, but for sentences of our own. `body` is the
     type of what should have been sent."""
     if found["loc"] == ("body",) and isinstance(found.get("input"), bytes):
         return _NO_JSON
     # Of what is no JSON the library tells how many characters were read, in the place of a place.
-    where = "" if found["type"] == "json_invalid" else _place(found["loc"])
+    where = "" if found["type"] == "json_invalid" else _place_text(found["loc"])
     if found["type"] == "missing" and not where:
         return _NO_BODY
-    if where in _OF_PLACE and str(found["type"]) in ("too_short", "string_pattern_mismatch"):
-        return f"{where}: {_OF_PLACE[where]}"
+    if where in _MESSAGES_BY_PLACE and str(found["type"]) in ("too_short", "string_pattern_mismatch"):
+        return f"{where}: {_MESSAGES_BY_PLACE[where]}"
     if found["type"] == "extra_forbidden" and (model := _model_at(body, found["loc"][1:-1])) is not None:
-        return f"{where}: {unknown_text(str(found['loc'][-1]), member_names(model))}"
-    what = _what(str(found["type"]), found.get("ctx") or {}, str(found["msg"]))
+        return f"{where}: {unknown_member_text(str(found['loc'][-1]), member_names(model))}"
+    what = _message(str(found["type"]), found.get("ctx") or {}, str(found["msg"]))
     return f"{where}: {what}" if where else what
 
 
-def unknown_text(name: str, known: Iterable[str]) -> str:
+def unknown_member_text(name: str, known: Iterable[str]) -> str:
     """For a member or a parameter that a route does not have."""
     hint = near_member_hint(name, known)
     return "this is unknown here. Leave it out" + ("." if hint is None else f", or d{hint[1:]}")
@@ -95,21 +95,21 @@ def _model_at(kind: Any, path: Sequence[int | str]) -> type[BaseModel] | None:
     return next((model for model in found if model is not None), None)
 
 
-def _what(kind: str, bounds: Mapping[str, Any], said: str) -> str:
-    if kind in _WORDS:
-        return _WORDS[kind]
-    if kind in _BOUNDS:
-        return _BOUNDS[kind].format_map(bounds)
+def _message(kind: str, bounds: Mapping[str, Any], said: str) -> str:
+    if kind in _MESSAGES:
+        return _MESSAGES[kind]
+    if kind in _BOUND_MESSAGES:
+        return _BOUND_MESSAGES[kind].format_map(bounds)
     if kind == "value_error":
         return said.removeprefix("Value error, ")
     if kind == "string_pattern_mismatch" and bounds.get("pattern") == _FINGERPRINT:
         return (
             "this is no fingerprint: one has 64 digits and letters from a to f. Copy it from: pegboard approvals show"
         )
-    return _FORM
+    return _WRONG_FORM
 
 
-def _place(path: tuple[int | str, ...]) -> str:
+def _place_text(path: tuple[int | str, ...]) -> str:
     """Without the first step, which tells the body from the query."""
     text = ""
     for step in path[1:]:

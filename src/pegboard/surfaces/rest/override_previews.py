@@ -7,61 +7,61 @@ from typing import Final
 from fastapi import APIRouter
 from typing_extensions import TypedDict
 
-from pegboard.core.commands import Rejected, apply
-from pegboard.core.effects import idle
-from pegboard.core.faces import Change, changes, touched_by
+from pegboard.core.commands import CommandRejection, apply_command
+from pegboard.core.effects import ineffective_fields
+from pegboard.core.faces import ToolEditPreview, preview_edit, tools_changed_by
 from pegboard.core.ids import ToolId
-from pegboard.core.misfit import by_row, misfits
+from pegboard.core.misfit import misfits_of_override, override_misfits
 from pegboard.core.policy import Policy
-from pegboard.core.scope import Scope
-from pegboard.core.values import Faults
+from pegboard.core.scope import TokenScope
+from pegboard.core.values import ValueProblems
 from pegboard.gateway.gateway import Gateway
 
-from .access import needs, whoever
-from .answers import routes_about
-from .bodies import EditBody
-from .override_shapes import IdleShape, MisfitShape, idle_shape, misfit_shape
-from .overrides import edit_of, row_of
-from .problems import Problem
-from .reviews import SectionShape
-from .shapes import VerdictShape, verdict_shape
-from .tool_faces import SpecShape, difference_shape, spec_shape
+from .access import decision_author, requires_scopes
+from .answers import make_router
+from .bodies import OverrideEditBody
+from .override_shapes import IdleFieldInfo, MisfitInfo, idle_field_info, misfit_info
+from .overrides import stored_override, to_edit_command
+from .problems import ProblemError
+from .reviews import DiffSectionInfo
+from .shapes import VerdictInfo, verdict_info
+from .tool_faces import ToolSpecInfo, diff_section_infos, tool_spec_info
 
-MOST: Final = 50
+MAX_TOOLS: Final = 50
 """Tools that are told of one by one, where a pattern fits many."""
 
 
-class PreviewedTool(TypedDict):
+class OverridePreviewTool(TypedDict):
     id: str
-    before: SpecShape
-    after: SpecShape
-    difference: list[SectionShape]
-    verdict: VerdictShape
+    before: ToolSpecInfo
+    after: ToolSpecInfo
+    difference: list[DiffSectionInfo]
+    verdict: VerdictInfo
     problems: list[str]
 
 
-class Preview(TypedDict):
+class OverridePreviewResponse(TypedDict):
     toolset: str | None
     target: str | None
-    tools: list[PreviewedTool]
+    tools: list[OverridePreviewTool]
     affected: int
-    misfits: list[MisfitShape]
-    withoutEffect: list[IdleShape]
+    misfits: list[MisfitInfo]
+    withoutEffect: list[IdleFieldInfo]
     problems: list[str]
     policyVersion: int
 
 
 def override_preview_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("overrides")
+    routes = make_router("overrides")
     board = gateway.board
 
     @routes.post("/overrides/preview")
-    @needs(Scope.READ)
-    async def preview_override(body: EditBody) -> Preview:
+    @requires_scopes(TokenScope.READ)
+    async def preview_override(body: OverrideEditBody) -> OverridePreviewResponse:
         """What `POST /overrides` with the same body would do: each tool as a model sees it before and after, the
         difference, and what is wrong with the edit. With `problems`, the edit would be refused."""
         policy, catalogue = board.policy, board.catalogue
-        nothing: Preview = {
+        nothing: OverridePreviewResponse = {
             "toolset": body.toolset,
             "target": body.target,
             "tools": [],
@@ -72,49 +72,62 @@ def override_preview_routes(gateway: Gateway) -> APIRouter:
             "policyVersion": policy.version,
         }
         try:
-            command = edit_of(gateway, body)
-        except Problem as problem:
+            command = to_edit_command(gateway, body)
+        except ProblemError as problem:
             if problem.status.value not in (409, 422):
                 raise
-            told = problem.more.get("errors")
+            told = problem.extra.get("errors")
             return {**nothing, "problems": [*map(str, told)] if isinstance(told, list) else [problem.detail]}
-        said = command.edit.said
-        after = apply(policy, command, whoever(), gateway.clock())
-        if isinstance(after, Rejected):
+        said = command.edit.changes
+        after = apply_command(policy, command, decision_author(), gateway.clock())
+        if isinstance(after, CommandRejection):
             return {**nothing, "problems": [after.why]}
         about = said.target if isinstance(said.target, ToolId) else None
-        after = replace(after, faults={**after.faults, **_faults(gateway, after, about)})
-        found = [*changes(catalogue, policy, after, about)]
-        wrong = [*dict.fromkeys(each for change in found[:MOST] for each in change.unfit)] if about is not None else []
-        row = row_of(after, said) or said
+        after = replace(after, value_problems={**after.value_problems, **_value_faults(gateway, after, about)})
+        found = [*preview_edit(catalogue, policy, after, about)]
+        wrong = (
+            [*dict.fromkeys(each for change in found[:MAX_TOOLS] for each in change.problems)]
+            if about is not None
+            else []
+        )
+        row = stored_override(after, said) or said
         return {
             **nothing,
             "toolset": said.toolset,
             "target": str(said.target),
-            "tools": [_shape(change) for change in islice(found, MOST)],
+            "tools": [_preview_tool(change) for change in islice(found, MAX_TOOLS)],
             "affected": len(found),
-            "misfits": [{**misfit_shape(misfit)} for misfit in by_row([*misfits(catalogue, after)], row)[:MOST]],
-            "withoutEffect": [{**idle_shape(each)} for each in islice(idle(row, said, catalogue, after), MOST)],
+            "misfits": [
+                {**misfit_info(misfit)}
+                for misfit in misfits_of_override([*override_misfits(catalogue, after)], row)[:MAX_TOOLS]
+            ],
+            "withoutEffect": [
+                {**idle_field_info(each)} for each in islice(ineffective_fields(row, said, catalogue, after), MAX_TOOLS)
+            ],
             "problems": wrong,
         }
 
     return routes
 
 
-def _faults(gateway: Gateway, after: Policy, about: ToolId | None) -> Faults:
+def _value_faults(gateway: Gateway, after: Policy, about: ToolId | None) -> ValueProblems:
     """Of values, which only their tools' schemas can judge."""
     board = gateway.board
     named = None if about is None else board.catalogue.tools.get(about)
-    touched = [*touched_by(board.catalogue, board.policy, after)] if named is None else [named]
-    return {value: why for tool in touched[:MOST] for value, why in gateway.fitting.of_tool(tool, after).items()}
+    touched = [*tools_changed_by(board.catalogue, board.policy, after)] if named is None else [named]
+    return {
+        value: why
+        for tool in touched[:MAX_TOOLS]
+        for value, why in gateway.value_checker.faults_of_tool(tool, after).items()
+    }
 
 
-def _shape(change: Change) -> PreviewedTool:
+def _preview_tool(change: ToolEditPreview) -> OverridePreviewTool:
     return {
         "id": str(change.tool.id),
-        "before": spec_shape(change.before),
-        "after": spec_shape(change.after),
-        "difference": difference_shape(change.difference),
-        "verdict": {**verdict_shape(change.verdict)},
-        "problems": [*change.unfit],
+        "before": tool_spec_info(change.before),
+        "after": tool_spec_info(change.after),
+        "difference": diff_section_infos(change.difference),
+        "verdict": {**verdict_info(change.verdict)},
+        "problems": [*change.problems],
     }

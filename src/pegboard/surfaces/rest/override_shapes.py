@@ -5,42 +5,42 @@ from typing import Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from pegboard.config.masking import MASK, masked_value
-from pegboard.core.argument import Argument
-from pegboard.core.effects import Effect, Idle
+from pegboard.config.masking import MASK, mask_value
+from pegboard.core.argument import ArgumentOverride
+from pegboard.core.effects import IneffectiveField, OverrideEffect
 from pegboard.core.ids import ToolId
-from pegboard.core.misfit import Misfit, by_row
-from pegboard.core.override import Appearance, Override
-from pegboard.core.renderers import Rendered, Renderer
+from pegboard.core.misfit import OverrideMisfit, misfits_of_override
+from pegboard.core.override import EffectiveOverride, Override
+from pegboard.core.renderers import RenderedCall, Renderer
 from pegboard.core.server import Origin
 from pegboard.core.tool import Json
 
-from .pages import Following
-from .shapes import OriginShape, Told, origin_shape
+from .pages import PageResponse
+from .shapes import FreeObject, OriginInfo, origin_info
 
-_PLAIN: Final = Effect("")
+_NO_EFFECT: Final = OverrideEffect("")
 
-FieldShape = TypedDict("FieldShape", {"field": str, "value": object, "from": OriginShape | None})
+OverrideFieldInfo = TypedDict("OverrideFieldInfo", {"field": str, "value": object, "from": OriginInfo | None})
 """What is said of one field, and where or by whom. A pinned value is masked."""
 
 
-class MisfitShape(TypedDict):
+class MisfitInfo(TypedDict):
     tool: str | None
     field: str | None
     what: str
 
 
-class OverrideShape(TypedDict):
+class OverrideInfo(TypedDict):
     toolset: str
     target: str
     kind: Literal["tool", "pattern"]
     declared: bool
     manifest: NotRequired[Literal[True]]
-    fields: list[FieldShape]
-    misfits: list[MisfitShape]
+    fields: list[OverrideFieldInfo]
+    misfits: list[MisfitInfo]
 
 
-class AppearanceShape(FieldShape):
+class AppearanceFieldInfo(OverrideFieldInfo):
     """One field as it holds in the end."""
 
     toolset: str
@@ -51,150 +51,150 @@ class AppearanceShape(FieldShape):
     effect: str | None
 
 
-class IdleShape(TypedDict):
+class IdleFieldInfo(TypedDict):
     tool: str
     field: str
     why: str
 
 
-class RendererShape(TypedDict):
+class RendererInfo(TypedDict):
     name: str
     aliases: list[str]
     what: str
     standalone: bool
-    configSchema: Told
+    configSchema: FreeObject
 
 
-class RenderedShape(TypedDict):
+class RenderedInfo(TypedDict):
     renderer: str
-    config: Told
+    config: FreeObject
     standalone: bool
     missing: list[str]
     refused: Mapping[str, str]
     cut: bool
 
 
-class OverridesShape(Following):
-    overrides: list[OverrideShape]
+class OverridesResponse(PageResponse):
+    overrides: list[OverrideInfo]
     policyVersion: int
 
 
-class ShownOverrideShape(TypedDict):
+class ToolOverridesResponse(TypedDict):
     id: str
-    fields: list[AppearanceShape]
-    misfits: list[MisfitShape]
-    inputSchema: Told
+    fields: list[AppearanceFieldInfo]
+    misfits: list[MisfitInfo]
+    inputSchema: FreeObject
 
 
-class EditedShape(OverrideShape):
-    withoutEffect: list[IdleShape]
+class OverrideEditResponse(OverrideInfo):
+    withoutEffect: list[IdleFieldInfo]
     policyVersion: int
 
 
-class RenderersShape(TypedDict):
-    renderers: list[RendererShape]
+class RenderersResponse(TypedDict):
+    renderers: list[RendererInfo]
 
 
-class RenderedCallShape(TypedDict):
+class RenderCallResponse(TypedDict):
     id: str
-    rendered: RenderedShape | None
+    rendered: RenderedInfo | None
 
 
-def override_shape(row: Override, found: Sequence[Misfit]) -> OverrideShape:
-    shape: OverrideShape = {
+def override_info(row: Override, found: Sequence[OverrideMisfit]) -> OverrideInfo:
+    shape: OverrideInfo = {
         "toolset": row.toolset,
         "target": str(row.target),
         "kind": "tool" if isinstance(row.target, ToolId) else "pattern",
-        "declared": row.declared,
-        "fields": [_field(name, value, origin) for name, value, origin in _said(row)],
-        "misfits": [misfit_shape(misfit) for misfit in by_row(found, row)],
+        "declared": row.is_declared,
+        "fields": [_field_info(name, value, origin) for name, value, origin in _override_fields(row)],
+        "misfits": [misfit_info(misfit) for misfit in misfits_of_override(found, row)],
     }
-    if row.manifest:
+    if row.from_manifest:
         shape["manifest"] = True
     return shape
 
 
-def misfit_shape(misfit: Misfit) -> MisfitShape:
-    return {"tool": None if misfit.tool is None else str(misfit.tool), "field": misfit.field, "what": misfit.what}
+def misfit_info(misfit: OverrideMisfit) -> MisfitInfo:
+    return {"tool": None if misfit.tool is None else str(misfit.tool), "field": misfit.field, "what": misfit.problem}
 
 
-def appearance_shape(look: Appearance, effects: Mapping[str, Effect]) -> list[AppearanceShape]:
+def appearance_field_infos(look: EffectiveOverride, effects: Mapping[str, OverrideEffect]) -> list[AppearanceFieldInfo]:
     """What holds for one tool in the end, which override said so, and what comes of it where that is not plain."""
-    told: list[AppearanceShape] = []
+    told: list[AppearanceFieldInfo] = []
     for place, row in look.origin.items():
         origin, value = (
             row.origin(place.rpartition(".")[0] if place.startswith("arguments.") else place),
-            _value(look, place),
+            _appearance_value(look, place),
         )
-        effect = effects.get(place, _PLAIN)
-        shape: AppearanceShape = {
+        effect = effects.get(place, _NO_EFFECT)
+        shape: AppearanceFieldInfo = {
             "field": place,
             "value": value,
-            "from": None if origin is None else origin_shape(origin),
+            "from": None if origin is None else origin_info(origin),
             "toolset": row.toolset,
             "target": str(row.target),
-            "declared": row.declared,
-            "inForce": effect.holds,
-            "effect": effect.what or None,
+            "declared": row.is_declared,
+            "inForce": effect.is_effective,
+            "effect": effect.text or None,
         }
-        if row.manifest:
+        if row.from_manifest:
             shape["manifest"] = True
         told.append(shape)
     return told
 
 
-def idle_shape(idle: Idle) -> IdleShape:
+def idle_field_info(idle: IneffectiveField) -> IdleFieldInfo:
     return {"tool": str(idle.tool), "field": idle.field, "why": idle.why}
 
 
-def renderer_shape(renderer: Renderer) -> RendererShape:
+def renderer_info(renderer: Renderer) -> RendererInfo:
     return {
         "name": renderer.name,
         "aliases": list(renderer.aliases),
-        "what": renderer.what,
+        "what": renderer.description,
         "standalone": renderer.standalone,
         "configSchema": renderer.schema(),
     }
 
 
-def rendered_shape(rendered: Rendered) -> RenderedShape:
+def rendered_info(rendered: RenderedCall) -> RenderedInfo:
     return {
         "renderer": rendered.renderer,
         "config": dict(rendered.config),
         "standalone": rendered.standalone,
-        "missing": list(rendered.missing),
-        "refused": dict(rendered.refused),
+        "missing": list(rendered.missing_references),
+        "refused": dict(rendered.refused_keys),
         "cut": rendered.is_cut,
     }
 
 
-def _field(name: str, value: Json, origin: Origin | None) -> FieldShape:
-    return {"field": name, "value": value, "from": None if origin is None else origin_shape(origin)}
+def _field_info(name: str, value: Json, origin: Origin | None) -> OverrideFieldInfo:
+    return {"field": name, "value": value, "from": None if origin is None else origin_info(origin)}
 
 
-def _said(row: Override) -> Iterator[tuple[str, Json, Origin | None]]:
-    for name in row.says:
+def _override_fields(row: Override) -> Iterator[tuple[str, Json, Origin | None]]:
+    for name in row.fields_set:
         if name != "arguments":
             yield name, getattr(row, name), row.origin(name)
     for name, argument in (row.arguments or {}).items():
-        for aspect in argument.says:
-            yield f"arguments.{name}.{aspect}", _aspect(argument, aspect), row.origin(f"arguments.{name}")
+        for aspect in argument.aspects_set:
+            yield f"arguments.{name}.{aspect}", _argument_aspect(argument, aspect), row.origin(f"arguments.{name}")
 
 
-def _value(look: Appearance, place: str) -> Json:
+def _appearance_value(look: EffectiveOverride, place: str) -> Json:
     if not place.startswith("arguments."):
         value: Json = getattr(look, place)
         return value
     name, _, aspect = place.removeprefix("arguments.").rpartition(".")
-    arguments: Mapping[str, Argument] = look.arguments or {}
-    return _aspect(arguments[name], aspect)
+    arguments: Mapping[str, ArgumentOverride] = look.arguments or {}
+    return _argument_aspect(arguments[name], aspect)
 
 
-def _aspect(argument: Argument, aspect: str) -> Json:
+def _argument_aspect(argument: ArgumentOverride, aspect: str) -> Json:
     match aspect:
         case "pin":
             value = None if argument.pin is None else argument.pin.value
-            return masked_value(value) if isinstance(value, str) else MASK
+            return mask_value(value) if isinstance(value, str) else MASK
         case "default":
             return None if argument.default is None else argument.default.value
         case "hide":

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from pegboard.core.foreign_names import PARAMETERS
 
-from .misfits import member_names, unknown_text
-from .problems import Problem
+from .misfits import member_names, unknown_member_text
+from .problems import ProblemError
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
@@ -20,16 +20,16 @@ async def refuse_unknown_parameters(request: Request) -> None:
         return
     route = request.scope.get("route")
     assert isinstance(route, APIRoute), "every route of the API is one"
-    known = set(_known(route))
+    known = set(_parameter_names(route))
     unknown = [name for name in request.query_params if name not in known]
     if not unknown:
         return
     elsewhere = PARAMETERS.get(route.name, {})
-    wrong = [f"{name}: {elsewhere.get(name) or unknown_text(name, known)}" for name in unknown]
-    raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(wrong), {"errors": wrong})
+    wrong = [f"{name}: {elsewhere.get(name) or unknown_member_text(name, known)}" for name in unknown]
+    raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(wrong), {"errors": wrong})
 
 
-def _known(route: APIRoute) -> Iterable[str]:
+def _parameter_names(route: APIRoute) -> Iterable[str]:
     for field in route.dependant.query_params:
         kind = field.field_info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):

@@ -10,60 +10,60 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from typing_extensions import TypedDict
 
-from pegboard.config.policy_reading import Unreadable, read_policy
+from pegboard.config.policy_reading import UnreadablePolicy, read_policy
 from pegboard.config.policy_writing import policy_text
 from pegboard.core.carrying import (
-    Altered,
-    Carried,
+    DecisionDifference,
+    PolicyExport,
     ReplaceDecisions,
-    alterations,
-    carried,
-    left_out,
-    replaced,
-    tokens_missing,
+    apply_import,
+    check_tokens_required,
+    decision_differences,
+    describe_left_out,
+    policy_export,
 )
 from pegboard.core.catalogue import Catalogue
-from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
 from pegboard.core.policy import Policy
-from pegboard.core.rejected import Rejected
-from pegboard.core.scope import Scope
+from pegboard.core.rejected import CommandRejection
+from pegboard.core.scope import TokenScope
 from pegboard.core.unreadable import describe_row
 from pegboard.core.view import View
 from pegboard.core.whatif import what_if
 from pegboard.gateway.gateway import Gateway
 
-from .access import needs, whoever
-from .answers import routes_about
+from .access import decision_author, requires_scopes
+from .answers import make_router
 from .bodies import PolicyComparisonBody, PolicyImportBody
-from .deciding import Version, done
-from .diffs import ShiftShape, shift_shape
-from .problems import Problem
+from .deciding import IfMatchVersion, run_command
+from .diffs import VerdictShiftInfo, verdict_shift_info
+from .problems import ProblemError
 
-MOST_CALLERS = 50
-MOST_SHIFTS = 2_000
-_NAME = "pegboard-policy.json"
-_FILE = "application/octet-stream"
-_TEXT: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The policy.", "content": {_FILE: {"schema": {"type": "string", "format": "binary"}}}}
+MAX_CALLERS = 50
+MAX_SHIFTS = 2_000
+_FILE_NAME = "pegboard-policy.json"
+_FILE_TYPE = "application/octet-stream"
+_FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The policy.", "content": {_FILE_TYPE: {"schema": {"type": "string", "format": "binary"}}}}
 }
 
 
-class SecretPlace(TypedDict):
+class SecretPlaceInfo(TypedDict):
     """A variable that stands where a value was that may be secret. Set it where the policy is imported."""
 
     name: str
     at: list[str]
 
 
-class ExportedPolicy(TypedDict):
+class PolicyExportResponse(TypedDict):
     name: str
     text: str
-    secrets: list[SecretPlace]
+    secrets: list[SecretPlaceInfo]
     leftBehind: list[str]
     policyVersion: int
 
 
-class AlteredShape(TypedDict):
+class PolicyChangeInfo(TypedDict):
     """Decisions of one kind, by what each is about."""
 
     kind: str
@@ -72,16 +72,16 @@ class AlteredShape(TypedDict):
     changed: list[str]
 
 
-class CallerShifts(TypedDict):
+class CallerShiftsInfo(TypedDict):
     principal: str
-    shifts: list[ShiftShape]
+    shifts: list[VerdictShiftInfo]
     more: int
     """Shifts beyond those that are told."""
 
 
-class PolicyDifference(TypedDict):
-    changes: list[AlteredShape]
-    callers: list[CallerShifts]
+class PolicyDiffResponse(TypedDict):
+    changes: list[PolicyChangeInfo]
+    callers: list[CallerShiftsInfo]
     newServers: list[str]
     goneServers: list[str]
     leftOut: list[str]
@@ -91,110 +91,113 @@ class PolicyDifference(TypedDict):
 
 
 def policy_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("policy")
+    routes = make_router("policy")
     board = gateway.board
 
-    async def read(text: str) -> Carried:
-        found = await anyio.to_thread.run_sync(read_policy, text, whoever(), gateway.clock())
-        if isinstance(found, Unreadable):
+    async def parse_policy(text: str) -> PolicyExport:
+        found = await anyio.to_thread.run_sync(read_policy, text, decision_author(), gateway.clock())
+        if isinstance(found, UnreadablePolicy):
             told = list(found.problems)
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
         return found
 
-    async def difference(said: Carried, is_open: bool) -> PolicyDifference:
-        before, by = board.policy, whoever()
-        if (refused := tokens_missing(before, said, is_open)) is not None:
-            raise Problem(HTTPStatus.CONFLICT, refused.why, {"errors": [refused.why]})
-        after = replaced(before, said, by)
-        if isinstance(after, Rejected):
+    async def difference(said: PolicyExport, is_open: bool) -> PolicyDiffResponse:
+        before, by = board.policy, decision_author()
+        if (refused := check_tokens_required(before, said, is_open)) is not None:
+            raise ProblemError(HTTPStatus.CONFLICT, refused.why, {"errors": [refused.why]})
+        after = apply_import(before, said, by)
+        if isinstance(after, CommandRejection):
             told = after.why.splitlines()
-            raise Problem(HTTPStatus.CONFLICT, after.why, {"errors": told})
-        other = gateway.fitting.without_resolving(board.catalogue, replace(before, decided=after))
-        return await anyio.to_thread.run_sync(partial(_difference, board.catalogue, before, other, said))
+            raise ProblemError(HTTPStatus.CONFLICT, after.why, {"errors": told})
+        other = gateway.value_checker.without_resolving(board.catalogue, replace(before, decisions=after))
+        return await anyio.to_thread.run_sync(partial(_policy_diff, board.catalogue, before, other, said))
 
-    def exported() -> Carried:
+    def export_current() -> PolicyExport:
         """Without a row that cannot be read, another board would open what the row closes here."""
-        rows = [row for row in board.policy.decided.unreadable if row.is_decision]
+        rows = [row for row in board.policy.decisions.unreadable if row.is_decision]
         if rows:
             told = f"The policy cannot be exported: {describe_row(rows[0])}"
-            raise Problem(HTTPStatus.CONFLICT, told)
-        return replace(carried(board.policy.decided), tokens_required=board.policy.requires_tokens)
+            raise ProblemError(HTTPStatus.CONFLICT, told)
+        return replace(policy_export(board.policy.decisions), tokens_required=board.policy.requires_tokens)
 
     @routes.get("/policy/export")
-    @needs(Scope.OPERATE)
-    async def export_policy() -> ExportedPolicy:
+    @requires_scopes(TokenScope.OPERATE)
+    async def export_policy() -> PolicyExportResponse:
         """All that people decided as one text, which another board can import. No secret and no token is in it."""
         policy = board.policy
-        written = await anyio.to_thread.run_sync(policy_text, exported())
+        written = await anyio.to_thread.run_sync(policy_text, export_current())
         return {
-            "name": _NAME,
+            "name": _FILE_NAME,
             "text": written.text,
             "secrets": [{"name": name, "at": list(places)} for name, places in written.secrets.items()],
             "leftBehind": [
                 f"Toolset {id!r} has files, and is exported by itself: pegboard toolset export {id}"
-                for id in policy.decided.files
+                for id in policy.decisions.files
             ],
             "policyVersion": policy.version,
         }
 
-    @routes.get("/policy/export/file", response_class=Response, responses=_TEXT)
-    @needs(Scope.OPERATE)
+    @routes.get("/policy/export/file", response_class=Response, responses=_FILE_RESPONSES)
+    @requires_scopes(TokenScope.OPERATE)
     async def download_policy() -> Response:
         """The same text alone, as a file."""
-        written = await anyio.to_thread.run_sync(policy_text, exported())
-        headers = {"content-disposition": f'attachment; filename="{_NAME}"'}
-        return Response(written.text, media_type=_FILE, headers=headers)
+        written = await anyio.to_thread.run_sync(policy_text, export_current())
+        headers = {"content-disposition": f'attachment; filename="{_FILE_NAME}"'}
+        return Response(written.text, media_type=_FILE_TYPE, headers=headers)
 
     @routes.post("/policy/what-if")
-    async def compare_policy(body: PolicyComparisonBody) -> PolicyDifference:
+    async def compare_policy(body: PolicyComparisonBody) -> PolicyDiffResponse:
         """What would change if this policy held: decisions, and the verdict of each tool for each caller. Nothing is
         saved."""
-        return await difference(await read(body.text), body.open)
+        return await difference(await parse_policy(body.text), body.open)
 
     @routes.post("/policy/import")
-    @needs(Scope.ADMIN)
-    async def import_policy(body: PolicyImportBody, if_match: Version = None) -> PolicyDifference:
+    @requires_scopes(TokenScope.ADMIN)
+    async def import_policy(body: PolicyImportBody, if_match: IfMatchVersion = None) -> PolicyDiffResponse:
         """From now on all that people decided is what this policy says. All of it or nothing."""
-        said = await read(body.text)
+        said = await parse_policy(body.text)
         told = await difference(said, body.open)
         looked_at = str(body.version) if if_match is None and body.version is not None else if_match
-        await done(gateway, ReplaceDecisions(said, body.open), looked_at)
+        await run_command(gateway, ReplaceDecisions(said, body.open), looked_at)
         told["imported"], told["policyVersion"] = True, board.policy.version
         return told
 
     return routes
 
 
-def _difference(catalogue: Catalogue, before: Policy, after: Policy, said: Carried) -> PolicyDifference:
+def _policy_diff(catalogue: Catalogue, before: Policy, after: Policy, said: PolicyExport) -> PolicyDiffResponse:
     """Not for the event loop: every tool is judged twice for every caller."""
-    callers = [_shifts(catalogue, before, after, who) for who in _callers(before, after)]
+    callers = [_caller_shifts(catalogue, before, after, who) for who in _all_callers(before, after)]
     whole = what_if(catalogue, before, after, View())
     return {
-        "changes": [_altered_shape(each) for each in alterations(carried(before.decided), carried(after.decided))],
+        "changes": [
+            _policy_change_info(each)
+            for each in decision_differences(policy_export(before.decisions), policy_export(after.decisions))
+        ],
         "callers": callers,
-        "newServers": [str(key) for key in whole.fresh],
-        "goneServers": [str(key) for key in whole.gone],
-        "leftOut": [*left_out(before, said)],
+        "newServers": [str(key) for key in whole.new_servers],
+        "goneServers": [str(key) for key in whole.removed_servers],
+        "leftOut": [*describe_left_out(before, said)],
         "imported": False,
         "policyVersion": before.version,
     }
 
 
-def _callers(before: Policy, after: Policy) -> list[PrincipalId]:
-    named = {*before.declared.principals, *before.declared.grants, *before.decided.grants, *after.decided.grants}
-    return [LOCAL, *sorted(named - {LOCAL})[: MOST_CALLERS - 1]]
+def _all_callers(before: Policy, after: Policy) -> list[PrincipalId]:
+    named = {*before.declared.principals, *before.declared.grants, *before.decisions.grants, *after.decisions.grants}
+    return [LOCAL_PRINCIPAL, *sorted(named - {LOCAL_PRINCIPAL})[: MAX_CALLERS - 1]]
 
 
-def _shifts(catalogue: Catalogue, before: Policy, after: Policy, who: PrincipalId) -> CallerShifts:
-    shifts = [shift for shift in what_if(catalogue, before, after, View(who)).shifts if shift.matters]
+def _caller_shifts(catalogue: Catalogue, before: Policy, after: Policy, who: PrincipalId) -> CallerShiftsInfo:
+    shifts = [shift for shift in what_if(catalogue, before, after, View(who)).changes if shift.is_relevant]
     return {
         "principal": who,
-        "shifts": [shift_shape(shift) for shift in shifts[:MOST_SHIFTS]],
-        "more": max(0, len(shifts) - MOST_SHIFTS),
+        "shifts": [verdict_shift_info(shift) for shift in shifts[:MAX_SHIFTS]],
+        "more": max(0, len(shifts) - MAX_SHIFTS),
     }
 
 
-def _altered_shape(each: Altered) -> AlteredShape:
+def _policy_change_info(each: DecisionDifference) -> PolicyChangeInfo:
     return {
         "kind": each.kind,
         "added": list(each.added),

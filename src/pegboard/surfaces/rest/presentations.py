@@ -6,40 +6,40 @@ from anyio import to_thread
 from fastapi import APIRouter, Query
 from typing_extensions import TypedDict
 
-from pegboard.core.presentations.code import FOUND_BY
-from pegboard.core.presentations.costs import costs
-from pegboard.core.presentations.presenting import Presented
+from pegboard.core.presentations.code import SEARCH_HINT
+from pegboard.core.presentations.costs import presentation_costs
+from pegboard.core.presentations.presenting import PresentationMode
 from pegboard.gateway.gateway import Gateway
 
-from .answers import routes_about
+from .answers import make_router
 from .bodies import ViewQuery
-from .tools import resolution_of
+from .tools import checked_resolution
 
 
-class PresentationShape(TypedDict):
-    name: Presented
+class PresentationInfo(TypedDict):
+    name: PresentationMode
     path: str
     tools: int
     tokens: int
     """Estimated, and the same on every machine."""
 
 
-class PresentationsShape(TypedDict):
-    chosen: Presented
+class PresentationsResponse(TypedDict):
+    chosen: PresentationMode
     threshold: int
-    presentations: list[PresentationShape]
+    presentations: list[PresentationInfo]
 
 
 def presentation_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("tools")
+    routes = make_router("tools")
     board = gateway.board
 
     @routes.get("/presentations")
-    async def list_presentations(asked: Annotated[ViewQuery, Query()]) -> PresentationsShape:
+    async def list_presentations(asked: Annotated[ViewQuery, Query()]) -> PresentationsResponse:
         """How tools can be shown to this view: how many a model would be shown, and for how many tokens."""
-        resolution, policy = resolution_of(gateway, asked.view()), board.policy
-        presenting = policy.declared.presenting
-        counted = await to_thread.run_sync(costs, resolution, policy, gateway.code.tool(FOUND_BY))
+        resolution, policy = checked_resolution(gateway, asked.view()), board.policy
+        presenting = policy.declared.presentation
+        counted = await to_thread.run_sync(presentation_costs, resolution, policy, gateway.code_mode.tool(SEARCH_HINT))
         return {
             "chosen": presenting.presentation,
             "threshold": presenting.threshold,

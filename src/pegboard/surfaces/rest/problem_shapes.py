@@ -4,18 +4,18 @@ from typing import Any, Final, NotRequired
 
 from typing_extensions import TypedDict
 
-from .shapes import ActionShape
+from .shapes import ActionInfo
 
 
-class UnheardShape(TypedDict):
+class UnlistedProviderInfo(TypedDict):
     """A server or toolset of which nobody knows what it has: what was named may be a tool of it."""
 
     id: str
     sentence: str
-    action: ActionShape
+    action: ActionInfo
 
 
-class ProblemShape(TypedDict):
+class ProblemDetails(TypedDict):
     """RFC 9457. `detail` says what was wrong, where, and what to do."""
 
     type: str
@@ -28,7 +28,7 @@ class ProblemShape(TypedDict):
     """What could have been named instead."""
     tools: NotRequired[list[str]]
     """The tools that a name may mean, where it names several or none: those that have it, or are called nearly so."""
-    unheard: NotRequired[list[UnheardShape]]
+    unheard: NotRequired[list[UnlistedProviderInfo]]
     """Of a tool that nobody has: who has not listed its tools, why, and the one act that would change that."""
     missing: NotRequired[list[str]]
     """The scopes that it takes and the token lacks."""
@@ -38,11 +38,11 @@ class ProblemShape(TypedDict):
     """What the policy is at, where a decision was based on an older one."""
 
 
-_CONTENT: Final[dict[str, Any]] = {
-    "application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemShape"}}
+_PROBLEM_CONTENT: Final[dict[str, Any]] = {
+    "application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}
 }
 
-PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
-    "4XX": {"description": "What was asked cannot be done; the problem says why.", "content": _CONTENT},
-    "5XX": {"description": "The gateway or its store failed; the problem says how.", "content": _CONTENT},
+PROBLEM_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
+    "4XX": {"description": "What was asked cannot be done; the problem says why.", "content": _PROBLEM_CONTENT},
+    "5XX": {"description": "The gateway or its store failed; the problem says how.", "content": _PROBLEM_CONTENT},
 }

@@ -10,16 +10,16 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pegboard.ports import StoreAway
+from pegboard.ports import StoreUnavailable
 
-from .misfits import misfit_text
+from .misfits import validation_error_text
 
 MEDIA_TYPE = "application/problem+json"
 
 log = logging.getLogger(__name__)
 
 
-class Problem(Exception):  # noqa: N818  it is an answer, and the answer's name is problem
+class ProblemError(Exception):
     """Raised by a route to end a request with this answer."""
 
     def __init__(
@@ -34,7 +34,7 @@ class Problem(Exception):  # noqa: N818  it is an answer, and the answer's name 
         self.headers = headers or {}
         self.status = status
         self.detail = detail
-        self.more = more or {}
+        self.extra = more or {}
 
 
 def problem_response(status: HTTPStatus, detail: str, more: Mapping[str, object] | None = None) -> JSONResponse:
@@ -42,19 +42,19 @@ def problem_response(status: HTTPStatus, detail: str, more: Mapping[str, object]
     return JSONResponse(body, status.value, media_type=MEDIA_TYPE)
 
 
-def answer_problems(app: FastAPI) -> None:
-    @app.exception_handler(Problem)
-    async def told(_: Request, problem: Problem) -> JSONResponse:
-        answer = problem_response(problem.status, problem.detail, problem.more)
+def register_problem_handlers(app: FastAPI) -> None:
+    @app.exception_handler(ProblemError)
+    async def send_problem(_: Request, problem: ProblemError) -> JSONResponse:
+        answer = problem_response(problem.status, problem.detail, problem.extra)
         answer.headers.update(problem.headers)
         return answer
 
-    @app.exception_handler(StoreAway)
-    async def away(_: Request, error: StoreAway) -> JSONResponse:
+    @app.exception_handler(StoreUnavailable)
+    async def away(_: Request, error: StoreUnavailable) -> JSONResponse:
         return problem_response(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
 
     @app.exception_handler(HTTPException)
-    async def refused(request: Request, error: HTTPException) -> JSONResponse:
+    async def send_http_error(request: Request, error: HTTPException) -> JSONResponse:
         status = HTTPStatus(error.status_code)
         takes = (error.headers or {}).get("Allow")
         if status is HTTPStatus.NOT_FOUND:
@@ -73,7 +73,9 @@ def answer_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def misfit(request: Request, error: RequestValidationError) -> JSONResponse:
         body = getattr(request.scope.get("route"), "body_field", None)
-        wrong = [misfit_text(item, None if body is None else body.field_info.annotation) for item in error.errors()]
+        wrong = [
+            validation_error_text(item, None if body is None else body.field_info.annotation) for item in error.errors()
+        ]
         return problem_response(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(wrong), {"errors": wrong})
 
     @app.exception_handler(Exception)
@@ -83,7 +85,7 @@ def answer_problems(app: FastAPI) -> None:
         return problem_response(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
 
 
-class LastResort:
+class UnexpectedErrorMiddleware:
     """What nobody foresaw is logged with its traceback here, and told to nobody else."""
 
     def __init__(self, app: ASGIApp) -> None:

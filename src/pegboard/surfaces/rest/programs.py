@@ -13,47 +13,47 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
-from pegboard.core.call import Call, Cancelled
+from pegboard.core.call import CallCancellation, ToolCall
 from pegboard.core.ids import CallId, ServerKey, WireName
 from pegboard.core.prompting import PYTHON
-from pegboard.core.reference import closest
-from pegboard.core.resolve import Open, Resolution
-from pegboard.core.scope import Scope
+from pegboard.core.reference import closest_names
+from pegboard.core.resolve import OpenTool, Resolution
+from pegboard.core.scope import TokenScope
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.view import View
-from pegboard.gateway.caller import Ended
+from pegboard.gateway.caller import CallOutcome
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.programs import program
+from pegboard.gateway.programs import execute_program
 from pegboard.ports import Progress
 
-from .access import acting_as, needs
-from .answers import routes_about
+from .access import acting_caller, requires_scopes
+from .answers import make_router
 from .bodies import ActingBody, Name, ViewQuery
-from .problems import Problem
-from .tool_shapes import EndedShape
-from .tools import cancel_when_gone, ended_shape, resolution_of
+from .problems import ProblemError
+from .tool_shapes import CallResponse
+from .tools import call_response, cancel_on_disconnect, checked_resolution
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Send
     from starlette.types import Scope as Asked
 
-    from pegboard.prompts.stubs import Named, Names
+    from pegboard.prompts.stubs import ProgramFunction, ProgramNames
 
-LINES: Final = "application/x-ndjson"
-SETTLE: Final = 3.0
+NDJSON_TYPE: Final = "application/x-ndjson"
+STARTUP_WAIT_S: Final = 3.0
 """Seconds that a program waits for servers that are starting: what is not listed yet is no function."""
-MOST_LINES: Final = 100
+MAX_QUEUED_LINES: Final = 100
 
 
-_LINES: Final[dict[int | str, dict[str, Any]]] = {
+_RUN_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "How it ended; to whoever accepts lines, each call as it is made before that.",
-        "content": {LINES: {"schema": {"type": "string"}}},
+        "content": {NDJSON_TYPE: {"schema": {"type": "string"}}},
     }
 }
 
 
-class ProgressShape(TypedDict):
+class ProgramProgressLine(TypedDict):
     """One line of a program that goes on."""
 
     progress: float
@@ -61,20 +61,20 @@ class ProgressShape(TypedDict):
     words: str | None
 
 
-class ModuleShape(TypedDict):
+class StubModuleInfo(TypedDict):
     name: str
     stubs: str
 
 
-class FunctionShape(TypedDict):
+class StubFunctionInfo(TypedDict):
     function: str
     tool: str
 
 
-class StubsShape(TypedDict):
+class StubsResponse(TypedDict):
     header: str
-    modules: list[ModuleShape]
-    functions: list[FunctionShape]
+    modules: list[StubModuleInfo]
+    functions: list[StubFunctionInfo]
 
 
 class ProgramBody(ActingBody):
@@ -84,12 +84,12 @@ class ProgramBody(ActingBody):
     """Of a program that waited for a person: it goes on. With `code` beside it, only if that is its text."""
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _has_code_or_ticket(self) -> Self:
         if self.code is None and self.ticket is None:
             raise ValueError("give code, or the ticket of a program that waits")
         return self
 
-    def asked(self) -> tuple[str, dict[str, Any]]:
+    def to_call(self) -> tuple[str, dict[str, Any]]:
         """The tool, and its arguments."""
         if self.ticket is not None:
             return TICKET_TOOL, {"ticket": self.ticket, "wait": 0}
@@ -103,23 +103,23 @@ class StubsQuery(ViewQuery):
 
 
 def program_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("code")
+    routes = make_router("code")
 
-    @routes.post("/run", response_model=EndedShape, responses=_LINES)
-    @needs(Scope.CALL, Scope.OPERATE)
-    async def run_program(body: ProgramBody, request: Request) -> EndedShape | Response:
+    @routes.post("/run", response_model=CallResponse, responses=_RUN_RESPONSES)
+    @requires_scopes(TokenScope.CALL, TokenScope.OPERATE)
+    async def run_program(body: ProgramBody, request: Request) -> CallResponse | Response:
         """A program by the operator, through the same gates as any client's, as the principal of the token. Leaving
         ends it.
 
         Whoever accepts application/x-ndjson is told of each call as it is made, a line each, and of the end in the
         last line.
         """
-        acting = acting_as(body.principal)
+        acting = acting_caller(body.principal)
         view = body.view_of(acting.principal)
-        await gateway.settled(SETTLE)
-        resolution_of(gateway, view)
-        name, arguments = body.asked()
-        call = Call(
+        await gateway.wait_until_started(STARTUP_WAIT_S)
+        checked_resolution(gateway, view)
+        name, arguments = body.to_call()
+        call = ToolCall(
             id=CallId(uuid4().hex),
             name=WireName(name),
             arguments=arguments,
@@ -129,29 +129,29 @@ def program_routes(gateway: Gateway) -> APIRouter:
             made_by=acting.made_by,
         )
         if body.ticket is not None and body.code is not None:
-            await _check(gateway, body.ticket, body.code, call)
-        if LINES in request.headers.get("accept", ""):
-            return Told(gateway, call, view)
-        ended: Ended = Cancelled()
+            await _check_same_program(gateway, body.ticket, body.code, call)
+        if NDJSON_TYPE in request.headers.get("accept", ""):
+            return ProgramStreamResponse(gateway, call, view)
+        ended: CallOutcome = CallCancellation()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(cancel_when_gone, request, tasks.cancel_scope)
-            ended = await _carried(gateway, call, view)
+            tasks.start_soon(cancel_on_disconnect, request, tasks.cancel_scope)
+            ended = await _run_call(gateway, call, view)
             tasks.cancel_scope.cancel()
-        return ended_shape(ended)
+        return call_response(ended)
 
     @routes.get("/stubs")
-    async def show_stubs(asked: Annotated[StubsQuery, Query()]) -> StubsShape:
+    async def show_stubs(asked: Annotated[StubsQuery, Query()]) -> StubsResponse:
         """The tools of a view as typed functions of Python, a module for each server."""
-        await gateway.settled(SETTLE)
-        resolution = resolution_of(gateway, asked.view())
-        return await to_thread.run_sync(_stubs, gateway, resolution, asked.name)
+        await gateway.wait_until_started(STARTUP_WAIT_S)
+        resolution = checked_resolution(gateway, asked.view())
+        return await to_thread.run_sync(_stubs_response, gateway, resolution, asked.name)
 
     return routes
 
 
-async def _check(gateway: Gateway, ticket: str, code: str, call: Call) -> None:
-    if await gateway.code.is_another(ticket, code, call):
-        raise Problem(
+async def _check_same_program(gateway: Gateway, ticket: str, code: str, call: ToolCall) -> None:
+    if await gateway.code_mode.is_other_program(ticket, code, call):
+        raise ProblemError(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             f"The program that waits for ticket {ticket} is not this one: its text is another, or its arguments are. "
             "Nothing has run, and the decision stays. To go on with what waits, name the ticket alone; to run this "
@@ -159,28 +159,28 @@ async def _check(gateway: Gateway, ticket: str, code: str, call: Call) -> None:
         )
 
 
-async def _carried(gateway: Gateway, call: Call, view: View, told: Progress | None = None) -> Ended:
+async def _run_call(gateway: Gateway, call: ToolCall, view: View, told: Progress | None = None) -> CallOutcome:
     if call.name == TICKET_TOOL:
         return await gateway.caller.call(call, view, told)
-    return await program(gateway, call, view, told)
+    return await execute_program(gateway, call, view, told)
 
 
-class Told(Response):
+class ProgramStreamResponse(Response):
     """A line for each call as it is made, and the end in the last one. It ends the program when its reader leaves."""
 
-    media_type = LINES
+    media_type = NDJSON_TYPE
 
-    def __init__(self, gateway: Gateway, call: Call, view: View) -> None:
+    def __init__(self, gateway: Gateway, call: ToolCall, view: View) -> None:
         super().__init__()
         self._gateway, self._call, self._view = gateway, call, view
 
     async def __call__(self, scope: "Asked", receive: "Receive", send: "Send") -> None:
-        headers = [(b"content-type", LINES.encode()), (b"cache-control", b"no-store")]
+        headers = [(b"content-type", NDJSON_TYPE.encode()), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_hang_up, receive, tasks.cancel_scope)
-            lines, heard = anyio.create_memory_object_stream[EndedShape | ProgressShape](MOST_LINES)
-            tasks.start_soon(self._run, lines, name="program")
+            tasks.start_soon(_cancel_on_disconnect, receive, tasks.cancel_scope)
+            lines, heard = anyio.create_memory_object_stream[CallResponse | ProgramProgressLine](MAX_QUEUED_LINES)
+            tasks.start_soon(self._run_and_queue, lines, name="program")
             with heard:
                 async for line in heard:
                     body = json.dumps(line).encode() + b"\n"
@@ -188,31 +188,31 @@ class Told(Response):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             tasks.cancel_scope.cancel()
 
-    async def _run(self, lines: MemoryObjectSendStream[EndedShape | ProgressShape]) -> None:
-        def told(done: float, total: float | None, words: str | None) -> None:
+    async def _run_and_queue(self, lines: MemoryObjectSendStream[CallResponse | ProgramProgressLine]) -> None:
+        def queue_progress(done: float, total: float | None, words: str | None) -> None:
             # Who reads slowly misses a line about a call; the answer has all of them.
             with suppress(anyio.WouldBlock):
                 lines.send_nowait({"progress": done, "total": total, "words": words})
 
         with lines:
-            await lines.send(ended_shape(await _carried(self._gateway, self._call, self._view, told)))
+            await lines.send(call_response(await _run_call(self._gateway, self._call, self._view, queue_progress)))
 
 
-async def _hang_up(receive: "Receive", scope: anyio.CancelScope) -> None:
+async def _cancel_on_disconnect(receive: "Receive", scope: anyio.CancelScope) -> None:
     """The body was read already, so all that can still come is that the client goes."""
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
 
 
-def _stubs(gateway: Gateway, resolution: Resolution, wanted: list[str]) -> StubsShape:
-    from pegboard.prompts.stubs import HEADER, names_of, stubs_for
+def _stubs_response(gateway: Gateway, resolution: Resolution, wanted: list[str]) -> StubsResponse:
+    from pegboard.prompts.stubs import HEADER, program_names, stubs_for
 
-    names = names_of(resolution)
-    chosen = _chosen(names, resolution, wanted)
+    names = program_names(resolution)
+    chosen = _choose_functions(names, resolution, wanted)
     modules: dict[str, list[str]] = {}
     for stub in stubs_for(sorted(chosen, key=str), resolution, gateway.board.policy, most=None):
-        modules.setdefault(stub.named.module, []).append(stub.text)
+        modules.setdefault(stub.function.module, []).append(stub.text)
     return {
         "header": HEADER,
         "modules": [{"name": name, "stubs": "\n\n".join(texts)} for name, texts in sorted(modules.items())],
@@ -220,26 +220,26 @@ def _stubs(gateway: Gateway, resolution: Resolution, wanted: list[str]) -> Stubs
     }
 
 
-def _chosen(names: "Names", resolution: Resolution, wanted: list[str]) -> "list[Named]":
+def _choose_functions(names: "ProgramNames", resolution: Resolution, wanted: list[str]) -> "list[ProgramFunction]":
     """Open tools alone: of any other there is nothing to tell."""
-    every = [named for named in names.all() if isinstance(resolution.verdicts[named.id], Open)]
+    every = [named for named in names.all_functions() if isinstance(resolution.verdicts[named.id], OpenTool)]
     if not wanted:
         return every
-    chosen: dict[Named, None] = {}
+    chosen: dict[ProgramFunction, None] = {}
     for text in wanted:
-        found = [named for named in every if text in _words(named)]
-        if not found and (id := resolution.called(text)) is not None:
+        found = [named for named in every if text in _name_variants(named)]
+        if not found and (id := resolution.find_tool(text)) is not None:
             found = [named for named in every if named.id == id]
         if not found:
-            near = closest(text, {word for named in every for word in _words(named)})
+            near = closest_names(text, {word for named in every for word in _name_variants(named)})
             meant = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
             told = f"No function fits {text!r}, and no server or tool of that name is open.{meant}"
-            raise Problem(HTTPStatus.NOT_FOUND, f"{told} See: pegboard tools list")
+            raise ProblemError(HTTPStatus.NOT_FOUND, f"{told} See: pegboard tools list")
         chosen |= dict.fromkeys(found)
     return [*chosen]
 
 
-def _words(named: "Named") -> tuple[str, ...]:
+def _name_variants(named: "ProgramFunction") -> tuple[str, ...]:
     """By which people mean a function, or all of its server's."""
     source = named.id.source
     server = (source.server,) if isinstance(source, ServerKey) else ()

@@ -4,12 +4,12 @@ from typing import Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from .shapes import Told
+from .shapes import FreeObject
 
-Placed: TypeAlias = Literal["in", "callable", "deferred", "out"]
+ToolPlacement: TypeAlias = Literal["in", "callable", "deferred", "out"]
 
 
-class ModelShape(TypedDict):
+class PromptModelInfo(TypedDict):
     name: str
     billions: float | None
     toolCalling: bool
@@ -20,13 +20,13 @@ class ModelShape(TypedDict):
     whence: list[str]
 
 
-class RulingShape(TypedDict):
+class PromptRulingInfo(TypedDict):
     subject: str
-    place: Placed
+    place: ToolPlacement
     why: str
 
 
-class PartShape(TypedDict):
+class PromptPartInfo(TypedDict):
     kind: str
     tokens: int
     why: str
@@ -34,40 +34,40 @@ class PartShape(TypedDict):
     text: str
 
 
-class OfferedShape(TypedDict):
+class OfferedToolInfo(TypedDict):
     name: str
     id: str | None
     tokens: int
     why: str
 
 
-class ToolsetCost(TypedDict):
+class ToolsetCostInfo(TypedDict):
     toolset: str
     tools: int
     tokens: int
 
 
-class PromptShape(TypedDict):
-    model: ModelShape
+class PromptResponse(TypedDict):
+    model: PromptModelInfo
     primary: str | None
-    builtins: list[RulingShape]
-    formats: list[RulingShape]
+    builtins: list[PromptRulingInfo]
+    formats: list[PromptRulingInfo]
     search: list[str]
-    parts: list[PartShape]
-    tools: list[OfferedShape]
-    leftOut: list[RulingShape]
+    parts: list[PromptPartInfo]
+    tools: list[OfferedToolInfo]
+    leftOut: list[PromptRulingInfo]
     tokens: int
     budget: int
     system: str
-    request: Told
+    request: FreeObject
     """What a model server would be sent."""
-    struck: list[RulingShape]
+    struck: list[PromptRulingInfo]
     """What could be in the prompt and is not, up to so many."""
     struckCount: int
-    byToolset: list[ToolsetCost]
+    byToolset: list[ToolsetCostInfo]
     asPython: str
     formatNames: list[str]
     """Those that may be asked for, whether they are switched on or not."""
     policyVersion: int
-    why: NotRequired[RulingShape]
+    why: NotRequired[PromptRulingInfo]
     """Of the tool that was asked about."""

@@ -6,37 +6,37 @@ from typing import Final
 from pegboard.core.ids import ToolId
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.prompting import Prompted, prompted
-from pegboard.prompts.capability import Ruling
+from pegboard.gateway.prompting import BoardPrompt, board_prompt
+from pegboard.prompts.capability import CapabilityDecision
 from pegboard.prompts.model import Model, model_facts
-from pegboard.prompts.preview import as_python, by_toolset, struck
+from pegboard.prompts.preview import excluded_decisions, python_example, toolset_costs
 from pegboard.prompts.request import chat_request
 
-from .prompt_shapes import ModelShape, PromptShape, RulingShape
+from .prompt_shapes import PromptModelInfo, PromptResponse, PromptRulingInfo
 from .prompts import FORMAT_NAMES, PromptQuery
 
-MOST_STRUCK: Final = 200
+MAX_STRUCK: Final = 200
 """Blocks that are not there, told one by one; of more it is said how many there are."""
 
 
-async def told(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId | None) -> PromptShape:
-    usual = gateway.board.policy.declared.prompting
-    model = model_facts(asked.model, None, asked.known(usual))
-    made = await prompted(gateway, view, model, asked.query, settings=asked.settings(usual), launch=asked.launch())
+async def prompt_response(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId | None) -> PromptResponse:
+    usual = gateway.board.policy.declared.prompts
+    model = model_facts(asked.model, None, asked.known_models(usual))
+    made = await board_prompt(gateway, view, model, asked.query, settings=asked.settings(usual), launch=asked.launch())
     said = [{"role": "user", "content": asked.query}] if asked.query else []
     prompt = made.prompt
-    answer: PromptShape = {
-        "model": _model_shape(model),
+    answer: PromptResponse = {
+        "model": _model_info(model),
         "primary": made.prompt.capabilities.primary,
-        "builtins": [_ruling_shape(each) for each in made.prompt.capabilities.about_builtins],
-        "formats": [_ruling_shape(each) for each in made.prompt.capabilities.about_formats],
+        "builtins": [_ruling_info(each) for each in made.prompt.capabilities.builtin_decisions],
+        "formats": [_ruling_info(each) for each in made.prompt.capabilities.format_decisions],
         "search": [str(decision) for decision in made.automatic.decisions],
         "parts": [
             {
                 "kind": part.kind,
                 "tokens": part.tokens,
                 "why": part.why,
-                "beside": part.beside,
+                "beside": part.in_tools_array,
                 "text": part.text,
             }
             for part in prompt.parts
@@ -46,34 +46,34 @@ async def told(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId |
                 "name": each.shape.name,
                 "id": None if each.id is None else str(each.id),
                 "tokens": each.tokens,
-                "why": "" if each.id is None else prompt.ruling(each.id).why,
+                "why": "" if each.id is None else prompt.decision(each.id).why,
             }
-            for each in prompt.offered
+            for each in prompt.offered_tools
         ],
-        "leftOut": [_ruling_shape(each) for each in prompt.left_out],
+        "leftOut": [_ruling_info(each) for each in prompt.left_out],
         "tokens": prompt.tokens,
         "budget": prompt.budget,
         "system": prompt.system,
         "request": chat_request(made.prompt, said),
-        "struck": [_ruling_shape(each) for each in islice(struck(prompt), MOST_STRUCK)],
-        "struckCount": sum(1 for _ in struck(prompt)),
+        "struck": [_ruling_info(each) for each in islice(excluded_decisions(prompt), MAX_STRUCK)],
+        "struckCount": sum(1 for _ in excluded_decisions(prompt)),
         "byToolset": [
-            {"toolset": share.toolset, "tools": share.tools, "tokens": share.tokens} for share in by_toolset(prompt)
+            {"toolset": share.toolset, "tools": share.tools, "tokens": share.tokens} for share in toolset_costs(prompt)
         ],
-        "asPython": as_python(asked.model, asked.query, prompt.capabilities.primary, asked.budget),
+        "asPython": python_example(asked.model, asked.query, prompt.capabilities.primary, asked.budget),
         "formatNames": [*FORMAT_NAMES],
         "policyVersion": prompt.capabilities.resolution.policy_version,
     }
     if about is not None:
-        answer["why"] = _ruling_shape(_ruled(made, about))
+        answer["why"] = _ruling_info(_ruling_of(made, about))
     return answer
 
 
-def _ruled(made: Prompted, about: ToolId) -> Ruling:
-    return made.prompt.ruling(about)
+def _ruling_of(made: BoardPrompt, about: ToolId) -> CapabilityDecision:
+    return made.prompt.decision(about)
 
 
-def _model_shape(model: Model) -> ModelShape:
+def _model_info(model: Model) -> PromptModelInfo:
     return {
         "name": model.name,
         "billions": model.billions,
@@ -81,10 +81,10 @@ def _model_shape(model: Model) -> ModelShape:
         "family": model.family,
         "format": model.format,
         "thinking": model.thinking,
-        "mostFound": model.most_found,
-        "whence": [*model.whence],
+        "mostFound": model.max_found_tools,
+        "whence": [*model.fact_sources],
     }
 
 
-def _ruling_shape(ruling: Ruling) -> RulingShape:
-    return {"subject": ruling.subject, "place": ruling.place.value, "why": ruling.why}
+def _ruling_info(ruling: CapabilityDecision) -> PromptRulingInfo:
+    return {"subject": ruling.subject, "place": ruling.availability.value, "why": ruling.why}

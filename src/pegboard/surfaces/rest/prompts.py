@@ -9,24 +9,24 @@ from pydantic import AfterValidator, Field
 
 from pegboard.core.foreign_names import FORMATS, near_words
 from pegboard.core.ids import BadId, BuiltinKey, ToolId
-from pegboard.core.launch import MEMBERS, LaunchFilter, launch_filter
-from pegboard.core.prompting import LEAST_BUDGET, KnownModel, Prompting
+from pegboard.core.launch import LAUNCH_MEMBERS, LaunchFilter, parse_launch_filter
+from pegboard.core.prompting import MIN_BUDGET_TOKENS, KnownModel, PromptSettings
 from pegboard.core.resolve import Resolution
-from pegboard.core.retrieval import LONGEST_QUERY
+from pegboard.core.retrieval import MAX_QUERY_CHARS
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
-from .answers import routes_about
+from .answers import make_router
 from .bodies import Name, ViewQuery
 from .builtins import is_off_board_builtin
-from .problems import Problem
-from .prompt_shapes import PromptShape
-from .tools import resolution_of, tool_named
+from .problems import ProblemError
+from .prompt_shapes import PromptResponse
+from .tools import checked_resolution, find_tool
 
 FORMAT_NAMES: Final = tuple(dict.fromkeys(FORMATS.values()))
 
 
-def _known(name: str) -> str:
+def _check_format(name: str) -> str:
     if (known := FORMATS.get(name)) is not None:
         return known
     near = near_words(name, FORMATS)
@@ -38,9 +38,9 @@ class PromptQuery(ViewQuery):
     """Lists that are given and empty allow nothing; absent ones allow all."""
 
     model: Annotated[str, Field(min_length=1, max_length=256)]
-    query: Annotated[str, Field(max_length=LONGEST_QUERY)] = ""
-    format: Annotated[str, AfterValidator(_known)] | None = None
-    budget: Annotated[int, Field(ge=LEAST_BUDGET, le=1_000_000)] | None = None
+    query: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
+    format: Annotated[str, AfterValidator(_check_format)] | None = None
+    budget: Annotated[int, Field(ge=MIN_BUDGET_TOKENS, le=1_000_000)] | None = None
     billions: Annotated[float, Field(gt=0, lt=100_000)] | None = None
     tool_calling: bool | None = None
     tool: Name | None = None
@@ -52,45 +52,45 @@ class PromptQuery(ViewQuery):
     deny_tools: list[str] = Field(default_factory=list)
 
     def launch(self) -> LaunchFilter:
-        read = launch_filter({name: _said(getattr(self, name)) for name in MEMBERS})
+        read = parse_launch_filter({name: _without_empty(getattr(self, name)) for name in LAUNCH_MEMBERS})
         if isinstance(read, BadId):
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{read.why}.")
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"{read.why}.")
         return read
 
-    def settings(self, usual: Prompting) -> Prompting:
+    def settings(self, usual: PromptSettings) -> PromptSettings:
         chosen = usual if self.budget is None else replace(usual, budget=self.budget)
         if self.format is None:
             return chosen
         return replace(chosen, primary=self.format, formats=(self.format, *chosen.formats))
 
-    def known(self, usual: Prompting) -> tuple[KnownModel, ...]:
+    def known_models(self, usual: PromptSettings) -> tuple[KnownModel, ...]:
         if self.billions is None and self.tool_calling is None:
             return usual.models
         return (KnownModel("*", self.billions, self.tool_calling), *usual.models)
 
 
-def _said(texts: list[str] | None) -> list[str] | None:
+def _without_empty(texts: list[str] | None) -> list[str] | None:
     """A parameter that is given and empty says that the list is: a URL has no other way to write that."""
     return None if texts is None else [text for text in texts if text]
 
 
-def _about(gateway: Gateway, name: str, view: View, resolution: Resolution) -> ToolId:
+def _find_tool(gateway: Gateway, name: str, view: View, resolution: Resolution) -> ToolId:
     if is_off_board_builtin(gateway, name, view):
         return ToolId(BuiltinKey(), name)
-    return tool_named(gateway, name, resolution)
+    return find_tool(gateway, name, resolution)
 
 
 def prompt_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("tools")
+    routes = make_router("tools")
 
     @routes.get("/prompt")
-    async def show_prompt(asked: Annotated[PromptQuery, Query()]) -> PromptShape:
+    async def show_prompt(asked: Annotated[PromptQuery, Query()]) -> PromptResponse:
         """What a model would be sent for a query, and why: each part with its cost, each decision with its reason."""
-        from .prompting import told
+        from .prompting import prompt_response
 
         view = asked.view()
-        resolution = resolution_of(gateway, view)
-        about = None if asked.tool is None else _about(gateway, asked.tool, view, resolution)
-        return await told(gateway, asked, view, about)
+        resolution = checked_resolution(gateway, view)
+        about = None if asked.tool is None else _find_tool(gateway, asked.tool, view, resolution)
+        return await prompt_response(gateway, asked, view, about)
 
     return routes

@@ -7,51 +7,58 @@ from itertools import islice
 from typing_extensions import TypedDict
 
 from pegboard.core.catalogue import has_listed
-from pegboard.core.cautions import cautions
+from pegboard.core.cautions import review_cautions
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.policy import Switch
-from pegboard.core.review import Review, Standing, Waiting, batch, by_server, together
-from pegboard.core.rewording import How, Piece, harmless
-from pegboard.core.scan import Finding, Kind, Severity
-from pegboard.core.sections import Alteration, Altered, Section, path_text
-from pegboard.core.status import SwitchedOff, sentence
-from pegboard.core.tool import ToolSpec, canonical
-from pegboard.gateway.trial import Trial
+from pegboard.core.review import (
+    ApprovalState,
+    PendingApproval,
+    ToolReview,
+    approvable_together,
+    batch_fingerprint,
+    group_by_server,
+)
+from pegboard.core.rewording import DiffPiece, PieceKind, harmless_text
+from pegboard.core.scan import ScanFinding, ScanFindingKind, Severity
+from pegboard.core.sections import SpecChangeKind, SpecDifference, SpecSection, format_path
+from pegboard.core.status import SwitchedOff, explain_reason
+from pegboard.core.tool import ToolSpec, canonical_json
+from pegboard.gateway.trial import ServerTrial
 
-from .pages import Following
-from .shapes import FlawShape, HealthShape, ServerBase, ToolInFull, ToolShape, flaws_shape, health_shape
+from .pages import PageResponse
+from .shapes import FlawInfo, FullToolInfo, HealthInfo, ServerBaseInfo, ToolInfo, flaw_infos, health_info
 
-_DESCRIBED = 500
+_MAX_DESCRIPTION_CHARS = 500
 """Characters of a description in a list. All of it is shown where one tool is."""
-_PARAMETER = 200
-_PARAMETERS = 50
+_MAX_PARAMETER_CHARS = 200
+_MAX_PARAMETERS = 50
 
 
-class RiskShape(TypedDict):
+class RiskInfo(TypedDict):
     word: str
     hard: int
     soft: int
 
 
-class FindingShape(TypedDict):
+class ScanFindingInfo(TypedDict):
     severity: Severity
-    kind: Kind
+    kind: ScanFindingKind
     path: str
     sentence: str
     excerpt: str
 
 
-class WaitingShape(TypedDict):
+class WaitingToolInfo(TypedDict):
     id: str
     name: str
     server: str | None
-    kind: Standing
-    risk: RiskShape
-    notes: list[FindingShape]
+    kind: ApprovalState
+    risk: RiskInfo
+    notes: list[ScanFindingInfo]
     fingerprint: str
 
 
-class WaitingServerShape(TypedDict):
+class WaitingServerInfo(TypedDict):
     id: str
     waiting: int
     together: int
@@ -59,28 +66,28 @@ class WaitingServerShape(TypedDict):
     fingerprint: str | None
 
 
-class PieceShape(TypedDict):
-    how: How
+class TextPieceInfo(TypedDict):
+    how: PieceKind
     text: str
 
 
-class AlterationShape(TypedDict):
+class TextChangeInfo(TypedDict):
     path: str
-    how: Alteration
+    how: SpecChangeKind
     sentence: str
     before: str | None
     after: str | None
-    words: list[PieceShape]
+    words: list[TextPieceInfo]
 
 
-class SectionShape(TypedDict):
+class DiffSectionInfo(TypedDict):
     section: str
-    words: list[PieceShape]
-    changes: list[AlterationShape]
+    words: list[TextPieceInfo]
+    changes: list[TextChangeInfo]
     more: int
 
 
-class BlockShape(TypedDict):
+class BlockInfo(TypedDict):
     id: str
     by: str
     at: str
@@ -88,182 +95,184 @@ class BlockShape(TypedDict):
     sentence: str
 
 
-class QueuedShape(WaitingShape):
+class QueuedToolInfo(WaitingToolInfo):
     since: str | None
     """When it was first seen to wait, exactly so."""
 
 
-class ReviewShape(TypedDict):
+class ReviewInfo(TypedDict):
     title: str | None
     description: str
-    kind: Standing
-    block: BlockShape | None
-    difference: list[SectionShape]
-    notes: list[FindingShape]
+    kind: ApprovalState
+    block: BlockInfo | None
+    difference: list[DiffSectionInfo]
+    notes: list[ScanFindingInfo]
     cautions: list[str]
 
 
-class ReviewedTool(ToolInFull):
-    kind: Standing
+class ToolReviewResponse(FullToolInfo):
+    kind: ApprovalState
     since: str | None
     """When it was first seen to wait, exactly so; `null` when it does not."""
-    block: BlockShape | None
-    difference: list[SectionShape]
-    notes: list[FindingShape]
+    block: BlockInfo | None
+    difference: list[DiffSectionInfo]
+    notes: list[ScanFindingInfo]
     cautions: list[str]
     policyVersion: int
 
 
-class ParameterShape(TypedDict):
+class ParameterInfo(TypedDict):
     name: str
     required: bool
     schema: str
     description: str
 
 
-class WordsShape(TypedDict):
+class ToolTextInfo(TypedDict):
     """A tool's own words, made harmless and cut."""
 
     title: str | None
     description: str
-    parameters: list[ParameterShape]
+    parameters: list[ParameterInfo]
     annotations: str | None
     cautions: list[str]
 
 
-class LookedTool(WaitingShape, WordsShape):
+class PreviewToolInfo(WaitingToolInfo, ToolTextInfo):
     """One tool of a list that was seen once."""
 
 
-class BroughtShape(TypedDict):
+class ServerPreviewInfo(TypedDict):
     """What one start of a server showed."""
 
-    health: HealthShape
+    health: HealthInfo
     answered: bool
-    tools: list[LookedTool]
-    flaws: list[FlawShape]
+    tools: list[PreviewToolInfo]
+    flaws: list[FlawInfo]
     lines: list[str]
 
 
-class ReviewedServer(ServerBase):
+class ServerReviewResponse(ServerBaseInfo):
     """A server in quarantine after one look at it: here its tools are those that it listed."""
 
-    tools: list[LookedTool]
+    tools: list[PreviewToolInfo]
     answered: bool
     lines: list[str]
 
 
-class ApprovalsShape(Following):
-    waiting: list[QueuedShape]
+class ApprovalsResponse(PageResponse):
+    waiting: list[QueuedToolInfo]
     """The oldest first."""
-    servers: list[WaitingServerShape]
-    blocked: list[BlockShape]
+    servers: list[WaitingServerInfo]
+    blocked: list[BlockInfo]
     policyVersion: int
 
 
-class ApprovedShape(TypedDict):
-    approved: list[ToolShape]
+class ApproveToolsResponse(TypedDict):
+    approved: list[ToolInfo]
 
 
-def waiting_shape(each: Waiting) -> WaitingShape:
+def waiting_tool_info(each: PendingApproval) -> WaitingToolInfo:
     source = each.tool.id.source
     return {
         "id": str(each.tool.id),
         "name": each.tool.id.name,
         "server": None if isinstance(source, BuiltinKey) else str(source),
-        "kind": each.standing,
-        "risk": _risk_shape(each),
-        "notes": [finding_shape(finding) for finding in each.findings],
+        "kind": each.approval_state,
+        "risk": _risk_info(each),
+        "notes": [scan_finding_info(finding) for finding in each.findings],
         "fingerprint": each.fingerprint,
     }
 
 
-def queued_shape(each: Waiting, since: datetime | None) -> QueuedShape:
-    return {**waiting_shape(each), "since": None if since is None else since.isoformat()}
+def queued_tool_info(each: PendingApproval, since: datetime | None) -> QueuedToolInfo:
+    return {**waiting_tool_info(each), "since": None if since is None else since.isoformat()}
 
 
-def servers_shape(waiting: Iterable[Waiting]) -> list[WaitingServerShape]:
+def waiting_server_infos(waiting: Iterable[PendingApproval]) -> list[WaitingServerInfo]:
     """What may be approved at once of each server, and by which fingerprint."""
-    shapes: list[WaitingServerShape] = []
-    for key, tools in by_server(waiting).items():
-        at_once = together(tools)
+    shapes: list[WaitingServerInfo] = []
+    for key, tools in group_by_server(waiting).items():
+        at_once = approvable_together(tools)
         shapes.append(
             {
                 "id": str(key),
                 "waiting": len(tools),
                 "together": len(at_once),
-                "fingerprint": batch(at_once) if at_once else None,
+                "fingerprint": batch_fingerprint(at_once) if at_once else None,
             }
         )
     return shapes
 
 
-def review_shape(review: Review) -> ReviewShape:
+def review_info(review: ToolReview) -> ReviewInfo:
     """Beside the tool in full. Its title and description as the server wrote them, whatever people put in their place:
     those are what is approved."""
     return {
         "title": review.tool.spec.title,
         "description": review.tool.spec.description,
-        "kind": review.standing,
-        "block": None if review.block is None else block_shape(review.tool.id, review.block),
-        "difference": [section_shape(section) for section in review.difference],
-        "notes": [finding_shape(finding) for finding in review.findings],
+        "kind": review.approval_state,
+        "block": None if review.block is None else block_info(review.tool.id, review.block),
+        "difference": [diff_section_info(section) for section in review.difference],
+        "notes": [scan_finding_info(finding) for finding in review.findings],
         "cautions": list(review.cautions),
     }
 
 
-def trial_shape(trial: Trial, waiting: Iterable[Waiting]) -> BroughtShape:
+def server_preview_info(trial: ServerTrial, waiting: Iterable[PendingApproval]) -> ServerPreviewInfo:
     return {
-        "health": health_shape(trial.listing.health),
+        "health": health_info(trial.listing.health),
         "answered": has_listed(trial.listing),
-        "tools": [{**waiting_shape(each), **words_shape(each)} for each in waiting],
-        "flaws": flaws_shape(trial.listing.flaws),
+        "tools": [{**waiting_tool_info(each), **tool_text_info(each)} for each in waiting],
+        "flaws": flaw_infos(trial.listing.problems),
         "lines": list(trial.lines),
     }
 
 
-def finding_shape(finding: Finding) -> FindingShape:
+def scan_finding_info(finding: ScanFinding) -> ScanFindingInfo:
     return {
         "severity": finding.severity,
         "kind": finding.kind,
-        "path": path_text(finding.path),
+        "path": format_path(finding.path),
         "sentence": finding.sentence,
         "excerpt": finding.excerpt,
     }
 
 
-def section_shape(section: Section) -> SectionShape:
+def diff_section_info(section: SpecSection) -> DiffSectionInfo:
     return {
         "section": section.name,
-        "words": [_piece_shape(piece) for piece in section.words],
-        "changes": [_altered_shape(change) for change in section.changes],
-        "more": section.more,
+        "words": [_text_piece_info(piece) for piece in section.words],
+        "changes": [_text_change_info(change) for change in section.changes],
+        "more": section.more_count,
     }
 
 
-def block_shape(tool: ToolId, switch: Switch) -> BlockShape:
+def block_info(tool: ToolId, switch: Switch) -> BlockInfo:
     return {
         "id": str(tool),
         "by": switch.by,
         "at": switch.at.isoformat(),
         "note": switch.note,
-        "sentence": sentence(SwitchedOff(tool, switch)),
+        "sentence": explain_reason(SwitchedOff(tool, switch)),
     }
 
 
-def words_shape(each: Waiting) -> WordsShape:
+def tool_text_info(each: PendingApproval) -> ToolTextInfo:
     spec = each.tool.spec
     said = spec.annotations
     return {
-        "title": spec.title and harmless(spec.title, 200),
-        "description": harmless(spec.description, _DESCRIBED),
-        "parameters": [*islice(_parameters(spec), _PARAMETERS)],
-        "annotations": None if said is None else harmless(canonical(said).decode("utf-8", "replace"), _DESCRIBED),
-        "cautions": list(cautions(None, spec)),
+        "title": spec.title and harmless_text(spec.title, 200),
+        "description": harmless_text(spec.description, _MAX_DESCRIPTION_CHARS),
+        "parameters": [*islice(_parameter_infos(spec), _MAX_PARAMETERS)],
+        "annotations": None
+        if said is None
+        else harmless_text(canonical_json(said).decode("utf-8", "replace"), _MAX_DESCRIPTION_CHARS),
+        "cautions": list(review_cautions(None, spec)),
     }
 
 
-def _parameters(spec: ToolSpec) -> Iterator[ParameterShape]:
+def _parameter_infos(spec: ToolSpec) -> Iterator[ParameterInfo]:
     """Each in short. What a server puts in the place of a schema is shown as what it is."""
     properties, required = spec.input_schema.get("properties"), spec.input_schema.get("required")
     needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
@@ -273,28 +282,28 @@ def _parameters(spec: ToolSpec) -> Iterator[ParameterShape]:
             words = schema.get("description")
             rest = {key: value for key, value in schema.items() if key != "description" or not isinstance(value, str)}
         yield {
-            "name": harmless(name, 100),
+            "name": harmless_text(name, 100),
             "required": name in needed,
-            "schema": harmless(canonical(rest).decode("utf-8", "replace"), _PARAMETER),
-            "description": harmless(words, _PARAMETER) if isinstance(words, str) else "",
+            "schema": harmless_text(canonical_json(rest).decode("utf-8", "replace"), _MAX_PARAMETER_CHARS),
+            "description": harmless_text(words, _MAX_PARAMETER_CHARS) if isinstance(words, str) else "",
         }
 
 
-def _risk_shape(each: Waiting) -> RiskShape:
+def _risk_info(each: PendingApproval) -> RiskInfo:
     risk = each.risk
     return {"word": risk.word, "hard": risk.hard, "soft": risk.soft}
 
 
-def _piece_shape(piece: Piece) -> PieceShape:
-    return {"how": piece.how, "text": piece.text}
+def _text_piece_info(piece: DiffPiece) -> TextPieceInfo:
+    return {"how": piece.kind, "text": piece.text}
 
 
-def _altered_shape(change: Altered) -> AlterationShape:
+def _text_change_info(change: SpecDifference) -> TextChangeInfo:
     return {
         "path": change.path,
-        "how": change.how,
+        "how": change.kind,
         "sentence": change.sentence,
         "before": change.before,
         "after": change.after,
-        "words": [_piece_shape(piece) for piece in change.words],
+        "words": [_text_piece_info(piece) for piece in change.words],
     }

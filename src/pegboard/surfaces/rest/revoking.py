@@ -5,16 +5,16 @@ from typing import Final
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pegboard.gateway.access.reception import Reception
-from pegboard.gateway.access.who import Who
-from pegboard.gateway.bell import Listener
+from pegboard.gateway.access.reception import OperatorAuthentication
+from pegboard.gateway.access.who import Identity
+from pegboard.gateway.bell import Subscription
 
-LOOK_EVERY: Final = 10.0
+CHECK_INTERVAL_S: Final = 10.0
 """Seconds after which a stream is looked at even though nothing was decided: tokens expire, and visits end."""
 
 
-async def while_it_may(
-    app: ASGIApp, scope: Scope, receive: Receive, send: Send, reception: Reception, who: Who
+async def serve_while_authorized(
+    app: ASGIApp, scope: Scope, receive: Receive, send: Send, reception: OperatorAuthentication, who: Identity
 ) -> None:
     """Serves the request. If its answer is a stream of events, only while whoever asked would be let in again."""
     over = revoked = False
@@ -22,22 +22,22 @@ async def while_it_may(
 
         async def watch() -> None:
             nonlocal revoked
-            listener = Listener()
-            with reception.keys.changed.ringing(listener), reception.visits.ended.ringing(listener):
-                while reception.stays(who, scope["headers"]):
-                    with anyio.move_on_after(LOOK_EVERY):
+            listener = Subscription()
+            with reception.tokens.changes.attach(listener), reception.sessions.end_signal.attach(listener):
+                while reception.is_still_valid(who, scope["headers"]):
+                    with anyio.move_on_after(CHECK_INTERVAL_S):
                         await listener.wait()
             revoked = True
             tasks.cancel_scope.cancel()
 
-        async def sending(message: Message) -> None:
+        async def send_and_watch(message: Message) -> None:
             nonlocal over
             if message["type"] == "http.response.start" and _is_stream(message):
                 tasks.start_soon(watch, name="token of a stream")
             over = message["type"] == "http.response.body" and not message.get("more_body", False)
             await send(message)
 
-        await app(scope, receive, sending)
+        await app(scope, receive, send_and_watch)
         tasks.cancel_scope.cancel()
     if revoked and not over:
         await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -7,23 +7,30 @@ from fastapi import APIRouter, Query
 from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
-from pegboard.core.presentations.search import LONGEST_PLACE
-from pegboard.core.retrieval import BLANK, FEW, LONGEST_QUERY, MOST, Detail, Retrieval
+from pegboard.core.presentations.search import MAX_PLACE_CHARS
+from pegboard.core.retrieval import (
+    BLANK_QUERY_TEXT,
+    DEFAULT_RESULTS,
+    MAX_QUERY_CHARS,
+    MAX_RESULTS,
+    AnswerDetail,
+    ToolSearchQuery,
+)
 from pegboard.gateway.gateway import Gateway
 
-from .answers import routes_about
+from .answers import make_router
 from .bodies import ViewQuery
-from .shapes import Told
-from .tools import resolution_of
+from .shapes import FreeObject
+from .tools import checked_resolution
 
 
-def not_blank(text: str) -> str:
+def check_not_blank(text: str) -> str:
     if not text.strip():
-        raise ValueError(BLANK)
+        raise ValueError(BLANK_QUERY_TEXT)
     return text
 
 
-class SemanticShape(TypedDict):
+class SemanticSearchInfo(TypedDict):
     model: str
     remote: bool
     tools: int
@@ -32,37 +39,37 @@ class SemanticShape(TypedDict):
     trouble: str | None
 
 
-class SearchShape(TypedDict):
+class SearchStatusResponse(TypedDict):
     ranker: Literal["lexical", "hybrid"]
-    semantic: SemanticShape | None
+    semantic: SemanticSearchInfo | None
 
 
-class FoundShape(TypedDict):
+class SearchToolsResponse(TypedDict):
     """What `retrieve_tools` answers, key by key: agents read the same."""
 
-    tools: list[Told]
+    tools: list[FreeObject]
     ranker: str
     notice: NotRequired[str]
-    disabled: NotRequired[list[Told]]
+    disabled: NotRequired[list[FreeObject]]
     remediation: NotRequired[Mapping[str, str]]
-    explanation: NotRequired[Told]
-    filter_diagnostics: NotRequired[Told]
+    explanation: NotRequired[FreeObject]
+    filter_diagnostics: NotRequired[FreeObject]
 
 
 class SearchQuery(ViewQuery):
-    query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY), AfterValidator(not_blank)]
-    limit: Annotated[int, Field(ge=1, le=MOST)] = FEW
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS), AfterValidator(check_not_blank)]
+    limit: Annotated[int, Field(ge=1, le=MAX_RESULTS)] = DEFAULT_RESULTS
     include_disabled: bool = False
     read_only_only: bool = False
     exclude_destructive: bool = False
     exclude_open_world: bool = False
-    server: Annotated[str, Field(max_length=LONGEST_PLACE)] = ""
-    toolset: Annotated[str, Field(max_length=LONGEST_PLACE)] = ""
+    server: Annotated[str, Field(max_length=MAX_PLACE_CHARS)] = ""
+    toolset: Annotated[str, Field(max_length=MAX_PLACE_CHARS)] = ""
     explain: bool = False
-    detail: Detail = Detail.COMPACT
+    detail: AnswerDetail = AnswerDetail.COMPACT
 
-    def retrieval(self) -> Retrieval:
-        return Retrieval(
+    def retrieval(self) -> ToolSearchQuery:
+        return ToolSearchQuery(
             self.query,
             self.limit,
             self.include_disabled,
@@ -77,19 +84,19 @@ class SearchQuery(ViewQuery):
 
 
 def search_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("tools")
+    routes = make_router("tools")
 
     @routes.get("/tools/search")
-    async def search_tools(asked: Annotated[SearchQuery, Query()]) -> FoundShape:
+    async def search_tools(asked: Annotated[SearchQuery, Query()]) -> SearchToolsResponse:
         """The tools that fit a query, callable ones first; with `include_disabled` also those that are locked."""
         view = asked.view()
-        resolution_of(gateway, view)
-        return cast(FoundShape, await gateway.finder.retrieve(asked.retrieval(), view))
+        checked_resolution(gateway, view)
+        return cast(SearchToolsResponse, await gateway.search.retrieve(asked.retrieval(), view))
 
     @routes.get("/search")
-    async def show_search() -> SearchShape:
+    async def show_search() -> SearchStatusResponse:
         """Which ranker answers a search of the whole board, how many tools are read for it, and what is missing."""
-        meanings = gateway.meanings
+        meanings = gateway.embeddings
         if meanings is None:
             return {"ranker": "lexical", "semantic": None}
         state = meanings.state()
@@ -100,8 +107,8 @@ def search_routes(gateway: Gateway) -> APIRouter:
                 "remote": state.is_remote,
                 "tools": state.tools,
                 "vectors": state.vectors,
-                "kept": await meanings.kept.count(),
-                "trouble": state.trouble,
+                "kept": await meanings.store.count(),
+                "trouble": state.problem,
             },
         }
 

@@ -6,83 +6,83 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from typing_extensions import TypedDict
 
-from pegboard.core.catalogue import Listing, Off
+from pegboard.core.catalogue import Listing, ProviderOff
 from pegboard.core.commands import SetTrust
-from pegboard.core.loglines import Level, levels
+from pegboard.core.loglines import LogLineLevel, log_levels
 from pegboard.core.server import Trust
-from pegboard.core.tokens import rough_cost
+from pegboard.core.tokens import rough_tool_cost
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
-from pegboard.ports.tail import Tail
+from pegboard.ports.tail import LogLines
 
-from .answers import routes_about
+from .answers import make_router
 from .bodies import TrustBody
-from .claims import Hints, hints_shape
-from .deciding import Version, done
-from .servers import provider_named
-from .shapes import ServerShape, ToolShape, server_shape, tool_shape
+from .claims import ToolHintsInfo, hints_info
+from .deciding import IfMatchVersion, run_command
+from .servers import find_provider
+from .shapes import ServerInfo, ToolInfo, server_info, tool_info
 
 
-class LogLevel(StrEnum):
+class LogLevelParam(StrEnum):
     DEBUG = "debug"
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
 
 
-class Log(TypedDict):
+class ServerLogResponse(TypedDict):
     """The last lines, oldest first, and how grave each is by its own words."""
 
     id: str
     lines: list[str]
-    levels: list[LogLevel]
+    levels: list[LogLevelParam]
     next: str | None
     """Send it as `after` to be told only what is written from now on."""
     continues: bool
     """Whether these lines go on where `after` was. If not, they are all there is."""
 
 
-class ServerTool(ToolShape):
-    hints: Hints
+class ServerToolInfo(ToolInfo):
+    hints: ToolHintsInfo
     tokens: int
 
 
-class TrustedServer(ServerShape):
+class ServerTrustResponse(ServerInfo):
     policyVersion: int
 
 
-class ServerTools(TypedDict):
+class ServerToolsResponse(TypedDict):
     id: str
-    tools: list[ServerTool]
+    tools: list[ServerToolInfo]
     tokens: int
     next: str | None
     policyVersion: int
 
 
 def server_detail_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("servers")
+    routes = make_router("servers")
     board = gateway.board
 
     @routes.get("/servers/{name}/log")
     async def show_server_log(
         name: str,
-        level: Annotated[LogLevel, Query(description="Only what is at least so grave.")] = LogLevel.DEBUG,
+        level: Annotated[LogLevelParam, Query(description="Only what is at least so grave.")] = LogLevelParam.DEBUG,
         after: Annotated[str | None, Query(max_length=64, description="The `next` of an earlier answer.")] = None,
-    ) -> Log:
+    ) -> ServerLogResponse:
         """The last lines that a server, or what a toolset brings itself, wrote to its error stream."""
-        key = provider_named(gateway, name)
-        lines = gateway.roster.log(key)
-        tail = lines if isinstance(lines, Tail) else Tail(lines)
-        told = [*levels(tail)]
-        fresh, continues = tail.after(after)
+        key = find_provider(gateway, name)
+        lines = gateway.providers.log(key)
+        tail = lines if isinstance(lines, LogLines) else LogLines(lines)
+        told = [*log_levels(tail)]
+        fresh, continues = tail.lines_after(after)
         pairs = [*zip(fresh, told[len(told) - len(fresh) :], strict=True)]
-        least = Level[level.name]
+        least = LogLineLevel[level.name]
         kept = [(line, grade) for line, grade in pairs if grade >= least]
         return {
             "id": str(key),
             "lines": [line for line, _ in kept],
-            "levels": [LogLevel[grade.name] for _, grade in kept],
-            "next": tail.cursor if tail.mark else None,
+            "levels": [LogLevelParam[grade.name] for _, grade in kept],
+            "next": tail.cursor if tail.log_id else None,
             "continues": continues,
         }
 
@@ -91,30 +91,30 @@ def server_detail_routes(gateway: Gateway) -> APIRouter:
         name: str,
         limit: Annotated[int, Query(ge=1, le=2000)] = 500,
         after: Annotated[int, Query(ge=0, description="The `next` of an earlier answer.")] = 0,
-    ) -> ServerTools:
+    ) -> ServerToolsResponse:
         """The tools of one server with their verdicts, what they claim, and what each costs a model."""
-        key = provider_named(gateway, name)
+        key = find_provider(gateway, name)
         resolution = board.resolution(View())
-        tools = (board.catalogue.listings.get(key) or Listing(key, Off())).tools
+        tools = (board.catalogue.listings.get(key) or Listing(key, ProviderOff())).tools
         page = tools[after : after + limit]
         return {
             "id": str(key),
             "tools": [
-                {**tool_shape(tool.id, resolution), "hints": hints_shape(tool.spec), "tokens": rough_cost(tool.spec)}
+                {**tool_info(tool.id, resolution), "hints": hints_info(tool.spec), "tokens": rough_tool_cost(tool.spec)}
                 for tool in page
             ],
-            "tokens": sum(rough_cost(tool.spec) for tool in tools),
+            "tokens": sum(rough_tool_cost(tool.spec) for tool in tools),
             "next": str(after + limit) if after + limit < len(tools) else None,
             "policyVersion": board.policy.version,
         }
 
     @routes.put("/servers/{name}/trust")
-    async def set_trust(name: str, body: TrustBody, if_match: Version = None) -> TrustedServer:
+    async def set_trust(name: str, body: TrustBody, if_match: IfMatchVersion = None) -> ServerTrustResponse:
         """When its tools wait for a person: never, when new or changed after first sight, always."""
-        key = provider_named(gateway, name)
-        await done(gateway, SetTrust(key, Trust(body.trust)), if_match)
+        key = find_provider(gateway, name)
+        await run_command(gateway, SetTrust(key, Trust(body.trust)), if_match)
         return {
-            **server_shape(board.policy.servers[key], board, board.resolution(View())),
+            **server_info(board.policy.servers[key], board, board.resolution(View())),
             "policyVersion": board.policy.version,
         }
 

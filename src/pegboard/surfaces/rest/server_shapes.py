@@ -2,25 +2,25 @@
 
 from typing_extensions import TypedDict
 
-from .pages import Following
-from .shapes import NoticeShape, ServerShape
+from .pages import PageResponse
+from .shapes import NoticeInfo, ServerInfo
 
 
-class ServersShape(Following):
-    servers: list[ServerShape]
+class ServersResponse(PageResponse):
+    servers: list[ServerInfo]
     policyVersion: int
-    notices: list[NoticeShape]
+    notices: list[NoticeInfo]
 
 
-class AddedShape(ServerShape):
+class ServerAddedResponse(ServerInfo):
     warnings: list[str]
 
 
-class RemovedServerShape(TypedDict):
+class ServerRemovedResponse(TypedDict):
     removed: str
 
 
-class SignInShape(TypedDict):
+class SignInResponse(TypedDict):
     id: str
     signedIn: bool
     since: str | None
@@ -28,12 +28,12 @@ class SignInShape(TypedDict):
     trouble: str | None
 
 
-class SignInLinkShape(SignInShape):
+class SignInLinkResponse(SignInResponse):
     url: str
     """Works once, and for a few minutes."""
 
 
-class SignedOutShape(TypedDict):
+class SignOutResponse(TypedDict):
     id: str
     signedIn: bool
     revoked: bool

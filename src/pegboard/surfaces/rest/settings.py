@@ -14,48 +14,48 @@ from typing_extensions import TypedDict
 from pegboard import __version__
 from pegboard.config.keys import TRUST
 from pegboard.config.places import data_directory
-from pegboard.config.provenance import Origin, Setting, provenance
-from pegboard.config.saving import Kind, Taken, is_editable, taken
+from pegboard.config.provenance import Setting, SettingOrigin, list_settings
+from pegboard.config.saving import AcceptedValue, SettingKind, accepted_value, is_editable
 from pegboard.gateway.gateway import Gateway
-from pegboard.ports import StoreAway
-from pegboard.ports.storage import Storage, StorageNow
+from pegboard.ports import StoreUnavailable
+from pegboard.ports.storage import Storage, StorageProbe
 
-from .answers import routes_about
-from .shapes import moment
+from .answers import make_router
+from .shapes import iso_time
 
-_TRUST = Setting("servers.NAME.trust", TRUST.description, TRUST.default, TRUST.default, "default")
+_TRUST_SETTING = Setting("servers.NAME.trust", TRUST.description, TRUST.default, TRUST.default, "default")
 
 
-class VariableShape(TypedDict):
+class VariableInfo(TypedDict):
     name: str
     set: bool
 
 
-class TakenShape(TypedDict):
-    kind: Kind
+class SettingTypeInfo(TypedDict):
+    kind: SettingKind
     words: list[str]
 
 
-class SettingShape(TypedDict):
+class SettingInfo(TypedDict):
     """`value` is what holds, without secrets; of a map its names. `default` is what holds if nobody says otherwise."""
 
     key: str
     description: str
     value: object
     default: object
-    origin: Origin
+    origin: SettingOrigin
     file: str | None
     line: int | None
-    variables: list[VariableShape]
+    variables: list[VariableInfo]
     readOnly: bool
     why: str
     """Where it stands, or why it cannot be changed here, and where it can."""
     readAtStart: bool
-    takes: TakenShape | None
+    takes: SettingTypeInfo | None
     """What it can be set to here; of one that is read-only, nothing."""
 
 
-class StorageShape(TypedDict):
+class StorageInfo(TypedDict):
     """While it does not answer, only the sentence says anything."""
 
     url: str
@@ -74,60 +74,60 @@ class StorageShape(TypedDict):
     droppedRecords: int
 
 
-class PlaceShape(TypedDict):
+class PlaceInfo(TypedDict):
     path: str | None
     origin: Literal["default", "environment", "command line"]
 
 
-class PlacesShape(TypedDict):
-    config: PlaceShape
-    dataDir: PlaceShape
+class PlacesInfo(TypedDict):
+    config: PlaceInfo
+    dataDir: PlaceInfo
 
 
-class VersionsShape(TypedDict):
+class VersionsInfo(TypedDict):
     pegboard: str
     python: str
     mcp: str
     platform: str
 
 
-class SettingsShape(TypedDict):
-    settings: list[SettingShape]
-    trust: SettingShape
+class SettingsResponse(TypedDict):
+    settings: list[SettingInfo]
+    trust: SettingInfo
     """Of a server that says nothing of its own."""
     fileDigest: str | None
     """Of the file as it was loaded: a change says on which one it stands."""
-    places: PlacesShape
-    storage: StorageShape
-    versions: VersionsShape
+    places: PlacesInfo
+    storage: StorageInfo
+    versions: VersionsInfo
     policyVersion: int
 
 
 @dataclass(frozen=True)
-class About:
+class RuntimeInfo:
     """Where this gateway runs and from what, as operators see it."""
 
     config: str | None
     data_dir: str
     endpoint: str | None
     store: str
-    storage: StorageNow | None = None
+    storage: StorageProbe | None = None
 
 
-def setting_routes(gateway: Gateway, about: About) -> APIRouter:
-    routes = routes_about("settings")
+def setting_routes(gateway: Gateway, about: RuntimeInfo) -> APIRouter:
+    routes = make_router("settings")
     board = gateway.board
 
     @routes.get("/settings")
-    async def show_settings() -> SettingsShape:
+    async def show_settings() -> SettingsResponse:
         """Every setting with its value, its default and where it comes from; the store and its health; versions."""
-        told = await anyio.to_thread.run_sync(provenance, board.written, os.environ)
+        told = await anyio.to_thread.run_sync(list_settings, board.settings_locations, os.environ)
         return {
-            "settings": [_setting_shape(each, board.written.file) for each in told],
-            "trust": _setting_shape(_TRUST, board.written.file),
-            "fileDigest": board.written.digest or None,
-            "places": _places(about.config, about.data_dir),
-            "storage": _storage_shape(about.store, await _asked(about.storage), gateway.audit.dropped),
+            "settings": [_setting_info(each, board.settings_locations.file) for each in told],
+            "trust": _setting_info(_TRUST_SETTING, board.settings_locations.file),
+            "fileDigest": board.settings_locations.digest or None,
+            "places": _places_info(about.config, about.data_dir),
+            "storage": _storage_info(about.store, await _read_storage(about.storage), gateway.audit.dropped_count),
             "versions": {
                 "pegboard": __version__,
                 "python": platform.python_version(),
@@ -140,16 +140,16 @@ def setting_routes(gateway: Gateway, about: About) -> APIRouter:
     return routes
 
 
-async def _asked(storage: StorageNow | None) -> Storage | str:
+async def _read_storage(storage: StorageProbe | None) -> Storage | str:
     if storage is None:
         return "Nothing is known of it here."
     try:
         return await storage()
-    except StoreAway as error:
+    except StoreUnavailable as error:
         return str(error)
 
 
-def _setting_shape(setting: Setting, file: str | None) -> SettingShape:
+def _setting_info(setting: Setting, file: str | None) -> SettingInfo:
     is_set_here = can_be_set(setting, file)
     return {
         "key": setting.key,
@@ -161,14 +161,14 @@ def _setting_shape(setting: Setting, file: str | None) -> SettingShape:
         "line": setting.line,
         "variables": [{"name": name, "set": is_set} for name, is_set in setting.variables],
         "readOnly": not is_set_here,
-        "why": _why(setting, file),
+        "why": _where_to_change(setting, file),
         "readAtStart": setting.at_start,
-        "takes": _taken_shape(taken(setting.key)) if is_set_here else None,
+        "takes": _setting_type_info(accepted_value(setting.key)) if is_set_here else None,
     }
 
 
-def _taken_shape(taken: Taken) -> TakenShape:
-    return {"kind": taken.kind, "words": [*taken.words]}
+def _setting_type_info(taken: AcceptedValue) -> SettingTypeInfo:
+    return {"kind": taken.kind, "words": [*taken.choices]}
 
 
 def can_be_set(setting: Setting, file: str | None) -> bool:
@@ -177,7 +177,7 @@ def can_be_set(setting: Setting, file: str | None) -> bool:
     return file is not None and not owned and is_editable(setting.key)
 
 
-def _why(setting: Setting, file: str | None) -> str:
+def _where_to_change(setting: Setting, file: str | None) -> str:
     if can_be_set(setting, file):
         then = " What is set here holds after the next start." if setting.at_start else ""
         return f"It is written at {file}:{setting.line}.{then}" if setting.line else f"Nobody says it.{then}"
@@ -193,7 +193,7 @@ def _why(setting: Setting, file: str | None) -> str:
             return f"Nobody says it. Write {setting.key} into {file or 'a pegboard.yaml'}{again}."
 
 
-def _places(config: str | None, data_dir: str) -> PlacesShape:
+def _places_info(config: str | None, data_dir: str) -> PlacesInfo:
     named, kept = os.environ.get("PEGBOARD_CONFIG"), os.environ.get("PEGBOARD_DATA_DIR")
     by_name = named is not None and str(Path(named).absolute()) == config
     by_kept = kept is not None and str(Path(kept).absolute()) == data_dir
@@ -207,7 +207,7 @@ def _places(config: str | None, data_dir: str) -> PlacesShape:
     }
 
 
-def _storage_shape(url: str, found: Storage | str, dropped: int) -> StorageShape:
+def _storage_info(url: str, found: Storage | str, dropped: int) -> StorageInfo:
     if isinstance(found, str):
         return {
             "url": url,
@@ -235,7 +235,7 @@ def _storage_shape(url: str, found: Storage | str, dropped: int) -> StorageShape
         "revision": found.revision,
         "bytes": found.size,
         "calls": found.calls,
-        "oldestCall": moment(found.oldest),
+        "oldestCall": iso_time(found.oldest),
         "keepDays": found.keep_days,
         "keepRows": found.keep_rows,
         "recordsArguments": found.arguments,

@@ -6,56 +6,66 @@ from typing import Literal, NotRequired, TypeAlias, assert_never
 
 from typing_extensions import TypedDict
 
-from pegboard.config.masking import masked
-from pegboard.core.addressed import to_you
-from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
-from pegboard.core.counts import counts
-from pegboard.core.explain import Trail
-from pegboard.core.ids import ProviderKey, ServerKey, Source, ToolId
+from pegboard.config.masking import mask_server
+from pegboard.core.addressed import address_user
+from pegboard.core.catalogue import (
+    Health,
+    Listing,
+    ListingProblem,
+    ProviderAsleep,
+    ProviderDown,
+    ProviderNeedsSignIn,
+    ProviderOff,
+    ProviderStart,
+    ProviderUp,
+)
+from pegboard.core.counts import tool_counts
+from pegboard.core.explain import DecisionTrail
+from pegboard.core.ids import ProviderKey, ServerKey, SourceKey, ToolId
 from pegboard.core.policy import Policy, Switch
-from pegboard.core.removal import removal_remedy, removal_sentence
-from pegboard.core.resolve import Absent, Locked, Open, Resolution, Verdict
-from pegboard.core.rules import awaited_review
-from pegboard.core.running import wanted
+from pegboard.core.removal import explain_hidden, hidden_remedy
+from pegboard.core.resolve import HiddenTool, LockedTool, OpenTool, Resolution, Verdict
+from pegboard.core.rules import find_quarantine
+from pegboard.core.running import servers_to_run
 from pegboard.core.server import (
     AllButTools,
-    Always,
     DeclaredAt,
     EveryTool,
     InstalledBy,
-    OnDemand,
     OnlyTools,
     Origin,
-    Protocol,
+    ProtocolMode,
     Server,
+    StartOnDemand,
+    StartWithGateway,
     Trust,
-    mark_of,
+    server_fingerprint,
 )
-from pegboard.core.status import Status, detail, remedy, sentence
+from pegboard.core.status import LockStatus, explain_reason, operator_detail, remedy_for
 from pegboard.core.tool import Tool
-from pegboard.core.unlocking import Act, Action
-from pegboard.gateway.board import Board, Notice
+from pegboard.core.unlocking import ActionKind, SuggestedAction
+from pegboard.gateway.board import BoardState, Notice
 
-Told: TypeAlias = Mapping[str, object]
+FreeObject: TypeAlias = Mapping[str, object]
 """An object whose members are not ours to name: a schema, arguments, a result, a configuration."""
 
 
-class DeclaredShape(TypedDict):
+class DeclaredOriginInfo(TypedDict):
     kind: Literal["declared"]
     file: str
     line: int
 
 
-class InstalledShape(TypedDict):
+class InstalledOriginInfo(TypedDict):
     kind: Literal["installed"]
     by: str
     at: str
 
 
-OriginShape: TypeAlias = DeclaredShape | InstalledShape
+OriginInfo: TypeAlias = DeclaredOriginInfo | InstalledOriginInfo
 
 
-class FlawShape(TypedDict):
+class FlawInfo(TypedDict):
     """What a server listed and what cannot hang on the board."""
 
     name: str
@@ -63,40 +73,40 @@ class FlawShape(TypedDict):
     sentence: str
 
 
-class NoticeShape(TypedDict):
+class NoticeInfo(TypedDict):
     subject: str
     text: str
     since: str
 
 
-class TimeoutsShape(TypedDict):
+class TimeoutsInfo(TypedDict):
     start: float
     call: float
     stop: float
 
 
-class RunningShape(TypedDict):
+class ServerOptionsInfo(TypedDict):
     start: Literal["always", "on_demand"]
     idleStop: NotRequired[float]
-    protocol: NotRequired[Protocol]
-    timeouts: TimeoutsShape
+    protocol: NotRequired[ProtocolMode]
+    timeouts: TimeoutsInfo
     enabledTools: NotRequired[list[str]]
     disabledTools: NotRequired[list[str]]
 
 
-class ActionShape(TypedDict):
+class ActionInfo(TypedDict):
     """The one act that would open a tool. Only operators are told of it: `target` may be a file with its folder."""
 
-    kind: Act
+    kind: ActionKind
     target: str
     label: str
     toolsets: list[str]
     """Of a grant: all that the principal may use after it."""
 
 
-class VerdictShape(TypedDict):
+class VerdictInfo(TypedDict):
     verdict: Literal["open", "locked", "absent"]
-    status: NotRequired[Status]
+    status: NotRequired[LockStatus]
     sentence: NotRequired[str]
     detail: NotRequired[str]
     """For operators alone: what the sentence leaves out."""
@@ -104,7 +114,7 @@ class VerdictShape(TypedDict):
     more: NotRequired[list[str]]
 
 
-class ToolShape(VerdictShape):
+class ToolInfo(VerdictInfo):
     id: str
     name: str
     wireName: str | None
@@ -112,7 +122,7 @@ class ToolShape(VerdictShape):
     serverId: str | None
 
 
-class SwitchShape(TypedDict):
+class SwitchInfo(TypedDict):
     on: bool
     by: str
     at: str
@@ -120,39 +130,39 @@ class SwitchShape(TypedDict):
     blocks: bool
 
 
-class ApprovalShape(TypedDict):
+class ApprovalInfo(TypedDict):
     fingerprint: str
     by: str
     at: str
     firstSight: bool
 
 
-class ToolInFull(ToolShape):
+class FullToolInfo(ToolInfo):
     title: str | None
     description: str
-    inputSchema: Told
-    outputSchema: Told | None
-    annotations: Told | None
+    inputSchema: FreeObject
+    outputSchema: FreeObject | None
+    annotations: FreeObject | None
     requiresConfirmation: bool
-    switch: SwitchShape | None
+    switch: SwitchInfo | None
     fingerprint: str
-    approval: ApprovalShape | None
+    approval: ApprovalInfo | None
 
 
-class StepShape(TypedDict):
+class DecisionStepInfo(TypedDict):
     asked: str
     lets: bool
     said: str
 
 
-class TrailShape(VerdictShape):
+class DecisionTrailInfo(VerdictInfo):
     id: str
     wireName: str | None
-    steps: list[StepShape]
+    steps: list[DecisionStepInfo]
     naming: list[str]
 
 
-class HealthShape(TypedDict):
+class HealthInfo(TypedDict):
     state: Literal["unknown", "up", "starting", "down", "needs_sign_in", "asleep", "off"]
     sentence: str
     since: NotRequired[str]
@@ -163,7 +173,7 @@ class HealthShape(TypedDict):
     """Where a person signs in."""
 
 
-class ServerBase(RunningShape):
+class ServerBaseInfo(ServerOptionsInfo):
     id: str
     serverId: str | None
     toolsetId: str
@@ -172,50 +182,50 @@ class ServerBase(RunningShape):
     trust: Trust
     review: str | None
     mark: str
-    connection: Told
-    origin: OriginShape
-    health: HealthShape
+    connection: FreeObject
+    origin: OriginInfo
+    health: HealthInfo
     absentTools: int
-    flaws: list[FlawShape]
+    flaws: list[FlawInfo]
 
 
-class ServerShape(ServerBase):
+class ServerInfo(ServerBaseInfo):
     tools: Mapping[str, int]
     """How many are callable, and how many are locked by each status."""
 
 
-def moment(at: datetime | None) -> str | None:
+def iso_time(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
 
 
-def health_shape(health: Health | None) -> HealthShape:
+def health_info(health: Health | None) -> HealthInfo:
     match health:
         case None:
             return {"state": "unknown", "sentence": "nothing is known of it yet"}
-        case Up(since):
+        case ProviderUp(since):
             return {"state": "up", "since": since.isoformat(), "sentence": "up"}
-        case Starting(attempt, since):
+        case ProviderStart(attempt, since):
             return {"state": "starting", "since": since.isoformat(), "sentence": f"starting, attempt {attempt}"}
-        case Down(since, why, retry_at, last_lines):
+        case ProviderDown(since, why, retry_at, last_lines):
             return {
                 "state": "down",
                 "since": since.isoformat(),
                 "sentence": why,
-                "retryAt": moment(retry_at),
+                "retryAt": iso_time(retry_at),
                 "lastLines": list(last_lines),
             }
-        case NeedsSignIn(since, why):
+        case ProviderNeedsSignIn(since, why):
             told = f"needs sign-in: {why}" if why else "needs sign-in"
             return {"state": "needs_sign_in", "since": since.isoformat(), "sentence": told}
-        case Asleep(since, why):
+        case ProviderAsleep(since, why):
             return {"state": "asleep", "since": since.isoformat(), "sentence": f"asleep; {why}"}
-        case Off():
+        case ProviderOff():
             return {"state": "off", "sentence": "not running"}
         case _:
             assert_never(health)
 
 
-def origin_shape(origin: Origin) -> OriginShape:
+def origin_info(origin: Origin) -> OriginInfo:
     match origin:
         case DeclaredAt(file, line):
             return {"kind": "declared", "file": file, "line": line}
@@ -225,24 +235,24 @@ def origin_shape(origin: Origin) -> OriginShape:
             assert_never(origin)
 
 
-def server_shapes(servers: Iterable[Server], board: Board, resolution: Resolution) -> list[ServerShape]:
+def server_infos(servers: Iterable[Server], board: BoardState, resolution: Resolution) -> list[ServerInfo]:
     """All tools are gone through once, however many servers there are."""
-    counted, on = counts(resolution), wanted(board.policy)
-    return [_server_shape(server, board, resolution, counted, on) for server in servers]
+    counted, on = tool_counts(resolution), servers_to_run(board.policy)
+    return [_server_info(server, board, resolution, counted, on) for server in servers]
 
 
-def server_shape(server: Server, board: Board, resolution: Resolution) -> ServerShape:
-    return server_shapes((server,), board, resolution)[0]
+def server_info(server: Server, board: BoardState, resolution: Resolution) -> ServerInfo:
+    return server_infos((server,), board, resolution)[0]
 
 
-def _server_shape(
+def _server_info(
     server: Server,
-    board: Board,
+    board: BoardState,
     resolution: Resolution,
-    counted: Mapping[Source, Mapping[str, int]],
+    counted: Mapping[SourceKey, Mapping[str, int]],
     on: Container[ProviderKey],
-) -> ServerShape:
-    listing = board.catalogue.listings.get(server.key) or Listing(server.key, Off())
+) -> ServerInfo:
+    listing = board.catalogue.listings.get(server.key) or Listing(server.key, ProviderOff())
     toolset = board.policy.toolsets.get(server.key.toolset)
     return {
         "id": str(server.key),
@@ -251,37 +261,37 @@ def _server_shape(
         "userMcp": toolset is not None and toolset.user_mcp,
         "on": server.key in on,
         "trust": board.policy.trust(server),
-        "review": None if (reason := awaited_review(server)) is None else sentence(reason),
-        "mark": mark_of(server),
-        "connection": masked(server),
-        **_running_shape(server),
-        "origin": origin_shape(server.origin),
-        "health": health_shape(listing.health),
+        "review": None if (reason := find_quarantine(server)) is None else explain_reason(reason),
+        "mark": server_fingerprint(server),
+        "connection": mask_server(server),
+        **_server_options_info(server),
+        "origin": origin_info(server.origin),
+        "health": health_info(listing.health),
         "tools": counted.get(server.key, {"callable": 0}),
-        "absentTools": sum(isinstance(resolution.verdicts[tool.id], Absent) for tool in listing.tools),
-        "flaws": flaws_shape(listing.flaws),
+        "absentTools": sum(isinstance(resolution.verdicts[tool.id], HiddenTool) for tool in listing.tools),
+        "flaws": flaw_infos(listing.problems),
     }
 
 
-def flaws_shape(flaws: Iterable[Flaw]) -> list[FlawShape]:
+def flaw_infos(flaws: Iterable[ListingProblem]) -> list[FlawInfo]:
     return [{"name": flaw.name, "why": flaw.why, "sentence": flaw.sentence} for flaw in flaws]
 
 
-def _running_shape(server: Server) -> RunningShape:
+def _server_options_info(server: Server) -> ServerOptionsInfo:
     """When it runs, how long it is waited for, and which of its tools the operator lets be used."""
     waits = server.timeouts
-    shape: RunningShape = {
+    shape: ServerOptionsInfo = {
         "start": "always",
         "timeouts": {"start": waits.start, "call": waits.call, "stop": waits.stop},
     }
     match server.starts:
-        case Always():
+        case StartWithGateway():
             pass
-        case OnDemand(idle):
+        case StartOnDemand(idle):
             shape["start"], shape["idleStop"] = "on_demand", idle
         case _:
             assert_never(server.starts)
-    if server.protocol is not Protocol.LATEST:
+    if server.protocol is not ProtocolMode.LATEST:
         shape["protocol"] = server.protocol
     match server.limit:
         case EveryTool():
@@ -295,28 +305,28 @@ def _running_shape(server: Server) -> RunningShape:
     return shape
 
 
-def verdict_shape(verdict: Verdict) -> VerdictShape:
+def verdict_info(verdict: Verdict) -> VerdictInfo:
     match verdict:
-        case Open():
+        case OpenTool():
             return {"verdict": "open"}
-        case Locked(_, reason, more):
-            shape: VerdictShape = {"verdict": "locked", "status": verdict.status, "sentence": sentence(reason)}
-            if (more_of_it := detail(reason)) is not None:
+        case LockedTool(_, reason, more):
+            shape: VerdictInfo = {"verdict": "locked", "status": verdict.status, "sentence": explain_reason(reason)}
+            if (more_of_it := operator_detail(reason)) is not None:
                 shape["detail"] = more_of_it
-            shape["remedy"] = remedy(reason)
-            shape["more"] = [sentence(other) for other in more]
+            shape["remedy"] = remedy_for(reason)
+            shape["more"] = [explain_reason(other) for other in more]
             return shape
-        case Absent(_, removed):
+        case HiddenTool(_, removed):
             return {
                 "verdict": "absent",
-                "sentence": removal_sentence(removed),
-                "remedy": removal_remedy(removed, verdict.tool.id),
+                "sentence": explain_hidden(removed),
+                "remedy": hidden_remedy(removed, verdict.tool.id),
             }
         case _:
             assert_never(verdict)
 
 
-def tool_shape(id: ToolId, resolution: Resolution) -> ToolShape:
+def tool_info(id: ToolId, resolution: Resolution) -> ToolInfo:
     """One line of the list. The operator reads it, so a locked tool is told of, but its words are for `show`."""
     source = id.source
     return {
@@ -325,26 +335,32 @@ def tool_shape(id: ToolId, resolution: Resolution) -> ToolShape:
         "wireName": resolution.names.get(id),
         "toolsetId": id.toolset,
         "serverId": source.server if isinstance(source, ServerKey) else None,
-        **verdict_shape(resolution.verdicts[id]),
+        **verdict_info(resolution.verdicts[id]),
     }
 
 
-def switch_shape(switch: Switch) -> SwitchShape:
-    return {"on": switch.on, "by": switch.by, "at": switch.at.isoformat(), "note": switch.note, "blocks": switch.blocks}
-
-
-def tool_in_full(tool: Tool, resolution: Resolution, policy: Policy) -> ToolInFull:
-    appearance = policy.overrides.for_tool(tool.id)
-    approval = policy.decided.approvals.get(tool.id)
+def switch_info(switch: Switch) -> SwitchInfo:
     return {
-        **tool_shape(tool.id, resolution),
+        "on": switch.is_on,
+        "by": switch.by,
+        "at": switch.at.isoformat(),
+        "note": switch.note,
+        "blocks": switch.blocks,
+    }
+
+
+def full_tool_info(tool: Tool, resolution: Resolution, policy: Policy) -> FullToolInfo:
+    appearance = policy.overrides.for_tool(tool.id)
+    approval = policy.decisions.approvals.get(tool.id)
+    return {
+        **tool_info(tool.id, resolution),
         "title": appearance.name_override or tool.spec.title,
         "description": appearance.description_override or tool.spec.description,
         "inputSchema": dict(tool.spec.input_schema),
         "outputSchema": None if tool.spec.output_schema is None else dict(tool.spec.output_schema),
         "annotations": None if tool.spec.annotations is None else dict(tool.spec.annotations),
-        "requiresConfirmation": policy.overrides.confirms(tool.id),
-        "switch": None if (switch := policy.decided.switches.get(tool.id)) is None else switch_shape(switch),
+        "requiresConfirmation": policy.overrides.requires_confirmation(tool.id),
+        "switch": None if (switch := policy.decisions.switches.get(tool.id)) is None else switch_info(switch),
         "fingerprint": tool.spec.fingerprint,
         "approval": None
         if approval is None
@@ -357,23 +373,25 @@ def tool_in_full(tool: Tool, resolution: Resolution, policy: Policy) -> ToolInFu
     }
 
 
-def action_shape(action: Action) -> ActionShape:
-    return {"kind": action.act, "target": action.target, "label": action.label, "toolsets": [*action.toolsets]}
+def action_info(action: SuggestedAction) -> ActionInfo:
+    return {"kind": action.kind, "target": action.target, "label": action.label, "toolsets": [*action.toolsets]}
 
 
-def trail_shape(trail: Trail) -> TrailShape:
+def decision_trail_info(trail: DecisionTrail) -> DecisionTrailInfo:
     """The verdict in the words of a refusal; its steps are read by a person, not by a model that would ask one."""
     return {
         "id": str(trail.tool),
         "wireName": trail.wire_name,
-        **verdict_shape(trail.verdict),
-        "more": [*trail.more],
-        "steps": [{"asked": step.asked, "lets": step.lets, "said": to_you(step.said)} for step in trail.steps],
-        "naming": [*trail.naming],
+        **verdict_info(trail.verdict),
+        "more": [*trail.remaining_reasons],
+        "steps": [
+            {"asked": step.question, "lets": step.passes, "said": address_user(step.answer)} for step in trail.steps
+        ],
+        "naming": [*trail.name_notes],
     }
 
 
-def notices_shape(notices: Mapping[str, Notice]) -> list[NoticeShape]:
+def notice_infos(notices: Mapping[str, Notice]) -> list[NoticeInfo]:
     return [
         {"subject": notice.subject, "text": notice.text, "since": notice.since.isoformat()}
         for notice in notices.values()

@@ -8,31 +8,31 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from typing_extensions import TypedDict
 
-from pegboard.core.commands import Rejected, Revoke
+from pegboard.core.commands import CommandRejection, RevokeConsent
 from pegboard.core.consent import Consent
-from pegboard.core.explain import is_current
-from pegboard.core.redact import WHOLE, is_cut, shorten
-from pegboard.core.scope import Scope as CallerScope
+from pegboard.core.explain import is_consent_current
+from pegboard.core.redact import NO_DISPLAY_LIMITS, is_cut, shorten
+from pegboard.core.scope import TokenScope as CallerScope
 from pegboard.core.secret_marks import DisplayedArguments, exact_numbers
-from pegboard.core.shaping import FilledIn
-from pegboard.core.ticket import Scope, State, Ticket
+from pegboard.core.shaping import FilledArguments
+from pegboard.core.ticket import ConsentScope, Ticket, TicketState
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.operate import NotSaved
-from pegboard.gateway.tickets import StandingTerms
-from pegboard.ports import TicketsAway
+from pegboard.gateway.operate import SaveFailure
+from pegboard.gateway.tickets import ConsentTerms
+from pegboard.ports import TicketsUnavailable
 
-from .access import current, whoever
-from .answers import routes_about
+from .access import current_identity, decision_author
+from .answers import make_router
 from .bodies import AllowBody, DenyBody
-from .deciding import done
-from .pages import MOST, After, Following, Limit, page_of
-from .problems import Problem
-from .shapes import Told, moment
+from .deciding import run_command
+from .pages import MAX_PAGE_SIZE, AfterParam, LimitParam, PageResponse, paginate
+from .problems import ProblemError
+from .shapes import FreeObject, iso_time
 
-NONE: str = "There is no ticket {id!r}. See: pegboard tickets list"
+NO_TICKET: str = "There is no ticket {id!r}. See: pegboard tickets list"
 
 
-class StandingShape(TypedDict):
+class ConsentTermsInfo(TypedDict):
     """On which terms further calls like this one can be allowed as well."""
 
     possible: bool
@@ -42,24 +42,24 @@ class StandingShape(TypedDict):
     """How long it lasts unless another end is chosen; `null` for ever."""
 
 
-class FilledInShape(TypedDict):
+class FilledInInfo(TypedDict):
     """What overrides put into the call beside the arguments that its caller sent."""
 
-    defaults: Told
+    defaults: FreeObject
     exactNumbers: dict[str, str]
     """Of the defaults, as beside the arguments."""
     pinned: list[str]
     """Names alone: a pinned value may be a secret."""
 
 
-class TicketShape(TypedDict):
+class TicketInfo(TypedDict):
     id: str
-    state: State
+    state: TicketState
     tool: str
     name: str
     principal: str
     client: str
-    arguments: Told
+    arguments: FreeObject
     """As a person sees them who decides: to the letter, but for what is marked as secret."""
     redacted: bool
     """Whether what looks like a secret is left out too: for those who may only look, and once nothing is to decide."""
@@ -67,26 +67,26 @@ class TicketShape(TypedDict):
     """Where a value is masked that can be revealed, as JSON pointers into the arguments."""
     exactNumbers: dict[str, str]
     """Numbers in the arguments, by JSON pointer, that a browser would round or write otherwise: as they are."""
-    filledIn: FilledInShape | None
+    filledIn: FilledInInfo | None
     cut: bool
     """Whether something is left out because it is long. Each gap says how much."""
     asked: str
     deadline: str
     decidedBy: str | None
     decided: str | None
-    scope: Scope | None
+    scope: ConsentScope | None
     note: str
     begun: str | None
     ended: str | None
     whose: str | None
-    standing: StandingShape
+    standing: ConsentTermsInfo
 
 
-class TicketsShape(TypedDict):
-    tickets: list[TicketShape]
+class TicketsResponse(TypedDict):
+    tickets: list[TicketInfo]
 
 
-class ConsentShape(TypedDict):
+class ConsentInfo(TypedDict):
     """A standing permission: calls of one tool by one principal run without confirmation."""
 
     id: str
@@ -106,56 +106,56 @@ class ConsentShape(TypedDict):
     tool is not listed."""
 
 
-class ConsentsShape(Following):
-    consents: list[ConsentShape]
+class ConsentsResponse(PageResponse):
+    consents: list[ConsentInfo]
 
 
 def ticket_routes(gateway: Gateway) -> APIRouter:
-    routes = routes_about("tickets")
+    routes = make_router("tickets")
     desk = gateway.tickets
 
     @routes.get("/tickets")
-    async def list_tickets(all: Annotated[bool, Query(description="The decided ones too.")] = False) -> TicketsShape:
+    async def list_tickets(all: Annotated[bool, Query(description="The decided ones too.")] = False) -> TicketsResponse:
         """Calls that wait for a person's decision; with `all` the latest tickets, whatever became of them."""
         try:
-            found = await (desk.latest() if all else desk.waiting())
+            found = await (desk.latest_tickets() if all else desk.pending_tickets())
             return {"tickets": [await shown_to_caller(ticket) for ticket in found]}
-        except TicketsAway as error:
-            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+        except TicketsUnavailable as error:
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
     @routes.get("/tickets/consents")
     async def list_consents(
         tool: Annotated[str | None, Query(max_length=512, description="Only those for the tool with this id.")] = None,
         principal: Annotated[str | None, Query(max_length=256, description="Only those of this principal.")] = None,
-        limit: Limit = MOST,
-        after: After = None,
-    ) -> ConsentsShape:
+        limit: LimitParam = MAX_PAGE_SIZE,
+        after: AfterParam = None,
+    ) -> ConsentsResponse:
         """Standing permissions: what runs without confirmation, for whom, until when, and when it last did."""
         chosen = [
             consent
-            for consent in gateway.board.policy.decided.consents.values()
+            for consent in gateway.board.policy.decisions.consents.values()
             if tool in (None, str(consent.tool)) and principal in (None, consent.principal)
         ]
-        consents, following = page_of(chosen, lambda each: each.id, limit, after)
+        consents, following = paginate(chosen, lambda each: each.id, limit, after)
         uses = await desk.last_uses()
         return {**following, "consents": [_consent_shape(consent, uses) for consent in consents]}
 
     @routes.delete("/tickets/consents/{id}")
-    async def revoke_consent(id: str) -> ConsentShape:
+    async def revoke_consent(id: str) -> ConsentInfo:
         """Revoke a standing permission. Every call that begins after the answer is asked about again, at every
         gateway on the same store; calls that run already are not ended."""
-        consent = gateway.board.policy.decided.consents.get(id)
+        consent = gateway.board.policy.decisions.consents.get(id)
         if consent is None and await gateway.operator.catch_up() is None:
             # It may have been given at another gateway a moment ago.
-            consent = gateway.board.policy.decided.consents.get(id)
+            consent = gateway.board.policy.decisions.consents.get(id)
         if consent is None:
             why = f"There is no standing permission {id[:64]!r}. See: pegboard tickets consents"
-            raise Problem(HTTPStatus.NOT_FOUND, why)
+            raise ProblemError(HTTPStatus.NOT_FOUND, why)
         shape = _consent_shape(consent, await desk.last_uses())
-        await done(gateway, Revoke(id, consent), None)
+        await run_command(gateway, RevokeConsent(id, consent), None)
         return shape
 
-    def _consent_shape(consent: Consent, uses: Mapping[str, datetime]) -> ConsentShape:
+    def _consent_shape(consent: Consent, uses: Mapping[str, datetime]) -> ConsentInfo:
         tool, last = gateway.board.catalogue.tools.get(consent.tool), uses.get(consent.id)
         return {
             "id": consent.id,
@@ -164,123 +164,123 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
             "client": consent.client,
             "by": consent.by,
             "at": consent.at.isoformat(),
-            "expiresAt": moment(consent.until),
+            "expiresAt": iso_time(consent.until),
             "expired": consent.is_expired(gateway.clock()),
-            "lastUsedAt": moment(last),
-            "whose": None if consent.whose is None else consent.whose.told,
-            "fits": None if tool is None else is_current(consent, tool, gateway.board.policy),
+            "lastUsedAt": iso_time(last),
+            "whose": None if consent.identity is None else consent.identity.description,
+            "fits": None if tool is None else is_consent_current(consent, tool, gateway.board.policy),
         }
 
     @routes.get("/tickets/{id}")
     async def show_ticket(
         id: str, full: Annotated[bool, Query(description="All of its arguments, while they are kept.")] = False
-    ) -> TicketShape:
+    ) -> TicketInfo:
         """One ticket, with the arguments of its call. Of long ones the beginning and the end, unless `full` is asked
         for; `cut` tells whether something is left out, `masked` where a value is masked."""
         try:
-            return await shown_to_caller(_found(id, await desk.find(id)), full=full)
-        except TicketsAway as error:
-            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+            return await shown_to_caller(require_ticket(id, await desk.find(id)), full=full)
+        except TicketsUnavailable as error:
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
     @routes.post("/tickets/{id}/reveal")
-    async def reveal_ticket(id: str) -> TicketShape:
+    async def reveal_ticket(id: str) -> TicketInfo:
         """All arguments of a waiting call with nothing masked. The activity records who revealed them."""
         try:
-            match await desk.reveal(id, whoever()):
+            match await desk.reveal(id, decision_author()):
                 case (ticket, arguments):
-                    shape = ticket_shape(
+                    shape = ticket_info(
                         ticket, gateway.clock(), desk.terms(ticket), DisplayedArguments(arguments, ()), full=True
                     )
                     return {**shape, "redacted": False}
                 case refused:
-                    return await shown_to_caller(_found(id, refused))
-        except TicketsAway as error:
-            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+                    return await shown_to_caller(require_ticket(id, refused))
+        except TicketsUnavailable as error:
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
     @routes.post("/tickets/{id}/allow")
-    async def allow_ticket(id: str, body: AllowBody) -> TicketShape:
+    async def allow_ticket(id: str, body: AllowBody) -> TicketInfo:
         """Say yes: to this one call, or to all further ones by this client or by any until the permission ends. Where
         the tool claims to be destructive, further ones need `confirmDestructive`."""
-        scope, lifetime, confirms = Scope(body.scope), body.lifetime(), body.confirm_destructive
+        scope, lifetime, confirms = ConsentScope(body.scope), body.lifetime(), body.confirm_destructive
         try:
             allowed = await desk.allow(
-                id, scope, whoever(), body.note, lifetime=lifetime, confirms_destructive=confirms
+                id, scope, decision_author(), body.note, lifetime=lifetime, confirms_destructive=confirms
             )
-            return await shown_to_caller(_found(id, allowed))
-        except TicketsAway as error:
-            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+            return await shown_to_caller(require_ticket(id, allowed))
+        except TicketsUnavailable as error:
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
     @routes.post("/tickets/{id}/deny")
-    async def deny_ticket(id: str, body: DenyBody) -> TicketShape:
+    async def deny_ticket(id: str, body: DenyBody) -> TicketInfo:
         """Say no. The caller is told, and is not asked about again at once."""
         try:
-            return await shown_to_caller(_found(id, await desk.deny(id, whoever(), body.note)))
-        except TicketsAway as error:
-            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+            return await shown_to_caller(require_ticket(id, await desk.deny(id, decision_author(), body.note)))
+        except TicketsUnavailable as error:
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
-    async def shown_to_caller(ticket: Ticket, *, full: bool = False) -> TicketShape:
+    async def shown_to_caller(ticket: Ticket, *, full: bool = False) -> TicketInfo:
         """Whoever may decide sees what they decide on; whoever may only look sees nothing that looks like a secret."""
         now = gateway.clock()
-        if ticket.at(now) not in (State.WAITING, State.GRANTED):
-            return ticket_shape(ticket, now, desk.terms(ticket))
-        if CallerScope.OPERATE in current().scopes:
-            shape = ticket_shape(ticket, now, desk.terms(ticket), await desk.display(ticket, full=full), full=full)
+        if ticket.state_at(now) not in (TicketState.WAITING, TicketState.ALLOWED):
+            return ticket_info(ticket, now, desk.terms(ticket))
+        if CallerScope.OPERATE in current_identity().scopes:
+            shape = ticket_info(ticket, now, desk.terms(ticket), await desk.display(ticket, full=full), full=full)
             return {**shape, "redacted": False}
-        arguments = await desk.redacted(ticket) if full else None
+        arguments = await desk.redacted_arguments(ticket) if full else None
         displayed = None if arguments is None else DisplayedArguments(arguments, ())
-        return ticket_shape(ticket, now, desk.terms(ticket), displayed, full=full)
+        return ticket_info(ticket, now, desk.terms(ticket), displayed, full=full)
 
-    def _found(id: str, found: Ticket | Rejected | None) -> Ticket:
+    def require_ticket(id: str, found: Ticket | CommandRejection | None) -> Ticket:
         match found:
             case None:
-                raise Problem(HTTPStatus.NOT_FOUND, NONE.format(id=id[:64]))
-            case NotSaved(why):
-                raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, why)
-            case Rejected(why):
-                raise Problem(HTTPStatus.CONFLICT, why)
+                raise ProblemError(HTTPStatus.NOT_FOUND, NO_TICKET.format(id=id[:64]))
+            case SaveFailure(why):
+                raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, why)
+            case CommandRejection(why):
+                raise ProblemError(HTTPStatus.CONFLICT, why)
             case _:
                 return found
 
     return routes
 
 
-def ticket_shape(
+def ticket_info(
     ticket: Ticket,
     now: datetime,
-    terms: StandingTerms,
+    terms: ConsentTerms,
     displayed: DisplayedArguments | None = None,
     *,
     full: bool = False,
-) -> TicketShape:
+) -> TicketInfo:
     """`displayed` is in place of what is kept of the arguments for good; `full` when it is all of them."""
-    arguments = ticket.shown if displayed is None else displayed.arguments
+    arguments = ticket.redacted_arguments if displayed is None else displayed.arguments
     return {
         "id": ticket.id,
-        "state": ticket.at(now),
+        "state": ticket.state_at(now),
         "tool": str(ticket.tool),
         "name": ticket.name,
         "principal": ticket.principal,
         "client": ticket.client,
         "arguments": arguments,
         "redacted": True,
-        "masked": [] if displayed is None else [*displayed.masked],
+        "masked": [] if displayed is None else [*displayed.masked_paths],
         "exactNumbers": exact_numbers(arguments),
-        "filledIn": None if ticket.filled is None else _filled_shape(ticket.filled),
+        "filledIn": None if ticket.filled_arguments is None else _filled_in_info(ticket.filled_arguments),
         "cut": is_cut(arguments) and (displayed is None or not full),
-        "asked": ticket.asked.isoformat(),
+        "asked": ticket.asked_at.isoformat(),
         "deadline": ticket.deadline.isoformat(),
         "decidedBy": ticket.by,
-        "decided": moment(ticket.decided),
+        "decided": iso_time(ticket.decided_at),
         "scope": ticket.scope,
         "note": ticket.note,
-        "begun": moment(ticket.begun),
-        "ended": ticket.ended,
-        "whose": None if ticket.whose is None else ticket.whose.told,
+        "begun": iso_time(ticket.started_at),
+        "ended": ticket.outcome,
+        "whose": None if ticket.identity is None else ticket.identity.description,
         "standing": {"possible": terms.possible, "destructive": terms.destructive, "days": terms.days},
     }
 
 
-def _filled_shape(filled: FilledIn) -> FilledInShape:
-    defaults = shorten(dict(filled.defaults), WHOLE)
+def _filled_in_info(filled: FilledArguments) -> FilledInInfo:
+    defaults = shorten(dict(filled.defaults), NO_DISPLAY_LIMITS)
     shown = defaults if isinstance(defaults, dict) else {}
-    return {"defaults": shown, "exactNumbers": exact_numbers(shown), "pinned": [*filled.pinned]}
+    return {"defaults": shown, "exactNumbers": exact_numbers(shown), "pinned": [*filled.pinned_names]}

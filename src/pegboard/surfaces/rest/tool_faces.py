@@ -2,16 +2,16 @@
 
 from typing_extensions import TypedDict
 
-from pegboard.core.faces import overridden
+from pegboard.core.faces import overridden_spec
 from pegboard.core.policy import Policy
-from pegboard.core.sections import Section, sections
+from pegboard.core.sections import SpecSection, spec_sections
 from pegboard.core.tokens import tool_cost
 from pegboard.core.tool import Tool, ToolSpec
 
-from .reviews import SectionShape, section_shape
+from .reviews import DiffSectionInfo, diff_section_info
 
 
-class SpecShape(TypedDict):
+class ToolSpecInfo(TypedDict):
     name: str
     title: str | None
     description: str
@@ -21,13 +21,13 @@ class SpecShape(TypedDict):
     tokens: int
 
 
-class Faces(TypedDict):
-    asOffered: SpecShape
-    asOverridden: SpecShape
-    difference: list[SectionShape]
+class ToolFormsInfo(TypedDict):
+    asOffered: ToolSpecInfo
+    asOverridden: ToolSpecInfo
+    difference: list[DiffSectionInfo]
 
 
-def spec_shape(spec: ToolSpec) -> SpecShape:
+def tool_spec_info(spec: ToolSpec) -> ToolSpecInfo:
     return {
         "name": spec.name,
         "title": spec.title,
@@ -39,14 +39,14 @@ def spec_shape(spec: ToolSpec) -> SpecShape:
     }
 
 
-def faces_shape(tool: Tool, policy: Policy) -> Faces:
-    now = overridden(tool, policy)
+def tool_forms_info(tool: Tool, policy: Policy) -> ToolFormsInfo:
+    now = overridden_spec(tool, policy)
     return {
-        "asOffered": spec_shape(tool.spec),
-        "asOverridden": spec_shape(now),
-        "difference": difference_shape(sections(tool.spec, now)),
+        "asOffered": tool_spec_info(tool.spec),
+        "asOverridden": tool_spec_info(now),
+        "difference": diff_section_infos(spec_sections(tool.spec, now)),
     }
 
 
-def difference_shape(found: tuple[Section, ...]) -> list[SectionShape]:
-    return [section_shape(section) for section in found]
+def diff_section_infos(found: tuple[SpecSection, ...]) -> list[DiffSectionInfo]:
+    return [diff_section_info(section) for section in found]

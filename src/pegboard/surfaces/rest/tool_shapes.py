@@ -4,61 +4,61 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from .override_shapes import AppearanceShape, RenderedShape
-from .pages import Following
-from .shapes import ActionShape, NoticeShape, Told, ToolInFull, ToolShape, TrailShape
-from .tool_faces import Faces
-from .trials import Trial
+from .override_shapes import AppearanceFieldInfo, RenderedInfo
+from .pages import PageResponse
+from .shapes import ActionInfo, DecisionTrailInfo, FreeObject, FullToolInfo, NoticeInfo, ToolInfo
+from .tool_faces import ToolFormsInfo
+from .trials import CallTrialInfo
 
 
-class ListedFlawShape(TypedDict):
+class ListedFlawInfo(TypedDict):
     id: str
     """The server, or the toolset, that listed it."""
     sentence: str
 
 
-class ToolsShape(Following):
-    tools: list[ToolShape]
+class ToolsResponse(PageResponse):
+    tools: list[ToolInfo]
     policyVersion: int
-    notices: list[NoticeShape]
-    flaws: list[ListedFlawShape]
+    notices: list[NoticeInfo]
+    flaws: list[ListedFlawInfo]
 
 
-class WithoutShape(TypedDict):
+class CallerWithoutInfo(TypedDict):
     """A caller who would not get the tool by the same request, and why."""
 
     principal: str
     sentence: str
 
 
-class WhyShape(TrailShape):
-    action: ActionShape
-    others: list[WithoutShape]
+class ExplainToolResponse(DecisionTrailInfo):
+    action: ActionInfo
+    others: list[CallerWithoutInfo]
     """Of a tool that this caller gets: who does not; of more than twenty the first twenty-one."""
-    overrides: list[AppearanceShape]
+    overrides: list[AppearanceFieldInfo]
     policyVersion: int
     """What an edit of these overrides is based on."""
     unknownNames: list[str]
     """Entries of the settings with an unknown name that may be meant for this tool."""
 
 
-class EndedShape(TypedDict):
+class CallResponse(TypedDict):
     ended: str
     """`returned`, `tool_failed`, `needs_input`, `demanded`, `provider_failed`, `cancelled`, `unknown_tool`,
     `bad_arguments`, a way in which it was not confirmed, or the status of a locked tool."""
-    result: NotRequired[Told]
+    result: NotRequired[FreeObject]
     """As the tool gave it."""
     error: NotRequired[object]
     sentence: NotRequired[str]
     mayHaveRun: NotRequired[bool]
     ticket: NotRequired[str | None]
     """Of a call that waits for a person."""
-    rendered: NotRequired[RenderedShape]
+    rendered: NotRequired[RenderedInfo]
 
 
-class TriedShape(EndedShape, Trial):
+class TrialCallResponse(CallResponse, CallTrialInfo):
     """Of a trial also its forms, each with what it costs a model."""
 
 
-class ShownTool(ToolInFull, Faces):
+class ShowToolResponse(FullToolInfo, ToolFormsInfo):
     """A tool as its server offers it, and as a model sees it."""

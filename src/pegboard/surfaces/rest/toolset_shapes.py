@@ -6,102 +6,111 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from pegboard.core.addressed import to_you
-from pegboard.core.catalogue import Asleep, Catalogue, Down, Health, NeedsSignIn, Off, Starting, Up
-from pegboard.core.closed import Closed
+from pegboard.core.addressed import address_user
+from pegboard.core.catalogue import (
+    Catalogue,
+    Health,
+    ProviderAsleep,
+    ProviderDown,
+    ProviderNeedsSignIn,
+    ProviderOff,
+    ProviderStart,
+    ProviderUp,
+)
+from pegboard.core.closed import LockedPart
 from pegboard.core.ids import ServerKey, ToolsetId, ToolsetKey
-from pegboard.core.installing import Course, Differences, PartDifference
-from pegboard.core.own import Own
-from pegboard.core.plan import words
+from pegboard.core.installing import InstallDifferences, PartDifference, VersionChange
+from pegboard.core.own import OwnTools
+from pegboard.core.plan import describe_install
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Resolution
-from pegboard.core.rules import owner_off
+from pegboard.core.rules import find_owner_off
 from pegboard.core.server import Server
-from pegboard.core.status import Status
-from pegboard.core.toolset import Brought, SourceKind, Toolset
-from pegboard.core.versions import told_downgrade
-from pegboard.gateway.board import Board
-from pegboard.gateway.toolsets.exporting import Bundle
-from pegboard.gateway.toolsets.wanted import Looked
+from pegboard.core.status import LockStatus
+from pegboard.core.toolset import Toolset, ToolsetImport, ToolsetOrigin
+from pegboard.core.versions import describe_downgrade
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.toolsets.exporting import ToolsetBundle
+from pegboard.gateway.toolsets.wanted import ImportPreview
 
-from .pages import Following
+from .pages import PageResponse
 from .shapes import (
-    FlawShape,
-    HealthShape,
-    OriginShape,
-    ServerShape,
-    ToolShape,
-    flaws_shape,
-    health_shape,
-    origin_shape,
-    server_shapes,
-    tool_shape,
+    FlawInfo,
+    HealthInfo,
+    OriginInfo,
+    ServerInfo,
+    ToolInfo,
+    flaw_infos,
+    health_info,
+    origin_info,
+    server_infos,
+    tool_info,
 )
 
 
-class BroughtFrom(TypedDict):
-    kind: SourceKind
+class ImportSourceInfo(TypedDict):
+    kind: ToolsetOrigin
     path: str | None
     at: str
     commit: NotRequired[str]
     dirty: NotRequired[bool]
 
 
-class SecretShape(TypedDict):
+class SecretInfo(TypedDict):
     """A secret that is asked for, and whether it is set. Its value is told to nobody."""
 
     name: str
     set: bool
 
 
-class ToolsetShape(TypedDict):
+class ToolsetInfo(TypedDict):
     id: str
     name: str
     version: str
     description: str
     enabled: bool
     userMcp: bool
-    origin: OriginShape
-    source: BroughtFrom | None
+    origin: OriginInfo
+    source: ImportSourceInfo | None
     digest: str | None
     linked: str | None
-    servers: list[ServerShape]
-    tools: list[ToolShape]
+    servers: list[ServerInfo]
+    tools: list[ToolInfo]
     requirements: list[str]
-    secrets: list[SecretShape]
+    secrets: list[SecretInfo]
     files: int
     bytes: int
-    health: HealthShape
-    flaws: list[FlawShape]
+    health: HealthInfo
+    flaws: list[FlawInfo]
 
 
-class ToolsetsShape(Following):
-    toolsets: list[ToolsetShape]
+class ToolsetsResponse(PageResponse):
+    toolsets: list[ToolsetInfo]
     policyVersion: int
 
 
-class ToolDifferenceShape(TypedDict):
+class ToolDiffInfo(TypedDict):
     id: str
     how: str
 
 
-class PartDifferenceShape(TypedDict):
+class PartDiffInfo(TypedDict):
     id: str
     how: str
     settings: list[str]
 
 
-class ChangesShape(TypedDict):
+class ImportChangesInfo(TypedDict):
     any: bool
-    course: Course
+    course: VersionChange
     lines: list[str]
-    tools: list[ToolDifferenceShape]
-    servers: list[PartDifferenceShape]
-    overrides: list[PartDifferenceShape]
+    tools: list[ToolDiffInfo]
+    servers: list[PartDiffInfo]
+    overrides: list[PartDiffInfo]
     files: Mapping[str, int]
 
 
-class ImportedToolShape(TypedDict):
+class ImportedToolInfo(TypedDict):
     """A tool that waits for a person; `alone` where it must be approved by itself."""
 
     id: str
@@ -109,116 +118,122 @@ class ImportedToolShape(TypedDict):
     alone: bool
 
 
-class ClosedShape(TypedDict):
+class ClosedToolInfo(TypedDict):
     id: str
     verdict: Literal["locked", "absent"]
-    status: NotRequired[Status]
+    status: NotRequired[LockStatus]
     sentence: str
     remedy: str
 
 
-class ImportShape(TypedDict):
+class ImportResponse(TypedDict):
     """What was imported, or would be."""
 
     id: str
     version: str
     digest: str
     linked: str | None
-    source: BroughtFrom | None
+    source: ImportSourceInfo | None
     imported: bool
     downgrade: str | None
-    changes: ChangesShape
+    changes: ImportChangesInfo
     unrun: list[str]
-    waits: list[ImportedToolShape]
+    waits: list[ImportedToolInfo]
     requirements: list[str]
     pending: list[str]
     approved: list[str]
-    secrets: list[SecretShape]
-    notOpen: list[ClosedShape]
+    secrets: list[SecretInfo]
+    notOpen: list[ClosedToolInfo]
     unconfirmedServers: list[str]
     """Servers of which neither the manifest nor the settings say whether their calls are confirmed."""
     warnings: list[str]
     policyVersion: int
 
 
-class ImportStepShape(TypedDict):
+class ImportStepResponse(TypedDict):
     said: str
     done: int
     total: int | None
 
 
-class RemovedToolsetShape(TypedDict):
+class ToolsetRemovedResponse(TypedDict):
     removed: str
     warnings: list[str]
 
 
-class SwitchedToolsetShape(TypedDict):
+class ToolsetSwitchResponse(TypedDict):
     toolsetId: str
     on: bool
 
 
-class KeptSecretShape(SecretShape):
+class SecretStateResponse(SecretInfo):
     toolsetId: str
 
 
-class ExportedSecretShape(TypedDict):
+class ExportSecretInfo(TypedDict):
     name: str
     at: list[str]
 
 
-class ExportShape(TypedDict):
+class ExportResponse(TypedDict):
     toolset: str
     name: str
     bytes: int
-    secrets: list[ExportedSecretShape]
+    secrets: list[ExportSecretInfo]
     dropped: list[str]
     leftOut: list[str]
     doubts: list[str]
 
 
-_WORST = (NeedsSignIn, Down, Starting, Off, Asleep, Up)
+_WORST_FIRST = (ProviderNeedsSignIn, ProviderDown, ProviderStart, ProviderOff, ProviderAsleep, ProviderUp)
 """The health of a toolset is the worst of what belongs to it: what a person must look at comes first."""
 
 
-def toolset_shape(toolset: Toolset, board: Board, resolution: Resolution, secrets: Mapping[str, bool]) -> ToolsetShape:
+def toolset_info(
+    toolset: Toolset, board: BoardState, resolution: Resolution, secrets: Mapping[str, bool]
+) -> ToolsetInfo:
     """`secrets` are those it asks for, and whether each is set."""
     policy = board.policy
     servers = [server for key, server in policy.servers.items() if key.toolset == toolset.id]
-    own, own_key = own_of(policy, toolset.id), ToolsetKey(toolset.id)
-    files = policy.decided.files.get(toolset.id, ())
+    own, own_key = own_connection(policy, toolset.id), ToolsetKey(toolset.id)
+    files = policy.decisions.files.get(toolset.id, ())
     return {
         "id": toolset.id,
         "name": toolset.name or toolset.id,
         "version": toolset.version,
         "description": toolset.description,
-        "enabled": is_on(policy, toolset.id),
+        "enabled": is_enabled(policy, toolset.id),
         "userMcp": toolset.user_mcp,
-        "origin": origin_shape(toolset.origin),
-        "source": brought_shape(toolset.brought),
+        "origin": origin_info(toolset.origin),
+        "source": import_source_info(toolset.imported_from),
         "digest": None if own is None else own.digest,
         "linked": None if own is None else own.linked,
-        "servers": server_shapes([each for each in servers if isinstance(each.key, ServerKey)], board, resolution),
-        "tools": [tool_shape(id, resolution) for id in resolution.verdicts if id.toolset == toolset.id],
+        "servers": server_infos([each for each in servers if isinstance(each.key, ServerKey)], board, resolution),
+        "tools": [tool_info(id, resolution) for id in resolution.verdicts if id.toolset == toolset.id],
         "requirements": [] if own is None else list(own.requirements),
         "secrets": [{"name": name, "set": is_set} for name, is_set in secrets.items()],
         "files": len(files),
         "bytes": sum(file.size for file in files),
-        "health": health_shape(worst(healths(servers, board.catalogue)) if is_on(policy, toolset.id) else Off()),
-        "flaws": flaws_shape(() if (listing := board.catalogue.listings.get(own_key)) is None else listing.flaws),
+        "health": health_info(
+            worst_health(healths(servers, board.catalogue)) if is_enabled(policy, toolset.id) else ProviderOff()
+        ),
+        "flaws": flaw_infos(() if (listing := board.catalogue.listings.get(own_key)) is None else listing.problems),
     }
 
 
-def brought_shape(brought: Brought | None) -> BroughtFrom | None:
+def import_source_info(brought: ToolsetImport | None) -> ImportSourceInfo | None:
     """Where it was last imported from. Only a checkout has a commit."""
     if brought is None:
         return None
-    shape: BroughtFrom = {"kind": brought.kind, "path": brought.path or None, "at": brought.at.isoformat()}
+    shape: ImportSourceInfo = {"kind": brought.kind, "path": brought.path or None, "at": brought.at.isoformat()}
     if brought.commit:
-        shape["commit"], shape["dirty"] = brought.commit, brought.dirty
+        shape["commit"], shape["dirty"] = brought.commit, brought.is_dirty
     return shape
 
 
-def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], *, done: bool) -> ImportShape:
+def import_response(
+    looked: ImportPreview, policy: Policy, is_set: Callable[[str], bool], *, done: bool
+) -> ImportResponse:
     """What was imported, or would be. Values of settings are in none of it."""
     found, own, toolset = looked.differences, looked.own, looked.install.toolset
     specs = looked.install.specs
@@ -227,87 +242,87 @@ def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], 
         "version": toolset.version,
         "digest": own.digest,
         "linked": own.linked,
-        "source": brought_shape(toolset.brought),
+        "source": import_source_info(toolset.imported_from),
         "imported": done,
-        "downgrade": _downgrade(found),
+        "downgrade": _downgrade_text(found),
         "changes": {
-            "any": not found.is_nothing,
-            "course": found.course,
-            "lines": list(words(found, looked.notes)),
-            "tools": [{"id": str(each.tool), "how": each.how.value} for each in found.tools],
-            "servers": [_part(each) for each in found.servers],
-            "overrides": [_part(each) for each in found.overrides],
-            "files": dict(Counter(each.how.value for each in found.files)),
+            "any": not found.is_empty,
+            "course": found.version_change,
+            "lines": list(describe_install(found, looked.notes)),
+            "tools": [{"id": str(each.tool), "how": each.change.value} for each in found.tools],
+            "servers": [_part_diff_info(each) for each in found.servers],
+            "overrides": [_part_diff_info(each) for each in found.overrides],
+            "files": dict(Counter(each.change.value for each in found.files)),
         },
         "unrun": list(looked.modules),
         "waits": [
-            {"id": str(tool), "fingerprint": specs[tool].fingerprint, "alone": tool in looked.alone}
-            for tool in looked.waits
+            {"id": str(tool), "fingerprint": specs[tool].fingerprint, "alone": tool in looked.needs_own_review}
+            for tool in looked.waiting_tools
         ],
         "requirements": list(own.requirements),
-        "pending": [str(tool) for tool in looked.pending],
-        "approved": [str(tool) for tool in looked.approved],
+        "pending": [str(tool) for tool in looked.pending_tools],
+        "approved": [str(tool) for tool in looked.approved_tools],
         "secrets": [{"name": name, "set": is_set(name)} for name in own.secrets],
-        "notOpen": [_closed(each) for each in looked.closed],
+        "notOpen": [_closed_tool_info(each) for each in looked.closed_tools],
         "unconfirmedServers": [str(key) for key in looked.unconfirmed_servers(policy)],
         "warnings": list(looked.warnings),
         "policyVersion": policy.version,
     }
 
 
-def _closed(each: Closed) -> ClosedShape:
+def _closed_tool_info(each: LockedPart) -> ClosedToolInfo:
     """In the words of a tool's verdict; an absent one has no status."""
-    shape: ClosedShape = {
+    shape: ClosedToolInfo = {
         "id": str(each.about),
         "verdict": "absent",
         "sentence": each.sentence,
-        "remedy": to_you(each.remedy),
+        "remedy": address_user(each.remedy),
     }
     if each.status is not None:
         shape["verdict"], shape["status"] = "locked", each.status
     return shape
 
 
-def export_shape(id: ToolsetId, bundle: Bundle) -> ExportShape:
+def export_response(id: ToolsetId, bundle: ToolsetBundle) -> ExportResponse:
     """What of a toolset is not given away as it is, by names and places. No value is in it."""
     return {
         "toolset": id,
         "name": bundle.name,
         "bytes": len(bundle.content),
         "secrets": [{"name": name, "at": list(places)} for name, places in bundle.secrets.items()],
-        "dropped": list(bundle.dropped),
+        "dropped": list(bundle.dropped_parts),
         "leftOut": list(bundle.left_out),
-        "doubts": list(bundle.doubts),
+        "doubts": list(bundle.possible_secrets),
     }
 
 
-def _part(each: PartDifference) -> PartDifferenceShape:
-    return {"id": each.name, "how": each.how.value, "settings": list(each.settings)}
+def _part_diff_info(each: PartDifference) -> PartDiffInfo:
+    return {"id": each.name, "how": each.change.value, "settings": list(each.settings)}
 
 
-def _downgrade(found: Differences) -> str | None:
-    if found.course is not Course.DOWNGRADE:
+def _downgrade_text(found: InstallDifferences) -> str | None:
+    if found.version_change is not VersionChange.DOWNGRADE:
         return None
-    return told_downgrade(found.toolset, found.before, found.after)
+    return describe_downgrade(found.toolset, found.before, found.after)
 
 
-def own_of(policy: Policy, toolset: ToolsetId) -> Own | None:
+def own_connection(policy: Policy, toolset: ToolsetId) -> OwnTools | None:
     server = policy.servers.get(ToolsetKey(toolset))
-    return server.connection if server is not None and isinstance(server.connection, Own) else None
+    return server.connection if server is not None and isinstance(server.connection, OwnTools) else None
 
 
-def is_on(policy: Policy, toolset: ToolsetId) -> bool:
-    off = owner_off(ToolsetKey(toolset), policy)
+def is_enabled(policy: Policy, toolset: ToolsetId) -> bool:
+    off = find_owner_off(ToolsetKey(toolset), policy)
     return off is None or off.owner != toolset
 
 
-def worst(healths: Iterable[Health]) -> Health | None:
-    return min(healths, key=lambda health: _WORST.index(type(health)), default=None)
+def worst_health(healths: Iterable[Health]) -> Health | None:
+    return min(healths, key=lambda health: _WORST_FIRST.index(type(health)), default=None)
 
 
 def healths(servers: list[Server], catalogue: Catalogue) -> Iterable[Health]:
     for server in servers:
-        if isinstance(server.connection, Own) and not server.connection.specs:
+        if isinstance(server.connection, OwnTools) and not server.connection.specs:
             continue
         listing = catalogue.listings.get(server.key)
         if listing is not None:

@@ -8,14 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-PAGES: Final = Path(__file__).parent / "pages"
-INDEX: Final = "index.html"
-FOREVER: Final = "public, max-age=31536000, immutable"
-ASK_AGAIN: Final = "no-cache"
-_HASHED: Final = re.compile(r".*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+")
+PAGES_FOLDER: Final = Path(__file__).parent / "pages"
+INDEX_FILE: Final = "index.html"
+CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
+CACHE_REVALIDATE: Final = "no-cache"
+_HASHED_NAME: Final = re.compile(r".*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+")
 """The name of a file that holds a hash of its content, as the build writes them."""
-_TEXT: Final = frozenset({"text/html", "text/css", "text/javascript", "application/json", "image/svg+xml"})
-_KINDS: Final = {
+_TEXT_TYPES: Final = frozenset({"text/html", "text/css", "text/javascript", "application/json", "image/svg+xml"})
+_MEDIA_TYPES: Final = {
     ".html": "text/html",
     ".css": "text/css",
     ".js": "text/javascript",
@@ -30,40 +30,40 @@ _KINDS: Final = {
 
 
 @dataclass(frozen=True)
-class File:
+class SiteFile:
     path: Path
-    kind: str
-    keep: str
+    media_type: str
+    cache_control: str
 
 
 @dataclass(frozen=True)
-class Files:
-    folder: Path = PAGES
+class SiteFiles:
+    folder: Path = PAGES_FOLDER
 
-    def find(self, name: str) -> File | None:
+    def find(self, name: str) -> SiteFile | None:
         """By its path under the folder, with `/` between the parts."""
-        found = self._known.get(name)
-        if found is None and not self._known:
+        found = self._by_name.get(name)
+        if found is None and not self._by_name:
             # Built while the gateway ran: looked for again, until it is there.
-            self.__dict__.pop("_known", None)
-            found = self._known.get(name)
+            self.__dict__.pop("_by_name", None)
+            found = self._by_name.get(name)
         return found
 
     @cached_property
-    def _known(self) -> Mapping[str, File]:
+    def _by_name(self) -> Mapping[str, SiteFile]:
         files = {}
         for path in sorted(self.folder.rglob("*")) if self.folder.is_dir() else ():
             name = path.relative_to(self.folder).as_posix()
             if path.is_file() and not path.is_symlink() and not any(part.startswith(".") for part in name.split("/")):
-                files[name] = File(path, _kind(path), _keep(name))
+                files[name] = SiteFile(path, _media_type(path), _cache_control(name))
         return files
 
 
-def _kind(path: Path) -> str:
+def _media_type(path: Path) -> str:
     suffix = path.suffix.lower()
-    kind = _KINDS.get(suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return f"{kind}; charset=utf-8" if kind in _TEXT else kind
+    kind = _MEDIA_TYPES.get(suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return f"{kind}; charset=utf-8" if kind in _TEXT_TYPES else kind
 
 
-def _keep(name: str) -> str:
-    return FOREVER if name.startswith("assets/") and _HASHED.fullmatch(name) else ASK_AGAIN
+def _cache_control(name: str) -> str:
+    return CACHE_FOREVER if name.startswith("assets/") and _HASHED_NAME.fullmatch(name) else CACHE_REVALIDATE

@@ -79,7 +79,7 @@ _FORM: Final = """<form method="post" action="/ui/sign-in" autocomplete="off">
 gateway, <code>pegboard ui</code> prints an address that needs none of this.</p>"""
 
 
-_OTHER: Final = """<p>This browser is signed in as <strong>{who}</strong>.</p>
+_OTHER_SESSION: Final = """<p>This browser is signed in as <strong>{who}</strong>.</p>
 <form method="post" action="/ui/sign-in" autocomplete="off">
 <input name="login" type="hidden" value="{code}">
 <button>Sign in as the operator of this machine instead</button>
@@ -87,21 +87,21 @@ _OTHER: Final = """<p>This browser is signed in as <strong>{who}</strong>.</p>
 <p><a href="/ui/">Stay signed in as {who}</a></p>"""
 
 
-def page(title: str, body: str) -> bytes:
+def html_page(title: str, body: str) -> bytes:
     return _PAGE.format(title=escape(title), body=body, style=STYLE_NAME).encode()
 
 
 def other_session_page(who: str, code: str) -> bytes:
-    return page("Sign in as somebody else?", _OTHER.format(who=escape(who), code=escape(code)))
+    return html_page("Sign in as somebody else?", _OTHER_SESSION.format(who=escape(who), code=escape(code)))
 
 
 def sign_in_page(why: str | None) -> bytes:
     told = "" if why is None else f'<p role="alert">{escape(why)}</p>\n'
-    return page("Sign in", f"{told}{_FORM}")
+    return html_page("Sign in", f"{told}{_FORM}")
 
 
 def unbuilt_page() -> bytes:
-    return page(
+    return html_page(
         "The pages are not built yet",
         "<p>This gateway runs, and its API and MCP endpoint answer. The pages of the UI were not built on this "
         "machine. In the folder that you cloned, run</p>\n<pre><code>make ui</code></pre>\n"
@@ -110,5 +110,5 @@ def unbuilt_page() -> bytes:
     )
 
 
-def told_page(title: str, text: str) -> bytes:
-    return page(title, f"<p>{escape(text)}</p>")
+def message_page(title: str, text: str) -> bytes:
+    return html_page(title, f"<p>{escape(text)}</p>")

@@ -8,30 +8,37 @@ import anyio
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from pegboard.gateway.access.login_links import PARAMETER
-from pegboard.gateway.access.reception import FOREIGN, NO_TOKENS_IN_ADDRESSES, USED_LINK, WRONG, Reception, Turned
+from pegboard.gateway.access.login_links import LOGIN_PARAMETER
+from pegboard.gateway.access.reception import (
+    CROSS_SITE_REQUEST,
+    NO_TOKENS_IN_ADDRESSES,
+    UNKNOWN_TOKEN,
+    USED_LINK,
+    AuthRejection,
+    OperatorAuthentication,
+)
 from pegboard.gateway.access.who import OPERATOR
 
-from .files import ASK_AGAIN, INDEX, Files
+from .files import CACHE_REVALIDATE, INDEX_FILE, SiteFiles
 from .plain import (
     FRAME,
     FRAME_NAME,
     FRAME_POLICY,
     STYLE,
     STYLE_NAME,
+    message_page,
     other_session_page,
     sign_in_page,
-    told_page,
     unbuilt_page,
 )
 
-ROOT: Final = "/ui/"
-SIGN_IN: Final = "sign-in"
-HTML: Final = "text/html; charset=utf-8"
-_READS: Final = ("GET", "HEAD")
-_MOST_QUERY: Final = 8_192
-_LARGEST_FORM: Final = 16_384
-_FORM_SECONDS: Final = 30.0
+UI_PATH: Final = "/ui/"
+SIGN_IN_PATH: Final = "sign-in"
+HTML_TYPE: Final = "text/html; charset=utf-8"
+_READ_METHODS: Final = ("GET", "HEAD")
+_MAX_QUERY_BYTES: Final = 8_192
+_MAX_FORM_BYTES: Final = 16_384
+_FORM_TIMEOUT_S: Final = 30.0
 _CSP: Final = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
@@ -49,22 +56,22 @@ _FRAME_HEADERS: Final = {
     "content-security-policy": FRAME_POLICY,
     "x-frame-options": "SAMEORIGIN",
     "x-dns-prefetch-control": "off",
-    "cache-control": ASK_AGAIN,
-    "content-type": HTML,
+    "cache-control": CACHE_REVALIDATE,
+    "content-type": HTML_TYPE,
 }
 _FORM_HEADERS: Final = {"referrer-policy": "same-origin", "cache-control": "no-store"}
 
 
-_REASONS: Final = {b"refused": WRONG, b"used": USED_LINK, b"pasted": NO_TOKENS_IN_ADDRESSES}
+_FAILURE_REASONS: Final = {b"refused": UNKNOWN_TOKEN, b"used": USED_LINK, b"pasted": NO_TOKENS_IN_ADDRESSES}
 """Why somebody is led to the form, by the query of its address."""
 
 
-class Site:
+class WebUiSite:
     """Whoever calls it has made sure that the request is addressed to this gateway."""
 
-    def __init__(self, reception: Reception, files: Files | None = None) -> None:
-        self._reception = reception
-        self._files = Files() if files is None else files
+    def __init__(self, reception: OperatorAuthentication, files: SiteFiles | None = None) -> None:
+        self._authentication = reception
+        self._files = SiteFiles() if files is None else files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = await self._answer(scope, receive)
@@ -72,82 +79,88 @@ class Site:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         method, path, query = scope["method"], scope["path"], scope["query_string"]
-        if path == ROOT.rstrip("/"):
-            return _to(ROOT + ("?" + query.decode("latin-1") if query else ""), HTTPStatus.TEMPORARY_REDIRECT)
-        name = path.removeprefix(ROOT)
-        if name == SIGN_IN and method == "POST":
-            return await self._signed_in_by_form(scope, receive)
-        if method not in _READS:
-            return _answered(HTTPStatus.METHOD_NOT_ALLOWED, told_page("Not this way", "Open it in a browser."), "GET")
-        if name == SIGN_IN:
-            why = _REASONS.get(query)
-            return _answered(HTTPStatus.OK, sign_in_page(why), more=_FORM_HEADERS)
+        if path == UI_PATH.rstrip("/"):
+            return _redirect(UI_PATH + ("?" + query.decode("latin-1") if query else ""), HTTPStatus.TEMPORARY_REDIRECT)
+        name = path.removeprefix(UI_PATH)
+        if name == SIGN_IN_PATH and method == "POST":
+            return await self._sign_in_by_form(scope, receive)
+        if method not in _READ_METHODS:
+            return _page_response(
+                HTTPStatus.METHOD_NOT_ALLOWED, message_page("Not this way", "Open it in a browser."), "GET"
+            )
+        if name == SIGN_IN_PATH:
+            why = _FAILURE_REASONS.get(query)
+            return _page_response(HTTPStatus.OK, sign_in_page(why), more=_FORM_HEADERS)
         if name == STYLE_NAME:
-            return Response(STYLE, headers={**HEADERS, "cache-control": ASK_AGAIN}, media_type="text/css")
+            return Response(STYLE, headers={**HEADERS, "cache-control": CACHE_REVALIDATE}, media_type="text/css")
         if name == FRAME_NAME:
             return Response(FRAME, headers={**HEADERS, **_FRAME_HEADERS})
-        if query and (code := _field(query, PARAMETER)) is not None:
-            return self._signed_in_by_link(scope, code)
-        if query and _field(query, "token") is not None:
-            return _to(f"{ROOT}{SIGN_IN}?pasted")
+        if query and (code := _form_field(query, LOGIN_PARAMETER)) is not None:
+            return self._sign_in_by_link(scope, code)
+        if query and _form_field(query, "token") is not None:
+            return _redirect(f"{UI_PATH}{SIGN_IN_PATH}?pasted")
         return await self._file(name)
 
     async def _file(self, name: str) -> Response:
         """What has no file ending is a place within the UI, which finds its way by itself."""
         last = name.rpartition("/")[2]
-        file = self._files.find(name if "." in last else INDEX)
+        file = self._files.find(name if "." in last else INDEX_FILE)
         if file is None and "." in last:
-            return _answered(HTTPStatus.NOT_FOUND, told_page("Not here", "There is no such file."))
+            return _page_response(HTTPStatus.NOT_FOUND, message_page("Not here", "There is no such file."))
         if file is None:
-            return _answered(HTTPStatus.OK, unbuilt_page())
+            return _page_response(HTTPStatus.OK, unbuilt_page())
         try:
             content = await anyio.Path(file.path).read_bytes()
         except OSError:
-            return _answered(HTTPStatus.NOT_FOUND, told_page("Not here", "The pages are being built. Load it again."))
-        headers = {**HEADERS, "cache-control": file.keep, "content-type": file.kind}
+            return _page_response(
+                HTTPStatus.NOT_FOUND, message_page("Not here", "The pages are being built. Load it again.")
+            )
+        headers = {**HEADERS, "cache-control": file.cache_control, "content-type": file.media_type}
         return Response(content, headers=headers)
 
-    def _signed_in_by_link(self, scope: Scope, code: str) -> Response:
+    def _sign_in_by_link(self, scope: Scope, code: str) -> Response:
         """The code leaves the address at once, whether it was right or not. Whoever is signed in as somebody else is
         asked first; whoever is signed in already needs no link."""
-        headers, peer = scope["headers"], _peer(scope)
-        session = self._reception.session_of(headers)
+        headers, peer = scope["headers"], _peer_address(scope)
+        session = self._authentication.session_identity(headers)
         if session is not None and session.principal == OPERATOR.principal:
-            return _to(ROOT)
-        if session is not None and self._reception.links.is_valid(code):
-            return _answered(HTTPStatus.OK, other_session_page(session.principal, code), more=_FORM_HEADERS)
-        secret = self._reception.sign_in_by_link(code, headers, peer)
-        if isinstance(secret, Turned):
+            return _redirect(UI_PATH)
+        if session is not None and self._authentication.login_links.is_valid(code):
+            return _page_response(HTTPStatus.OK, other_session_page(session.principal, code), more=_FORM_HEADERS)
+        secret = self._authentication.sign_in_by_link(code, headers, peer)
+        if isinstance(secret, AuthRejection):
             if secret.status == HTTPStatus.UNAUTHORIZED:
-                return _to(f"{ROOT}{SIGN_IN}?used")
-            return _refused(secret)
-        return _to(ROOT, cookie=self._reception.cookie(headers, peer).setting(secret))
+                return _redirect(f"{UI_PATH}{SIGN_IN_PATH}?used")
+            return _rejection_response(secret)
+        return _redirect(UI_PATH, cookie=self._authentication.cookie(headers, peer).set_header(secret))
 
-    async def _signed_in_by_form(self, scope: Scope, receive: Receive) -> Response:
-        headers, peer = scope["headers"], _peer(scope)
-        if not self._reception.is_own("POST", headers, peer):
-            return _refused(Turned(HTTPStatus.FORBIDDEN, FOREIGN))
-        body = await _form(receive)
-        token = None if body is None else _field(body, "token")
-        code = None if body is None else _field(body, PARAMETER)
+    async def _sign_in_by_form(self, scope: Scope, receive: Receive) -> Response:
+        headers, peer = scope["headers"], _peer_address(scope)
+        if not self._authentication.is_same_origin("POST", headers, peer):
+            return _rejection_response(AuthRejection(HTTPStatus.FORBIDDEN, CROSS_SITE_REQUEST))
+        body = await _read_form(receive)
+        token = None if body is None else _form_field(body, "token")
+        code = None if body is None else _form_field(body, LOGIN_PARAMETER)
         if code is not None and token is None:
-            secret = self._reception.sign_in_by_link(code, headers, peer)
+            secret = self._authentication.sign_in_by_link(code, headers, peer)
         elif token is None:
-            return _refused(Turned(HTTPStatus.BAD_REQUEST, "That form holds no token. Paste it once more."))
+            return _rejection_response(
+                AuthRejection(HTTPStatus.BAD_REQUEST, "That form holds no token. Paste it once more.")
+            )
         else:
-            secret = self._reception.sign_in(token, headers, peer)
-        if isinstance(secret, Turned):
-            return _refused(secret)
-        return _to(ROOT, cookie=self._reception.cookie(headers, peer).setting(secret))
+            secret = self._authentication.sign_in(token, headers, peer)
+        if isinstance(secret, AuthRejection):
+            return _rejection_response(secret)
+        return _redirect(UI_PATH, cookie=self._authentication.cookie(headers, peer).set_header(secret))
 
 
-def _peer(scope: Scope) -> str:
+def _peer_address(scope: Scope) -> str:
     client = scope.get("client")
     return "" if client is None else str(client[0])
 
 
-def _field(text: bytes, wanted: str) -> str | None:
-    if len(text) > _MOST_QUERY:
+def _form_field(text: bytes, wanted: str) -> str | None:
+    if len(text) > _MAX_QUERY_BYTES:
         return None
     try:
         said = [value for name, value in parse_qsl(text.decode("latin-1"), max_num_fields=50) if name == wanted]
@@ -156,37 +169,37 @@ def _field(text: bytes, wanted: str) -> str | None:
     return said[0] if len(said) == 1 else None
 
 
-async def _form(receive: Receive) -> bytes | None:
+async def _read_form(receive: Receive) -> bytes | None:
     body = b""
-    with anyio.move_on_after(_FORM_SECONDS):
+    with anyio.move_on_after(_FORM_TIMEOUT_S):
         while True:
             message = await receive()
             if message["type"] != "http.request":
                 return None
             body += bytes(message.get("body", b""))
-            if len(body) > _LARGEST_FORM:
+            if len(body) > _MAX_FORM_BYTES:
                 return None
             if not message.get("more_body", False):
                 return body
     return None
 
 
-def _to(where: str, status: HTTPStatus = HTTPStatus.SEE_OTHER, cookie: str | None = None) -> Response:
+def _redirect(where: str, status: HTTPStatus = HTTPStatus.SEE_OTHER, cookie: str | None = None) -> Response:
     answer = Response(None, status, headers={**HEADERS, "location": where, "cache-control": "no-store"})
     if cookie is not None:
         answer.headers.append("set-cookie", cookie)
     return answer
 
 
-def _refused(turned: Turned) -> Response:
+def _rejection_response(turned: AuthRejection) -> Response:
     more = {} if turned.retry_after is None else {"retry-after": str(turned.retry_after)}
-    return _answered(HTTPStatus(turned.status), sign_in_page(turned.why), more={**_FORM_HEADERS, **more})
+    return _page_response(HTTPStatus(turned.status), sign_in_page(turned.why), more={**_FORM_HEADERS, **more})
 
 
-def _answered(
+def _page_response(
     status: HTTPStatus, content: bytes, allow: str | None = None, more: dict[str, str] | None = None
 ) -> Response:
-    headers = {**HEADERS, "cache-control": "no-store", "content-type": HTML, **(more or {})}
+    headers = {**HEADERS, "cache-control": "no-store", "content-type": HTML_TYPE, **(more or {})}
     if allow is not None:
         headers["allow"] = "GET, HEAD"
     return Response(content, status, headers=headers)

@@ -3,9 +3,9 @@ import type { components } from "@/api/schema";
 
 type Schemas = components["schemas"];
 
-export type ActivityPage = Schemas["ActivityPage"];
+export type ActivityPage = Schemas["ActivityResponse"];
 export type ActivityRecord = Schemas["ActivityRecord"];
-export type NewerPage = Schemas["Onward"];
-export type ActivityRecordDetails = Schemas["RecordInFull"];
-export type ActivitySummary = Schemas["SummaryShape"];
-export type ToolCalls = Schemas["SharesShape"];
+export type NewerPage = Schemas["ActivityAfterResponse"];
+export type ActivityRecordDetails = Schemas["ActivityRecordDetail"];
+export type ActivitySummary = Schemas["ActivitySummaryResponse"];
+export type ToolCalls = Schemas["ActivitySharesResponse"];

@@ -3,7 +3,7 @@ import type { components } from "@/api/schema";
 
 type Schemas = components["schemas"];
 
-export type Prompt = Schemas["PromptShape"];
+export type Prompt = Schemas["PromptResponse"];
 export type PromptPart = Prompt["parts"][number];
-export type ParsedAnswer = Schemas["ParsedAnswer"];
-export type ParsedCall = Schemas["ParsedCall"];
+export type ParsedAnswer = Schemas["ParseAnswerResponse"];
+export type ParsedCall = Schemas["ParsedCallInfo"];

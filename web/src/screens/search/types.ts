@@ -3,9 +3,9 @@ import type { components } from "@/api/schema";
 
 type Schemas = components["schemas"];
 
-export type SearchResponse = Schemas["Playground"];
-export type Hit = Schemas["HitShape"];
-export type SavedQueries = Schemas["SavedQueries"];
-export type SavedQuery = Schemas["SavedQueryShape"];
-export type Evaluation = Schemas["Evaluation"];
-export type JudgedQuery = Schemas["JudgedQuery"];
+export type SearchResponse = Schemas["SearchPlaygroundResponse"];
+export type Hit = Schemas["SearchHitInfo"];
+export type SavedQueries = Schemas["SavedQueriesResponse"];
+export type SavedQuery = Schemas["SavedQueryInfo"];
+export type Evaluation = Schemas["EvaluationResponse"];
+export type JudgedQuery = Schemas["QueryResultInfo"];

@@ -15,19 +15,19 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import anyio
 
 from pegboard.core.database import (
-    Access,
-    Answer,
-    Checked,
-    Failed,
-    Fault,
-    Finding,
+    DatabaseAccess,
+    DatabaseCheck,
+    DatabaseFinding,
     FindingSeverity,
-    Limits,
-    Refused,
+    QueryAnswer,
+    QueryLimits,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
 )
 from pegboard.ports.databases import Parameters, SourceError
 
-from .common import is_unicode, miscounted
+from .common import is_unicode, parameter_count_message
 
 MAX_STATEMENT_LENGTH: Final = 100_000
 CATALOG_TIMEOUT_S: Final = 60.0
@@ -40,22 +40,24 @@ NEW_LOGIN_PHRASE: Final = "choose-a-long-one"
 class ServerEngine(ABC):
     """One source. What `check` finds is acted on by the caller."""
 
-    def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
+    def __init__(self, url: str, access: DatabaseAccess, *, writes: bool = False) -> None:
         self._url = url
         self._access = access
         self._writes = writes
-        self._is_verified = access.is_whole
+        self._is_verified = access.is_unrestricted
         """Whether it is known what the login may name. Where nothing is closed, nothing needs to be known."""
 
-    async def check(self) -> Checked:
+    async def check(self) -> DatabaseCheck:
         try:
             checked = await self._verify()
         except SourceError as away:
-            return Checked("", None, (Finding(str(away), FindingSeverity.REFUSED_UNLESS_FORCED),))
+            return DatabaseCheck("", None, (DatabaseFinding(str(away), FindingSeverity.REFUSED_UNLESS_FORCED),))
         self._is_verified = True
         return checked
 
-    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
+    async def run(
+        self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool = False
+    ) -> QueryAnswer:
         if refusal := unreadable_text(statement):
             return refusal
         with anyio.move_on_after(limits.seconds):
@@ -66,18 +68,18 @@ class ServerEngine(ABC):
                     self._is_verified = True
                 answer = await self._run(statement, parameters, limits, write=write)
             except SourceError as away:
-                return Failed(str(away), None, Fault.UNAVAILABLE)
-            if isinstance(answer, Refused) and answer.fix == QUERIES_ONLY and self._writes:
+                return StatementFailure(str(away), None, StatementFault.UNAVAILABLE)
+            if isinstance(answer, StatementRefusal) and answer.fix == QUERIES_ONLY and self._writes:
                 return replace(answer, fix=QUERIES_AND_WRITES)
             return answer
-        return stopped(limits)
+        return timeout_failure(limits)
 
     @abstractmethod
-    async def _verify(self) -> Checked:
+    async def _verify(self) -> DatabaseCheck:
         """Compares what the login may do with what the board allows. Raises `SourceError`."""
 
     @abstractmethod
-    async def _run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool) -> Answer:
+    async def _run(self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool) -> QueryAnswer:
         """Runs one statement; one that writes only with `write`. Raises `SourceError`."""
 
 
@@ -97,35 +99,35 @@ def unreachable(title: str, error: BaseException, words: str) -> SourceError:
     return SourceError(f"{title} cannot be reached: {first}. {fix}")
 
 
-def unreadable_text(statement: str) -> Refused | None:
+def unreadable_text(statement: str) -> StatementRefusal | None:
     if len(statement) > MAX_STATEMENT_LENGTH:
         why = f"The statement has {len(statement):,} characters; {MAX_STATEMENT_LENGTH:,} are taken."
-        return Refused(why, "Bind long values as parameters, and ask in several statements.")
+        return StatementRefusal(why, "Bind long values as parameters, and ask in several statements.")
     if "\0" in statement or not is_unicode(statement):
         why = "The statement holds a character that no database takes (NUL or half a surrogate)."
-        return Refused(why, "Leave it out.")
+        return StatementRefusal(why, "Leave it out.")
     return None
 
 
-def writes_refused(verb: str) -> Refused:
-    return Refused(f"{verb.upper()} changes rows.", QUERIES_ONLY, is_write=True)
+def writes_refused(verb: str) -> StatementRefusal:
+    return StatementRefusal(f"{verb.upper()} changes rows.", QUERIES_ONLY, is_write=True)
 
 
-def stopped(limits: Limits) -> Failed:
-    return Failed(f"The statement was stopped after {limits.seconds:g} s.", None, Fault.TIME)
+def timeout_failure(limits: QueryLimits) -> StatementFailure:
+    return StatementFailure(f"The statement was stopped after {limits.seconds:g} s.", None, StatementFault.TIME)
 
 
-def too_large(size: int) -> Failed:
-    return Failed(f"A row of the answer is larger than {size // 2**20} MB.", None, Fault.MEMORY)
+def too_large(size: int) -> StatementFailure:
+    return StatementFailure(f"A row of the answer is larger than {size // 2**20} MB.", None, StatementFault.MEMORY)
 
 
-def values_in_order(parameters: Parameters, count: int, marks: str) -> list[Any] | Failed:
+def values_in_order(parameters: Parameters, count: int, marks: str) -> list[Any] | StatementFailure:
     """One value for each mark of a statement, which are for example `$1, $2, …`."""
     if isinstance(parameters, Mapping) and parameters:
         why = f"Parameters have no names here. Give them as a list, and write {marks} in the statement."
-        return Failed(why, None, Fault.PARAMETERS)
+        return StatementFailure(why, None, StatementFault.PARAMETERS)
     if len(parameters) != count:
-        return Failed(miscounted(count, len(parameters), marks), None, Fault.PARAMETERS)
+        return StatementFailure(parameter_count_message(count, len(parameters), marks), None, StatementFault.PARAMETERS)
     return list(parameters)
 
 
@@ -139,12 +141,12 @@ LoginFault: TypeAlias = tuple[str, Sequence[str], FindingSeverity]
 """What a login may do and should not, with a place for names, which there are none of where it is not so."""
 
 
-def login_findings(login: str, faults: Iterable[LoginFault], script: Iterable[str]) -> tuple[Finding, ...]:
+def login_findings(login: str, faults: Iterable[LoginFault], script: Iterable[str]) -> tuple[DatabaseFinding, ...]:
     """The first has the script, which ends them all."""
     found = [(words.format(first_names(names)), severity) for words, names, severity in faults if names]
     scripts = [tuple(script), *[()] * len(found)]
     return tuple(
-        Finding(f"The login {login} {words}.", severity, statements)
+        DatabaseFinding(f"The login {login} {words}.", severity, statements)
         for (words, severity), statements in zip(found, scripts, strict=False)
     )
 
@@ -164,7 +166,7 @@ class CatalogRelation:
     sources: tuple[Hashable, ...]
     """What a view reads, or tables that share rows with a table. An id that no relation has is never open."""
     columns: tuple[str, ...]
-    computed: tuple[tuple[str, str], ...] = ()
+    computed_columns: tuple[tuple[str, str], ...] = ()
     """Generated columns, each with one that it is computed from."""
     has_more_columns: bool = False
     """The catalog shows not all of its columns."""
@@ -178,25 +180,25 @@ class CatalogRelation:
         return opened.get(self.id) == self.columns and not self.has_more_columns
 
 
-def open_columns(relations: Iterable[CatalogRelation], access: Access) -> Mapping[Hashable, tuple[str, ...]]:
+def open_columns(relations: Iterable[CatalogRelation], access: DatabaseAccess) -> Mapping[Hashable, tuple[str, ...]]:
     """Of relations of which something is open. A view is closed if anything below it is, unless `allow` names it."""
     known = {each.id: each for each in relations}
-    if access.is_whole:
+    if access.is_unrestricted:
         return {id: each.columns for id, each in known.items()}
-    rules = {False: access, True: Access(deny=access.deny)}
+    rules = {False: access, True: DatabaseAccess(deny=access.deny)}
     named = {id for id, each in known.items() if access.allows_by_name(each.schema, each.name)}
     opened: dict[Hashable, tuple[str, ...]] = {}
     for id, each in known.items():
         rule = rules[each.is_of_extension]
         is_alone = each.is_view or id in named
         family = [each, *(known[one] for one in each.sources if one in known and not is_alone)]
-        if all(rule.opens(one.schema, one.name) for one in family):
+        if all(rule.allows_table(one.schema, one.name) for one in family):
             shut = {
-                name for name in each.columns for one in family if not rule.opens_column(one.schema, one.name, name)
+                name for name in each.columns for one in family if not rule.allows_column(one.schema, one.name, name)
             }
             if each.has_more_columns:
-                shut |= {name for name, _ in each.computed}
-            while more := {name for name, source in each.computed if source in shut} - shut:
+                shut |= {name for name, _ in each.computed_columns}
+            while more := {name for name, source in each.computed_columns if source in shut} - shut:
                 shut |= more
             opened[id] = tuple(name for name in each.columns if name not in shut)
     kept = {id: opened[id] for id in named if id in opened}
@@ -218,19 +220,19 @@ R = TypeVar("R", bound=CatalogRelation)
 class RelationCatalog(Generic[R]):
     """Tables and views that somebody sees, and what of them is open."""
 
-    access: Access
+    access: DatabaseAccess
     relations: Sequence[R]
 
     @cached_property
-    def opened(self) -> Mapping[Hashable, tuple[str, ...]]:
+    def open_columns_by_id(self) -> Mapping[Hashable, tuple[str, ...]]:
         """Of each relation of which something is open."""
         return open_columns(self.relations, self.access)
 
     def is_open(self, each: R) -> bool:
         """The whole of it."""
-        return each.is_whole(self.opened)
+        return each.is_whole(self.open_columns_by_id)
 
-    def closed(self, each: R, columns: Iterable[str]) -> list[str]:
+    def closed_names(self, each: R, columns: Iterable[str]) -> list[str]:
         """What of these columns is closed."""
-        opened = self.opened.get(each.id)
+        opened = self.open_columns_by_id.get(each.id)
         return [f"{each.title}.{name}" for name in columns if name not in opened] if opened else [each.title]

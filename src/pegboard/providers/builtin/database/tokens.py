@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import Final
 
-from pegboard.core.database import Access, Table
+from pegboard.core.database import DatabaseAccess, DatabaseTable
 
 
 class TokenKind(Enum):
@@ -86,11 +86,11 @@ def find_position(tokens: Sequence[Token], name: str) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def generated_from_closed(table: Table, statement: str, access: Access) -> frozenset[str]:
+def generated_from_closed(table: DatabaseTable, statement: str, access: DatabaseAccess) -> frozenset[str]:
     """Columns that the table computes from closed ones: they show what those hold. Names are in lower case; `statement`
     is the one that makes the table."""
     columns = {column.name.lower() for column in table.columns}
-    closed = {column.name.lower() for column in table.columns if not access.opens_column(*table.name, column.name)}
+    closed = {column.name.lower() for column in table.columns if not access.allows_column(*table.name, column.name)}
     if not closed:
         return frozenset()
     generated = {

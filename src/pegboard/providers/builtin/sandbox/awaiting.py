@@ -5,74 +5,76 @@ import builtins
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from .scopes import Function, Scopes, ends
+from .scopes import FunctionNode, Scopes, is_terminal_block
 
-HOST: Final = "the host's"
-TEXT: Final = "of a text"
+HOST_FUNCTION: Final = "the host's"
+STR_METHOD: Final = "of a text"
 GATHER: Final = "asyncio.gather"
-AWAITED: Final = frozenset({GATHER, "asyncio.sleep", "asyncio.wait_for", "asyncio.wait", "asyncio.shield"})
+AWAITABLE_FUNCTIONS: Final = frozenset({GATHER, "asyncio.sleep", "asyncio.wait_for", "asyncio.wait", "asyncio.shield"})
 
-Callee: TypeAlias = str | Function | None
+Callee: TypeAlias = str | FunctionNode | None
 """A function of the program's own, or what is known of another by this name; `None` of which nothing is."""
 
 
-class Awaiting:
+class AwaitAnalysis:
     def __init__(self, scopes: Scopes, hosted: frozenset[tuple[str, str]], begun: frozenset[str] = frozenset()) -> None:
         """What is `begun` runs without being awaited."""
         self._scopes: Final = scopes
-        self._hosted: Final = hosted
-        self._awaited: Final = AWAITED - begun
-        self._needs: Final[dict[ast.AST, int]] = {}
+        self._host_functions: Final = hosted
+        self._awaitable_functions: Final = AWAITABLE_FUNCTIONS - begun
+        self._await_counts: Final[dict[ast.AST, int]] = {}
 
-    def needs(self, node: ast.AST) -> int:
+    def await_count(self, node: ast.AST) -> int:
         """How many times it must be awaited before there is an answer, where that is certain."""
         match node:
             case ast.Call():
                 callee = self.callee(node.func)
                 if isinstance(callee, str):
-                    return int(callee == HOST or callee in self._awaited)
-                return 0 if callee is None else self._function(callee)
+                    return int(callee == HOST_FUNCTION or callee in self._awaitable_functions)
+                return 0 if callee is None else self._function_await_count(callee)
             case ast.Await():
-                return max(0, self.needs(node.value) - 1)
+                return max(0, self.await_count(node.value) - 1)
             case ast.Name():
                 value = self.only_value(node)
-                return 0 if value is None else self._once(node, value)
+                return 0 if value is None else self._value_await_count(node, value)
             case _:
                 return 0
 
-    def _once(self, node: ast.AST, value: ast.AST) -> int:
-        if node not in self._needs:
-            self._needs[node] = 0
-            self._needs[node] = self.needs(value)
-        return self._needs[node]
+    def _value_await_count(self, node: ast.AST, value: ast.AST) -> int:
+        if node not in self._await_counts:
+            self._await_counts[node] = 0
+            self._await_counts[node] = self.await_count(value)
+        return self._await_counts[node]
 
-    def _function(self, function: Function) -> int:
-        if function in self._needs:
-            return self._needs[function]
+    def _function_await_count(self, function: FunctionNode) -> int:
+        if function in self._await_counts:
+            return self._await_counts[function]
         own = int(isinstance(function, ast.AsyncFunctionDef))
-        self._needs[function] = own
+        self._await_counts[function] = own
         if isinstance(function, ast.Lambda):
-            self._needs[function] = self.needs(function.body)
-        elif function in self._scopes.yielding or function.decorator_list:
-            self._needs[function] = 0
-        elif ends(function.body):
+            self._await_counts[function] = self.await_count(function.body)
+        elif function in self._scopes.generator_scopes or function.decorator_list:
+            self._await_counts[function] = 0
+        elif is_terminal_block(function.body):
             given = [each.value for each in self._scopes.returns.get(function, ())]
-            self._needs[function] = own + min((0 if each is None else self.needs(each) for each in given), default=0)
-        return self._needs[function]
+            self._await_counts[function] = own + min(
+                (0 if each is None else self.await_count(each) for each in given), default=0
+            )
+        return self._await_counts[function]
 
-    def gathers_calls(self, value: ast.expr) -> bool:
+    def is_gather_of_calls(self, value: ast.expr) -> bool:
         """Whether answers of this are calls themselves."""
         if not (isinstance(value, ast.Call) and self.callee(value.func) == GATHER and value.args):
             return False
-        return all(self._element(each) > 1 for each in value.args)
+        return all(self._element_await_count(each) > 1 for each in value.args)
 
-    def _element(self, node: ast.expr) -> int:
+    def _element_await_count(self, node: ast.expr) -> int:
         if not isinstance(node, ast.Starred):
-            return self.needs(node)
+            return self.await_count(node)
         held: ast.AST | None = node.value
         if isinstance(held, ast.Name):
             held = self.only_value(held)
-        return self.needs(held.elt) if isinstance(held, ast.ListComp | ast.GeneratorExp) else 0
+        return self.await_count(held.elt) if isinstance(held, ast.ListComp | ast.GeneratorExp) else 0
 
     def only_value(self, name: ast.Name) -> ast.expr | None:
         variable = self._scopes.variable(name)
@@ -91,21 +93,27 @@ class Awaiting:
     def callee(self, function: ast.expr, depth: int = 0) -> Callee:
         match function:
             case ast.Attribute(value=ast.Name() as owner, attr=name):
-                module = self._module(owner)
-                return None if module is None else self._member(module, name)
+                module = self._module_of_name(owner)
+                return None if module is None else self._callee_of_member(module, name)
             case ast.Attribute(value=ast.Constant(value=str()) | ast.JoinedStr()):
-                return TEXT
+                return STR_METHOD
             case ast.Lambda():
                 return function
             case ast.Name():
-                return self._named(function, depth)
+                return self._callee_of_name(function, depth)
             case _:
                 return None
 
-    def _named(self, name: ast.Name, depth: int) -> Callee:
+    def _callee_of_name(self, name: ast.Name, depth: int) -> Callee:
         variable = self._scopes.variable(name)
         if variable is None:
-            return HOST if ("", name.id) in self._hosted else name.id if hasattr(builtins, name.id) else None
+            return (
+                HOST_FUNCTION
+                if ("", name.id) in self._host_functions
+                else name.id
+                if hasattr(builtins, name.id)
+                else None
+            )
         if len(variable.binders) != 1 or depth > 5:
             return None
         binder = variable.binders[0]
@@ -113,15 +121,15 @@ class Awaiting:
             return None if isinstance(variable.scope, ast.ClassDef) or binder.decorator_list else binder
         above = self._scopes.parent.get(binder)
         if isinstance(binder, ast.alias) and isinstance(above, ast.ImportFrom) and not above.level:
-            return self._member(above.module or "", binder.name)
+            return self._callee_of_member(above.module or "", binder.name)
         value = self.only_value(name)
         return self.callee(value, depth + 1) if isinstance(value, ast.Attribute | ast.Name | ast.Lambda) else None
 
-    def hosted(self, function: ast.expr, depth: int = 0) -> tuple[str, str] | None:
+    def host_function(self, function: ast.expr, depth: int = 0) -> tuple[str, str] | None:
         """Which of the host's functions it is, by module and name."""
         found: tuple[str, str] | None = None
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-            module = self._module(function.value)
+            module = self._module_of_name(function.value)
             found = None if module is None else (module, function.attr)
         elif isinstance(function, ast.Name):
             variable = self._scopes.variable(function)
@@ -133,13 +141,13 @@ class Awaiting:
                 if isinstance(binder, ast.alias) and isinstance(above, ast.ImportFrom) and not above.level:
                     found = above.module or "", binder.name
                 elif isinstance(value := self.only_value(function), ast.Attribute | ast.Name):
-                    return self.hosted(value, depth + 1)
-        return found if found in self._hosted else None
+                    return self.host_function(value, depth + 1)
+        return found if found in self._host_functions else None
 
-    def _member(self, module: str, name: str) -> str:
-        return HOST if (module, name) in self._hosted else f"{module}.{name}"
+    def _callee_of_member(self, module: str, name: str) -> str:
+        return HOST_FUNCTION if (module, name) in self._host_functions else f"{module}.{name}"
 
-    def _module(self, name: ast.Name) -> str | None:
+    def _module_of_name(self, name: ast.Name) -> str | None:
         variable = self._scopes.variable(name)
         binders: Sequence[ast.AST] = () if variable is None else variable.binders
         modules = {

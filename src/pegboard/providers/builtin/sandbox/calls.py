@@ -11,18 +11,18 @@ import anyio
 from anyio.abc import TaskGroup
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Function, Host, Limits, Pending, Settled, Waits
+from pegboard.ports.sandbox import CallAnswer, PendingCall, PendingDecision, ProgramHost, SandboxFunction, SandboxLimits
 
-from .arguments import Unfit, given, one_too_many
-from .plain import HELD, Room
+from .arguments import InvalidCallError, collect_arguments, too_many_calls_message
+from .plain import BYTES_PER_VALUE, JsonBudget
 
 
 @dataclass(slots=True)
-class Call:
+class SandboxCall:
     id: int
     """The worker's own number for it."""
     ordinal: int
-    function: Function
+    function: SandboxFunction
     arguments: Mapping[str, Json]
     offset: int = 0
     """Where it stands in the program."""
@@ -31,25 +31,25 @@ class Call:
     is_under_way: bool = False
 
 
-class Calls:
-    def __init__(self, host: Host, limits: Limits, tasks: TaskGroup) -> None:
+class SandboxCalls:
+    def __init__(self, host: ProgramHost, limits: SandboxLimits, tasks: TaskGroup) -> None:
         self._host: Final = host
         self._limits: Final = limits
         self._tasks: Final = tasks
-        self._turns: Final = anyio.Semaphore(limits.concurrency, fast_acquire=True)
-        self._room: Final = Room(limits.arguments, HELD)
-        self._changed: anyio.Event | None = None
-        self._answers: dict[int, Settled] = {}
-        self._naps: Final[dict[int, float]] = {}
-        self._napping: Final[set[int]] = set()
-        self._broken: Exception | None = None
-        self.open: Final[dict[int, Call]] = {}
-        self.said = 0
+        self._slots: Final = anyio.Semaphore(limits.concurrency, fast_acquire=True)
+        self._budget: Final = JsonBudget(limits.arguments, BYTES_PER_VALUE)
+        self._change_event: anyio.Event | None = None
+        self._answers: dict[int, CallAnswer] = {}
+        self._new_sleeps: Final[dict[int, float]] = {}
+        self._running_sleeps: Final[set[int]] = set()
+        self._host_error: Exception | None = None
+        self.open_calls: Final[dict[int, SandboxCall]] = {}
+        self.call_count = 0
 
-    def say(
+    def register(
         self,
         id: int,
-        function: Function,
+        function: SandboxFunction,
         positional: tuple[object, ...],
         named: Mapping[str, object],
         offset: int,
@@ -59,106 +59,110 @@ class Calls:
 
         Raises `Unfit`, and `OverflowError` for one too many.
         """
-        if self.said >= self._limits.calls:
-            unmade = sum(self._is_fresh(call) for call in self.open.values())
-            raise OverflowError(one_too_many(self._limits.calls, self.said - unmade))
-        before = self._room.left
-        self._room.stands_for = stands_for
+        if self.call_count >= self._limits.calls:
+            unmade = sum(self._is_not_started(call) for call in self.open_calls.values())
+            raise OverflowError(too_many_calls_message(self._limits.calls, self.call_count - unmade))
+        before = self._budget.remaining
+        self._budget.stand_in_type = stands_for
         try:
-            arguments = given(function, positional, named, self._room)
-        except Unfit:
-            self._room.left = before
+            arguments = collect_arguments(function, positional, named, self._budget)
+        except InvalidCallError:
+            self._budget.remaining = before
             raise
         finally:
             # It knows where the program stopped, and that knows us, by a road that no collector sees.
-            self._room.stands_for = None
-        self.said += 1
-        self.open[id] = Call(id, self.said, function, arguments, offset, size=before - self._room.left)
+            self._budget.stand_in_type = None
+        self.call_count += 1
+        self.open_calls[id] = SandboxCall(
+            id, self.call_count, function, arguments, offset, size=before - self._budget.remaining
+        )
 
     def stop(self) -> None:
         """The program is over, whoever still walks through its arguments: there is no more room for them."""
-        self._room.close()
+        self._budget.close()
 
-    def sleep(self, id: int, seconds: float) -> None:
+    def register_sleep(self, id: int, seconds: float) -> None:
         """Awaited like a call."""
-        self._naps[id] = seconds
+        self._new_sleeps[id] = seconds
 
-    def restore(self, call: Call) -> None:
-        self.open[call.id] = call
+    def restore(self, call: SandboxCall) -> None:
+        self.open_calls[call.id] = call
 
-    def answer(self, answers: Mapping[int, Settled]) -> None:
+    def apply_decisions(self, answers: Mapping[int, CallAnswer]) -> None:
         """What people decided, by ordinal."""
-        for call in self.open.values():
+        for call in self.open_calls.values():
             if call.ticket is not None and call.ordinal in answers:
                 call.ticket = None
                 self._answers[call.id] = answers[call.ordinal]
 
-    async def settled(self, awaited: Collection[int]) -> Mapping[int, Settled]:
+    async def wait_for_answers(self, awaited: Collection[int]) -> Mapping[int, CallAnswer]:
         """Answers to some of these, as soon as there is one; none when all that are left wait for a person."""
-        fresh = [call for id in awaited if (call := self.open.get(id)) and self._is_fresh(call)]
+        fresh = [call for id in awaited if (call := self.open_calls.get(id)) and self._is_not_started(call)]
         for call in fresh:
             call.is_under_way = True
-        if len(fresh) == len(awaited) == 1 and not self._naps and not self._napping:
+        if len(fresh) == len(awaited) == 1 and not self._new_sleeps and not self._running_sleeps:
             # Nobody else is waited for: a task of its own would only cost.
-            self._host.rests(True)
-            await self._make(fresh[0])
+            self._host.set_idle(True)
+            await self._run_call(fresh[0])
         else:
             for call in fresh:
-                self._tasks.start_soon(self._make, call)
-        for id in [*self._naps]:
-            self._napping.add(id)
-            self._tasks.start_soon(self._nap, id, self._naps.pop(id))
+                self._tasks.start_soon(self._run_call, call)
+        for id in [*self._new_sleeps]:
+            self._running_sleeps.add(id)
+            self._tasks.start_soon(self._run_sleep, id, self._new_sleeps.pop(id))
         while True:
-            if self._broken is not None:
-                raise self._broken
+            if self._host_error is not None:
+                raise self._host_error
             if ready := {id: self._answers.pop(id) for id in awaited if id in self._answers}:
                 for id in ready:
-                    if call := self.open.pop(id, None):
-                        self._room.left += call.size
+                    if call := self.open_calls.pop(id, None):
+                        self._budget.remaining += call.size
                 return ready
-            if not self._napping and not any(call.is_under_way for call in self.open.values()):
+            if not self._running_sleeps and not any(call.is_under_way for call in self.open_calls.values()):
                 return {}
-            self._host.rests(not self._napping)
-            self._changed = anyio.Event()
-            await self._changed.wait()
+            self._host.set_idle(not self._running_sleeps)
+            self._change_event = anyio.Event()
+            await self._change_event.wait()
 
-    def _is_fresh(self, call: Call) -> bool:
+    def _is_not_started(self, call: SandboxCall) -> bool:
         return not call.is_under_way and call.ticket is None and call.id not in self._answers
 
     @property
-    def under_way(self) -> Call | None:
+    def first_under_way(self) -> SandboxCall | None:
         """The first that is not answered yet. One of before a suspension does not know where it stands."""
-        return next((call for call in self.open.values() if call.is_under_way and call.offset), None)
+        return next((call for call in self.open_calls.values() if call.is_under_way and call.offset), None)
 
-    def forgotten(self) -> Iterator[Call]:
+    def unawaited_calls(self) -> Iterator[SandboxCall]:
         """Those that the program has never waited for, so that they were not made."""
-        return (call for call in self.open.values() if not call.is_under_way and call.ticket is None)
+        return (call for call in self.open_calls.values() if not call.is_under_way and call.ticket is None)
 
     @property
-    def waiting(self) -> tuple[Pending, ...]:
-        return tuple(Pending(call.ordinal, call.ticket) for call in self.open.values() if call.ticket is not None)
+    def pending_calls(self) -> tuple[PendingCall, ...]:
+        return tuple(
+            PendingCall(call.ordinal, call.ticket) for call in self.open_calls.values() if call.ticket is not None
+        )
 
-    async def _make(self, call: Call) -> None:
+    async def _run_call(self, call: SandboxCall) -> None:
         try:
-            async with self._turns:
+            async with self._slots:
                 reply = await self._host.call(call.ordinal, call.function, call.arguments)
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for the run, where it is raised
-            self._broken = error
+            self._host_error = error
         else:
-            if isinstance(reply, Waits):
+            if isinstance(reply, PendingDecision):
                 call.ticket = reply.ticket
             else:
                 self._answers[call.id] = reply
         call.is_under_way = False
-        self._wake()
+        self._notify()
 
-    async def _nap(self, id: int, seconds: float) -> None:
+    async def _run_sleep(self, id: int, seconds: float) -> None:
         await anyio.sleep(seconds)
-        self._napping.discard(id)
+        self._running_sleeps.discard(id)
         self._answers[id] = None
-        self._wake()
+        self._notify()
 
-    def _wake(self) -> None:
-        if self._changed is not None:
-            self._changed.set()
-            self._changed = None
+    def _notify(self) -> None:
+        if self._change_event is not None:
+            self._change_event.set()
+            self._change_event = None

@@ -8,23 +8,23 @@ MODULES: Final = (
     *("functools", "hashlib", "itertools", "json", "math", "random", "re", "sys", "time", "tomllib", "typing"),
     "unicodedata",
 )
-MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
+PARTIAL_MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "asyncio": ("gather", "run", "sleep"),
     "collections": ("Counter", "defaultdict", "deque", "namedtuple"),
     "functools": ("cache", "lru_cache", "partial", "reduce"),
 }
 """All there is of modules of which there is little."""
 
-UNKNOWN_TO_THE_CHECK: Final = frozenset({"filter", "format", "getattr", "hasattr", "map", "setattr"})
+BUILTINS_UNKNOWN_TO_CHECKER: Final = frozenset({"filter", "format", "getattr", "hasattr", "map", "setattr"})
 """Functions that every program has, and that the type check has not heard of."""
 
-_MODULES: Final = ", ".join(
-    f"{module} ({', '.join(MEMBERS[module])})" if module in MEMBERS else module for module in MODULES
+_MODULE_LIST: Final = ", ".join(
+    f"{module} ({', '.join(PARTIAL_MODULES[module])})" if module in PARTIAL_MODULES else module for module in MODULES
 )
-MONTY: Final = f"""\
+MONTY_DIALECT: Final = f"""\
 The program runs in a small Python of its own, without files, network, environment or packages. `await` works at the \
 top level, `await asyncio.gather(...)` makes calls at the same time. The value of the last line is the result, as JSON.
-Modules: {_MODULES}. No others: no statistics, string, enum, io, heapq, operator, textwrap, uuid.
+Modules: {_MODULE_LIST}. No others: no statistics, string, enum, io, heapq, operator, textwrap, uuid.
 Not supported: class inheritance (so no exceptions of your own, no Enum, no TypedDict), yield, del, property, \
 classmethod, staticmethod, async with, async for, except*, import *, gather(return_exceptions=...), create_task, \
 wait_for, re.sub with a function, next() of a generator expression, json.dumps(default=...), asdict, OrderedDict, \

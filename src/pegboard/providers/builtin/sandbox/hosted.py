@@ -5,26 +5,26 @@ from typing import NoReturn
 
 from pydantic_monty import ExternalModule
 
-from pegboard.ports.sandbox import Function
+from pegboard.ports.sandbox import SandboxFunction
 
-from .prelude import START, modules
+from .prelude import START_MODULE, functions_by_module
 
 
-def hosted(
-    functions: Sequence[Function], known: Sequence[str], stubs: Mapping[str, str] | None = None
+def build_external_modules(
+    functions: Sequence[SandboxFunction], known: Sequence[str], stubs: Mapping[str, str] | None = None
 ) -> dict[str, ExternalModule]:
     """`known` are the modules, with functions or without."""
-    told, members = stubs or {}, modules(functions)
+    told, members = stubs or {}, functions_by_module(functions)
     found = {
         module: ExternalModule(
-            {each.name: named(each.name) for each in members.get(module, ())}, stubs=told.get(module, "")
+            {each.name: make_placeholder(each.name) for each in members.get(module, ())}, stubs=told.get(module, "")
         )
         for module in known
     }
-    return {START: ExternalModule({}, stubs=""), **found}
+    return {START_MODULE: ExternalModule({}, stubs=""), **found}
 
 
-def named(name: str) -> Callable[..., NoReturn]:
+def make_placeholder(name: str) -> Callable[..., NoReturn]:
     """What a worker is told of a function. It stops at the call, so this is never called."""
 
     def never(*_: object, **__: object) -> NoReturn:

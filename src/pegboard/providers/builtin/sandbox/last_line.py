@@ -7,22 +7,22 @@ from typing import Final
 
 from pegboard.core.python_text import parse_module
 
-from .prelude import Framed
+from .prelude import WorkerProgram
 
-LAST: Final = "pegboard_last"
-ASKED: Final = f"import json\njson.dumps({LAST})\nNone"
+RESULT_NAME: Final = "pegboard_last"
+RESULT_AS_JSON_CODE: Final = f"import json\njson.dumps({RESULT_NAME})\nNone"
 """Fails in a worker for what only the worker has. What is JSON, and what was a text there, it writes down."""
-_LONGEST: Final = 8_000
+_MAX_PROGRAM_CHARS: Final = 8_000
 """Characters of a program that is read here: nobody else gets on meanwhile."""
 
 
-def named(program: Framed) -> Framed | None:
+def name_last_line(program: WorkerProgram) -> WorkerProgram | None:
     """The same program, and on the same lines; `None` where its last line is no expression, where only a newer Python
     than ours can read it, and for a long one."""
     text = program.text
     # A parser keeps to the stack of a main thread whatever it reads, and overruns a smaller one. With a lone return it
     # is not so clear what a line is.
-    if len(text) > _LONGEST or current_thread() is not main_thread() or "\r" in text.replace("\r\n", "\n"):
+    if len(text) > _MAX_PROGRAM_CHARS or current_thread() is not main_thread() or "\r" in text.replace("\r\n", "\n"):
         return None
     try:
         body = parse_module(text).body
@@ -32,5 +32,5 @@ def named(program: Framed) -> Framed | None:
         return None
     lines = text.encode().split(b"\n")
     line, at = lines[last.lineno - 1], last.col_offset
-    lines[last.lineno - 1] = line[:at] + f"{LAST} = ".encode() + line[at:]
-    return replace(program, text=b"\n".join((*lines, LAST.encode())).decode())
+    lines[last.lineno - 1] = line[:at] + f"{RESULT_NAME} = ".encode() + line[at:]
+    return replace(program, text=b"\n".join((*lines, RESULT_NAME.encode())).decode())

@@ -7,9 +7,9 @@ from typing import Final, TypeAlias
 
 from pegboard.core.tool import Json
 
-_LONGEST: Final = 60
+_MAX_LITERAL_CHARS: Final = 60
 
-PYTHONS: Final = {
+PYTHON_TYPE_NAMES: Final = {
     "string": "str",
     "integer": "int",
     "number": "float",
@@ -21,15 +21,15 @@ PYTHONS: Final = {
 """Types of JSON Schema, in the words of a program."""
 
 
-class Unknown(Enum):
+class UnknownLiteral(Enum):
     UNKNOWN = "unknown"
 
 
-UNKNOWN: Final = Unknown.UNKNOWN
-Seen: TypeAlias = str | int | float | bool | Unknown | None
+UNKNOWN: Final = UnknownLiteral.UNKNOWN
+LiteralValue: TypeAlias = str | int | float | bool | UnknownLiteral | None
 
 
-def value_of(node: ast.expr) -> Seen:
+def value_of(node: ast.expr) -> LiteralValue:
     """Of a text, a number, a truth value or nothing."""
     match node:
         case ast.Constant(value=str() | bool() | int() | float() | None as value):
@@ -43,7 +43,7 @@ def value_of(node: ast.expr) -> Seen:
 def kind_of(node: ast.expr) -> str | None:
     """As a type of JSON Schema; `None` where it is not certain."""
     match value_of(node):
-        case Unknown():
+        case UnknownLiteral():
             pass
         case None:
             return "null"
@@ -66,26 +66,28 @@ def kind_of(node: ast.expr) -> str | None:
             return None
 
 
-def fits(kind: str, value: Seen, wanted: str) -> bool:
+def is_of_type(kind: str, value: LiteralValue, wanted: str) -> bool:
     if kind == wanted or (kind, wanted) == ("integer", "number"):
         return True
     return wanted == "integer" and isinstance(value, float) and value.is_integer()
 
 
-def said_of(node: ast.expr) -> str:
+def describe_literal(node: ast.expr) -> str:
     """In a few words, as the program has it."""
     match value_of(node):
-        case Unknown():
-            return "a text" if isinstance(node, ast.JoinedStr) else f"a `{PYTHONS[kind_of(node) or 'object']}`"
+        case UnknownLiteral():
+            return (
+                "a text" if isinstance(node, ast.JoinedStr) else f"a `{PYTHON_TYPE_NAMES[kind_of(node) or 'object']}`"
+            )
         case str() as text:
-            return spoken(text)
+            return format_json_value(text)
         case value:
-            return f"`{value!r}`"[:_LONGEST]
+            return f"`{value!r}`"[:_MAX_LITERAL_CHARS]
 
 
-def spoken(value: Json) -> str:
+def format_json_value(value: Json) -> str:
     """A value as whoever reads it may write it, shortened."""
     said = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, str):
         said = {"null": "None", "true": "True", "false": "False"}.get(said, said)
-    return said if len(said) <= _LONGEST else said[:_LONGEST] + "…"
+    return said if len(said) <= _MAX_LITERAL_CHARS else said[:_MAX_LITERAL_CHARS] + "…"

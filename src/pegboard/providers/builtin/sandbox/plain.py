@@ -8,16 +8,16 @@ if TYPE_CHECKING:
     # A jailed process has this module, and nothing else of ours.
     from pegboard.core.tool import Json
 
-DEEPEST: Final = 64
+MAX_DEPTH: Final = 64
 """Levels of lists and objects. Deeper ones are a trap for whoever walks through them, and no tool's arguments."""
-_LEAST_INTEGER: Final = -(2**63)
-_MOST_INTEGER: Final = 2**64 - 1
-HELD: Final = 40
+_MIN_INTEGER: Final = -(2**63)
+_MAX_INTEGER: Final = 2**64 - 1
+BYTES_PER_VALUE: Final = 40
 """Bytes that a value of a list or an object counts besides its text while it is held."""
-_SHOWN: Final = 80
-_CLOSED: Final = -1
+_MAX_NAME_CHARS: Final = 80
+_CLOSED_BUDGET: Final = -1
 
-_INSTEAD: Final[Mapping[str, str]] = {
+_CONVERSION_HINTS: Final[Mapping[str, str]] = {
     "datetime": "use .isoformat()",
     "date": "use .isoformat()",
     "time": "use .isoformat()",
@@ -41,7 +41,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
 }
 
 
-class NotPlain(Exception):  # noqa: N818 - it is told to a model as a sentence
+class NotJsonError(Exception):
     """Why a value cannot leave the sandbox, and where in it that is."""
 
     def __init__(self, why: str, path: str = "") -> None:
@@ -53,11 +53,11 @@ class NotPlain(Exception):  # noqa: N818 - it is told to a model as a sentence
     def sentence(self) -> str:
         return self.why if self.why.endswith("?") else f"{self.why}."
 
-    def at(self, place: str) -> "NotPlain":
-        return NotPlain(self.why, place + self.path)
+    def with_prefix(self, place: str) -> "NotJsonError":
+        return NotJsonError(self.why, place + self.path)
 
 
-class Room:
+class JsonBudget:
     """How much may still cross, in bytes of JSON text, counted while values are walked through.
 
     `each` is counted besides for every value in a list or an object: two brackets are little text, and much memory and
@@ -65,119 +65,121 @@ class Room:
     for, where there may be such texts.
     """
 
-    def __init__(self, most: int, each: int = 0, stands_for: Callable[[str], str | None] | None = None) -> None:
-        self.most = most
-        self.left = most
-        self.each = each
-        self.stands_for = stands_for
+    def __init__(
+        self, limit: int, bytes_per_value: int = 0, stand_in_type: Callable[[str], str | None] | None = None
+    ) -> None:
+        self.limit = limit
+        self.remaining = limit
+        self.bytes_per_value = bytes_per_value
+        self.stand_in_type = stand_in_type
 
     def close(self) -> None:
         """From another thread: whoever walks through values ends at the next."""
-        self.most = self.left = _CLOSED
+        self.limit = self.remaining = _CLOSED_BUDGET
 
-    def take(self, size: int) -> None:
-        self.left -= size
-        if self.left < 0 or self.most < 0:
-            raise NotPlain(f"is too large: {self.most:,} bytes of JSON may leave the sandbox")
+    def spend(self, size: int) -> None:
+        self.remaining -= size
+        if self.remaining < 0 or self.limit < 0:
+            raise NotJsonError(f"is too large: {self.limit:,} bytes of JSON may leave the sandbox")
 
 
-def plain(value: object, room: Room, depth: int = 0) -> "Json":
+def to_json(value: object, room: JsonBudget, depth: int = 0) -> "Json":
     """The value as JSON has it: tuples as lists, keys as text. Raises `NotPlain`."""
     match value:
         case None | bool():
-            room.take(5)
+            room.spend(5)
             return value
         case str():
-            return _text(value, room)
+            return _str_to_json(value, room)
         case int():
-            if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
-                raise NotPlain("is an integer of more than 64 bits; use str()")
-            room.take(len(str(value)))
+            if not _MIN_INTEGER <= value <= _MAX_INTEGER:
+                raise NotJsonError("is an integer of more than 64 bits; use str()")
+            room.spend(len(str(value)))
             # A subclass could bring anything along, so the number alone goes on.
             return int(value)
         case float():
             if not math.isfinite(value):
-                raise NotPlain(f"is {float(value)!r}, which JSON does not have; use None or text")
-            room.take(8)
+                raise NotJsonError(f"is {float(value)!r}, which JSON does not have; use None or text")
+            room.spend(8)
             return float(value)
         case list() | tuple():
-            return _list(value, room, depth)
+            return _list_to_json(value, room, depth)
         case dict():
-            return _object(value, room, depth)
+            return _dict_to_json(value, room, depth)
         case _:
-            raise NotPlain(_unplain(_named(value)))
+            raise NotJsonError(_not_json_message(_type_name(value)))
 
 
-def _text(value: str, room: Room) -> str:
+def _str_to_json(value: str, room: JsonBudget) -> str:
     try:
-        room.take(len(value.encode()) + 2)
+        room.spend(len(value.encode()) + 2)
     except UnicodeEncodeError:
-        raise NotPlain("holds half of a character (a lone surrogate)") from None
-    if room.stands_for is not None and (kind := room.stands_for(value)) is not None:
-        raise NotPlain(_unplain(kind))
+        raise NotJsonError("holds half of a character (a lone surrogate)") from None
+    if room.stand_in_type is not None and (kind := room.stand_in_type(value)) is not None:
+        raise NotJsonError(_not_json_message(kind))
     return str(value)
 
 
-def _list(value: "list[object] | tuple[object, ...]", room: Room, depth: int) -> "Json":
-    _deeper(depth)
-    room.take(2 + (1 + room.each) * len(value))
+def _list_to_json(value: "list[object] | tuple[object, ...]", room: JsonBudget, depth: int) -> "Json":
+    _check_depth(depth)
+    room.spend(2 + (1 + room.bytes_per_value) * len(value))
     items: list[Json] = []
     for index, item in enumerate(value):
         try:
-            items.append(plain(item, room, depth + 1))
-        except NotPlain as unfit:
-            raise unfit.at(f"[{index}]") from None
+            items.append(to_json(item, room, depth + 1))
+        except NotJsonError as unfit:
+            raise unfit.with_prefix(f"[{index}]") from None
     return items
 
 
-def _object(value: "dict[object, object]", room: Room, depth: int) -> "Json":
-    _deeper(depth)
-    room.take(2 + (2 + room.each) * len(value))
+def _dict_to_json(value: "dict[object, object]", room: JsonBudget, depth: int) -> "Json":
+    _check_depth(depth)
+    room.spend(2 + (2 + room.bytes_per_value) * len(value))
     members: dict[str, Json] = {}
     for key, member in value.items():
-        name = _key(key, room)
-        place = f"[{_shortened(repr(name))}]"
+        name = _key_text(key, room)
+        place = f"[{_truncate(repr(name))}]"
         if name in members:
-            raise NotPlain("comes twice once its key is text", place)
+            raise NotJsonError("comes twice once its key is text", place)
         try:
-            members[name] = plain(member, room, depth + 1)
-        except NotPlain as unfit:
-            raise unfit.at(place) from None
+            members[name] = to_json(member, room, depth + 1)
+        except NotJsonError as unfit:
+            raise unfit.with_prefix(place) from None
     return members
 
 
-def _key(key: object, room: Room) -> str:
+def _key_text(key: object, room: JsonBudget) -> str:
     match key:
         case str():
-            return _text(key, room)
+            return _str_to_json(key, room)
         # As `json.dumps` writes them.
         case bool():
             return "true" if key else "false"
         case None:
             return "null"
         case int():
-            return str(plain(key, room))
+            return str(to_json(key, room))
         case float():
-            return repr(plain(key, room))
+            return repr(to_json(key, room))
         case _:
-            raise NotPlain(f"has a key of type {_named(key)}; keys are text")
+            raise NotJsonError(f"has a key of type {_type_name(key)}; keys are text")
 
 
-def _deeper(depth: int) -> None:
-    if depth >= DEEPEST:
-        raise NotPlain(f"is nested more than {DEEPEST} levels deep")
+def _check_depth(depth: int) -> None:
+    if depth >= MAX_DEPTH:
+        raise NotJsonError(f"is nested more than {MAX_DEPTH} levels deep")
 
 
-def _unplain(name: str) -> str:
-    mend = _INSTEAD.get(name, "send plain values: None, bool, int, float, str, list, dict")
+def _not_json_message(name: str) -> str:
+    mend = _CONVERSION_HINTS.get(name, "send plain values: None, bool, int, float, str, list, dict")
     return f"is of type {name}, which is not JSON; {mend}"
 
 
-def _named(value: object) -> str:
+def _type_name(value: object) -> str:
     # Instances of the program's own classes come as stand-ins that know the name.
     given = getattr(value, "name", None) if type(value).__module__.startswith("pydantic_monty") else None
-    return _shortened(given if isinstance(given, str) else type(value).__name__)
+    return _truncate(given if isinstance(given, str) else type(value).__name__)
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+def _truncate(text: str) -> str:
+    return text if len(text) <= _MAX_NAME_CHARS else text[: _MAX_NAME_CHARS - 1] + "…"

@@ -6,44 +6,48 @@ from dataclasses import dataclass
 from typing import Final
 
 from pegboard.core.python_text import parse_module
-from pegboard.ports.sandbox import Function
+from pegboard.ports.sandbox import SandboxFunction
 
-from .awaiting import Awaiting
-from .scopes import Scopes, TooLarge
+from .awaiting import AwaitAnalysis
+from .scopes import AnalysisLimitError, Scopes
 
-_DEEPEST: Final = 100
+_MAX_BRACKET_DEPTH: Final = 100
 """Brackets within brackets. What is nested deeper is not read here."""
 _BRACKETS: Final = re.compile(r"[()\[\]{}]")
-_PREFIXES: Final = re.compile(r"(?:(?:[-+~]|\bnot\b|\bawait\b)[ \t\\\n]*){50}")
-_MANY: Final = {"lambda": 100, " else ": 300, "**": 300, "elif": 300}
+_LONG_PREFIX_RUN: Final = re.compile(r"(?:(?:[-+~]|\bnot\b|\bawait\b)[ \t\\\n]*){50}")
+_MAX_OCCURRENCES: Final = {"lambda": 100, " else ": 300, "**": 300, "elif": 300}
 """What each may stand in the one before, and how often nobody writes it."""
-UNREADABLE: Final = (SyntaxError, ValueError, RecursionError, MemoryError, TooLarge)
+UNREADABLE_ERRORS: Final = (SyntaxError, ValueError, RecursionError, MemoryError, AnalysisLimitError)
 
 
 @dataclass(frozen=True)
-class Readable:
+class ParsedProgram:
     scopes: Scopes
-    awaiting: Awaiting
+    awaits: AwaitAnalysis
 
 
-def readable(text: str, functions: Iterable[Function], begun: frozenset[str] = frozenset()) -> Readable | None:
+def parse_program(
+    text: str, functions: Iterable[SandboxFunction], begun: frozenset[str] = frozenset()
+) -> ParsedProgram | None:
     """`None` of what Python cannot read, or takes too long to. What is `begun` need not be awaited to run."""
-    if _is_deep(text):
+    if _is_too_deep(text):
         return None
     try:
         scopes = Scopes(parse_module(text))
-    except UNREADABLE:
+    except UNREADABLE_ERRORS:
         return None
-    return Readable(scopes, Awaiting(scopes, frozenset((each.module, each.name) for each in functions), begun))
+    return ParsedProgram(
+        scopes, AwaitAnalysis(scopes, frozenset((each.module, each.name) for each in functions), begun)
+    )
 
 
-def _is_deep(text: str) -> bool:
+def _is_too_deep(text: str) -> bool:
     """Whether a parser might need more of a thread's stack than there is."""
-    if _PREFIXES.search(text) or any(text.count(word) > most for word, most in _MANY.items()):
+    if _LONG_PREFIX_RUN.search(text) or any(text.count(word) > most for word, most in _MAX_OCCURRENCES.items()):
         return True
     depth = 0
     for character in _BRACKETS.findall(text):
         depth += 1 if character in "([{" else -1
-        if depth > _DEEPEST:
+        if depth > _MAX_BRACKET_DEPTH:
             return True
     return False

@@ -5,22 +5,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_LOOPS: Final = (ast.For, ast.AsyncFor, ast.While)
-_TRIES: Final = (ast.Try, *((ast.TryStar,) if hasattr(ast, "TryStar") else ()))
-Place: TypeAlias = tuple[int, int]
-_MOST_STEPS: Final = 200_000
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_FUNCTION_NODES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSION_NODES: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LOOP_NODES: Final = (ast.For, ast.AsyncFor, ast.While)
+_TRY_NODES: Final = (ast.Try, *((ast.TryStar,) if hasattr(ast, "TryStar") else ()))
+Position: TypeAlias = tuple[int, int]
+_MAX_STEPS: Final = 200_000
 """Of looking from statement to statement. What takes more was written to take time."""
 
 
-class TooLarge(Exception):  # noqa: N818 - nothing is wrong with the program
+class AnalysisLimitError(Exception):
     """Whatever there is to say of the program, it would take too long to find."""
 
 
 @dataclass(eq=False)
-class Variable:
+class ProgramVariable:
     scope: ast.AST
     binders: list[ast.AST] = field(default_factory=list[ast.AST])
     """A name that is stored, a definition, an argument, or what an import names."""
@@ -34,38 +34,38 @@ class Scopes:
         self.nodes: Final[list[ast.AST]] = []
         self.parent: Final[dict[ast.AST, ast.AST]] = {}
         self.returns: Final[dict[ast.AST, list[ast.Return]]] = {}
-        self.yielding: Final[set[ast.AST]] = set()
-        self._broken_off: Final[set[ast.AST]] = set()
-        self._left = _MOST_STEPS
+        self.generator_scopes: Final[set[ast.AST]] = set()
+        self._interrupted_nodes: Final[set[ast.AST]] = set()
+        self._steps_left = _MAX_STEPS
         self._tree: Final = tree
-        self._scope: Final[dict[ast.AST, ast.AST]] = {}
-        self._elsewhere: Final[dict[tuple[ast.AST, str], bool]] = {}
-        self._variables: Final[dict[tuple[ast.AST, str], Variable]] = {}
-        self._found: Final[dict[ast.Name, Variable]] = {}
+        self._scope_of_node: Final[dict[ast.AST, ast.AST]] = {}
+        self._declared_elsewhere: Final[dict[tuple[ast.AST, str], bool]] = {}
+        self._variables: Final[dict[tuple[ast.AST, str], ProgramVariable]] = {}
+        self._resolved_names: Final[dict[ast.Name, ProgramVariable]] = {}
         bound: list[tuple[str, ast.AST, ast.AST]] = []
         self._walk(bound)
         for name, binder, scope in bound:
             if isinstance(self.parent.get(binder), ast.NamedExpr):
-                while isinstance(scope, _COMPREHENSIONS):
-                    scope = self._scope[scope]
+                while isinstance(scope, _COMPREHENSION_NODES):
+                    scope = self._scope_of_node[scope]
             owner = self._owner(name, scope)
-            variable = self._variables.setdefault((owner, name), Variable(owner))
+            variable = self._variables.setdefault((owner, name), ProgramVariable(owner))
             variable.binders.append(binder)
         for node in self.nodes:
-            if isinstance(node, ast.Name) and (known := self._resolved(node.id, self._scope[node])) is not None:
-                self._found[node] = known
+            if isinstance(node, ast.Name) and (known := self._resolve(node.id, self._scope_of_node[node])) is not None:
+                self._resolved_names[node] = known
                 if isinstance(node.ctx, ast.Load):
                     known.reads.append(node)
 
-    def variable(self, name: ast.Name) -> Variable | None:
+    def variable(self, name: ast.Name) -> ProgramVariable | None:
         """`None` for a name that the program does not bind."""
-        return self._found.get(name)
+        return self._resolved_names.get(name)
 
     def function_of(self, node: ast.AST) -> ast.AST:
         """What it is run in: a function, a generator, or the program. Other comprehensions are run where they stand."""
-        scope = self._scope[node]
+        scope = self._scope_of_node[node]
         while isinstance(scope, ast.ListComp | ast.SetComp | ast.DictComp):
-            scope = self._scope[scope]
+            scope = self._scope_of_node[scope]
         return scope
 
     def statement(self, node: ast.AST) -> ast.AST:
@@ -73,37 +73,37 @@ class Scopes:
             node = self.parent[node]
         return node
 
-    def reaching(self, variable: Variable, stored: ast.AST) -> list[ast.Name]:
+    def reads_after(self, variable: ProgramVariable, stored: ast.AST) -> list[ast.Name]:
         """The reads that may see what this statement stores, and perhaps some that do not."""
         self.spend(len(variable.reads))
         function = self.function_of(stored)
         if function is not variable.scope:
             return variable.reads
-        first, last = _end(stored), None
+        first, last = _end_position(stored), None
         above = self.parent[stored]
         is_tried = False
         while above is not function and above in self.parent:
             self.spend(1)
-            is_tried = is_tried or isinstance(above, _TRIES)
-            if isinstance(above, _LOOPS):
-                first = _start(above)
+            is_tried = is_tried or isinstance(above, _TRY_NODES)
+            if isinstance(above, _LOOP_NODES):
+                first = _start_position(above)
             above = self.parent[above]
-        if not is_tried and (again := self._stored_again(variable, stored)) is not None:
-            first, last = _end(stored), _end(again)
+        if not is_tried and (again := self._next_store(variable, stored)) is not None:
+            first, last = _end_position(stored), _end_position(again)
         return [
             read
             for read in variable.reads
             if self.function_of(read) is not function
-            or (_start(read) >= first and (last is None or _start(read) < last))
+            or (_start_position(read) >= first and (last is None or _start_position(read) < last))
         ]
 
-    def _stored_again(self, variable: Variable, stored: ast.AST) -> ast.AST | None:
+    def _next_store(self, variable: ProgramVariable, stored: ast.AST) -> ast.AST | None:
         """The next statement of the same block that stores something else for certain."""
         for block in _blocks(self.parent[stored]):
             if stored in block:
                 self.spend(len(block))
                 for each in block[block.index(stored) + 1 :]:
-                    if each in self._broken_off:
+                    if each in self._interrupted_nodes:
                         return None
                     if isinstance(each, ast.Assign) and any(
                         isinstance(target, ast.Name) and self.variable(target) is variable for target in each.targets
@@ -116,30 +116,30 @@ class Scopes:
         while ahead:
             node, scope = ahead.pop()
             self.nodes.append(node)
-            self._scope[node] = scope
-            bound += ((name, node, scope) for name in _bound(node))
+            self._scope_of_node[node] = scope
+            bound += ((name, node, scope) for name in _bound_names(node))
             if isinstance(node, ast.Global | ast.Nonlocal):
                 for name in node.names:
-                    self._elsewhere[scope, name] = isinstance(node, ast.Global)
+                    self._declared_elsewhere[scope, name] = isinstance(node, ast.Global)
             elif isinstance(node, ast.Return):
                 self.returns.setdefault(scope, []).append(node)
             elif isinstance(node, ast.Yield | ast.YieldFrom):
-                self.yielding.add(scope)
+                self.generator_scopes.add(scope)
             elif isinstance(node, ast.Break | ast.Continue):
-                self._break_off(node)
+                self._mark_interrupted(node)
             for child in ast.iter_child_nodes(node):
                 self.parent[child] = node
                 ahead.append((child, self._scope_of(child, node, scope)))
 
-    def _break_off(self, node: ast.AST) -> None:
-        while node not in self._broken_off and node is not self._tree:
-            self._broken_off.add(node)
+    def _mark_interrupted(self, node: ast.AST) -> None:
+        while node not in self._interrupted_nodes and node is not self._tree:
+            self._interrupted_nodes.add(node)
             node = self.parent[node]
 
     def spend(self, steps: int) -> None:
-        self._left -= steps
-        if self._left < 0:
-            raise TooLarge
+        self._steps_left -= steps
+        if self._steps_left < 0:
+            raise AnalysisLimitError
 
     def _scope_of(self, child: ast.AST, node: ast.AST, scope: ast.AST) -> ast.AST:
         match node:
@@ -148,32 +148,32 @@ class Scopes:
             case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 return node
             case ast.arguments() if not isinstance(child, ast.arg):
-                return self._scope[scope]
+                return self._scope_of_node[scope]
             case ast.arg():
-                return self._scope[scope]
+                return self._scope_of_node[scope]
             case ast.comprehension() if child is node.iter:
                 whole = self.parent[node]
-                assert isinstance(whole, _COMPREHENSIONS)
-                return self._scope[scope] if whole.generators[0] is node else scope
+                assert isinstance(whole, _COMPREHENSION_NODES)
+                return self._scope_of_node[scope] if whole.generators[0] is node else scope
             case _:
                 return scope
 
     def _owner(self, name: str, scope: ast.AST) -> ast.AST:
         """The scope in which a name is bound that this one binds."""
-        is_global = self._elsewhere.get((scope, name))
+        is_global = self._declared_elsewhere.get((scope, name))
         if is_global is None:
             return scope
         if is_global:
             return self._tree
-        above = self._scope[scope]
-        while not isinstance(above, _FUNCTIONS) and above is not self._tree:
-            above = self._scope[above]
+        above = self._scope_of_node[scope]
+        while not isinstance(above, _FUNCTION_NODES) and above is not self._tree:
+            above = self._scope_of_node[above]
         return self._owner(name, above) if above is not self._tree else above
 
-    def _resolved(self, name: str, scope: ast.AST) -> Variable | None:
+    def _resolve(self, name: str, scope: ast.AST) -> ProgramVariable | None:
         at, is_inner = scope, False
         while True:
-            is_global = self._elsewhere.get((at, name))
+            is_global = self._declared_elsewhere.get((at, name))
             if is_global:
                 return self._variables.get((self._tree, name))
             if is_global is None and not (is_inner and isinstance(at, ast.ClassDef)):
@@ -182,25 +182,25 @@ class Scopes:
                     return found
             if at is self._tree:
                 return None
-            at, is_inner = self._scope[at], True
+            at, is_inner = self._scope_of_node[at], True
 
 
-def ends(body: Sequence[ast.stmt]) -> bool:
+def is_terminal_block(body: Sequence[ast.stmt]) -> bool:
     """Whether nothing comes out at its end."""
     match body[-1]:
         case ast.Return() | ast.Raise():
             return True
         case ast.If(body=first, orelse=[*_, _] as second):
-            return ends(first) and ends(second)
+            return is_terminal_block(first) and is_terminal_block(second)
         case ast.With(body=inner) | ast.AsyncWith(body=inner):
-            return ends(inner)
+            return is_terminal_block(inner)
         case ast.Try(body=inner, handlers=handlers, orelse=[]):
-            return ends(inner) and all(ends(each.body) for each in handlers)
+            return is_terminal_block(inner) and all(is_terminal_block(each.body) for each in handlers)
         case _:
             return False
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
+def _bound_names(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             yield name
@@ -226,11 +226,11 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
             yield value
 
 
-def _start(node: ast.AST) -> Place:
+def _start_position(node: ast.AST) -> Position:
     assert isinstance(node, ast.expr | ast.stmt)
     return node.lineno, node.col_offset
 
 
-def _end(node: ast.AST) -> Place:
+def _end_position(node: ast.AST) -> Position:
     assert isinstance(node, ast.expr | ast.stmt)
     return node.end_lineno or node.lineno, node.end_col_offset or 0

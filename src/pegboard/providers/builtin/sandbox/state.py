@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import msgspec
 
-from pegboard.ports.sandbox import BadState
+from pegboard.ports.sandbox import InvalidRunStateError
 
-_MARK: Final = b"pegboard run 1\n"
+_MAGIC: Final = b"pegboard run 1\n"
 
 
-class Open(msgspec.Struct, frozen=True, array_like=True):
+class OpenCall(msgspec.Struct, frozen=True, array_like=True):
     """A call that the program has made and that waits for a person."""
 
     id: int
@@ -25,38 +25,42 @@ class Open(msgspec.Struct, frozen=True, array_like=True):
     ticket: str
 
 
-class State(msgspec.Struct, frozen=True, array_like=True):
+class MontyState(msgspec.Struct, frozen=True, array_like=True):
     sandbox: str
     """Its name and version. No other can read what follows."""
     dump: bytes
     functions: list[tuple[str, str, list[str]]]
     text: str
     """The program as the worker has it."""
-    shift: int
+    line_offset: int
     """Lines that stand before the program's own."""
     ordinal: int
     """Of the last call that was said."""
-    open: list[Open]
+    open_calls: list[OpenCall]
     stdout: str
     truncated: bool
-    spent: float
+    elapsed_seconds: float
     """Seconds of the wall clock."""
-    slept: float
+    slept_seconds: float
 
 
-def packed(state: State) -> bytes:
+def pack_state(state: MontyState) -> bytes:
     body = msgspec.msgpack.encode(state)
-    return _MARK + hashlib.sha256(body).digest() + body
+    return _MAGIC + hashlib.sha256(body).digest() + body
 
 
-def unpacked(state: bytes, sandbox: str) -> State:
-    digest, body = state[len(_MARK) : len(_MARK) + 32], state[len(_MARK) + 32 :]
-    if not state.startswith(_MARK) or hashlib.sha256(body).digest() != digest:
-        raise BadState("This is not the state of a suspended run, or it was damaged. Run the program again.")
+def unpack_state(state: bytes, sandbox: str) -> MontyState:
+    digest, body = state[len(_MAGIC) : len(_MAGIC) + 32], state[len(_MAGIC) + 32 :]
+    if not state.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
+        raise InvalidRunStateError(
+            "This is not the state of a suspended run, or it was damaged. Run the program again."
+        )
     try:
-        read = msgspec.msgpack.decode(body, type=State)
+        read = msgspec.msgpack.decode(body, type=MontyState)
     except (msgspec.DecodeError, RecursionError):
-        raise BadState("The state of this suspended run cannot be read. Run the program again.") from None
+        raise InvalidRunStateError("The state of this suspended run cannot be read. Run the program again.") from None
     if read.sandbox != sandbox:
-        raise BadState(f"The run was suspended by {read.sandbox!r}, and this is {sandbox!r}. Run the program again.")
+        raise InvalidRunStateError(
+            f"The run was suspended by {read.sandbox!r}, and this is {sandbox!r}. Run the program again."
+        )
     return read

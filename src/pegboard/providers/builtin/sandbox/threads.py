@@ -16,33 +16,33 @@ from typing import Final, Generic, TypeVar
 import anyio
 
 T = TypeVar("T")
-_PATIENCE: Final = 2.0
+_LOCK_TIMEOUT_S: Final = 2.0
 
 
-class _Act(Generic[T]):
+class _ThreadTask(Generic[T]):
     """What is done once, in the thread, and waited for on the loop."""
 
     def __init__(self, act: Callable[[], T], loop: asyncio.AbstractEventLoop) -> None:
-        self._act: Final = act
+        self._function: Final = act
         self._loop: Final = loop
-        self._over: asyncio.Future[None] = loop.create_future()
-        self._is_over = False
+        self._completion: asyncio.Future[None] = loop.create_future()
+        self._is_complete = False
         self._result: T | None = None
         self._error: BaseException | None = None
 
     def perform(self) -> None:
         try:
-            self._result = self._act()
+            self._result = self._function()
         except BaseException as error:  # noqa: BLE001 - raised again by whoever waits for it
             self._error = error
         # A loop that is gone has nobody left who waits.
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._end)
+            self._loop.call_soon_threadsafe(self._complete)
 
-    async def ended(self) -> T:
+    async def wait(self) -> T:
         """Once. An error knows the frames that it went through, and these know us: a ring that would keep whatever the
         program handed over until the collector comes by."""
-        await self._over
+        await self._completion
         error, self._error = self._error, None
         if error is not None:
             try:
@@ -51,61 +51,61 @@ class _Act(Generic[T]):
                 del error
         return self._result  # type: ignore[return-value]  # it is what the act gave
 
-    async def given_up(self) -> None:
+    async def wait_abandoned(self) -> None:
         """Waits for its end all the same, for nobody who wants to know what came of it."""
-        if not self._is_over:
+        if not self._is_complete:
             # Whoever was cancelled has taken the one before along.
-            self._over = self._loop.create_future()
+            self._completion = self._loop.create_future()
             with anyio.CancelScope(shield=True):
-                await self._over
+                await self._completion
         self._error = self._result = None
 
-    def _end(self) -> None:
-        self._is_over = True
-        if not self._over.done():
-            self._over.set_result(None)
+    def _complete(self) -> None:
+        self._is_complete = True
+        if not self._completion.done():
+            self._completion.set_result(None)
 
 
-class Speaker:
+class WorkerThread:
     """Does one thing after the other. Whoever is cancelled meanwhile ends the worker, and waits until it is over."""
 
     def __init__(self) -> None:
         self._loop: Final = asyncio.get_running_loop()
-        self._acts: Final[SimpleQueue[_Act[object] | None]] = SimpleQueue()
-        self.worker: int | None = None
+        self._tasks: Final[SimpleQueue[_ThreadTask[object] | None]] = SimpleQueue()
+        self.worker_pid: int | None = None
         """The process that is spoken with."""
-        self.stop: Callable[[], None] | None = None
+        self.on_kill: Callable[[], None] | None = None
         """What ends an act of ours that the end of the worker does not."""
         # It never keeps us from ending: what it waits for ends with the worker, and that ends with us.
         Thread(target=self._serve, name="sandbox", daemon=True).start()
 
-    async def do(self, act: Callable[[], T]) -> T:
-        todo = _Act(act, self._loop)
-        self._acts.put(todo)  # type: ignore[arg-type]  # the queue does not look at the result
+    async def call(self, act: Callable[[], T]) -> T:
+        todo = _ThreadTask(act, self._loop)
+        self._tasks.put(todo)  # type: ignore[arg-type]  # the queue does not look at the result
         try:
-            return await todo.ended()
+            return await todo.wait()
         except asyncio.CancelledError:
             self.kill()
-            await todo.given_up()
+            await todo.wait_abandoned()
             raise
 
     def kill(self) -> None:
         """It cannot be another's process: its parent, the pool, looks at its end only when the session is left."""
-        if self.stop is not None:
-            self.stop()
-        if self.worker is not None:
+        if self.on_kill is not None:
+            self.on_kill()
+        if self.worker_pid is not None:
             with suppress(ProcessLookupError):
-                os.kill(self.worker, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+                os.kill(self.worker_pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
 
     def close(self) -> None:
-        self._acts.put(None)
+        self._tasks.put(None)
 
     def _serve(self) -> None:
-        while (todo := self._acts.get()) is not None:
+        while (todo := self._tasks.get()) is not None:
             todo.perform()
 
 
-class Walking:
+class ConversionLock:
     """One thread at a time walks through many values, and the event loop has its turn before the next one does.
 
     What Monty makes of them it makes in one go, in which nobody else runs: eight threads in a row would keep everybody
@@ -116,10 +116,10 @@ class Walking:
         self._lock: Final = Lock()
 
     @contextmanager
-    def alone(self, loop: asyncio.AbstractEventLoop) -> Iterator[Callable[[], None]]:
+    def exclusive(self, loop: asyncio.AbstractEventLoop) -> Iterator[Callable[[], None]]:
         """What is given is to be called before the last thing that takes long: the next may come after that."""
         # Only a loop that ends does not let go of it, and nobody waits for that.
-        is_held = self._lock.acquire(timeout=_PATIENCE)
+        is_held = self._lock.acquire(timeout=_LOCK_TIMEOUT_S)
 
         def let_go() -> None:
             nonlocal is_held

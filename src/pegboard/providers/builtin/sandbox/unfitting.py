@@ -24,35 +24,35 @@ _KINDS: Final = {
     "frozenset": "set",
     "bytes": "bytes",
 }
-_ALSO: Final = {"float": {"int", "bool"}, "int": {"bool"}}
+_ACCEPTED_KINDS: Final = {"float": {"int", "bool"}, "int": {"bool"}}
 
 
-def is_unfit(expected: str, found: str, dictionaries: Container[str]) -> bool:
+def is_incompatible(expected: str, found: str, dictionaries: Container[str]) -> bool:
     """`dictionaries` are names of types that are nothing else."""
-    taken = [*_members(expected)]
-    return all(_is_none_of(each, taken, dictionaries) for each in _members(found))
+    taken = [*_union_members(expected)]
+    return all(_is_none_of(each, taken, dictionaries) for each in _union_members(found))
 
 
 def _is_none_of(found: str, taken: list[str], dictionaries: Container[str]) -> bool:
-    values = _literal(found)
+    values = _literal_values(found)
     if values is not None:
-        return not any(_takes(each, _named(value), value, dictionaries) for each in taken for value in values)
+        return not any(_can_accept(each, _type_name(value), value, dictionaries) for each in taken for value in values)
     kind = _kind(found, dictionaries)
-    return kind is not None and not any(_takes(each, kind, None, dictionaries) for each in taken)
+    return kind is not None and not any(_can_accept(each, kind, None, dictionaries) for each in taken)
 
 
-def _takes(taken: str, kind: str, value: object, dictionaries: Container[str]) -> bool:
+def _can_accept(taken: str, kind: str, value: object, dictionaries: Container[str]) -> bool:
     """Whether it may. Of a value that is not known, only the kind counts."""
-    values = _literal(taken)
+    values = _literal_values(taken)
     if values is not None:
         if value is None:
-            return any(_named(each) == kind for each in values)
+            return any(_type_name(each) == kind for each in values)
         return any(type(each) is type(value) and each == value for each in values)
     own = _kind(taken, dictionaries)
-    return own is None or kind == own or kind in _ALSO.get(own, ())
+    return own is None or kind == own or kind in _ACCEPTED_KINDS.get(own, ())
 
 
-def _named(value: object) -> str:
+def _type_name(value: object) -> str:
     return "None" if value is None else type(value).__name__
 
 
@@ -61,7 +61,7 @@ def _kind(written: str, dictionaries: Container[str]) -> str | None:
     return "dict" if name in dictionaries else _KINDS.get(name)
 
 
-def _literal(written: str) -> list[object] | None:
+def _literal_values(written: str) -> list[object] | None:
     if not written.startswith("Literal["):
         return None
     try:
@@ -71,7 +71,7 @@ def _literal(written: str) -> list[object] | None:
     return values if isinstance(values, list) else None
 
 
-def _members(written: str) -> Iterator[str]:
+def _union_members(written: str) -> Iterator[str]:
     """Of a union, each."""
     depth, start, quote = 0, 0, ""
     at = 0

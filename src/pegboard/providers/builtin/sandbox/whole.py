@@ -7,7 +7,7 @@ import msgspec
 from pegboard.core.tool import Json
 
 
-def whole(answer: Json) -> Json:
+def replace_lone_surrogates(answer: Json) -> Json:
     """With U+FFFD in the place of each, as of all that cannot be shown."""
     try:
         msgspec.json.encode(answer)

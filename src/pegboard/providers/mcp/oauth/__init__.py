@@ -3,7 +3,7 @@
 Nothing here opens a browser: `Desk` hands out links, and `Account` is what a connection asks for its credentials.
 """
 
-from .account import Account, SignInWanted
-from .desk import Desk, open_desk
+from .account import MissingSignIn, OAuthAccount
+from .desk import SignInService, open_sign_in_service
 
-__all__ = ["Account", "Desk", "SignInWanted", "open_desk"]
+__all__ = ["MissingSignIn", "OAuthAccount", "SignInService", "open_sign_in_service"]

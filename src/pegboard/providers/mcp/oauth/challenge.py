@@ -11,7 +11,7 @@ from mcp.client.auth.utils import (
     extract_scope_from_www_auth,
 )
 
-_MOST: Final = 4_096
+_MAX_HEADER_CHARS: Final = 4_096
 """Characters of the header that are looked at."""
 
 
@@ -23,7 +23,9 @@ class Challenge:
 
     def response(self, asked: httpx2.Request, scopes: tuple[str, ...]) -> httpx2.Response:
         """The answer again, for the flow to read. What people configured stands in place of the server's own scopes."""
-        said = httpx2.Response(HTTPStatus.UNAUTHORIZED, headers={"www-authenticate": self.text[:_MOST]}, request=asked)
+        said = httpx2.Response(
+            HTTPStatus.UNAUTHORIZED, headers={"www-authenticate": self.text[:_MAX_HEADER_CHARS]}, request=asked
+        )
         step_up = extract_field_from_www_auth(said, "error") == "insufficient_scope"
         fields = {
             "error": "insufficient_scope" if step_up else None,
@@ -35,7 +37,7 @@ class Challenge:
         return httpx2.Response(status, headers={"www-authenticate": f"Bearer {told}"}, request=asked)
 
 
-def wants_more(challenge: str) -> bool:
+def is_insufficient_scope(challenge: str) -> bool:
     """Whether the sign-in was good, but not for this."""
-    said = httpx2.Response(HTTPStatus.FORBIDDEN, headers={"www-authenticate": challenge[:_MOST]})
+    said = httpx2.Response(HTTPStatus.FORBIDDEN, headers={"www-authenticate": challenge[:_MAX_HEADER_CHARS]})
     return extract_field_from_www_auth(said, "error") == "insufficient_scope"

@@ -9,17 +9,17 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToke
 from pydantic import BaseModel, ValidationError
 
 from pegboard.core.ids import ServerKey
-from pegboard.ports import Secrets, Unreadable
+from pegboard.ports import SecretStore, UnreadableSecret
 
 
 @dataclass(frozen=True)
-class Record:
+class SignInRecord:
     url: str
     """The server that all of this is for. At another address it is worth nothing."""
     client: OAuthClientInformationFull | None = field(default=None, repr=False)
     tokens: OAuthToken | None = field(default=None, repr=False)
-    since: datetime | None = None
-    expires: datetime | None = None
+    signed_in_at: datetime | None = None
+    expires_at: datetime | None = None
     metadata: OAuthMetadata | None = None
     resource: ProtectedResourceMetadata | None = None
 
@@ -28,35 +28,35 @@ class Record:
         return None if self.tokens is None else self.tokens.access_token
 
 
-class Kept:
+class SignInRecordStore:
     """One server's record among the secrets."""
 
-    def __init__(self, secrets: Secrets, server: ServerKey) -> None:
+    def __init__(self, secrets: SecretStore, server: ServerKey) -> None:
         self._secrets = secrets
         self.name = f"sign-in to {server}"
 
-    async def load(self, url: str) -> Record | Unreadable:
+    async def load(self, url: str) -> SignInRecord | UnreadableSecret:
         """Raises `SecretsAway`."""
-        found = await self._secrets.read(self.name)
-        if isinstance(found, Unreadable):
+        found = await self._secrets.load(self.name)
+        if isinstance(found, UnreadableSecret):
             return found
-        record = Record(url) if found is None else _record(found)
-        return record if record is not None and record.url == url else Record(url)
+        record = SignInRecord(url) if found is None else _decode_record(found)
+        return record if record is not None and record.url == url else SignInRecord(url)
 
-    async def save(self, record: Record) -> None:
+    async def save(self, record: SignInRecord) -> None:
         """Raises `SecretsAway`."""
-        await self._secrets.write(self.name, _text(record))
+        await self._secrets.save(self.name, _encode_record(record))
 
     async def forget(self) -> None:
         """Raises `SecretsAway`."""
-        await self._secrets.forget(self.name)
+        await self._secrets.delete(self.name)
 
 
-def expiry(tokens: OAuthToken, now: datetime) -> datetime | None:
+def expiry_of(tokens: OAuthToken, now: datetime) -> datetime | None:
     return None if tokens.expires_in is None else now + timedelta(seconds=max(0, min(tokens.expires_in, 10**9)))
 
 
-def _text(record: Record) -> bytes:
+def _encode_record(record: SignInRecord) -> bytes:
     def plain(model: BaseModel | None) -> object:
         return None if model is None else model.model_dump(mode="json", exclude_none=True)
 
@@ -65,25 +65,25 @@ def _text(record: Record) -> bytes:
             "url": record.url,
             "client": plain(record.client),
             "tokens": plain(record.tokens),
-            "since": None if record.since is None else record.since.isoformat(),
-            "expires": None if record.expires is None else record.expires.isoformat(),
+            "since": None if record.signed_in_at is None else record.signed_in_at.isoformat(),
+            "expires": None if record.expires_at is None else record.expires_at.isoformat(),
             "metadata": plain(record.metadata),
             "resource": plain(record.resource),
         }
     ).encode()
 
 
-def _record(text: bytes) -> Record | None:
+def _decode_record(text: bytes) -> SignInRecord | None:
     """None for what another version of the program wrote: then a person signs in again."""
     try:
         said: dict[str, Any] = json.loads(text)
         client, tokens, metadata, resource = (said[name] for name in ("client", "tokens", "metadata", "resource"))
-        return Record(
+        return SignInRecord(
             str(said["url"]),
             client=None if client is None else OAuthClientInformationFull.model_validate(client),
             tokens=None if tokens is None else OAuthToken.model_validate(tokens),
-            since=None if said["since"] is None else datetime.fromisoformat(said["since"]),
-            expires=None if said["expires"] is None else datetime.fromisoformat(said["expires"]),
+            signed_in_at=None if said["since"] is None else datetime.fromisoformat(said["since"]),
+            expires_at=None if said["expires"] is None else datetime.fromisoformat(said["expires"]),
             metadata=None if metadata is None else OAuthMetadata.model_validate(metadata),
             resource=None if resource is None else ProtectedResourceMetadata.model_validate(resource),
         )

@@ -13,57 +13,57 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 import httptools
 from mcp.shared.exceptions import MCPError
 
-from pegboard.providers.mcp.messages import LONGEST
-from pegboard.providers.mcp.pace import SLICE, Turns
-from pegboard.providers.mcp.trouble import BROKEN_OFF, NONSENSE
+from pegboard.providers.mcp.messages import MAX_MESSAGE_BYTES
+from pegboard.providers.mcp.pace import SLICE_BYTES, TurnTimer
+from pegboard.providers.mcp.trouble import CONNECTION_BROKEN, UNUSABLE_ANSWER
 
-from .events import TooLarge
-from .tickets import Ticket
+from .events import EventTooLargeError
+from .tickets import PendingRequest
 
-LINGER: Final = 2.0
+LINGER_TIMEOUT_S: Final = 2.0
 """Seconds that a server has to end a response after its answer, until the connection is dropped."""
 
-EVENTS: Final = b"text/event-stream"
-_LONGEST_HEAD: Final = 65_536
-_MOST_ERROR_TEXT: Final = 65_536
-_LARGE: Final = 32_768
-_LONGEST_KNOWN: Final = 1_024
-_MOST_KNOWN: Final = 256
+EVENT_STREAM_TYPE: Final = b"text/event-stream"
+_MAX_HEAD_BYTES: Final = 65_536
+_MAX_ERROR_BYTES: Final = 65_536
+_WRITELINES_BYTES: Final = 32_768
+_MAX_KNOWN_HEAD_BYTES: Final = 1_024
+_MAX_KNOWN_HEADS: Final = 256
 
 
-class Reply(NamedTuple):
+class HttpReply(NamedTuple):
     """A response, whole. Of an event stream the event with the answer counts as the response."""
 
     status: int
-    kind: bytes
+    content_type: bytes
     body: bytes
     challenge: bytes = b""
     """What the server wants to see before it answers."""
 
 
-class KnownHeads:
+class ResponseHeadCache:
     """Heads as they were written, of which the parser found that they announce JSON: but for the length and the date a
     server writes the same one again and again. Only of plain answers after which the connection is kept."""
 
     def __init__(self) -> None:
-        self._known: set[bytes] = set()
+        self._heads: set[bytes] = set()
 
-    def body(self, data: bytes) -> bytes | None:
+    def body_of(self, data: bytes) -> bytes | None:
         """The body of a response that is there as a whole, if its head came before."""
-        parts = _parts(data)
-        return None if parts is None or parts[0] not in self._known else data[parts[1] :]
+        parts = _split_head(data)
+        return None if parts is None or parts[0] not in self._heads else data[parts[1] :]
 
-    def keep(self, data: bytes) -> None:
+    def remember(self, data: bytes) -> None:
         """One that the parser has read."""
-        if (parts := _parts(data)) is not None:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known.add(parts[0])
+        if (parts := _split_head(data)) is not None:
+            if len(self._heads) >= _MAX_KNOWN_HEADS:
+                self._heads.clear()
+            self._heads.add(parts[0])
 
 
-def _parts(data: bytes) -> tuple[bytes, int] | None:
+def _split_head(data: bytes) -> tuple[bytes, int] | None:
     """A head without its length, and where it ends. `None` for what must be parsed, or is not whole."""
-    begins = data.find(b"\r\n\r\n", 0, _LONGEST_KNOWN) + 4
+    begins = data.find(b"\r\n\r\n", 0, _MAX_KNOWN_HEAD_BYTES) + 4
     if begins < 4:
         return None
     at = data.find(b"\r\ncontent-length: ", 0, begins)
@@ -76,7 +76,7 @@ def _parts(data: bytes) -> tuple[bytes, int] | None:
     return data[:at] + data[end:begins], begins
 
 
-class Listener(Protocol):
+class EventStreamListener(Protocol):
     """Takes an event stream as it comes."""
 
     def feed(self, chunk: bytes) -> None:
@@ -88,44 +88,44 @@ class Listener(Protocol):
         ...
 
 
-Listen: TypeAlias = Callable[[Ticket], Listener]
+OpenListener: TypeAlias = Callable[[PendingRequest], EventStreamListener]
 
 
-class Home(Protocol):
+class ConnectionOwner(Protocol):
     """Where a connection belongs."""
 
     @property
-    def heads(self) -> KnownHeads: ...
+    def heads(self) -> ResponseHeadCache: ...
 
     @property
-    def where(self) -> str: ...
+    def origin(self) -> str: ...
 
-    def release(self, exchange: "Exchange") -> None: ...
+    def release(self, exchange: "HttpConnection") -> None: ...
 
-    def hung_up(self, exchange: "Exchange") -> None: ...
+    def on_hang_up(self, exchange: "HttpConnection") -> None: ...
 
-    def forget(self, exchange: "Exchange") -> None: ...
+    def forget(self, exchange: "HttpConnection") -> None: ...
 
 
-class Exchange(asyncio.Protocol):
-    def __init__(self, home: Home) -> None:
-        self._home = home
+class HttpConnection(asyncio.Protocol):
+    def __init__(self, home: ConnectionOwner) -> None:
+        self._owner = home
         self._heads = home.heads
         self._parser = httptools.HttpResponseParser(self)
-        self._ticket: Ticket | None = None
-        self._listen: Listen | None = None
-        self._listener: Listener | None = None
-        self._linger: asyncio.TimerHandle | None = None
-        self._unread: deque[memoryview] = deque()
-        self._turns = Turns()
-        self._resting: asyncio.TimerHandle | None = None
+        self._request: PendingRequest | None = None
+        self._open_listener: OpenListener | None = None
+        self._listener: EventStreamListener | None = None
+        self._linger_timer: asyncio.TimerHandle | None = None
+        self._unread_chunks: deque[memoryview] = deque()
+        self._turn_timer = TurnTimer()
+        self._rest_timer: asyncio.TimerHandle | None = None
         self.idle_since = 0.0
         """When it was last answered, or 0."""
         self._is_dropped = False
         """Whether it is us who ended it."""
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._status = 0
         self._kind = b""
         self._challenge = b""
@@ -148,27 +148,27 @@ class Exchange(asyncio.Protocol):
     def is_open(self) -> bool:
         return not self._transport.is_closing()
 
-    def send(self, pieces: list[bytes], size: int, ticket: Ticket, listen: Listen | None = None) -> None:
+    def send(self, pieces: list[bytes], size: int, ticket: PendingRequest, listen: OpenListener | None = None) -> None:
         """From here on the request may have run: it is never sent twice. `listen` is asked for an event stream."""
         if not self._is_new:
-            self._begin()
-        self._ticket, self._listen = ticket, listen
-        ticket.sent = True
-        if size < _LARGE:
+            self._reset()
+        self._request, self._open_listener = ticket, listen
+        ticket.is_sent = True
+        if size < _WRITELINES_BYTES:
             self._transport.write(b"".join(pieces))
         else:
             self._transport.writelines(pieces)
 
     def abort(self) -> None:
         """Drop the connection. In the era without sessions this is how a call is cancelled."""
-        self._ticket = self._listener = None
+        self._request = self._listener = None
         self._is_dropped = True
-        self._let_go()
+        self._clear_pending()
         self._transport.abort()
 
-    def abandon(self, ticket: Ticket) -> None:
+    def abandon(self, ticket: PendingRequest) -> None:
         """Drop the connection if it still serves this request, and not if it serves another by now."""
-        if self._ticket is ticket:
+        if self._request is ticket:
             self.abort()
 
     # What the event loop calls.
@@ -177,11 +177,11 @@ class Exchange(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)  # uvloop's transports inherit from none of asyncio's
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._let_go()
-        if not self._is_dropped and (self._ticket is None or self._is_new):
-            self._home.hung_up(self)
-        self._home.forget(self)
-        if self._ticket is None or self._answered:
+        self._clear_pending()
+        if not self._is_dropped and (self._request is None or self._is_new):
+            self._owner.on_hang_up(self)
+        self._owner.forget(self)
+        if self._request is None or self._answered:
             return
         if not self._in_head and self._length < 0 and not self._chunked and exc is None:
             self._finish()  # a body that lasts until the connection closes
@@ -189,61 +189,63 @@ class Exchange(asyncio.Protocol):
             self._listener.end()
         else:
             how = "it closed the connection before it had answered" if exc is None else str(exc)
-            self._ticket.fail(MCPError(BROKEN_OFF, f"broke the connection off at {self._home.where}: {how}"))
+            self._request.fail(MCPError(CONNECTION_BROKEN, f"broke the connection off at {self._owner.origin}: {how}"))
 
     def eof_received(self) -> bool:
         return False
 
     def data_received(self, data: bytes) -> None:
-        if self._ticket is None:
+        if self._request is None:
             self.abort()  # bytes that nobody asked for
-        elif self._is_new and (whole := self._heads.body(data)) is not None:
-            ticket, self._ticket = self._ticket, None
-            ticket.settle(whole)
-            self._home.release(self)
-        elif len(data) > SLICE or self._unread:
-            self._unread.append(memoryview(data))
-            if self._resting is None:
-                self._take_turn()
+        elif self._is_new and (whole := self._heads.body_of(data)) is not None:
+            ticket, self._request = self._request, None
+            ticket.resolve(whole)
+            self._owner.release(self)
+        elif len(data) > SLICE_BYTES or self._unread_chunks:
+            self._unread_chunks.append(memoryview(data))
+            if self._rest_timer is None:
+                self._parse_turn()
         else:
-            self._take(data)
+            self._parse(data)
 
-    def _take_turn(self) -> None:
+    def _parse_turn(self) -> None:
         """Some of what is there. The rest of a flood waits for later turns, and its server until then."""
-        rested, self._resting = self._resting is not None, None
-        while self._unread:
+        rested, self._rest_timer = self._rest_timer is not None, None
+        while self._unread_chunks:
             began = perf_counter()
-            data = self._unread.popleft()
-            if len(data) > SLICE:
-                self._unread.appendleft(data[SLICE:])
-            self._take(data[:SLICE])
-            if self._turns.spend(perf_counter() - began) and self._unread:
+            data = self._unread_chunks.popleft()
+            if len(data) > SLICE_BYTES:
+                self._unread_chunks.appendleft(data[SLICE_BYTES:])
+            self._parse(data[:SLICE_BYTES])
+            if self._turn_timer.spend(perf_counter() - began) and self._unread_chunks:
                 if not rested:
                     self._transport.pause_reading()
-                self._resting = asyncio.get_running_loop().call_later(self._turns.rest(), self._take_turn)
+                self._rest_timer = asyncio.get_running_loop().call_later(
+                    self._turn_timer.rest_seconds(), self._parse_turn
+                )
                 return
         if not rested:
-            self._turns.catch_up()
+            self._turn_timer.reset()
         elif not self._transport.is_closing():
             self._transport.resume_reading()
 
-    def _take(self, data: bytes | memoryview) -> None:
+    def _parse(self, data: bytes | memoryview) -> None:
         self._head_size += len(data)
         is_first, self._is_new = self._is_new, False
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._refuse(f"the answer is not HTTP as we know it ({error})")
+            self._fail(f"the answer is not HTTP as we know it ({error})")
             return
         if self._complete:
-            self._spoiled |= bool(self._unread)
-            if is_first and self._is_plain and isinstance(data, bytes):
-                self._heads.keep(data)
-            self._rest()
-        elif self._head_size > _LONGEST_HEAD:
-            self._refuse(f"its headers are longer than {_LONGEST_HEAD // 1024} KiB")
-        elif self._answered and self._linger is None and self._ticket is not None:
-            self._linger = asyncio.get_running_loop().call_later(LINGER, self.abort)
+            self._spoiled |= bool(self._unread_chunks)
+            if is_first and self._is_cacheable_head and isinstance(data, bytes):
+                self._heads.remember(data)
+            self._finish_response()
+        elif self._head_size > _MAX_HEAD_BYTES:
+            self._fail(f"its headers are longer than {_MAX_HEAD_BYTES // 1024} KiB")
+        elif self._answered and self._linger_timer is None and self._request is not None:
+            self._linger_timer = asyncio.get_running_loop().call_later(LINGER_TIMEOUT_S, self.abort)
 
     # What the parser calls while it is fed.
 
@@ -276,36 +278,36 @@ class Exchange(asyncio.Protocol):
             return
         self._status, self._in_head, self._head_size = status, False, 0
         if self._coded:
-            self._refuse("the answer is compressed, although nobody asked for that")
-        elif self._length > LONGEST:
-            self._refuse(_TOO_LONG)
+            self._fail("the answer is compressed, although nobody asked for that")
+        elif self._length > MAX_MESSAGE_BYTES:
+            self._fail(_TOO_LONG_MESSAGE)
         elif status in (202, 204) or 300 <= status < 400:
-            self._answer(b"")
-        elif status < 300 and self._kind.startswith(EVENTS) and self._listen and self._ticket:
-            self._listener = self._listen(self._ticket)
+            self._deliver(b"")
+        elif status < 300 and self._kind.startswith(EVENT_STREAM_TYPE) and self._open_listener and self._request:
+            self._listener = self._open_listener(self._request)
 
     def on_body(self, body: bytes) -> None:
         self._head_size = 0
-        if self._answered or self._ticket is None:
+        if self._answered or self._request is None:
             return
         if self._listener is not None:
             try:
                 self._listener.feed(body)
-            except TooLarge:
-                self._refuse(_TOO_LONG)
+            except EventTooLargeError:
+                self._fail(_TOO_LONG_MESSAGE)
                 return
-            self._answered = self._ticket.settled
+            self._answered = self._request.is_settled
             return
         self._parts.append(body)
         self._size += len(body)
-        if self._size > LONGEST:
-            self._refuse(_TOO_LONG)
-        elif self._status >= 400 and self._size > _MOST_ERROR_TEXT:
+        if self._size > MAX_MESSAGE_BYTES:
+            self._fail(_TOO_LONG_MESSAGE)
+        elif self._status >= 400 and self._size > _MAX_ERROR_BYTES:
             self._finish()
             self.abort()
 
     def on_message_complete(self) -> None:
-        if self._in_head or self._complete or self._ticket is None:
+        if self._in_head or self._complete or self._request is None:
             return  # a message that only announces the answer
         self._complete, self._keep = True, self._parser.should_keep_alive()
         if self._listener is None:
@@ -315,43 +317,43 @@ class Exchange(asyncio.Protocol):
 
     def _finish(self) -> None:
         if not self._answered:
-            self._answer(self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
+            self._deliver(self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
 
-    def _answer(self, body: bytes) -> None:
+    def _deliver(self, body: bytes) -> None:
         self._answered = True
-        if self._ticket is not None:
-            self._ticket.settle(Reply(self._status, self._kind, body, self._challenge))
+        if self._request is not None:
+            self._request.resolve(HttpReply(self._status, self._kind, body, self._challenge))
 
     @property
-    def _is_plain(self) -> bool:
+    def _is_cacheable_head(self) -> bool:
         """Whether the next response with the same head needs no parser."""
         json = self._status == 200 and self._kind.startswith(b"application/json")
         return json and self._keep and not self._spoiled and not self._chunked and self._length >= 0
 
-    def _rest(self) -> None:
+    def _finish_response(self) -> None:
         """The response is over: the connection is free for the next request, or of no more use."""
-        self._ticket = self._listener = None
+        self._request = self._listener = None
         self._parts = []
-        if self._linger is not None:
-            self._linger.cancel()
-            self._linger = None
+        if self._linger_timer is not None:
+            self._linger_timer.cancel()
+            self._linger_timer = None
         if self._keep and not self._spoiled and not self._transport.is_closing():
-            self._home.release(self)
+            self._owner.release(self)
         else:
             self.abort()
 
-    def _let_go(self) -> None:
+    def _clear_pending(self) -> None:
         """What is unread, and what was to be done later."""
-        self._unread.clear()
-        for timer in (self._linger, self._resting):
+        self._unread_chunks.clear()
+        for timer in (self._linger_timer, self._rest_timer):
             if timer is not None:
                 timer.cancel()
 
-    def _refuse(self, why: str) -> None:
-        ticket, answered = self._ticket, self._answered
+    def _fail(self, why: str) -> None:
+        ticket, answered = self._request, self._answered
         self.abort()
         if ticket is not None and not answered:
-            ticket.fail(MCPError(NONSENSE, why))
+            ticket.fail(MCPError(UNUSABLE_ANSWER, why))
 
 
-_TOO_LONG: Final = f"the answer is longer than {LONGEST // 1024 // 1024} MiB"
+_TOO_LONG_MESSAGE: Final = f"the answer is longer than {MAX_MESSAGE_BYTES // 1024 // 1024} MiB"

@@ -6,124 +6,126 @@ from typing import Final, Protocol
 
 import msgspec
 
-from pegboard.providers.mcp.asking import NOTES
-from pegboard.providers.mcp.messages import LARGE, begins_with_method
+from pegboard.providers.mcp.asking import NOTIFICATION_METHODS
+from pegboard.providers.mcp.messages import LARGE_MESSAGE_BYTES, begins_with_method
 
-from .events import Event, Events
-from .exchange import EVENTS, Reply
-from .reply import UNREAD, Message, message_in
-from .tickets import Ticket, Tickets
+from .events import EventStreamParser, ServerSentEvent
+from .exchange import EVENT_STREAM_TYPE, HttpReply
+from .reply import DECODE_ERRORS, ServerMessage, try_decode_message
+from .tickets import PendingRequest, PendingRequests
 
 
-class Ended:
+class StreamEnd:
     """An event stream that was over before the answer."""
 
 
-ENDED: Final = Ended()
+STREAM_END: Final = StreamEnd()
 
-Forward = Callable[[bytes], None]
+ForwardMessage = Callable[[bytes], None]
 """Hands a message that is none of a call's to the session."""
 
 
-class Asks(Protocol):
+class QuestionHandler(Protocol):
     """Puts a server's own request to whoever made the call."""
 
-    def put(self, ticket: Ticket, message: Message) -> None: ...
+    def handle_question(self, ticket: PendingRequest, message: ServerMessage) -> None: ...
 
-    def withdraw(self, ticket: Ticket, id: int | str) -> None: ...
+    def withdraw(self, ticket: PendingRequest, id: int | str) -> None: ...
 
 
-class _Progress(msgspec.Struct):
+class _ProgressParams(msgspec.Struct):
     token: str | int = msgspec.field(name="progressToken")
     progress: float
     total: float | None = None
     message: str | None = None
 
 
-class _Withdrawn(msgspec.Struct):
+class _CancelParams(msgspec.Struct):
     id: str | int = msgspec.field(name="requestId")
 
 
-_read_progress: Final = msgspec.json.Decoder(_Progress).decode
-_read_withdrawn: Final = msgspec.json.Decoder(_Withdrawn).decode
-_read_params: Final = msgspec.json.Decoder(dict[str, object]).decode
+_decode_progress: Final = msgspec.json.Decoder(_ProgressParams).decode
+_decode_cancel: Final = msgspec.json.Decoder(_CancelParams).decode
+_decode_params: Final = msgspec.json.Decoder(dict[str, object]).decode
 
 
-class Listening:
-    def __init__(self, ticket: Ticket, tickets: Tickets, forward: Forward, asks: Asks) -> None:
-        self._ticket = ticket
-        self._tickets = tickets
-        self._forward = forward
-        self._asks = asks
-        self._events = Events()
-        self.heard = 0
+class CallEventStream:
+    def __init__(
+        self, ticket: PendingRequest, tickets: PendingRequests, forward: ForwardMessage, asks: QuestionHandler
+    ) -> None:
+        self._request = ticket
+        self._pending = tickets
+        self._forward_to_session = forward
+        self._questions = asks
+        self._parser = EventStreamParser()
+        self.event_count = 0
 
     @property
-    def last(self) -> bytes | None:
+    def last_event_id(self) -> bytes | None:
         """From where the stream can be resumed."""
-        return self._events.last
+        return self._parser.last_event_id
 
     @property
-    def retry(self) -> float | None:
-        return self._events.retry
+    def retry_s(self) -> float | None:
+        return self._parser.retry_s
 
-    def again(self) -> "Listening":
+    def restart(self) -> "CallEventStream":
         """For a stream that goes on where the last one ended."""
-        before, self._events = self._events, Events()
-        self._events.last, self._events.retry = before.last, before.retry
+        before, self._parser = self._parser, EventStreamParser()
+        self._parser.last_event_id, self._parser.retry_s = before.last_event_id, before.retry_s
         return self
 
     def feed(self, chunk: bytes) -> None:
-        for event in self._events.feed(chunk):
-            self.heard += 1
+        for event in self._parser.feed(chunk):
+            self.event_count += 1
             if event.kind == b"message":
-                self._hear(event)
+                self._handle_event(event)
 
     def end(self) -> None:
-        self._ticket.settle(ENDED)
+        self._request.resolve(STREAM_END)
 
-    def _hear(self, event: Event) -> None:
+    def _handle_event(self, event: ServerSentEvent) -> None:
         text = event.text
-        if len(text) > LARGE:
+        if len(text) > LARGE_MESSAGE_BYTES:
             # Nobody asked for a request or a notification of that size, and an answer is read beside the event loop.
             if not begins_with_method(text):
-                self._ticket.settle(Reply(200, EVENTS, text))
+                self._request.resolve(HttpReply(200, EVENT_STREAM_TYPE, text))
             return
-        message = message_in(text)
+        message = try_decode_message(text)
         if message is None:
             if not begins_with_method(text):
-                self._ticket.settle(Reply(200, EVENTS, text))
+                self._request.resolve(HttpReply(200, EVENT_STREAM_TYPE, text))
         elif not message.method:
-            if message.id == self._ticket.id or (message.id is None and message.error):
-                self._ticket.settle(Reply(200, EVENTS, text))
+            if message.id == self._request.id or (message.id is None and message.error):
+                self._request.resolve(HttpReply(200, EVENT_STREAM_TYPE, text))
         elif message.id is not None:
-            self._asks.put(self._ticket, message)
-        elif not told(message, self._tickets) and not self._said(message):
-            self._forward(text)
+            self._questions.handle_question(self._request, message)
+        elif not deliver_progress(message, self._pending) and not self._deliver_to_caller(message):
+            self._forward_to_session(text)
 
-    def _said(self, message: Message) -> bool:
+    def _deliver_to_caller(self, message: ServerMessage) -> bool:
         """Whether this was said to the caller: what is said on the stream of its call is meant for it."""
-        with suppress(*UNREAD):
-            if message.method in NOTES:
-                if self._tickets.in_flight.has_time_for(message.method, self._ticket):
-                    self._tickets.in_flight.note(message.method, _read_params(message.params), self._ticket)  # type: ignore[arg-type]
+        with suppress(*DECODE_ERRORS):
+            if message.method in NOTIFICATION_METHODS:
+                if self._pending.in_flight.allows(message.method, self._request):
+                    self._pending.in_flight.notify(message.method, _decode_params(message.params), self._request)  # type: ignore[arg-type]
                 return True
             if message.method == "notifications/cancelled":
-                self._asks.withdraw(self._ticket, _read_withdrawn(message.params).id)
+                self._questions.withdraw(self._request, _decode_cancel(message.params).id)
                 return True
         return False
 
 
-def told(message: Message, tickets: Tickets) -> bool:
+def deliver_progress(message: ServerMessage, tickets: PendingRequests) -> bool:
     """Whether this was progress of a call in ticket here, which is told now."""
     if message.method != "notifications/progress":
         return False
     try:
-        step = _read_progress(message.params)
-    except UNREAD:
+        step = _decode_progress(message.params)
+    except DECODE_ERRORS:
         return False
     ticket = tickets.get(step.token)
     if ticket is None:
         return False
-    tickets.step(ticket, step.progress, step.total, step.message)
+    tickets.report_progress(ticket, step.progress, step.total, step.message)
     return True

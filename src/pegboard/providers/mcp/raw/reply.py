@@ -8,18 +8,26 @@ import msgspec
 from mcp.shared.exceptions import MCPError
 from mcp_types import JSONRPCError, JSONRPCResponse
 
-from pegboard.core.call import Outcome, Returned, Seen, ToolFailed
-from pegboard.core.nesting import READABLE, deeper_than, more_values_than
-from pegboard.memory import undisturbed
-from pegboard.providers.mcp.answers import outcome
-from pegboard.providers.mcp.messages import BOTH, DEEPEST, MOST_VALUES, TOO_MANY, mended, message_of, says
-from pegboard.providers.mcp.trouble import NONSENSE
+from pegboard.core.call import Outcome, ResultFacts, ToolFailure, ToolSuccess
+from pegboard.core.nesting import MAX_READABLE_DEPTH, has_more_values_than, is_deeper_than
+from pegboard.memory import pause_garbage_collection
+from pegboard.providers.mcp.answers import outcome_of_result
+from pegboard.providers.mcp.messages import (
+    MAX_MESSAGE_DEPTH,
+    MAX_MESSAGE_VALUES,
+    RESULT_AND_ERROR_MESSAGE,
+    TOO_MANY_VALUES_MESSAGE,
+    is_present,
+    parse_message,
+    repair_utf8,
+)
+from pegboard.providers.mcp.trouble import UNUSABLE_ANSWER
 
-BESIDE: Final = 262_144
+OFF_LOOP_BYTES: Final = 262_144
 """Bytes of an answer from which on it is read beside the event loop."""
 
 
-class Message(msgspec.Struct):
+class ServerMessage(msgspec.Struct):
     """The outside of a JSON-RPC message. What it carries stays as it was written."""
 
     id: int | str | None = None
@@ -29,135 +37,137 @@ class Message(msgspec.Struct):
     error: msgspec.Raw = msgspec.Raw(b"")
 
 
-class _Block(msgspec.Struct, gc=False):
+class _ContentBlock(msgspec.Struct, gc=False):
     type: str
 
 
-_NOTHING: Final = msgspec.Raw(b"")
+_NO_META: Final = msgspec.Raw(b"")
 _COMPLETE: Final = msgspec.Raw(b'"complete"')
 
 
-class _Result(msgspec.Struct):
-    content: list[_Block]
+class _ToolResult(msgspec.Struct):
+    content: list[_ContentBlock]
     is_error: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"false"), name="isError")
     kind: msgspec.Raw = msgspec.field(default=_COMPLETE, name="resultType")
-    meta: msgspec.Raw = msgspec.field(default=_NOTHING, name="_meta")
+    meta: msgspec.Raw = msgspec.field(default=_NO_META, name="_meta")
 
 
-class _Error(msgspec.Struct):
+class _JsonRpcError(msgspec.Struct):
     code: int
     message: str
     data: Any = None
 
 
-read_message: Final = msgspec.json.Decoder(Message).decode
-_read_result: Final = msgspec.json.Decoder(_Result).decode
-_read_error: Final = msgspec.json.Decoder(_Error).decode
+decode_message: Final = msgspec.json.Decoder(ServerMessage).decode
+_decode_result: Final = msgspec.json.Decoder(_ToolResult).decode
+_decode_error: Final = msgspec.json.Decoder(_JsonRpcError).decode
 _TRUE: Final = msgspec.Raw(b"true")
-_PLAIN: Final = Seen(False, None)
-_OF_A_KIND: Final = Seen(True, None)
-_FIRST: Final = b'{"jsonrpc":"2.0","id":"'
-_BEGINS: Final = len(_FIRST)
-_THEN: Final = b'","result":'
-UNREAD: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_PLAIN_FACTS: Final = ResultFacts(False, None)
+_TYPED_FACTS: Final = ResultFacts(True, None)
+_ID_PREFIX: Final = b'{"jsonrpc":"2.0","id":"'
+_ID_START: Final = len(_ID_PREFIX)
+_RESULT_PREFIX: Final = b'","result":'
+DECODE_ERRORS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What a reader raises for what it cannot read."""
 
 
-def message_in(body: bytes) -> Message | None:
+def try_decode_message(body: bytes) -> ServerMessage | None:
     """None for what a strict reader refuses."""
     try:
         if not body.isascii():
             body.decode()
-        return read_message(body)
-    except UNREAD:
+        return decode_message(body)
+    except DECODE_ERRORS:
         return None
 
 
-def result_in(body: bytes) -> tuple[str, bytes] | None:
+def split_plain_answer(body: bytes) -> tuple[str, bytes] | None:
     """The id and the result of a plain answer, as most servers write one: known by its bytes, and not read yet. Whether
     there is nothing else in it shows when the result is read, because then that is no JSON."""
-    if not body.startswith(_FIRST) or not body.endswith(b"}"):
+    if not body.startswith(_ID_PREFIX) or not body.endswith(b"}"):
         return None
-    end = body.find(b'"', _BEGINS)
-    if not body.startswith(_THEN, end):
+    end = body.find(b'"', _ID_START)
+    if not body.startswith(_RESULT_PREFIX, end):
         return None
-    return body[_BEGINS:end].decode("latin-1"), body[end + len(_THEN) : -1]
+    return body[_ID_START:end].decode("latin-1"), body[end + len(_RESULT_PREFIX) : -1]
 
 
-async def read(body: bytes, id: int | str, server: object) -> Outcome:
+async def read_outcome(body: bytes, id: int | str, server: object) -> Outcome:
     """What this answer to the request of this id means. Raises `MCPError` for an error, and for nonsense."""
-    if len(body) <= BESIDE:
-        return read_now(body, id, server)
-    return await anyio.to_thread.run_sync(_read_large, body, id, server, abandon_on_cancel=True)
+    if len(body) <= OFF_LOOP_BYTES:
+        return read_outcome_now(body, id, server)
+    return await anyio.to_thread.run_sync(_read_undisturbed, body, id, server, abandon_on_cancel=True)
 
 
-def _read_large(body: bytes, id: int | str, server: object) -> Outcome:
-    with undisturbed():
-        return read_now(body, id, server)
+def _read_undisturbed(body: bytes, id: int | str, server: object) -> Outcome:
+    with pause_garbage_collection():
+        return read_outcome_now(body, id, server)
 
 
-def read_now(body: bytes, id: int | str, server: object) -> Outcome:
-    found = result_in(body)
-    if found is not None and found[0] == id and (told := returned(found[1])) is not None:
+def read_outcome_now(body: bytes, id: int | str, server: object) -> Outcome:
+    found = split_plain_answer(body)
+    if found is not None and found[0] == id and (told := parse_tool_result(found[1])) is not None:
         return told
-    message = message_in(body)
-    return leniently(body, id, server) if message is None else meaning(message, body, id, server)
+    message = try_decode_message(body)
+    return read_leniently(body, id, server) if message is None else outcome_of_message(message, body, id, server)
 
 
-def returned(text: bytes) -> Returned | ToolFailed | None:
+def parse_tool_result(text: bytes) -> ToolSuccess | ToolFailure | None:
     """What a result says, if it is one, and complete."""
     try:
         if not text.isascii():
             text.decode()
-        result = _read_result(text)
-    except UNREAD:
+        result = _decode_result(text)
+    except DECODE_ERRORS:
         return None
     if result.kind != _COMPLETE:
         return None
     kind, meta = result.kind is not _COMPLETE, result.meta
-    seen: Seen | None = (_OF_A_KIND if kind else _PLAIN) if meta is _NOTHING else Seen(kind, bytes(meta))
-    if deeper_than(READABLE, text):
-        if deeper_than(DEEPEST - 1, text):
+    seen: ResultFacts | None = (
+        (_TYPED_FACTS if kind else _PLAIN_FACTS) if meta is _NO_META else ResultFacts(kind, bytes(meta))
+    )
+    if is_deeper_than(MAX_READABLE_DEPTH, text):
+        if is_deeper_than(MAX_MESSAGE_DEPTH - 1, text):
             return None
         seen = None
-    return (ToolFailed if result.is_error == _TRUE else Returned)(text, seen)
+    return (ToolFailure if result.is_error == _TRUE else ToolSuccess)(text, seen)
 
 
-def meaning(message: Message, body: bytes, id: int | str, server: object) -> Outcome:
-    if message.error and says(message.error):
-        if says(message.result):
-            raise MCPError(NONSENSE, BOTH)
-        if more_values_than(MOST_VALUES, bytes(message.error)):
-            raise MCPError(NONSENSE, TOO_MANY)
+def outcome_of_message(message: ServerMessage, body: bytes, id: int | str, server: object) -> Outcome:
+    if message.error and is_present(message.error):
+        if is_present(message.result):
+            raise MCPError(UNUSABLE_ANSWER, RESULT_AND_ERROR_MESSAGE)
+        if has_more_values_than(MAX_MESSAGE_VALUES, bytes(message.error)):
+            raise MCPError(UNUSABLE_ANSWER, TOO_MANY_VALUES_MESSAGE)
         try:
-            told = _read_error(message.error)
-        except UNREAD:
-            return leniently(body, id, server)
+            told = _decode_error(message.error)
+        except DECODE_ERRORS:
+            return read_leniently(body, id, server)
         # A server that could not read the request does not know its id.
         if message.id != id and message.id is not None:
-            raise MCPError(NONSENSE, "the answer is one to another request")
+            raise MCPError(UNUSABLE_ANSWER, "the answer is one to another request")
         raise MCPError(told.code, told.message, told.data)
     if message.id != id or message.method:
-        return leniently(body, id, server)
-    if deeper_than(DEEPEST, body):
-        raise MCPError(NONSENSE, f"the answer is nested deeper than {DEEPEST} levels")
-    return returned(bytes(message.result)) or leniently(body, id, server)
+        return read_leniently(body, id, server)
+    if is_deeper_than(MAX_MESSAGE_DEPTH, body):
+        raise MCPError(UNUSABLE_ANSWER, f"the answer is nested deeper than {MAX_MESSAGE_DEPTH} levels")
+    return parse_tool_result(bytes(message.result)) or read_leniently(body, id, server)
 
 
-def leniently(body: bytes, id: int | str, server: object) -> Outcome:
+def read_leniently(body: bytes, id: int | str, server: object) -> Outcome:
     """The long way: for a result that asks back, and for what a strict reader refuses, such as half a character."""
-    found = message_of(body)
+    found = parse_message(body)
     message = None if found is None else found.message
     if isinstance(message, JSONRPCError) and message.id in (id, None):
         raise MCPError(message.error.code, message.error.message, message.error.data)
     if isinstance(message, JSONRPCResponse) and message.id == id:
-        return outcome(message.result, str(server))
+        return outcome_of_result(message.result, str(server))
     if isinstance(message, JSONRPCResponse | JSONRPCError):
-        raise MCPError(NONSENSE, "the answer is one to another request")
-    if more_values_than(MOST_VALUES, body):
-        raise MCPError(NONSENSE, TOO_MANY)
+        raise MCPError(UNUSABLE_ANSWER, "the answer is one to another request")
+    if has_more_values_than(MAX_MESSAGE_VALUES, body):
+        raise MCPError(UNUSABLE_ANSWER, TOO_MANY_VALUES_MESSAGE)
     try:
-        json.loads(mended(body))
+        json.loads(repair_utf8(body))
     except (ValueError, RecursionError):
-        raise MCPError(NONSENSE, "the answer is not JSON") from None
-    raise MCPError(NONSENSE, "the answer is not a JSON-RPC response")
+        raise MCPError(UNUSABLE_ANSWER, "the answer is not JSON") from None
+    raise MCPError(UNUSABLE_ANSWER, "the answer is not a JSON-RPC response")

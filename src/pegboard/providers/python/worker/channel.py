@@ -9,84 +9,84 @@ from collections import deque
 from contextlib import suppress
 from typing import Final
 
-from pegboard.providers.python.frames import HEAD, Frame, Frames, Kind
+from pegboard.providers.python.frames import FRAME_HEADER, Frame, WorkerFrameKind, WorkerFrameReader
 
-_CHUNK: Final = 65_536
-_LAST_GRACE: Final = 2.0
+_CHUNK_BYTES: Final = 65_536
+_END_GRACE_S: Final = 2.0
 """Seconds that a tool has to come to its end when the gateway is gone."""
 
 
-class Channel:
-    def __init__(self, incoming: int, outgoing: int) -> None:
-        self.incoming = incoming
-        self._outgoing = outgoing
-        self._frames = Frames()
-        self._taken: deque[Frame] = deque()
-        self._reading = threading.Lock()
-        self._writing = threading.Lock()
-        self.cancelled: set[int] = set()
+class WorkerChannel:
+    def __init__(self, input_fd: int, outgoing: int) -> None:
+        self.input_fd = input_fd
+        self._output_fd = outgoing
+        self._frames = WorkerFrameReader()
+        self._queue: deque[Frame] = deque()
+        self._read_lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self.cancelled_calls: set[int] = set()
         """Calls that nobody waits for any more."""
 
     def take(self) -> Frame:
         """The next frame, waited for. Raises `EOFError` when the gateway is gone."""
-        with self._reading:
-            while not self._taken:
-                self._read()
-            return self._taken.popleft()
+        with self._read_lock:
+            while not self._queue:
+                self._read_frames()
+            return self._queue.popleft()
 
     def take_all(self, *, readable: bool) -> list[Frame]:
         """What came with the last frame; and what is in the pipe, when that is known to be readable. Raises
         `EOFError`."""
-        with self._reading:
+        with self._read_lock:
             if readable:
-                self._read()
-            found = [*self._taken]
-            self._taken.clear()
+                self._read_frames()
+            found = [*self._queue]
+            self._queue.clear()
             return found
 
     def put_back(self, frames: list[Frame]) -> None:
-        with self._reading:
-            self._taken.extendleft(reversed(frames))
+        with self._read_lock:
+            self._queue.extendleft(reversed(frames))
 
-    def look(self) -> None:
+    def poll_cancellations(self) -> None:
         """Hear of calls that were given up while a function has the thread. Never waits: whoever else is reading hears
         it as well."""
-        if not self._reading.acquire(blocking=False):
+        if not self._read_lock.acquire(blocking=False):
             return
         try:
-            while select.select([self.incoming], [], [], 0)[0]:
+            while select.select([self.input_fd], [], [], 0)[0]:
                 with suppress(EOFError):
-                    self._read()
+                    self._read_frames()
                     continue
                 return
         finally:
-            self._reading.release()
+            self._read_lock.release()
 
-    def _read(self) -> None:
-        chunk = os.read(self.incoming, _CHUNK)
+    def _read_frames(self) -> None:
+        chunk = os.read(self.input_fd, _CHUNK_BYTES)
         if not chunk:
             raise EOFError
         for frame in self._frames.feed(chunk):
-            if frame[0] == Kind.CANCEL:
-                self.cancelled.add(frame[1])
+            if frame[0] == WorkerFrameKind.CANCEL:
+                self.cancelled_calls.add(frame[1])
             else:
-                self._taken.append(frame)
+                self._queue.append(frame)
 
-    def send(self, kind: Kind, number: int, body: bytes) -> None:
-        with self._writing:
-            head = HEAD.pack(len(body), kind, number)
-            if len(body) <= _CHUNK:
+    def send(self, kind: WorkerFrameKind, number: int, body: bytes) -> None:
+        with self._write_lock:
+            head = FRAME_HEADER.pack(len(body), kind, number)
+            if len(body) <= _CHUNK_BYTES:
                 message: bytes | memoryview = head + body
             else:
                 self._write(memoryview(head))
                 message = body
-            written = os.write(self._outgoing, message)
+            written = os.write(self._output_fd, message)
             if written < len(message):
                 self._write(memoryview(message)[written:])
 
     def _write(self, rest: memoryview) -> None:
         while rest:
-            rest = rest[os.write(self._outgoing, rest) :]
+            rest = rest[os.write(self._output_fd, rest) :]
 
 
 def end_with_gateway(incoming: int) -> None:
@@ -96,7 +96,7 @@ def end_with_gateway(incoming: int) -> None:
         waiting = select.poll()
         waiting.register(incoming, 0)  # nothing is asked for, and the end of the pipe is told all the same
         waiting.poll()
-        time.sleep(_LAST_GRACE)
+        time.sleep(_END_GRACE_S)
         with suppress(OSError):
             if os.getpgrp() == os.getpid():
                 os.killpg(os.getpid(), signal.SIGKILL)

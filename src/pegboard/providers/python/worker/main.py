@@ -7,41 +7,45 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from pegboard.core.folded import plain
-from pegboard.providers.python.frames import Kind
+from pegboard.core.folded import materialize
+from pegboard.providers.python.frames import WorkerFrameKind
 from pegboard.tools import Secrets
 
 from . import surroundings
-from .calls import Calls
-from .channel import Channel, end_with_gateway
-from .failing import Words
-from .loading import Wanted, load, told
+from .calls import WorkerCallServer
+from .channel import WorkerChannel, end_with_gateway
+from .failing import ToolErrorFormatter
+from .loading import WorkerEntry, function_description, load_functions
 
 
 def main() -> None:
-    channel = Channel(*_private_pipes())
+    channel = WorkerChannel(*_private_pipes())
     try:
         setup = json.loads(channel.take()[2])
     except EOFError:
         return
-    end_with_gateway(channel.incoming)
-    _limit(setup["memory"])
+    end_with_gateway(channel.input_fd)
+    _limit_memory(setup["memory"])
     folder = Path(setup["folder"])
-    surroundings.offer_stand_ins()
-    functions, problems = load(folder, [Wanted(*entry) for entry in setup["entries"]])
+    surroundings.add_stand_in_path()
+    functions, problems = load_functions(folder, [WorkerEntry(*entry) for entry in setup["entries"]])
     if problems:
-        channel.send(Kind.BROKEN, 0, json.dumps(problems).encode())
+        channel.send(WorkerFrameKind.LOAD_FAILED, 0, json.dumps(problems).encode())
         return
-    channel.send(Kind.READY, 0, json.dumps([told(function) for function in functions], default=plain).encode())
+    channel.send(
+        WorkerFrameKind.READY,
+        0,
+        json.dumps([function_description(function) for function in functions], default=materialize).encode(),
+    )
     # What is there now stays: no look for garbage need pass over it again.
     gc.collect()
     gc.freeze()
     workspace, room = (None if setup[key] is None else Path(setup[key]) for key in ("workspace", "room"))
     if room is not None:
-        surroundings.become(surroundings.Surroundings(setup["toolset"], room))
+        surroundings.set_surroundings(surroundings.WorkerSurroundings(setup["toolset"], room))
     secrets = setup["secrets"]
-    words = Words(setup["memory"], _places(folder, room), [*secrets.values()])
-    Calls(channel, functions, words, setup["toolset"], workspace, Secrets(secrets)).serve()
+    words = ToolErrorFormatter(setup["memory"], _folder_names(folder, room), [*secrets.values()])
+    WorkerCallServer(channel, functions, words, setup["toolset"], workspace, Secrets(secrets)).serve()
 
 
 def _private_pipes() -> tuple[int, int]:
@@ -58,7 +62,7 @@ def _private_pipes() -> tuple[int, int]:
     return incoming, outgoing
 
 
-def _limit(memory: int) -> None:
+def _limit_memory(memory: int) -> None:
     """Of what a process may write to: the code of libraries, which is only mapped, does not count."""
     try:
         import resource
@@ -70,7 +74,7 @@ def _limit(memory: int) -> None:
         resource.setrlimit(what, (least, least))
 
 
-def _places(folder: Path, workspace: Path | None) -> dict[str, str]:
+def _folder_names(folder: Path, workspace: Path | None) -> dict[str, str]:
     """The longest first, so that a folder within another is told by its own name."""
     named = {str(folder): "", os.path.expanduser("~"): "~"}
     named |= dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("stdlib")), "python")

@@ -12,12 +12,12 @@ _STAND_INS: Final = Path(__file__).parent / "stand_ins"
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class WorkerSurroundings:
     toolset: str
     workspace: Path
     """Where it is, or would be: a manifest need not have asked for one."""
 
-    def made_workspace(self) -> Path:
+    def ensure_workspace(self) -> Path:
         # One by one: with `parents`, those above it would have the mode that the umask leaves.
         for folder in (*reversed(self.workspace.parents), self.workspace):
             if not folder.is_dir():
@@ -25,18 +25,18 @@ class Surroundings:
         return self.workspace
 
 
-_known: list[Surroundings] = []
+_current: list[WorkerSurroundings] = []
 
 
-def known() -> Surroundings | None:
+def current_surroundings() -> WorkerSurroundings | None:
     """Nothing before the first call can come."""
-    return _known[-1] if _known else None
+    return _current[-1] if _current else None
 
 
-def become(surroundings: Surroundings) -> None:
-    _known[:] = [surroundings]
+def set_surroundings(surroundings: WorkerSurroundings) -> None:
+    _current[:] = [surroundings]
 
 
-def offer_stand_ins() -> None:
+def add_stand_in_path() -> None:
     """Modules that toolsets of other programs import, behind everything that a toolset brings itself."""
     sys.path.append(str(_STAND_INS))

@@ -6,154 +6,160 @@ from itertools import count
 from secrets import token_hex
 from typing import Final, TypeAlias
 
-from pegboard.core.call import Arguments, Call
+from pegboard.core.call import Arguments, ToolCall
 from pegboard.core.ids import CallId, WireName
 from pegboard.core.tool import Json, JsonObject
 from pegboard.gateway.gateway import Gateway
-from pegboard.memory import undisturbed
+from pegboard.memory import pause_garbage_collection
 from pegboard.ports import Progress
-from pegboard.surfaces.mcp.answer import Ended
+from pegboard.surfaces.mcp.answer import CallOutcome
 from pegboard.surfaces.mcp.endpoint_state import EndpointState
-from pegboard.surfaces.mcp.levels import NO_LOGS, wanted
+from pegboard.surfaces.mcp.levels import NO_LOGS, requested_log_level
 from pegboard.surfaces.mcp.protocol import LOG_LEVEL_META_KEY, X_MCP_HEADER_KEY
-from pegboard.surfaces.mcp.rounds import answered
+from pegboard.surfaces.mcp.rounds import continue_with_input
 
-from .client import Client, progress_to
-from .messages import NOTHING_BESIDE, UNREADABLE, CallParams, encode, read_members, read_object
-from .metas import Known, Metas
-from .profile import Profile
-from .reply import Reply
-from .sessions import Session
+from .client import HttpClientPeer, progress_notifier
+from .messages import NO_EXTRA_MEMBERS, UNREADABLE, CallParams, encode, read_members, read_object
+from .metas import MetaCache, ParsedMeta
+from .profile import RequestContext
+from .reply import ResponseWriter
+from .sessions import McpSession
 
-NAME: Final = b"mcp-name"
-NOBODY: Final[Mapping[str, Json]] = {}
-ENCODED: Final = "=?"
+NAME_HEADER: Final = b"mcp-name"
+NO_CAPABILITIES: Final[Mapping[str, Json]] = {}
+ENCODED_PREFIX: Final = "=?"
 """How a value begins that no header could hold as it is."""
 _HEADER_KEY: Final = encode(X_MCP_HEADER_KEY)
 
 
-Decoded: TypeAlias = tuple[dict[str, Json], bytes]
+DecodedArguments: TypeAlias = tuple[dict[str, Json], bytes]
 """Arguments, and the same as they are sent on: what was judged is what is sent."""
 
 
-def decode_large(raw: bytes) -> Decoded:
+def decode_large_arguments(raw: bytes) -> DecodedArguments:
     """The same, for a thread."""
-    with undisturbed():
-        return decode(raw)
+    with pause_garbage_collection():
+        return decode_arguments(raw)
 
 
-def decode(raw: bytes) -> Decoded:
+def decode_arguments(raw: bytes) -> DecodedArguments:
     """Raises what is in `UNREADABLE`."""
     arguments: dict[str, Json] = {} if raw == b"null" else read_object(raw)
     return arguments, encode(arguments)
 
 
 @dataclass(slots=True, eq=False)
-class Asked:
+class ParsedRequest:
     """One request, as far as the road has read it."""
 
-    profile: Profile
-    session: Session | None
+    context: RequestContext
+    session: McpSession | None
     headers: Mapping[bytes, bytes]
-    named: str
+    header_tool_name: str
     """The tool that they name, as it stands there."""
 
 
 @dataclass(slots=True, eq=False)
-class Ready:
-    call: Call
-    meta: Known
-    can: Mapping[str, Json]
-    level: str | None
+class PreparedCall:
+    call: ToolCall
+    meta: ParsedMeta
+    capabilities: Mapping[str, Json]
+    log_level: str | None
     """That the session had set when it asked, if it is one and had."""
 
 
-class Calls:
-    def __init__(self, gateway: Gateway, state: EndpointState, metas: Metas) -> None:
+class FastPathCalls:
+    def __init__(self, gateway: Gateway, state: EndpointState, metas: MetaCache) -> None:
         self._gateway = gateway
         self._state = state
         self._direct = state.direct
         self._metas = metas
-        self._own = token_hex(8)
+        self._id_prefix = token_hex(8)
         self._numbers = count(1)
 
-    def read(
+    def prepare(
         self,
-        asked: Asked,
+        asked: ParsedRequest,
         told: CallParams,
-        beside: Mapping[str, bytes] = NOTHING_BESIDE,
-        decoded: "Decoded | None" = None,
-    ) -> Ready | None:
+        beside: Mapping[str, bytes] = NO_EXTRA_MEMBERS,
+        decoded: "DecodedArguments | None" = None,
+    ) -> PreparedCall | None:
         """The call that was asked for; `None` when it is not plainly one. Raises `MetaTooLargeError`."""
         try:
-            meta = self._metas.of(told.meta)
-            arguments, text = decode(bytes(told.arguments)) if decoded is None else decoded
+            meta = self._metas.parse(told.meta)
+            arguments, text = decode_arguments(bytes(told.arguments)) if decoded is None else decoded
         except UNREADABLE:
             return None
-        if meta is None or (asked.profile.modern and not self._fits(asked, told.name, meta, arguments)):
+        if meta is None or (asked.context.modern and not self._matches_headers(asked, told.name, meta, arguments)):
             return None
         session = asked.session
-        level = None if session is None else self._state.levels.of(session.id)
+        level = None if session is None else self._state.log_levels.level_of(session.id)
         if level is not None:
-            beside = {**beside, "_meta": _with_level(meta.text, level)}
+            beside = {**beside, "_meta": _meta_with_log_level(meta.text, level)}
         elif meta.text:
-            beside = meta.beside if beside is NOTHING_BESIDE else {**beside, "_meta": meta.text}
-        call = Call(
-            id=CallId(f"{self._own}{next(self._numbers):016x}"),
+            beside = meta.extra_members if beside is NO_EXTRA_MEMBERS else {**beside, "_meta": meta.text}
+        call = ToolCall(
+            id=CallId(f"{self._id_prefix}{next(self._numbers):016x}"),
             name=WireName(told.name),
             arguments=arguments,
-            principal=asked.profile.view.principal,
+            principal=asked.context.view.principal,
             at=self._gateway.clock(),
             raw=text,
-            client=meta.client if session is None else session.client,
+            client=meta.client_name if session is None else session.client_name,
             beside=beside,
             headers=asked.headers,
         )
-        can = session.can if session is not None else meta.meta.capabilities or NOBODY
-        return Ready(call, meta, can, level)
+        can = session.capabilities if session is not None else meta.meta.capabilities or NO_CAPABILITIES
+        return PreparedCall(call, meta, can, level)
 
-    def carried(self, ready: Ready, asked: Asked, reply: Reply) -> Awaitable[Ended]:
+    def execute(self, ready: PreparedCall, asked: ParsedRequest, reply: ResponseWriter) -> Awaitable[CallOutcome]:
         """A client of the handshake era may get an end that needs its answers first: see `answered`."""
-        progress, client = self._back(ready, asked, reply)
+        progress, client = self._client_channel(ready, asked, reply)
         if asked.session is not None:
-            return self._gateway.caller.call(ready.call, asked.profile.view, progress, client)
-        assert self._state.parking is not None, "The endpoint serves only while it runs."
-        return self._state.parking.call(ready.call, asked.profile.view, progress, client)
+            return self._gateway.caller.call(ready.call, asked.context.view, progress, client)
+        assert self._state.pending_calls is not None, "The endpoint serves only while it runs."
+        return self._state.pending_calls.call(ready.call, asked.context.view, progress, client)
 
-    def answered(self, ended: Ended, ready: Ready, asked: Asked, reply: Reply) -> Awaitable[Ended]:
+    def resume_with_answers(
+        self, ended: CallOutcome, ready: PreparedCall, asked: ParsedRequest, reply: ResponseWriter
+    ) -> Awaitable[CallOutcome]:
         """The end of a call after its client has answered what it needed."""
-        progress, client = self._back(ready, asked, reply)
-        return answered(ended, ready.call, asked.profile.view, self._gateway.caller.call, progress, client)
+        progress, client = self._client_channel(ready, asked, reply)
+        return continue_with_input(ended, ready.call, asked.context.view, self._gateway.caller.call, progress, client)
 
-    def _back(self, ready: Ready, asked: Asked, reply: Reply) -> tuple[Progress | None, Client]:
+    def _client_channel(
+        self, ready: PreparedCall, asked: ParsedRequest, reply: ResponseWriter
+    ) -> tuple[Progress | None, HttpClientPeer]:
         """The ways back to the client while the call runs."""
         session, meta = asked.session, ready.meta.meta
-        progress = None if meta.token is None else progress_to(reply, meta.token)
+        progress = None if meta.token is None else progress_notifier(reply, meta.token)
         if session is not None:
-            return progress, Client(reply, ready.can, session, session.asking, ready.level)
-        return progress, Client(reply, ready.can, ready.call.id, None, wanted(meta.log_level) or NO_LOGS)
+            return progress, HttpClientPeer(reply, ready.capabilities, session, session.questions, ready.log_level)
+        return progress, HttpClientPeer(
+            reply, ready.capabilities, ready.call.id, None, requested_log_level(meta.log_level) or NO_LOGS
+        )
 
-    def _fits(self, asked: Asked, name: str, meta: Known, arguments: Arguments) -> bool:
+    def _matches_headers(self, asked: ParsedRequest, name: str, meta: ParsedMeta, arguments: Arguments) -> bool:
         """Whether the headers of the 2026-07-28 era say what the body says. If not, the long road tells how not."""
         told = meta.meta
-        if told.version != asked.profile.version or told.capabilities is None:
+        if told.version != asked.context.version or told.capabilities is None:
             return False
-        if asked.named != name and not _is_encoded(asked.named, name):
+        if asked.header_tool_name != name and not _is_encoded(asked.header_tool_name, name):
             return False
-        profile = asked.profile
-        plain = profile.plain.get(name)
+        profile = asked.context
+        plain = profile.has_no_param_headers.get(name)
         if plain:
             return True
         schema = self._direct.input_schema(profile.view, name)
         if schema is None:
             return True
         if plain is None:
-            plain = profile.plain[name] = _HEADER_KEY not in encode(schema)
+            plain = profile.has_no_param_headers[name] = _HEADER_KEY not in encode(schema)
         return plain or _repeats_arguments(schema, arguments, asked.headers)
 
 
 def _is_encoded(header: str, name: str) -> bool:
-    if not header.startswith(ENCODED):
+    if not header.startswith(ENCODED_PREFIX):
         return False
     # Few names need it, and the SDK takes long to load.
     from mcp.shared.inbound import decode_header_value
@@ -169,11 +175,11 @@ def _repeats_arguments(schema: JsonObject, arguments: Arguments, headers: Mappin
     return validate_mcp_param_headers(schema, arguments, given) is None
 
 
-def named(headers: Mapping[bytes, bytes]) -> str:
+def tool_named_in_headers(headers: Mapping[bytes, bytes]) -> str:
     """The tool that the headers of a request of the 2026-07-28 era name."""
-    return headers.get(NAME, b"").strip(b" \t").decode("latin-1")
+    return headers.get(NAME_HEADER, b"").strip(b" \t").decode("latin-1")
 
 
-def _with_level(meta: bytes, level: str) -> bytes:
+def _meta_with_log_level(meta: bytes, level: str) -> bytes:
     """The level that a session of the handshake era set, told as later eras tell it."""
     return encode({**read_members(meta or b"{}"), LOG_LEVEL_META_KEY: level})

@@ -7,17 +7,17 @@ if TYPE_CHECKING:
     from starlette.types import Message
 
 
-class Head(Protocol):
+class FastPathHead(Protocol):
     """What stands before the body."""
 
-    meaning: object
+    prepared_request: object
     """Kept for the next request with the same head, by whoever listens."""
 
     @property
     def query(self) -> bytes: ...
 
     @property
-    def given(self) -> Sequence[tuple[bytes, bytes]]: ...
+    def raw_headers(self) -> Sequence[tuple[bytes, bytes]]: ...
 
     @property
     def headers(self) -> Mapping[bytes, bytes]:
@@ -25,10 +25,10 @@ class Head(Protocol):
         ...
 
 
-class Outlet(Protocol):
+class FastPathSink(Protocol):
     """Where the answer goes."""
 
-    def answer(self, status: int, lines: bytes, body: bytes) -> bool:
+    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
         """All of it at once, after these lines of headers, if that can be."""
         ...
 

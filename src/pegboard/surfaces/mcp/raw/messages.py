@@ -16,32 +16,32 @@ from pegboard.surfaces.mcp.protocol import (
     PROTOCOL_VERSION_META_KEY,
 )
 
-NOTHING: Final = msgspec.Raw(b"")
-EMPTY: Final = msgspec.Raw(b"{}")
-NOTHING_BESIDE: Final[Mapping[str, bytes]] = {}
+ABSENT: Final = msgspec.Raw(b"")
+EMPTY_OBJECT: Final = msgspec.Raw(b"{}")
+NO_EXTRA_MEMBERS: Final[Mapping[str, bytes]] = {}
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 encode: Final = msgspec.json.encode
 
 
-class Message(msgspec.Struct):
+class JsonRpcMessage(msgspec.Struct):
     """A request, a notification, or the answer to a question of ours."""
 
     jsonrpc: str
     method: str = ""
-    id: msgspec.Raw = NOTHING
-    params: msgspec.Raw = EMPTY
-    result: msgspec.Raw = NOTHING
-    error: msgspec.Raw = NOTHING
+    id: msgspec.Raw = ABSENT
+    params: msgspec.Raw = EMPTY_OBJECT
+    result: msgspec.Raw = ABSENT
+    error: msgspec.Raw = ABSENT
 
 
 class CallParams(msgspec.Struct, forbid_unknown_fields=True):
     name: str
-    arguments: msgspec.Raw = EMPTY
-    meta: msgspec.Raw = msgspec.field(default=NOTHING, name="_meta")
+    arguments: msgspec.Raw = EMPTY_OBJECT
+    meta: msgspec.Raw = msgspec.field(default=ABSENT, name="_meta")
 
 
-class Request(msgspec.Struct):
+class CallRequest(msgspec.Struct):
     """A call that says nothing unusual, read in one go."""
 
     jsonrpc: str
@@ -52,10 +52,10 @@ class Request(msgspec.Struct):
 
 class ListParams(msgspec.Struct):
     cursor: str | None = None
-    meta: msgspec.Raw = msgspec.field(default=NOTHING, name="_meta")
+    meta: msgspec.Raw = msgspec.field(default=ABSENT, name="_meta")
 
 
-class Meta(msgspec.Struct):
+class RequestMeta(msgspec.Struct):
     """The part of `_meta` that is read here."""
 
     version: str | None = msgspec.field(default=None, name=PROTOCOL_VERSION_META_KEY)
@@ -65,25 +65,25 @@ class Meta(msgspec.Struct):
     token: str | int | None = msgspec.field(default=None, name="progressToken")
 
 
-class Fault(msgspec.Struct):
+class JsonRpcErrorBody(msgspec.Struct):
     code: int = INTERNAL_ERROR
     message: str = ""
 
 
-class Result(msgspec.Struct):
+class ResultHead(msgspec.Struct):
     """What the envelope of an answer depends on; the rest is only passed over, and so known to be JSON."""
 
     kind: str | None = msgspec.field(default=None, name="resultType")
-    meta: msgspec.Raw = msgspec.field(default=NOTHING, name="_meta")
+    meta: msgspec.Raw = msgspec.field(default=ABSENT, name="_meta")
 
 
-read_message: Final = msgspec.json.Decoder(Message).decode
-read_request: Final = msgspec.json.Decoder(Request).decode
+read_message: Final = msgspec.json.Decoder(JsonRpcMessage).decode
+read_request: Final = msgspec.json.Decoder(CallRequest).decode
 read_call: Final = msgspec.json.Decoder(CallParams).decode
 read_list: Final = msgspec.json.Decoder(ListParams).decode
-read_meta: Final = msgspec.json.Decoder(Meta).decode
-read_fault: Final = msgspec.json.Decoder(Fault).decode
-read_result: Final = msgspec.json.Decoder(Result).decode
+read_meta: Final = msgspec.json.Decoder(RequestMeta).decode
+read_error: Final = msgspec.json.Decoder(JsonRpcErrorBody).decode
+read_result: Final = msgspec.json.Decoder(ResultHead).decode
 read_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
 read_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 read_text: Final = msgspec.json.Decoder(str).decode
@@ -93,18 +93,18 @@ read_any: Final = msgspec.json.Decoder().decode
 def call_params(text: msgspec.Raw) -> tuple[CallParams, Mapping[str, bytes]]:
     """And members that this version does not know, which travel on. Raises what is in `UNREADABLE`."""
     try:
-        return read_call(text), NOTHING_BESIDE
+        return read_call(text), NO_EXTRA_MEMBERS
     except UNREADABLE:
         members = read_members(text)
         params = CallParams(
-            read_text(members.pop("name", NOTHING)),
-            members.pop("arguments", EMPTY),
-            members.pop("_meta", NOTHING),
+            read_text(members.pop("name", ABSENT)),
+            members.pop("arguments", EMPTY_OBJECT),
+            members.pop("_meta", ABSENT),
         )
-        return params, {key: sound(value) for key, value in members.items()}
+        return params, {key: normalize_json(value) for key, value in members.items()}
 
 
-def identity(raw: bytes) -> bytes | None:
+def encode_request_id(raw: bytes) -> bytes | None:
     """A request's id as it is written back, or `None` for what is no id of a request."""
     first = raw[:1]
     if first == b'"':
@@ -112,29 +112,29 @@ def identity(raw: bytes) -> bytes | None:
     return raw if raw.isdigit() or (first == b"-" and raw[1:].isdigit()) else None
 
 
-def sound(raw: bytes) -> bytes:
+def normalize_json(raw: bytes) -> bytes:
     """The same value as text that may stand in a line or an event: read once, whatever a client wrote."""
     return encode(read_any(raw))
 
 
-def answer(id: bytes, result: bytes) -> bytes:
+def encode_result(id: bytes, result: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (id, result)
 
 
-def error(id: bytes, code: int, message: str, data: Json = None) -> bytes:
+def encode_error(id: bytes, code: int, message: str, data: Json = None) -> bytes:
     told: JsonObject = {"code": code, "message": message}
     if data is not None:
         told["data"] = data
-    return error_text(id, encode(told))
+    return encode_error_body(id, encode(told))
 
 
-def error_text(id: bytes, told: bytes) -> bytes:
+def encode_error_body(id: bytes, told: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (id, told)
 
 
-def notification(method: str, params: JsonObject) -> bytes:
+def encode_notification(method: str, params: JsonObject) -> bytes:
     return b'{"jsonrpc":"2.0","method":%b,"params":%b}' % (encode(method), encode(params))
 
 
-def question(id: str, method: str, params: JsonObject) -> bytes:
+def encode_request(id: str, method: str, params: JsonObject) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (encode(id), encode(method), encode(params))

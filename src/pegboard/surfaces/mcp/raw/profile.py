@@ -5,98 +5,100 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from pegboard.core.view import View
-from pegboard.gateway.access.callers import Callers
-from pegboard.gateway.board import Board
-from pegboard.surfaces.mcp.door import Refused, is_modern
+from pegboard.gateway.access.callers import CallerTokens
+from pegboard.gateway.board import BoardState
+from pegboard.surfaces.mcp.door import HttpRejection, is_modern
 from pegboard.surfaces.mcp.protocol import MODERN_PROTOCOL_VERSIONS
-from pegboard.surfaces.mcp.view import of_toolset
+from pegboard.surfaces.mcp.view import narrow_to_toolset
 
-MOST: Final = 1024
-VERSION: Final = b"mcp-protocol-version"
-NARROWING: Final = b"x-mcp-"
-DECIDING: Final = (*(VERSION, b"host", b"origin", b"content-type", b"accept", b"content-encoding", b"authorization"),)
-LONGEST: Final = 4096
+MAX_CACHED: Final = 1024
+VERSION_HEADER: Final = b"mcp-protocol-version"
+NARROWING_PREFIX: Final = b"x-mcp-"
+DECISIVE_HEADERS: Final = (
+    *(VERSION_HEADER, b"host", b"origin", b"content-type", b"accept", b"content-encoding", b"authorization"),
+)
+MAX_CACHED_KEY_BYTES: Final = 4096
 """Bytes of the narrowing that are remembered with what they mean; a longer one is read anew."""
 
-Pairs: TypeAlias = Sequence[tuple[bytes, bytes]]
-ReadView: TypeAlias = Callable[[str, bytes, Pairs, Mapping[bytes, bytes]], View | Refused]
+HeaderPairs: TypeAlias = Sequence[tuple[bytes, bytes]]
+ReadView: TypeAlias = Callable[[str, bytes, HeaderPairs, Mapping[bytes, bytes]], View | HttpRejection]
 """Of a POST: from the address of whoever asks, the query and the headers."""
 
 
 @dataclass(slots=True, eq=False)
-class Profile:
+class RequestContext:
     view: View
     modern: bool
     version: str
-    stamp: object = None
+    board_revision: object = None
     """Of the board on which every name in this view was found to mean something."""
-    plain: dict[str, bool] = field(default_factory=dict[str, bool])
+    has_no_param_headers: dict[str, bool] = field(default_factory=dict[str, bool])
     """Which tools of that board, by name, want none of their arguments repeated in headers."""
 
-    def holds(self, board: Board) -> bool:
-        if self.stamp is not board.stamp:
-            if board.resolution(self.view).refused:
+    def is_valid_on(self, board: BoardState) -> bool:
+        if self.board_revision is not board.revision:
+            if board.resolution(self.view).unknown_in_narrowing:
                 return False
-            self.stamp = board.stamp
-            self.plain.clear()
+            self.board_revision = board.revision
+            self.has_no_param_headers.clear()
         return True
 
 
-class Profiles:
+class RequestContextCache:
     """Only who is let in is remembered, and only for as long as the same principals are."""
 
-    def __init__(self, callers: Callers, read: ReadView) -> None:
-        self._callers = callers
-        self._view = read
+    def __init__(self, callers: CallerTokens, read: ReadView) -> None:
+        self._token_index = callers
+        self._read_view = read
         self._principals: object = None
-        self._known: dict[tuple[object, ...], Profile] = {}
+        self._cache: dict[tuple[object, ...], RequestContext] = {}
 
-    def of(
-        self, address: str, query: bytes, given: Pairs, headers: Mapping[bytes, bytes], toolset: str | None = None
-    ) -> Profile | Refused | None:
+    def resolve(
+        self, address: str, query: bytes, given: HeaderPairs, headers: Mapping[bytes, bytes], toolset: str | None = None
+    ) -> RequestContext | HttpRejection | None:
         """`None` for a version that only the SDK has words for."""
-        known = self.known(query, given, headers, toolset)
+        known = self.find_cached(query, given, headers, toolset)
         if known is not None:
             return known
-        return self._read(address, query, given, self._key(query, given, headers, toolset), toolset)
+        return self._build(address, query, given, self._key(query, given, headers, toolset), toolset)
 
-    def known(
-        self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes], toolset: str | None = None
-    ) -> Profile | None:
+    def find_cached(
+        self, query: bytes, given: HeaderPairs, headers: Mapping[bytes, bytes], toolset: str | None = None
+    ) -> RequestContext | None:
         """Of whoever came before with the same headers, as far as those decide anything."""
-        principals = self._callers.known
+        principals = self._token_index.hashes
         if principals is not self._principals:
             self._principals = principals
-            self._known.clear()
-        return self._known.get(self._key(query, given, headers, toolset))
+            self._cache.clear()
+        return self._cache.get(self._key(query, given, headers, toolset))
 
     def forget(self) -> None:
         """Tokens stand in the keys."""
-        self._known.clear()
+        self._cache.clear()
 
     def _key(
-        self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes], toolset: str | None
+        self, query: bytes, given: HeaderPairs, headers: Mapping[bytes, bytes], toolset: str | None
     ) -> tuple[object, ...]:
-        narrowing = [pair for pair in given if pair[0][:6] == NARROWING]
-        return (*map(headers.get, DECIDING), query, toolset, *narrowing)
+        narrowing = [pair for pair in given if pair[0][:6] == NARROWING_PREFIX]
+        return (*map(headers.get, DECISIVE_HEADERS), query, toolset, *narrowing)
 
-    def _read(
-        self, address: str, query: bytes, given: Pairs, key: tuple[object, ...], toolset: str | None
-    ) -> Profile | Refused | None:
+    def _build(
+        self, address: str, query: bytes, given: HeaderPairs, key: tuple[object, ...], toolset: str | None
+    ) -> RequestContext | HttpRejection | None:
         trimmed = [(name, value.strip(b" \t")) for name, value in given]
         headers = dict(trimmed)
-        view = self._view(address, query, trimmed, headers)
-        if isinstance(view, Refused):
+        view = self._read_view(address, query, trimmed, headers)
+        if isinstance(view, HttpRejection):
             return view
-        version = headers.get(VERSION, b"").decode("latin-1")
+        version = headers.get(VERSION_HEADER, b"").decode("latin-1")
         modern = is_modern(version or None)
         if modern and version not in MODERN_PROTOCOL_VERSIONS:
             return None
-        profile = Profile(view if toolset is None else of_toolset(view, toolset), modern, version)
-        if sum(map(_size, key)) <= LONGEST:
-            if len(self._known) >= MOST:
-                del self._known[next(iter(self._known))]
-            self._known[key] = profile
+        profile = RequestContext(view if toolset is None else narrow_to_toolset(view, toolset), modern, version)
+        if sum(map(_size, key)) <= MAX_CACHED_KEY_BYTES:
+            if len(self._cache) >= MAX_CACHED:
+                del self._cache[next(iter(self._cache))]
+            self._cache[key] = profile
         return profile
 
 

@@ -11,115 +11,131 @@ import msgspec
 if TYPE_CHECKING:
     from starlette.types import Send
 
-JSON: Final = (b"content-type", b"application/json")
-STREAM: Final = (
+JSON_HEADER: Final = (b"content-type", b"application/json")
+STREAM_HEADERS: Final = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 )
-EMPTY: Final = (b"content-length", b"0")
-WAITING: Final = 256
+EMPTY_BODY_HEADER: Final = (b"content-length", b"0")
+MAX_QUEUED_EVENTS: Final = 256
 """What waits for a slow client at most; beyond it the oldest is dropped, because only the newest says how far it is.
 More than a server may log at once: a burst that arrives in one piece is no sign of a slow client."""
 
-HEAVY: Final = 1024 * 1024
+MAX_QUEUED_BYTES: Final = 1024 * 1024
 """Bytes that wait at most, of which one event may be more."""
 
-PING: Final = b": ping\r\n\r\n"
+PING_EVENT: Final = b": ping\r\n\r\n"
 
-Header: TypeAlias = tuple[bytes, bytes]
-Whole: TypeAlias = Callable[[int, bytes, bytes], bool]
+HeaderPair: TypeAlias = tuple[bytes, bytes]
+SendWhole: TypeAlias = Callable[[int, bytes, bytes], bool]
 """Status, lines of headers, and body."""
-_NONE_WAIT: Final[deque[tuple[bytes, bool]]] = deque(maxlen=0)
+_NO_EVENTS: Final[deque[tuple[bytes, bool]]] = deque(maxlen=0)
 
 
-class Lines:
+class ExtraHeaders:
     """Headers that answers have beside the usual ones, also as they are written."""
 
-    __slots__ = ("headers", "text")
+    __slots__ = ("header_lines", "headers")
 
-    def __init__(self, headers: tuple[Header, ...] = ()) -> None:
+    def __init__(self, headers: tuple[HeaderPair, ...] = ()) -> None:
         self.headers = headers
-        self.text = b"".join(b"%b: %b\r\n" % header for header in headers)
+        self.header_lines = b"".join(b"%b: %b\r\n" % header for header in headers)
 
 
-NO_LINES: Final = Lines()
+NO_EXTRA_HEADERS: Final = ExtraHeaders()
 
 
-class Reply:
-    __slots__ = ("_lines", "_more", "_over", "_passing", "_pump", "_send", "_waiting", "_weight", "_whole", "stuck")
+class ResponseWriter:
+    __slots__ = (
+        "_delivery",
+        "_droppable_bytes",
+        "_droppable_count",
+        "_extra_headers",
+        "_is_finished",
+        "_queue",
+        "_send",
+        "_send_whole",
+        "_wake",
+        "stuck_since",
+    )
 
-    def __init__(self, send: "Send", lines: Lines = NO_LINES, whole: Whole | None = None) -> None:
+    def __init__(self, send: "Send", lines: ExtraHeaders = NO_EXTRA_HEADERS, whole: SendWhole | None = None) -> None:
         """`whole` sends an answer in one go, where the server can."""
         self._send = send
-        self._whole = whole
-        self._lines = lines
-        self._waiting = _NONE_WAIT
-        self._passing = 0
-        self._weight = 0
+        self._send_whole = whole
+        self._extra_headers = lines
+        self._queue = _NO_EVENTS
+        self._droppable_count = 0
+        self._droppable_bytes = 0
         """How many of them may be dropped, and their bytes."""
-        self._more: asyncio.Event | None = None
-        self._pump: asyncio.Task[None] | None = None
-        self._over = False
-        self.stuck: float | None = None
+        self._wake: asyncio.Event | None = None
+        self._delivery: asyncio.Task[None] | None = None
+        self._is_finished = False
+        self.stuck_since: float | None = None
         """Since when an event waits for the client to read."""
 
-    def tell(self, message: bytes, *, must: bool = False) -> None:
+    def send_event(self, message: bytes, *, must: bool = False) -> None:
         """Say this before the answer, without waiting. What must not be lost is kept however slow the client is."""
-        self._put(_event(message), must=must)
+        self._enqueue(_encode_event(message), must=must)
 
     def ping(self) -> None:
         """A sign of life, for whatever stands between us and the client and closes silent connections."""
-        self._put(PING, must=False)
+        self._enqueue(PING_EVENT, must=False)
 
-    def _put(self, event: bytes, *, must: bool) -> None:
-        if self._over:
+    def _enqueue(self, event: bytes, *, must: bool) -> None:
+        if self._is_finished:
             return
-        if self._waiting is _NONE_WAIT:
-            self._waiting = deque()
+        if self._queue is _NO_EVENTS:
+            self._queue = deque()
         if not must:
-            while self._passing >= WAITING or (self._passing and self._weight + len(event) > HEAVY):
-                self._forget_oldest()
-            self._passing += 1
-            self._weight += len(event)
-        self._waiting.append((event, must))
-        if self._more is None:
-            self._more = asyncio.Event()
-            self._pump = asyncio.get_running_loop().create_task(self._deliver(self._more), name="events")
-        self._more.set()
+            while self._droppable_count >= MAX_QUEUED_EVENTS or (
+                self._droppable_count and self._droppable_bytes + len(event) > MAX_QUEUED_BYTES
+            ):
+                self._drop_oldest()
+            self._droppable_count += 1
+            self._droppable_bytes += len(event)
+        self._queue.append((event, must))
+        if self._wake is None:
+            self._wake = asyncio.Event()
+            self._delivery = asyncio.get_running_loop().create_task(self._deliver(self._wake), name="events")
+        self._wake.set()
 
-    def _forget_oldest(self) -> None:
-        oldest = next(place for place, (_, kept) in enumerate(self._waiting) if not kept)
-        self._weight -= len(self._waiting[oldest][0])
-        self._passing -= 1
-        del self._waiting[oldest]
+    def _drop_oldest(self) -> None:
+        oldest = next(place for place, (_, kept) in enumerate(self._queue) if not kept)
+        self._droppable_bytes -= len(self._queue[oldest][0])
+        self._droppable_count -= 1
+        del self._queue[oldest]
 
-    def at_once(self, message: bytes, status: int = 200) -> bool:
+    def try_send_whole(self, message: bytes, status: int = 200) -> bool:
         """The answer itself, if nothing has gone before it and it can go as a whole."""
-        if self._whole is None or self._pump is not None:
+        if self._send_whole is None or self._delivery is not None:
             return False
-        self._over = True
-        lines = b"content-type: application/json\r\ncontent-length: %d\r\n%b" % (len(message), self._lines.text)
-        return self._whole(status, lines, message)
+        self._is_finished = True
+        lines = b"content-type: application/json\r\ncontent-length: %d\r\n%b" % (
+            len(message),
+            self._extra_headers.header_lines,
+        )
+        return self._send_whole(status, lines, message)
 
     async def finish(self, message: bytes, status: int = 200) -> None:
         """The answer itself. Everything told before is on its way when it goes."""
-        self._over = True
-        if self._pump is None or self._more is None:
-            headers = (JSON, (b"content-length", b"%d" % len(message)), *self._lines.headers)
+        self._is_finished = True
+        if self._delivery is None or self._wake is None:
+            headers = (JSON_HEADER, (b"content-length", b"%d" % len(message)), *self._extra_headers.headers)
             await self._send({"type": "http.response.start", "status": status, "headers": headers})
             await self._send({"type": "http.response.body", "body": message})
             return
-        self._more.set()
+        self._wake.set()
         try:
-            await self._pump
+            await self._delivery
         finally:
-            self._pump.cancel()
-        await self._send({"type": "http.response.body", "body": _event(message)})
+            self._delivery.cancel()
+        await self._send({"type": "http.response.body", "body": _encode_event(message)})
 
     async def finish_in_parts(self, *parts: bytes) -> None:
         """A long answer that is not put together only to be sent."""
-        headers = [JSON, (b"content-length", b"%d" % sum(map(len, parts))), *self._lines.headers]
+        headers = [JSON_HEADER, (b"content-length", b"%d" % sum(map(len, parts))), *self._extra_headers.headers]
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         for part in parts[:-1]:
             await self._send({"type": "http.response.body", "body": part, "more_body": True})
@@ -127,36 +143,38 @@ class Reply:
 
     async def acknowledge(self) -> None:
         """What needs no answer was heard."""
-        await self._send({"type": "http.response.start", "status": 202, "headers": [EMPTY, *self._lines.headers]})
+        await self._send(
+            {"type": "http.response.start", "status": 202, "headers": [EMPTY_BODY_HEADER, *self._extra_headers.headers]}
+        )
         await self._send({"type": "http.response.body", "body": b""})
 
-    def drop(self) -> None:
+    def abandon(self) -> None:
         """Nobody reads the answer any more."""
-        self._over = True
-        self._waiting = _NONE_WAIT
-        self._passing = self._weight = 0
-        if self._pump is not None:
-            self._pump.cancel()
+        self._is_finished = True
+        self._queue = _NO_EVENTS
+        self._droppable_count = self._droppable_bytes = 0
+        if self._delivery is not None:
+            self._delivery.cancel()
 
     async def _deliver(self, more: asyncio.Event) -> None:
-        headers = [*STREAM, *self._lines.headers]
+        headers = [*STREAM_HEADERS, *self._extra_headers.headers]
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         while True:
-            while self._waiting:
-                event, kept = self._waiting.popleft()
+            while self._queue:
+                event, kept = self._queue.popleft()
                 if not kept:
-                    self._passing -= 1
-                    self._weight -= len(event)
-                self.stuck = perf_counter()
+                    self._droppable_count -= 1
+                    self._droppable_bytes -= len(event)
+                self.stuck_since = perf_counter()
                 await self._send({"type": "http.response.body", "body": event, "more_body": True})
-            self.stuck = None
-            if self._over:
+            self.stuck_since = None
+            if self._is_finished:
                 return
             more.clear()
             await more.wait()
 
 
-def _event(message: bytes) -> bytes:
+def _encode_event(message: bytes) -> bytes:
     """A server may write its JSON over many lines, and a line ends what an event says."""
     if b"\n" in message or b"\r" in message:
         message = msgspec.json.format(message, indent=-1)

@@ -11,222 +11,238 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from pegboard.core.call import NeedsInput
-from pegboard.core.nesting import deeper_than
+from pegboard.core.nesting import is_deeper_than
 from pegboard.gateway.gateway import Gateway
-from pegboard.surfaces.mcp.answer import REQUEST_CANCELLED, given_up
-from pegboard.surfaces.mcp.door import Door, Refused
-from pegboard.surfaces.mcp.endpoint_state import INTERNAL, STAMP, EndpointState
-from pegboard.surfaces.mcp.entrance import AUTHORIZATION, Entrance
+from pegboard.surfaces.mcp.answer import REQUEST_CANCELLED, cancelled_message
+from pegboard.surfaces.mcp.door import HttpRejection, RequestChecks
+from pegboard.surfaces.mcp.endpoint_state import INTERNAL_ERROR_MESSAGE, SERVER_INFO, EndpointState
+from pegboard.surfaces.mcp.entrance import AUTHORIZATION, BearerAuthentication
 from pegboard.surfaces.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS
 
-from .calls import Asked, Calls, Ready, decode_large, named
-from .envelope import BESIDE, Envelope, is_large
-from .express import Head, Outlet
-from .flight import Flight, Phase, Ticket
-from .lists import Lists, Page
+from .calls import FastPathCalls, ParsedRequest, PreparedCall, decode_large_arguments, tool_named_in_headers
+from .envelope import OFF_LOOP_BYTES, ResultEncoder, is_large
+from .express import FastPathHead, FastPathSink
+from .flight import InboundRequest, Phase, RequestSupervisor
+from .lists import EncodedToolPage, ToolListEncoder
 from .messages import (
-    NOTHING,
+    ABSENT,
     UNREADABLE,
-    Message,
+    JsonRpcMessage,
     call_params,
-    error,
-    identity,
+    encode_error,
+    encode_request_id,
     read_list,
     read_members,
     read_message,
     read_request,
     read_text,
 )
-from .metas import LARGEST, Metas, MetaTooLargeError
-from .profile import Profile, Profiles, ReadView
-from .reply import NO_LINES, Reply
-from .sessions import Session, Sessions
+from .metas import MAX_META_BYTES, MetaCache, MetaTooLargeError
+from .profile import ReadView, RequestContext, RequestContextCache
+from .reply import NO_EXTRA_HEADERS, ResponseWriter
+from .sessions import McpSession, McpSessions
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 log: Final = logging.getLogger(__name__)
 
-SESSION: Final = b"mcp-session-id"
-METHOD: Final = b"mcp-method"
-LENGTH: Final = b"content-length"
-CALL: Final = b"tools/call"
-PATH: Final = b"/mcp"
-WHOLE: Final = "pegboard.whole"
+SESSION_HEADER: Final = b"mcp-session-id"
+METHOD_HEADER: Final = b"mcp-method"
+LENGTH_HEADER: Final = b"content-length"
+CALL_METHOD: Final = b"tools/call"
+ENDPOINT_PATH: Final = b"/mcp"
+WHOLE_EXTENSION: Final = "pegboard.whole"
 """See the listening: what sends a whole answer in one go."""
-META_TOO_LARGE: Final = Refused(
+META_TOO_LARGE: Final = HttpRejection(
     400,
-    f"The _meta of the request is larger than {LARGEST} bytes. Send less there: what is large belongs into arguments.",
+    f"The _meta of the request is larger than {MAX_META_BYTES} bytes. Send less there: what is large belongs into "
+    "arguments.",
     INVALID_PARAMS,
 )
 
 
-_DEEPEST: Final = 201
+_MAX_DEPTH: Final = 201
 """Levels of a request that the long road takes, and so does this one."""
-_FLAT: Final = 2 * _DEEPEST
+_MIN_DEEP_BYTES: Final = 2 * _MAX_DEPTH
 """Bytes of the longest request that cannot be nested deeper."""
 
 
-class Way(Enum):
+class FastPathOutcome(Enum):
     """How far a request came. A body that was read for nothing is handed back instead."""
 
     SERVED = auto()
-    UNREAD = auto()
-    LATE = auto()
+    NOT_TAKEN = auto()
+    TIMED_OUT = auto()
 
 
 @dataclass(frozen=True, slots=True)
-class _Meant:
+class _PreparedHead:
     """What a head means for as long as the principals stay the same."""
 
     principals: object
-    asked: Asked
+    request: ParsedRequest
 
 
-class Road:
+class FastPath:
     def __init__(
         self,
         gateway: Gateway,
         state: EndpointState,
-        sessions: Sessions,
-        door: Door,
+        sessions: McpSessions,
+        door: RequestChecks,
         read_view: ReadView,
-        entrance: Entrance,
+        entrance: BearerAuthentication,
     ) -> None:
         self._gateway = gateway
         self._board = gateway.board
         self._state = state
         self._sessions = sessions
-        self._largest = door.largest_body
-        self._most_values = door.most_values
-        self._too_many = door.too_many
-        self._settle = door.settle
-        self._profiles = Profiles(entrance.callers, read_view)
-        self._entrance = entrance
-        self._envelope = Envelope(STAMP)
-        self._metas = Metas()
-        self._calls = Calls(gateway, state, self._metas)
-        self._lists = Lists(self._envelope.list_tail)
-        self._flight = Flight(door.patience)
+        self._max_body_bytes = door.max_body_bytes
+        self._max_values = door.max_values
+        self._check_value_count = door.check_value_count
+        self._startup_wait_s = door.startup_wait_s
+        self._contexts = RequestContextCache(entrance.token_index, read_view)
+        self._authentication = entrance
+        self._encoder = ResultEncoder(SERVER_INFO)
+        self._meta_cache = MetaCache()
+        self._calls = FastPathCalls(gateway, state, self._meta_cache)
+        self._list_encoder = ToolListEncoder(self._encoder.list_tail)
+        self._supervisor = RequestSupervisor(door.client_timeout_s)
 
     def close(self) -> None:
-        self._flight.close()
+        self._supervisor.close()
 
     @property
     def path(self) -> bytes:
-        return PATH
+        return ENDPOINT_PATH
 
     @property
-    def callers(self) -> object:
-        return self._entrance.callers.known
+    def principals(self) -> object:
+        return self._authentication.token_index.hashes
 
-    def forget(self) -> None:
-        self._profiles.forget()
-        self._entrance.forget()
+    def forget_callers(self) -> None:
+        self._contexts.forget()
+        self._authentication.forget_callers()
 
-    def take(self, outlet: Outlet, head: Head, body: bytes) -> Ticket | None:
+    def try_handle(self, outlet: FastPathSink, head: FastPathHead, body: bytes) -> InboundRequest | None:
         """A call that came whole and is plainly one: served without ASGI, which costs as much as the rest of it."""
-        meant = head.meaning
-        if not isinstance(meant, _Meant) or meant.principals is not self._entrance.callers.known:
-            meant = head.meaning = self._meaning(head)
+        meant = head.prepared_request
+        if not isinstance(meant, _PreparedHead) or meant.principals is not self._authentication.token_index.hashes:
+            meant = head.prepared_request = self._prepare_head(head)
             if meant is None:
                 return None
-        asked = meant.asked
+        asked = meant.request
         session = asked.session
-        if not asked.profile.holds(self._board) or not (session is None or self._sessions.keeps(session)):
+        if not asked.context.is_valid_on(self._board) or not (session is None or self._sessions.is_open(session)):
             return None
-        if len(body) > _FLAT and deeper_than(_DEEPEST, body):
+        if len(body) > _MIN_DEEP_BYTES and is_deeper_than(_MAX_DEPTH, body):
             return None
         try:
             request = read_request(body)
-            id = identity(bytes(request.id))
+            id = encode_request_id(bytes(request.id))
         except UNREADABLE:
             return None
         if request.method != "tools/call" or request.jsonrpc != "2.0" or not id:
             return None
-        ready = self._calls.read(asked, request.params)
+        ready = self._calls.prepare(asked, request.params)
         if ready is None:
             return None
-        ticket = Ticket(None, Reply(outlet.send, NO_LINES if session is None else session.lines, outlet.answer))
-        self._flight.begin(ticket, self._call(ready, id, asked, ticket))
+        ticket = InboundRequest(
+            None,
+            ResponseWriter(
+                outlet.send, NO_EXTRA_HEADERS if session is None else session.extra_headers, outlet.send_whole
+            ),
+        )
+        self._supervisor.begin(ticket, self._execute_call(ready, id, asked, ticket))
         return ticket
 
-    def _meaning(self, head: Head) -> "_Meant | None":
+    def _prepare_head(self, head: FastPathHead) -> "_PreparedHead | None":
         """`None` for whom the long road must look at first, or for what is no call."""
-        if len(head.headers) != len(head.given):
+        if len(head.headers) != len(head.raw_headers):
             return None
-        profile = self._profiles.known(head.query, head.given, head.headers)
-        if profile is None or (profile.modern and head.headers.get(METHOD) != CALL):
+        profile = self._contexts.find_cached(head.query, head.raw_headers, head.headers)
+        if profile is None or (profile.modern and head.headers.get(METHOD_HEADER) != CALL_METHOD):
             return None
-        session: Session | None = None
+        session: McpSession | None = None
         if not profile.modern and (session := self._session(profile, head.headers)) is None:
             return None
-        asked = Asked(profile, session, self._own(head.headers), named(head.headers))
-        return _Meant(self._entrance.callers.known, asked)
+        asked = ParsedRequest(
+            profile, session, self._without_own_token(head.headers), tool_named_in_headers(head.headers)
+        )
+        return _PreparedHead(self._authentication.token_index.hashes, asked)
 
-    def _session(self, profile: Profile, headers: Mapping[bytes, bytes]) -> Session | None:
-        session = self._sessions.open(headers.get(SESSION, b"").strip(b" \t"))
+    def _session(self, profile: RequestContext, headers: Mapping[bytes, bytes]) -> McpSession | None:
+        session = self._sessions.find(headers.get(SESSION_HEADER, b"").strip(b" \t"))
         return None if session is None or session.principal != profile.view.principal else session
 
-    def _own(self, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
+    def _without_own_token(self, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
         """The token for this gateway itself is for no server to have."""
-        if not self._entrance.callers.known or AUTHORIZATION not in headers:
+        if not self._authentication.token_index.hashes or AUTHORIZATION not in headers:
             return headers
         return {name: value for name, value in headers.items() if name != AUTHORIZATION}
 
-    async def serve(
+    async def handle_asgi(
         self, scope: "Scope", receive: "Receive", send: "Send", toolset: str | None = None
-    ) -> "Way | Refused | bytes":
+    ) -> "FastPathOutcome | HttpRejection | bytes":
         given = scope["headers"]
         headers: dict[bytes, bytes] = dict(given)
-        length = headers.get(LENGTH)
+        length = headers.get(LENGTH_HEADER)
         # Two of one name are read differently by different readers, and a body of unknown size is read with more care.
-        if len(headers) != len(given) or length is None or not length.isdigit() or int(length) > self._largest:
-            return Way.UNREAD
+        if len(headers) != len(given) or length is None or not length.isdigit() or int(length) > self._max_body_bytes:
+            return FastPathOutcome.NOT_TAKEN
         client = scope.get("client")
         address = "" if client is None else str(client[0])
-        profile = self._profiles.of(address, scope["query_string"], given, headers, toolset)
-        if isinstance(profile, Refused):
+        profile = self._contexts.resolve(address, scope["query_string"], given, headers, toolset)
+        if isinstance(profile, HttpRejection):
             return profile
-        if profile is None or not profile.holds(self._board):
-            return Way.UNREAD
-        session: Session | None = None
+        if profile is None or not profile.is_valid_on(self._board):
+            return FastPathOutcome.NOT_TAKEN
+        session: McpSession | None = None
         if not profile.modern and (session := self._session(profile, headers)) is None:
-            return Way.UNREAD
+            return FastPathOutcome.NOT_TAKEN
         extensions = scope.get("extensions")
-        whole = None if extensions is None else extensions.get(WHOLE)
-        ticket = Ticket(receive, Reply(send, NO_LINES if session is None else session.lines, whole))
-        self._flight.begin(ticket)
+        whole = None if extensions is None else extensions.get(WHOLE_EXTENSION)
+        ticket = InboundRequest(
+            receive, ResponseWriter(send, NO_EXTRA_HEADERS if session is None else session.extra_headers, whole)
+        )
+        self._supervisor.begin(ticket)
         try:
-            body = await _body(receive)
+            body = await _read_body(receive)
             if body is None:
-                return Way.SERVED
-            if len(body) > self._most_values and await to_thread.run_sync(self._too_many, body) is not None:
+                return FastPathOutcome.SERVED
+            if len(body) > self._max_values and await to_thread.run_sync(self._check_value_count, body) is not None:
                 return body  # the long road refuses it
-            if len(body) > _FLAT and await _is_too_deep(body):
+            if len(body) > _MIN_DEEP_BYTES and await _is_too_deep(body):
                 return body  # as it does this
-            return await self._taken(body, Asked(profile, session, self._own(headers), named(headers)), ticket)
+            return await self._handle_body(
+                body,
+                ParsedRequest(profile, session, self._without_own_token(headers), tool_named_in_headers(headers)),
+                ticket,
+            )
         except MetaTooLargeError:
             return META_TOO_LARGE
         except asyncio.CancelledError:
-            ticket.reply.drop()
-            if not ticket.caught():
+            ticket.writer.abandon()
+            if not ticket.absorb_cancellation():
                 raise
-            return Way.LATE if ticket.phase is Phase.READING else Way.SERVED
+            return FastPathOutcome.TIMED_OUT if ticket.phase is Phase.READING else FastPathOutcome.SERVED
         finally:
-            self._flight.end(ticket)
+            self._supervisor.end(ticket)
 
-    async def _taken(self, body: bytes, asked: Asked, ticket: Ticket) -> "Way | bytes":
+    async def _handle_body(
+        self, body: bytes, asked: ParsedRequest, ticket: InboundRequest
+    ) -> "FastPathOutcome | bytes":
         try:
             message = read_message(body)
-            id = b"" if message.id is NOTHING else identity(bytes(message.id))
+            id = b"" if message.id is ABSENT else encode_request_id(bytes(message.id))
         except UNREADABLE:
             return body
         if message.jsonrpc != "2.0" or id is None:
             return body
         if not message.method or not id:
-            return await self._heard(message, id, asked, ticket, body)
-        if asked.profile.modern and asked.headers.get(METHOD, b"").strip(b" \t") != message.method.encode():
+            return await self._handle_client_message(message, id, asked, ticket, body)
+        if asked.context.modern and asked.headers.get(METHOD_HEADER, b"").strip(b" \t") != message.method.encode():
             return body
         if message.method == "tools/call":
             try:
@@ -234,104 +250,108 @@ class Road:
             except UNREADABLE:
                 return body
             decoded = None
-            if len(told.arguments) > BESIDE:
+            if len(told.arguments) > OFF_LOOP_BYTES:
                 try:
-                    decoded = await to_thread.run_sync(decode_large, bytes(told.arguments), abandon_on_cancel=True)
+                    decoded = await to_thread.run_sync(
+                        decode_large_arguments, bytes(told.arguments), abandon_on_cancel=True
+                    )
                 except UNREADABLE:
                     return body
-            ready = self._calls.read(asked, told, beside, decoded)
+            ready = self._calls.prepare(asked, told, beside, decoded)
             if ready is not None:
-                await self._call(ready, id, asked, ticket)
-                return Way.SERVED
+                await self._execute_call(ready, id, asked, ticket)
+                return FastPathOutcome.SERVED
         elif message.method == "tools/list":
-            if self._gateway.roster.meet(asked.headers):
-                await self._gateway.settled(self._settle)
-            page = self._page(message, asked)
+            if self._gateway.providers.announce_caller(asked.headers):
+                await self._gateway.wait_until_started(self._startup_wait_s)
+            page = self._encoded_page(message, asked)
             if page is not None:
-                await self._write(page, id, ticket)
-                return Way.SERVED
+                await self._write_page(page, id, ticket)
+                return FastPathOutcome.SERVED
         return body
 
-    async def _heard(self, message: Message, id: bytes, asked: Asked, ticket: Ticket, body: bytes) -> "Way | bytes":
+    async def _handle_client_message(
+        self, message: JsonRpcMessage, id: bytes, asked: ParsedRequest, ticket: InboundRequest, body: bytes
+    ) -> "FastPathOutcome | bytes":
         """A client's answer to a question of ours, or word that it gives a request up."""
         session = asked.session
         if session is None:
             return body
         if id and not message.method:
-            found = session.asking.answered(read_text(id) if id[:1] == b'"' else "", message)
+            found = session.questions.accept_answer(read_text(id) if id[:1] == b'"' else "", message)
         elif message.method == "notifications/cancelled":
-            found = self._flight.give_up((asked.headers[SESSION], _request_id(message)))
+            found = self._supervisor.cancel((asked.headers[SESSION_HEADER], _cancelled_request_id(message)))
         else:
             found = False
         if not found:
             return body
         ticket.enter(Phase.WRITING)
-        await ticket.reply.acknowledge()
-        return Way.SERVED
+        await ticket.writer.acknowledge()
+        return FastPathOutcome.SERVED
 
-    async def _call(self, ready: Ready, id: bytes, asked: Asked, ticket: Ticket) -> None:
+    async def _execute_call(self, ready: PreparedCall, id: bytes, asked: ParsedRequest, ticket: InboundRequest) -> None:
         """To the end of its ticket: one coroutine, because each that waits for another is resumed at every call."""
-        reply, modern = ticket.reply, asked.profile.modern
+        reply, modern = ticket.writer, asked.context.modern
         if not modern:
-            ticket.key = asked.headers[SESSION], id
+            ticket.key = asked.headers[SESSION_HEADER], id
         if ticket.phase is not Phase.CALLING:
             ticket.enter(Phase.CALLING)
         try:
             try:
-                ended = await self._calls.carried(ready, asked, reply)
+                ended = await self._calls.execute(ready, asked, reply)
                 if isinstance(ended, NeedsInput) and not modern:
-                    ended = await self._calls.answered(ended, ready, asked, reply)
+                    ended = await self._calls.resume_with_answers(ended, ready, asked, reply)
             except asyncio.CancelledError:
-                if ticket.hung_up or not ticket.given_up or not ticket.caught():
+                if ticket.client_gone or not ticket.was_cancelled or not ticket.absorb_cancellation():
                     raise
-                status, text = 200, error(id, REQUEST_CANCELLED, given_up(ready.call.name))
+                status, text = 200, encode_error(id, REQUEST_CANCELLED, cancelled_message(ready.call.name))
             except Exception:  # supervised here: what fails must not cost the client its answer
                 log.exception("Serving tools/call failed")
-                status, text = 200, error(id, INTERNAL_ERROR, INTERNAL)
+                status, text = 200, encode_error(id, INTERNAL_ERROR, INTERNAL_ERROR_MESSAGE)
             else:
                 if is_large(ended):
-                    write = partial(self._envelope.text, id, ready.call.name, ended, modern=modern)
+                    write = partial(self._encoder.encode_response, id, ready.call.name, ended, modern=modern)
                     status, text = await to_thread.run_sync(write)
                 else:
-                    status, text = self._envelope.text(id, ready.call.name, ended, modern=modern)
-            if not reply.at_once(text, status):
+                    status, text = self._encoder.encode_response(id, ready.call.name, ended, modern=modern)
+            if not reply.try_send_whole(text, status):
                 ticket.enter(Phase.WRITING)
                 await reply.finish(text, status)
         except asyncio.CancelledError:
-            reply.drop()
-            if not ticket.caught():
+            reply.abandon()
+            if not ticket.absorb_cancellation():
                 raise
         finally:
-            self._flight.end(ticket)
+            self._supervisor.end(ticket)
 
-    def _page(self, message: Message, asked: Asked) -> Page | None:
+    def _encoded_page(self, message: JsonRpcMessage, asked: ParsedRequest) -> EncodedToolPage | None:
         try:
             params = read_list(message.params)
         except UNREADABLE:
             return None
-        profile = asked.profile
+        profile = asked.context
         if profile.modern:
-            known = self._metas.of(params.meta)
+            known = self._meta_cache.parse(params.meta)
             if known is None or known.meta.version != profile.version or known.meta.capabilities is None:
                 return None
-        shown = self._state.direct.shown(profile.view)
-        page = self._lists.page(shown, params.cursor, modern=profile.modern)
+        shown = self._state.direct.tool_list(profile.view)
+        page = self._list_encoder.page(shown, params.cursor, modern=profile.modern)
         if page is not None and asked.session is not None:
-            self._state.listed(asked.session.id, profile.view, shown.mark)
+            self._state.record_listed(asked.session.id, profile.view, shown.fingerprint)
         return page
 
-    async def _write(self, page: Page, id: bytes, ticket: Ticket) -> None:
+    async def _write_page(self, page: EncodedToolPage, id: bytes, ticket: InboundRequest) -> None:
         ticket.enter(Phase.WRITING)
-        await ticket.reply.finish_in_parts(page.text, b"%b%b}" % (page.rest, id))
+        await ticket.writer.finish_in_parts(page.text, b"%b%b}" % (page.rest, id))
 
 
 async def _is_too_deep(body: bytes) -> bool:
-    if len(body) > BESIDE:
-        return await to_thread.run_sync(deeper_than, _DEEPEST, body, abandon_on_cancel=True)
-    return deeper_than(_DEEPEST, body)
+    if len(body) > OFF_LOOP_BYTES:
+        return await to_thread.run_sync(is_deeper_than, _MAX_DEPTH, body, abandon_on_cancel=True)
+    return is_deeper_than(_MAX_DEPTH, body)
 
 
-async def _body(receive: "Receive") -> bytes | None:
+async def _read_body(receive: "Receive") -> bytes | None:
     message = await receive()
     if message["type"] != "http.request":
         return None
@@ -347,8 +367,8 @@ async def _body(receive: "Receive") -> bytes | None:
     return b"".join(parts)
 
 
-def _request_id(message: Message) -> bytes:
+def _cancelled_request_id(message: JsonRpcMessage) -> bytes:
     try:
-        return identity(bytes(read_members(message.params).get("requestId", NOTHING))) or b""
+        return encode_request_id(bytes(read_members(message.params).get("requestId", ABSENT))) or b""
     except UNREADABLE:
         return b""

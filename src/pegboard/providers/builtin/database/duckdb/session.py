@@ -6,14 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.database import Answer, Failed, Fault, Limits, Refused, RowCollector, Rows
+from pegboard.core.database import (
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    RowCollector,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+)
 from pegboard.core.folded import Json
-from pegboard.providers.builtin.database.common import miscounted
+from pegboard.providers.builtin.database.common import parameter_count_message
 from pegboard.providers.builtin.database.tokens import find_position, tokenize
-from pegboard.providers.builtin.database.worker.frames import Run
+from pegboard.providers.builtin.database.worker.frames import RunStatement
 from pegboard.providers.builtin.database.worker.session import (
     Faults,
-    Session,
+    FileSession,
     UnavailableError,
     bad_parameters,
     failure,
@@ -27,14 +35,16 @@ except ImportError:
         "DuckDB is not installed beside Pegboard. Install it: pip install 'pegboard[databases]', or pip install duckdb."
     ) from None
 
-from .statement import Grammar, Statement, connect, lock
+from .statement import DuckdbStatement, Grammar, connect, lock
 from .views import OpenDatabase, make_views, read_schema
 
-_NO_CATALOG: Final = Refused(
+_NO_CATALOG: Final = StatementRefusal(
     "The catalog cannot be read where part of the source is closed.",
     "Use search_schemas, SHOW TABLES or DESCRIBE with the name of a table.",
 )
-_NO_PLAN: Final = Refused("Statements are not explained where part of the source is closed.", "Run the query itself.")
+_NO_PLAN: Final = StatementRefusal(
+    "Statements are not explained where part of the source is closed.", "Run the query itself."
+)
 _LOSSY_TYPE: Final = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\b(?P<type>INTERVAL|TIMESTAMP_NS|TIME_NS)(?=[,)\[]|$)"""
 )
@@ -42,39 +52,39 @@ _LOSSY_TYPE: Final = re.compile(
 drops the last three digits of nanoseconds."""
 _END: Final = re.compile(r";(?:[\s;]|--[^\n]*|/\*.*?\*/)*\Z", re.DOTALL)
 _FAULTS: Final[Faults] = (
-    (re.compile(r"Table with name (.+?) does not exist"), Fault.NO_TABLE),
-    (re.compile(r'Referenced (?:column|table) "?(.+?)"? not found'), Fault.NO_COLUMN),
-    (re.compile(r'column "(.+?)" (?:does not exist|not found)', re.IGNORECASE), Fault.NO_COLUMN),
-    (re.compile(r"does not have a column named \"(.+?)\""), Fault.NO_COLUMN),
-    (re.compile(r"Function with name (.+?) does not exist"), Fault.NO_FUNCTION),
-    (re.compile(r'^Parser Error(?:.*?at or near "(.+?)")?', re.DOTALL), Fault.SYNTAX),
-    (re.compile(r"^Out of Memory Error|failed to allocate|maximum supported string size"), Fault.MEMORY),
-    (re.compile(r"^IO Error"), Fault.UNAVAILABLE),
+    (re.compile(r"Table with name (.+?) does not exist"), StatementFault.NO_TABLE),
+    (re.compile(r'Referenced (?:column|table) "?(.+?)"? not found'), StatementFault.NO_COLUMN),
+    (re.compile(r'column "(.+?)" (?:does not exist|not found)', re.IGNORECASE), StatementFault.NO_COLUMN),
+    (re.compile(r"does not have a column named \"(.+?)\""), StatementFault.NO_COLUMN),
+    (re.compile(r"Function with name (.+?) does not exist"), StatementFault.NO_FUNCTION),
+    (re.compile(r'^Parser Error(?:.*?at or near "(.+?)")?', re.DOTALL), StatementFault.SYNTAX),
+    (re.compile(r"^Out of Memory Error|failed to allocate|maximum supported string size"), StatementFault.MEMORY),
+    (re.compile(r"^IO Error"), StatementFault.UNAVAILABLE),
 )
 _SUGGESTIONS: Final = re.compile(r"\n+(?:LINE \d+:|Did you mean|Candidate).*", re.DOTALL)
 """They may name what is closed; the gateway suggests names itself."""
 _MAX_ERROR_LENGTH: Final = 1_000
 
 
-class DuckdbSession(Session[OpenDatabase]):
+class DuckdbSession(FileSession[OpenDatabase]):
     """A session with one DuckDB file."""
 
     ERRORS = (duckdb.Error, RuntimeError, ValueError, OverflowError, TypeError)
     VERSION = f"DuckDB {duckdb.__version__}"
     HEADER = (8, b"DUCK")
 
-    def _run(self, run: Run) -> Answer:
+    def _run(self, run: RunStatement) -> QueryAnswer:
         if run.write:
-            return Refused("DuckDB sources are read-only.", "Write with the program that owns the file.")
+            return StatementRefusal("DuckDB sources are read-only.", "Write with the program that owns the file.")
         opened, parameters = self._open(), run.parameters
         judged = _judge(opened, run)
-        if not isinstance(judged, Statement):
+        if not isinstance(judged, DuckdbStatement):
             return judged
         if isinstance(parameters, dict):
             parameters = {name.removeprefix("$"): value for name, value in parameters.items()}
             problem = mismatched_names(judged.parameters, parameters)
         elif len(parameters) != len(judged.parameters):
-            problem = bad_parameters(miscounted(len(judged.parameters), len(parameters), "?"))
+            problem = bad_parameters(parameter_count_message(len(judged.parameters), len(parameters), "?"))
         else:
             problem = mismatched_names(judged.parameters, [str(place) for place in range(1, len(parameters) + 1)])
         if problem is not None:
@@ -91,8 +101,8 @@ class DuckdbSession(Session[OpenDatabase]):
         connection: duckdb.DuckDBPyConnection,
         statement: str,
         values: list[Json] | dict[str, Json],
-        limits: Limits,
-    ) -> Rows:
+        limits: QueryLimits,
+    ) -> QueryRows:
         connection.execute(statement, values)
         described = connection.description or ()
         names, types = [str(each[0]) for each in described], [str(each[1]) for each in described]
@@ -113,7 +123,7 @@ class DuckdbSession(Session[OpenDatabase]):
 
     def _open_anew(self) -> OpenDatabase:
         stamp, database, grammar = self._stamp(), Path(self._path).stem, Grammar()
-        if not self._access.is_whole:
+        if not self._access.is_unrestricted:
             return make_views(self._path, database, self._access, grammar, stamp)
         connection = connect(self._path)
         try:
@@ -138,16 +148,16 @@ class DuckdbSession(Session[OpenDatabase]):
         return f"{self._path!r} cannot be opened: {words}"
 
 
-def _judge(opened: OpenDatabase, run: Run) -> Statement | Answer:
+def _judge(opened: OpenDatabase, run: RunStatement) -> DuckdbStatement | QueryAnswer:
     try:
         judged = opened.grammar.judge(run.statement)
     except (duckdb.Error, RuntimeError) as error:
         failed = _explain(error, run.statement)
-        if failed.fault is not Fault.SYNTAX or not run.parameters:
+        if failed.fault is not StatementFault.SYNTAX or not run.parameters:
             return failed
         mark = "?" if isinstance(run.parameters, list) else "$name"
         return replace(failed, message=f"{failed.message.rstrip('.')}. Write {mark} in it where a value belongs.")
-    if isinstance(judged, Statement) and opened.secret is not None:
+    if isinstance(judged, DuckdbStatement) and opened.secret is not None:
         if judged.reads_catalog or opened.secret in judged.names:
             return _NO_CATALOG
         if judged.is_explain:
@@ -167,8 +177,8 @@ def _with_exact_values(statement: str, types: list[str]) -> str | None:
     return f"SELECT {columns} FROM ({_END.sub('', statement)}\n)"  # noqa: S608 - the statement has been judged
 
 
-def _explain(error: Exception, statement: str) -> Failed:
+def _explain(error: Exception, statement: str) -> StatementFailure:
     words = _SUGGESTIONS.sub("", str(error)).strip()[:_MAX_ERROR_LENGTH]
     if isinstance(error, duckdb.OutOfMemoryException):
-        return Failed(words, fault=Fault.MEMORY)
+        return StatementFailure(words, fault=StatementFault.MEMORY)
     return failure(words, _FAULTS, lambda name: find_position(tokenize(statement), name))

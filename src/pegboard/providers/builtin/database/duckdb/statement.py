@@ -19,7 +19,7 @@ from typing import Final
 
 import duckdb
 
-from pegboard.core.database import Answer, Refused
+from pegboard.core.database import QueryAnswer, StatementRefusal
 from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.common import quote_name
 
@@ -72,7 +72,7 @@ _CATALOG_TABLES: Final = """
 _INSTEAD: Final = "Write one SELECT, FROM, VALUES, WITH, DESCRIBE or SHOW statement, or EXPLAIN before one."
 _EXPLAIN: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
 _PIVOT: Final = re.compile(r"\bpivot", re.IGNORECASE)
-_OPEN_ENDED_PIVOT: Final = Refused(
+_OPEN_ENDED_PIVOT: Final = StatementRefusal(
     "PIVOT is run here only where the values that become columns are listed: DuckDB would look for them first, in a "
     "statement of its own.",
     "List them: PIVOT t ON c IN ('a', 'b') USING count(*). SELECT DISTINCT c FROM t tells which there are.",
@@ -82,7 +82,7 @@ _SHOW_TABLES: Final = '"tables"'
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class DuckdbStatement:
     """One that may be run."""
 
     is_explain: bool
@@ -93,8 +93,8 @@ class Statement:
 
 
 class _RefusedError(Exception):
-    def __init__(self, refused: Refused) -> None:
-        self.refused = refused
+    def __init__(self, refusal: StatementRefusal) -> None:
+        self.refusal = refusal
 
 
 class Grammar:
@@ -133,35 +133,39 @@ class Grammar:
             judged = self.judge(text)
         except (duckdb.Error, RuntimeError):
             return False
-        return isinstance(judged, Statement) and not judged.reads_catalog
+        return isinstance(judged, DuckdbStatement) and not judged.reads_catalog
 
-    def judge(self, text: str) -> Statement | Answer:
+    def judge(self, text: str) -> DuckdbStatement | QueryAnswer:
         """Raises `duckdb.Error` for what cannot be parsed."""
         found = self._connection.extract_statements(text)
         if not found:
-            return Refused("There is no statement.", _INSTEAD)
+            return StatementRefusal("There is no statement.", _INSTEAD)
         if len(found) > 1:
-            return Refused("More than one statement was given.", "Send one statement at a time.")
+            return StatementRefusal("More than one statement was given.", "Send one statement at a time.")
         kind, parameters = _kind(found[0]), frozenset(found[0].named_parameters)
         is_explain = kind == "EXPLAIN"
         if is_explain:
             start = _EXPLAIN.match(text)
             text = text[start.end() :] if start is not None else ""
             if not self._is_query(text):
-                return Refused("EXPLAIN is for one statement that reads, without options.", _INSTEAD)
+                return StatementRefusal("EXPLAIN is for one statement that reads, without options.", _INSTEAD)
         elif kind == "MULTI" and _PIVOT.search(text) is not None:
             return _OPEN_ENDED_PIVOT
         elif kind != "SELECT":
-            return Refused(f"{kind.replace('_', ' ')} statements are not run here.", _INSTEAD, is_write=kind in _WRITES)
+            return StatementRefusal(
+                f"{kind.replace('_', ' ')} statements are not run here.", _INSTEAD, is_write=kind in _WRITES
+            )
         tree = self._tree(text)
         if tree is None:
-            return Refused("The statement cannot be checked, because DuckDB does not tell how it reads it.", _INSTEAD)
+            return StatementRefusal(
+                "The statement cannot be checked, because DuckDB does not tell how it reads it.", _INSTEAD
+            )
         names = set[str]()
         try:
             catalog_reads = [self._judge_node(node, names) for node in _nodes(tree)]
         except _RefusedError as error:
-            return error.refused
-        return Statement(is_explain, any(catalog_reads), frozenset(names), parameters)
+            return error.refusal
+        return DuckdbStatement(is_explain, any(catalog_reads), frozenset(names), parameters)
 
     def _is_query(self, text: str) -> bool:
         if text.lstrip().startswith("("):
@@ -192,7 +196,7 @@ class Grammar:
             case {"type": "BASE_TABLE", "table_name": str(name), "schema_name": str(schema)}:
                 if name.lower() in _REFUSED_TABLES:
                     why = f"{name} is not among the tables that a statement may read."
-                    raise _RefusedError(Refused(why, _INSTEAD))
+                    raise _RefusedError(StatementRefusal(why, _INSTEAD))
                 names.update((name.lower(), schema.lower(), str(node.get("catalog_name", "")).lower()))
                 is_catalog = not _CATALOG_SCHEMAS.isdisjoint((schema.lower(), *path[:-1]))
                 return is_catalog or name.lower() in self._catalog_tables
@@ -214,7 +218,7 @@ class Grammar:
             return False
         why = f"The function {name}() is not among those that a statement may use."
         fix = "Use functions that compute from their arguments, and tables of the source."
-        raise _RefusedError(Refused(why, fix))
+        raise _RefusedError(StatementRefusal(why, fix))
 
 
 def _kind(statement: duckdb.Statement) -> str:

@@ -12,7 +12,15 @@ from typing import Final
 
 import duckdb
 
-from pegboard.core.database import EVERYTHING, Access, Dialect, Schema, Table, TableName, narrow_schema
+from pegboard.core.database import (
+    FULL_ACCESS,
+    DatabaseAccess,
+    DatabaseSchema,
+    DatabaseTable,
+    Dialect,
+    TableName,
+    narrow_schema,
+)
 from pegboard.providers.builtin.database.common import quote_name, schema_of_rows
 from pegboard.providers.builtin.database.tokens import generated_from_closed, names_in, tokenize
 from pegboard.providers.builtin.database.worker.session import OpenFile
@@ -54,7 +62,7 @@ class OpenDatabase(OpenFile):
         self.grammar.close()
 
 
-def read_schema(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[Schema, Definitions]:
+def read_schema(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[DatabaseSchema, Definitions]:
     """All of it, open or not."""
     tables, columns, constraints = [
         connection.execute(query, [database]).fetchall() for query in (_TABLES, _COLUMNS, _KEYS)
@@ -66,10 +74,10 @@ def read_schema(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[S
         for column, to in zip_longest(own, others or ())
     ]
     definitions = {TableName(schema, table): str(statement) for schema, table, *_, statement in tables}
-    return schema_of_rows(Dialect.DUCKDB, [row[:5] for row in tables], columns, keys, "main", EVERYTHING), definitions
+    return schema_of_rows(Dialect.DUCKDB, [row[:5] for row in tables], columns, keys, "main", FULL_ACCESS), definitions
 
 
-def make_views(path: str, database: str, access: Access, grammar: Grammar, stamp: str) -> OpenDatabase:
+def make_views(path: str, database: str, access: DatabaseAccess, grammar: Grammar, stamp: str) -> OpenDatabase:
     """Raises as `duckdb` does."""
     connection, secret = connect(), f"h{secrets.token_hex(16)}"
     try:
@@ -84,7 +92,7 @@ def make_views(path: str, database: str, access: Access, grammar: Grammar, stamp
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quote_name(name)}")
         column_counts = {table.name: len(table.columns) for table in whole.tables}
         is_partly_closed = any(len(table.columns) < column_counts[table.name] for table in schema.tables)
-        made, views = set[TableName](), list[Table]()
+        made, views = set[TableName](), list[DatabaseTable]()
         for table in schema.tables:
             statement = definitions[table.name]
             if not table.is_view or access.allows_by_name(*table.name):
@@ -108,23 +116,23 @@ def make_views(path: str, database: str, access: Access, grammar: Grammar, stamp
         connection.close()
         raise
     tables = tuple(table for table in schema.tables if table.name in made)
-    relations = tuple(each for each in schema.relations if each.table in made and each.to in made)
+    relations = tuple(each for each in schema.relations if each.table in made and each.to_table in made)
     schema = replace(schema, tables=tables, relations=relations)
     return OpenDatabase(whole, schema, stamp, connection, grammar, secret)
 
 
-def _close_derived(whole: Schema, definitions: Definitions, access: Access) -> Access:
+def _close_derived(whole: DatabaseSchema, definitions: Definitions, access: DatabaseAccess) -> DatabaseAccess:
     """Columns that are computed from closed ones are closed too, and so are full-text indexes over them."""
     closed: list[tuple[str, ...]] = []
     closed_indexes: set[str] = set()
     for table in whole.tables:
-        if not table.is_view and access.opens(*table.name):
+        if not table.is_view and access.allows_table(*table.name):
             generated = generated_from_closed(table, definitions[table.name], access)
             closed += [(*table.name, column) for column in generated]
-        if not all(access.opens_column(*table.name, column.name) for column in table.columns):
+        if not all(access.allows_column(*table.name, column.name) for column in table.columns):
             closed_indexes.add(f"fts_{table.name.schema}_{table.name.table}".casefold())
     closed += [tuple(table.name) for table in whole.tables if table.name.schema.casefold() in closed_indexes]
-    return access.with_closed(*closed)
+    return access.with_denied(*closed)
 
 
 def _query_of(view: str) -> str:
@@ -137,7 +145,7 @@ def _query_of(view: str) -> str:
     return ""
 
 
-def _make(connection: duckdb.DuckDBPyConnection, view: Table, definitions: Definitions) -> bool:
+def _make(connection: duckdb.DuckDBPyConnection, view: DatabaseTable, definitions: Definitions) -> bool:
     """Whether it can be made by its own statement, and has the same columns."""
     name = quote_name(*view.name)
     try:

@@ -60,7 +60,7 @@ class UnreadCursor(SSCursor):  # type: ignore[misc]  # the driver has no types
     __del__ = close
 
 
-class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no types
+class MeteredMysqlConnection(Connection):  # type: ignore[misc]  # the driver has no types
     """Reads no more bytes than it has room for."""
 
     _result: Any
@@ -97,13 +97,13 @@ class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no 
                 self._rfile.read(1)
         self._force_close()
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """Without a word, and so without waiting."""
         self._force_close()
 
 
 @dataclass(frozen=True)
-class Address:
+class MysqlAddress:
     """Where a source is, and its login."""
 
     host: str
@@ -118,17 +118,17 @@ class Address:
         return f"MySQL at {self.options.get('unix_socket', f'{self.host}:{self.port}')}/{self.database}"
 
 
-def parse_address(url: str) -> Address:
+def parse_address(url: str) -> MysqlAddress:
     parts = urlsplit(url)
     user, password, database = map(unquote, (parts.username or "", parts.password or "", parts.path.lstrip("/")))
     options = dict(parse_qsl(parts.query))
-    return Address(parts.hostname or "localhost", parts.port or 3306, user, password, database, options)
+    return MysqlAddress(parts.hostname or "localhost", parts.port or 3306, user, password, database, options)
 
 
-def connect(address: Address, seconds: float) -> MeteredConnection:
+def connect(address: MysqlAddress, seconds: float) -> MeteredMysqlConnection:
     """Raises `SourceError`, in words without the password. Nothing is set up yet."""
     try:
-        return MeteredConnection(
+        return MeteredMysqlConnection(
             host=address.host,
             port=address.port,
             user=address.user,
@@ -164,7 +164,7 @@ def _tls(options: Mapping[str, str]) -> ssl.SSLContext | None:
     return context
 
 
-def start_transaction(connection: MeteredConnection, seconds: float, *, write: bool) -> None:
+def start_transaction(connection: MeteredMysqlConnection, seconds: float, *, write: bool) -> None:
     """Set up the session with its time limit, then begin a transaction that reads, or one that writes."""
     is_mariadb = "mariadb" in str(connection.get_server_info()).lower()
     limit = f"max_statement_time = {seconds:.3f}" if is_mariadb else f"max_execution_time = {int(seconds * 1000)}"
@@ -177,7 +177,9 @@ def start_transaction(connection: MeteredConnection, seconds: float, *, write: b
     connection.query(f"START TRANSACTION {mode}")
 
 
-def fetch(connection: MeteredConnection, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+def fetch(
+    connection: MeteredMysqlConnection, statement: str, parameters: Sequence[object] = ()
+) -> list[tuple[Any, ...]]:
     """Every row of a question of our own."""
     connection.room = 1 << 40
     with connection.cursor(Cursor) as cursor:

@@ -13,16 +13,27 @@ from typing import Final, TypeVar
 import anyio
 import anyio.to_thread
 
-from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Fault, Limits, RowCollector, Rows, Schema
+from pegboard.core.database import (
+    DatabaseAccess,
+    DatabaseCheck,
+    DatabaseSchema,
+    Dialect,
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    RowCollector,
+    StatementFailure,
+    StatementFault,
+)
 from pegboard.ports.databases import Parameters, RoleScript, SourceError
 from pegboard.providers.builtin.database import server
-from pegboard.providers.builtin.database.common import DENIED, WAITS, schema_of_rows
+from pegboard.providers.builtin.database.common import ACCESS_DENIED, NEEDS_WRITE, schema_of_rows
 
 from .connection import (
     DRIVER_ERRORS,
     MAX_ROW_BYTES,
-    Address,
-    MeteredConnection,
+    MeteredMysqlConnection,
+    MysqlAddress,
     TooManyBytesError,
     connect,
     fetch,
@@ -30,7 +41,7 @@ from .connection import (
     start_transaction,
 )
 from .privileges import NOT_SYSTEM, Ask, Login, read_login, role_script
-from .statement import Statement, bind, read_statement
+from .statement import MysqlStatement, bind, read_statement
 
 _MAX_CONNECTIONS: Final = 8
 _GRACE_S: Final = 5.0
@@ -53,15 +64,15 @@ WHERE {where} AND (CONSTRAINT_NAME = 'PRIMARY' OR REFERENCED_TABLE_NAME IS NOT N
 ORDER BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION
 """
 _FAULTS: Final = {
-    **dict.fromkeys((1317, 1969, 3024), Fault.TIME),
-    **dict.fromkeys((1205, 1213), Fault.BUSY),
-    **dict.fromkeys((1037, 1038, 1041), Fault.MEMORY),
-    **dict.fromkeys((2006, 2013), Fault.UNAVAILABLE),
-    **dict.fromkeys((1044, 1049, 1142, 1146), Fault.NO_TABLE),
-    **dict.fromkeys((1052, 1054, 1143), Fault.NO_COLUMN),
-    **dict.fromkeys((1305, 1370), Fault.NO_FUNCTION),
+    **dict.fromkeys((1317, 1969, 3024), StatementFault.TIME),
+    **dict.fromkeys((1205, 1213), StatementFault.BUSY),
+    **dict.fromkeys((1037, 1038, 1041), StatementFault.MEMORY),
+    **dict.fromkeys((2006, 2013), StatementFault.UNAVAILABLE),
+    **dict.fromkeys((1044, 1049, 1142, 1146), StatementFault.NO_TABLE),
+    **dict.fromkeys((1052, 1054, 1143), StatementFault.NO_COLUMN),
+    **dict.fromkeys((1305, 1370), StatementFault.NO_FUNCTION),
 }
-_BY_NAME: Final = (Fault.NO_TABLE, Fault.NO_COLUMN, Fault.NO_FUNCTION)
+_BY_NAME: Final = (StatementFault.NO_TABLE, StatementFault.NO_COLUMN, StatementFault.NO_FUNCTION)
 _NAME: Final = re.compile(
     r"(?:.*'@'.*?' (?:for|to) )?.*?(?:['`]|FUNCTION )(?P<name>.*?)(?:['`](?: in | doesn't|$)| does not exist$)",
     re.DOTALL,
@@ -79,12 +90,12 @@ log = logging.getLogger(__name__)
 class _Job:
     """A connection that a thread works on, so that another can stop what it does."""
 
-    address: Address
-    connection: MeteredConnection | None = None
+    address: MysqlAddress
+    connection: MeteredMysqlConnection | None = None
     is_stopped: bool = False
-    ended: threading.Event = field(default_factory=threading.Event)
+    end_event: threading.Event = field(default_factory=threading.Event)
 
-    def connect(self, seconds: float = server.CATALOG_TIMEOUT_S, *, write: bool = False) -> MeteredConnection:
+    def connect(self, seconds: float = server.CATALOG_TIMEOUT_S, *, write: bool = False) -> MeteredMysqlConnection:
         """With a transaction. Raises `SourceError`."""
         self.connection = connect(self.address, seconds)
         if self.is_stopped:
@@ -95,12 +106,12 @@ class _Job:
     def end(self) -> None:
         if self.connection is not None:
             self.connection.end()
-        self.ended.set()
+        self.end_event.set()
 
     def stop(self) -> None:
         """Returns when the thread has ended, or its connection was cut."""
         self.is_stopped = True
-        if self.connection is None or self.ended.is_set():
+        if self.connection is None or self.end_event.is_set():
             return
         try:
             killer = connect(self.address, _GRACE_S)
@@ -111,15 +122,15 @@ class _Job:
         except (*DRIVER_ERRORS, SourceError) as error:
             if error.args[:1] != (_NO_THREAD,):  # it ended meanwhile
                 log.warning("%s: a statement could not be stopped: %s", self.address.title, error)
-        if not self.ended.wait(_GRACE_S):
-            self.connection.cut()
-            self.ended.wait(_GRACE_S)
+        if not self.end_event.wait(_GRACE_S):
+            self.connection.abort()
+            self.end_event.wait(_GRACE_S)
 
 
 class MysqlEngine(server.ServerEngine):
     dialect: Final = Dialect.MYSQL
 
-    def __init__(self, url: str, access: Access, *, writes: bool = False) -> None:
+    def __init__(self, url: str, access: DatabaseAccess, *, writes: bool = False) -> None:
         super().__init__(url, access, writes=writes)
         self._address = parse_address(url)
         self._threads = anyio.CapacityLimiter(_MAX_CONNECTIONS)
@@ -127,12 +138,12 @@ class MysqlEngine(server.ServerEngine):
         """As of the last check; nothing is known of it before."""
         self._where = "TABLE_SCHEMA = DATABASE()" if self._address.database else NOT_SYSTEM
 
-    async def schema(self) -> Schema:
+    async def schema(self) -> DatabaseSchema:
         queries = [query.format(where=self._where, count="TABLE_ROWS") for query in (_TABLES, _COLUMNS, _KEYS)]
         tables, columns, keys = await self._in_catalog(lambda ask: [ask(query) for query in queries])
         return schema_of_rows(self.dialect, tables, columns, keys, self._address.database, self._access)
 
-    async def stamp(self) -> str:
+    async def schema_version(self) -> str:
         queries = [query.format(where=self._where, count="0") for query in (_TABLES, _COLUMNS)]
         rows = await self._in_catalog(lambda ask: [ask(query) for query in queries])
         return hashlib.sha256(repr(rows).encode()).hexdigest()
@@ -144,34 +155,34 @@ class MysqlEngine(server.ServerEngine):
     async def aclose(self) -> None:
         """Nothing is kept between statements."""
 
-    async def _verify(self) -> Checked:
-        def work(ask: Ask) -> Checked:
+    async def _verify(self) -> DatabaseCheck:
+        def work(ask: Ask) -> DatabaseCheck:
             ((version, role),) = ask("SELECT VERSION(), CURRENT_USER()")
             self._login = login = read_login(ask, self._access, self._address.database, writes=self._writes)
             number, _, product = str(version).partition("-")
             name = "MariaDB" if "MariaDB" in product else "MySQL"
-            return Checked(f"{name} {number}", str(role), login.findings())
+            return DatabaseCheck(f"{name} {number}", str(role), login.findings())
 
         return await self._in_catalog(work)
 
-    async def _run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool) -> Answer:
+    async def _run(self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool) -> QueryAnswer:
         begun, login = time.monotonic(), self._login
 
-        def work(job: _Job) -> Answer:
+        def work(job: _Job) -> QueryAnswer:
             found = read_statement(statement, self._access, self._address.database, login.partial_tables)
-            if not isinstance(found, Statement):
+            if not isinstance(found, MysqlStatement):
                 return found
             if found.is_write and not self._writes:
                 return server.writes_refused(found.words[0].text)
             text = bind(found, parameters)
-            if isinstance(text, Failed):
+            if isinstance(text, StatementFailure):
                 return text
             try:
                 connection = job.connect(limits.seconds, write=found.is_write)
                 if found.is_write and not write:
                     # A person is asked about what would run, and about nothing else.
                     fetch(connection, f"EXPLAIN {text}")
-                    return WAITS
+                    return NEEDS_WRITE
                 return _fetch_rows(connection, text, limits, begun, is_write=found.is_write)
             except TooManyBytesError:
                 return server.too_large(MAX_ROW_BYTES)
@@ -204,7 +215,9 @@ class MysqlEngine(server.ServerEngine):
             raise
 
 
-def _fetch_rows(connection: MeteredConnection, text: str, limits: Limits, begun: float, *, is_write: bool) -> Rows:
+def _fetch_rows(
+    connection: MeteredMysqlConnection, text: str, limits: QueryLimits, begun: float, *, is_write: bool
+) -> QueryRows:
     """What a change returns is read to its end, whatever is kept of it: before that it is not done."""
     collector = RowCollector(limits)
     connection.room = MAX_ROW_BYTES
@@ -227,37 +240,39 @@ def _fetch_rows(connection: MeteredConnection, text: str, limits: Limits, begun:
     return collector.to_rows(names, types, time.monotonic() - begun, affected)
 
 
-def failure(error: BaseException, statement: Statement, text: str, login: Login) -> Failed:
+def failure(error: BaseException, statement: MysqlStatement, text: str, login: Login) -> StatementFailure:
     """`text` is the statement as it was sent."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else 2013
     words = str(error.args[1] if len(error.args) > 1 else error)
-    fault = _FAULTS.get(number, Fault.OTHER)
+    fault = _FAULTS.get(number, StatementFault.OTHER)
     if number == 1064:
         near = re.search(r" near '(?P<text>.+)' at line \d+$", words, re.DOTALL)
         position = text.find(near["text"]) if near and text.count(near["text"]) == 1 else -1
-        return Failed(words, None if position < 0 else position, Fault.SYNTAX)
+        return StatementFailure(words, None if position < 0 else position, StatementFault.SYNTAX)
     if number == 1227:
-        return Failed(DENIED)
+        return StatementFailure(ACCESS_DENIED)
     if fault in _BY_NAME and (found := _NAME.match(words)):
         name = re.split(r"[`.]+", found["name"])[-1]
         return _unknown(number, fault, name, words, statement, login)
-    if not login.access.is_whole and number in _NAMES_OTHERS:
-        return Failed("A key, a foreign key or a view of what the statement names does not allow it.")
-    return Failed(words, None, fault)
+    if not login.access.is_unrestricted and number in _NAMES_OTHERS:
+        return StatementFailure("A key, a foreign key or a view of what the statement names does not allow it.")
+    return StatementFailure(words, None, fault)
 
 
-def _unknown(number: int, fault: Fault, name: str, words: str, statement: Statement, login: Login) -> Failed:
+def _unknown(
+    number: int, fault: StatementFault, name: str, words: str, statement: MysqlStatement, login: Login
+) -> StatementFailure:
     """The same for a name that is closed as for one that does not exist."""
     mentioned = {word.name for word in statement.words}
     columns = login.readable_columns({name.casefold()})
     is_readable = name.casefold() in login.readable_columns(mentioned)
     if not words.startswith("SELECT") and ((number == 1142 and columns) or (number == 1143 and is_readable)):
-        return Failed(DENIED)
+        return StatementFailure(ACCESS_DENIED)
     if number == 1142 and columns:
         advice = f"Not all columns of {name!r} can be read here. Name those that can: {', '.join(columns)}."
-        return Failed(advice, None, Fault.NO_COLUMN)
-    if number in (1052, 1054, 1146, 1305) and (login.access.is_whole or (number == 1052 and is_readable)):
-        return Failed(words, None, fault, name)
+        return StatementFailure(advice, None, StatementFault.NO_COLUMN)
+    if number in (1052, 1054, 1146, 1305) and (login.access.is_unrestricted or (number == 1052 and is_readable)):
+        return StatementFailure(words, None, fault, name)
     if name.casefold() not in mentioned:
-        return Failed("The statement names what does not exist or cannot be read.", None, fault)
-    return Failed(f"{name!r} does not exist or cannot be read.", None, fault, name)
+        return StatementFailure("The statement names what does not exist or cannot be read.", None, fault)
+    return StatementFailure(f"{name!r} does not exist or cannot be read.", None, fault, name)

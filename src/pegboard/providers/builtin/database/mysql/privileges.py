@@ -17,11 +17,11 @@ from typing import Any, Final, TypeAlias
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from pegboard.core.database import Access, Finding, FindingSeverity
+from pegboard.core.database import DatabaseAccess, DatabaseFinding, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceError
 from pegboard.providers.builtin.database import server
 
-from .connection import DRIVER_ERRORS, Address, MeteredConnection, connect, fetch, parse_address
+from .connection import DRIVER_ERRORS, MeteredMysqlConnection, MysqlAddress, connect, fetch, parse_address
 from .statement import PartialTables
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it logs what it cannot read
@@ -34,17 +34,17 @@ _UNKNOWN: Final[Collection[Pair]] = (("", ""),)
 """No table: what a view or table shows cannot be known."""
 _SYSTEM: Final = ("mysql", "sys")
 NOT_SYSTEM: Final = "TABLE_SCHEMA NOT IN ('mysql', 'performance_schema', 'sys', 'information_schema')"
-_SEEN: Final = "TABLE_SCHEMA NOT IN ('performance_schema', 'information_schema')"
+_VISIBLE: Final = "TABLE_SCHEMA NOT IN ('performance_schema', 'information_schema')"
 _TABLES: Final = f"""
-SELECT TABLE_SCHEMA, TABLE_NAME, coalesce(ENGINE, TABLE_TYPE) FROM information_schema.TABLES WHERE {_SEEN}
+SELECT TABLE_SCHEMA, TABLE_NAME, coalesce(ENGINE, TABLE_TYPE) FROM information_schema.TABLES WHERE {_VISIBLE}
 """  # noqa: S608 - constants
 _COLUMNS: Final = f"""
 SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, EXTRA FROM information_schema.COLUMNS
-WHERE {_SEEN} AND PRIVILEGES <> '' ORDER BY 1, 2, ORDINAL_POSITION
+WHERE {_VISIBLE} AND PRIVILEGES <> '' ORDER BY 1, 2, ORDINAL_POSITION
 """  # noqa: S608 - constants
-_VIEWS: Final = f"SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE {_SEEN}"  # noqa: S608
+_VIEWS: Final = f"SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE {_VISIBLE}"  # noqa: S608
 _NO_SUCH_GRANT: Final = 1141
-_GENERATED: Final = re.compile(r"\b(VIRTUAL|STORED|PERSISTENT)\b", re.IGNORECASE)
+_GENERATED_COLUMN: Final = re.compile(r"\b(VIRTUAL|STORED|PERSISTENT)\b", re.IGNORECASE)
 _ROWS_ELSEWHERE: Final = server.names("MRG_MYISAM FEDERATED CONNECT SPIDER")
 """Storage engines whose rows lie in other tables."""
 _WRITES: Final = ("INSERT", "UPDATE", "DELETE")
@@ -68,7 +68,7 @@ def quote(*parts: str) -> str:
 
 
 @dataclass(frozen=True)
-class Grant:
+class MysqlGrant:
     """A line of SHOW GRANTS."""
 
     privileges: tuple[str, ...]
@@ -91,8 +91,8 @@ class Grant:
         return f"REVOKE {', '.join(self.privileges)}{place} FROM {self.grantee}"
 
 
-def parse_grants(lines: Iterable[str]) -> list[Grant]:
-    found = list[Grant]()
+def parse_grants(lines: Iterable[str]) -> list[MysqlGrant]:
+    found = list[MysqlGrant]()
     for line in lines:
         if grant := _GRANT.match(line):
             place = grant["place"] or ""
@@ -100,7 +100,7 @@ def parse_grants(lines: Iterable[str]) -> list[Grant]:
             more = ["GRANT OPTION"] if place and "GRANT OPTION" in grant["rest"] else []
             privileges = (*listed.split(", "), *more)
             is_of_columns = place != "" and re.search(r"\bSELECT ?\(", grant["names"]) is not None
-            found.append(Grant(privileges, place, grant["grantee"], is_of_columns))
+            found.append(MysqlGrant(privileges, place, grant["grantee"], is_of_columns))
     return found
 
 
@@ -116,12 +116,12 @@ def _sources(definition: str) -> Collection[Pair]:
     return frozenset((each.db, each.name) for each in tree.find_all(exp.Table) if each.db)
 
 
-def _relations(ask: Ask, grants: Iterable[Grant]) -> Iterator[server.CatalogRelation]:
+def _relations(ask: Ask, grants: Iterable[MysqlGrant]) -> Iterator[server.CatalogRelation]:
     """`grants`: those of the login that asks, unless it is an administrator."""
     columns, generated = defaultdict[Pair, list[str]](list), defaultdict[Pair, list[str]](list)
     for schema, table, name, extra in ask(_COLUMNS):
         columns[schema, table].append(name)
-        generated[schema, table] += [name] if _GENERATED.search(extra or "") else []
+        generated[schema, table] += [name] if _GENERATED_COLUMN.search(extra or "") else []
     # A login does not see the columns that it was not granted.
     granted = {".".join(each.table).casefold() for each in grants if each.is_of_columns}
     views = {(schema, name): _sources(definition or "") for schema, name, definition in ask(_VIEWS)}
@@ -142,7 +142,7 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
     """An account with its grants, against a catalog, which is empty where nothing is closed."""
 
     account: str
-    grants: Sequence[Grant]
+    grants: Sequence[MysqlGrant]
     database: str
     """The schema of the source's URL; empty for all."""
     writes: bool
@@ -162,49 +162,51 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
         return any(each.place == "*.*" and not _ADMIN.isdisjoint(each.privileges) for each in self.grants)
 
     @property
-    def _needed(self) -> tuple[str, ...]:
+    def _needed_privileges(self) -> tuple[str, ...]:
         return ("SELECT", "SHOW VIEW", *(_WRITES if self.writes else ()))
 
-    def _powers(self, each: Grant) -> list[str]:
+    def _powers(self, each: MysqlGrant) -> list[str]:
         """What a grant gives beyond the privileges that a source needs."""
         if not each.place:
             return [f"the role {role}" for role in each.privileges]
-        return [f"{name} on {each.place}" for name in each.privileges if name not in ("USAGE", *self._needed)]
+        return [
+            f"{name} on {each.place}" for name in each.privileges if name not in ("USAGE", *self._needed_privileges)
+        ]
 
     def script(self) -> tuple[str, ...]:
         """What makes the login right, whatever it could do before."""
         return (
             *(each.revocation for each in self.grants if self._outlives_reset(each)),
             f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {self.account}",
-            *(f"GRANT {what} ON {place} TO {self.account}" for what, place in self._wanted()),
+            *(f"GRANT {what} ON {place} TO {self.account}" for what, place in self._grants_to_make()),
         )
 
-    def _outlives_reset(self, each: Grant) -> bool:
+    def _outlives_reset(self, each: MysqlGrant) -> bool:
         """REVOKE ALL leaves roles, proxies and what everyone may do."""
         if each.grantee == "PUBLIC":
             open_tables = {(table.schema, table.name) for table in self.relations if self.is_open(table)}
-            is_open = self.access.is_whole or each.table in open_tables
+            is_open = self.access.is_unrestricted or each.table in open_tables
             return each.privileges != ("USAGE",) and (bool(self._powers(each)) or not is_open)
         return not each.place or "PROXY" in each.privileges
 
-    def _wanted(self) -> Iterator[tuple[str, str]]:
-        if self.access.is_whole and self.database:
+    def _grants_to_make(self) -> Iterator[tuple[str, str]]:
+        if self.access.is_unrestricted and self.database:
             place = quote(re.sub(r"([_%\\])", r"\\\1", self.database))
-            yield ", ".join(self._needed), f"{place}.*"
+            yield ", ".join(self._needed_privileges), f"{place}.*"
         for table in self.relations:
-            opened = self.opened.get(table.id)
+            opened = self.open_columns_by_id.get(table.id)
             if opened and self.database in ("", table.schema):
                 left_out = _WRITES if table.is_view else ("SHOW VIEW",)
-                every = ", ".join(name for name in self._needed if name not in left_out)
+                every = ", ".join(name for name in self._needed_privileges if name not in left_out)
                 some = f"SELECT ({', '.join(map(quote, opened))})"
                 yield every if self.is_open(table) else some, quote(table.schema, table.name)
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[DatabaseFinding, ...]:
         return server.login_findings(self.account, self._faults(), () if self.is_administrator else self.script())
 
     def _faults(self) -> Iterator[server.LoginFault]:
         refused, forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
-        worst = forced if self.access.is_whole else refused
+        worst = forced if self.access.is_unrestricted else refused
         if self.is_administrator:
             words = (
                 "administers the server. Write another login into the URL of the source; `pegboard db role` creates it"
@@ -212,7 +214,7 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
             yield words, [self.account], worst
             return
         # A server lists what a login has any privilege on, by whatever way.
-        reached = [name for table in self.relations for name in self.closed(table, table.columns)]
+        reached = [name for table in self.relations for name in self.closed_names(table, table.columns)]
         yield "can reach what this board closes: {0}", reached, refused
         powers = [power for each in self.grants for power in self._powers(each)]
         is_only_of_rows = all(power.split(" on ")[0] in _WRITES for power in powers)
@@ -224,7 +226,7 @@ def account_of(ask: Ask) -> str:
     return f"{quote(user)}@{quote(host)}"
 
 
-def read_login(ask: Ask, access: Access, database: str, *, writes: bool, account: str | None = None) -> Login:
+def read_login(ask: Ask, access: DatabaseAccess, database: str, *, writes: bool, account: str | None = None) -> Login:
     """The one that asks, or another as an administrator sees it; it need not exist yet."""
     ask(_QUOTED_GRANTS)
     try:
@@ -234,13 +236,15 @@ def read_login(ask: Ask, access: Access, database: str, *, writes: bool, account
             raise
         rows = []
     grants = parse_grants(str(row[0]) for row in rows)
-    relations = () if access.is_whole else tuple(_relations(ask, () if account else grants))
+    relations = () if access.is_unrestricted else tuple(_relations(ask, () if account else grants))
     return Login(access, relations, account or account_of(ask), grants, database, writes)
 
 
-def role_script(own: Address, access: Access, admin_url: str | None, *, writes: bool, apply: bool) -> RoleScript:
+def role_script(
+    own: MysqlAddress, access: DatabaseAccess, admin_url: str | None, *, writes: bool, apply: bool
+) -> RoleScript:
     """What `Engine.role_script` answers."""
-    if not own.database and access.is_whole:
+    if not own.database and access.is_unrestricted:
         raise SourceError("The URL of the source names no database. Write the one that is to be read into it.")
     # Neither an administrator nor a login to be created needs to get into the database.
     address = replace(parse_address(admin_url), database="") if admin_url else own
@@ -263,7 +267,7 @@ def role_script(own: Address, access: Access, admin_url: str | None, *, writes: 
         connection.end()
 
 
-def _account(connection: MeteredConnection, own: Address) -> str:
+def _account(connection: MeteredMysqlConnection, own: MysqlAddress) -> str:
     """The account that the server takes the login for; else the first of its name; else one from anywhere."""
     try:
         login = connect(replace(own, database=""), server.CATALOG_TIMEOUT_S)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-from pegboard.core.database import Access, Failed, Fault, Refused
+from pegboard.core.database import DatabaseAccess, StatementFailure, StatementFault, StatementRefusal
 from pegboard.ports.databases import Parameters
 from pegboard.providers.builtin.database.common import is_unicode
 from pegboard.providers.builtin.database.server import QUERIES_ONLY, names, read_names, values_in_order
@@ -36,7 +36,7 @@ _TOKEN: Final = re.compile(
 
 
 @dataclass(frozen=True)
-class Word:
+class MysqlWord:
     kind: str
     """name, quoted, string, number, variable or mark."""
     text: str
@@ -55,52 +55,58 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Statement:
+class MysqlStatement:
     text: str
     """With blanks in place of comments and of the last semicolon."""
-    words: tuple[Word, ...]
+    words: tuple[MysqlWord, ...]
     is_write: bool = False
 
 
-def read_statement(text: str, access: Access, database: str, partial: PartialTables = ()) -> Statement | Refused:
+def read_statement(
+    text: str, access: DatabaseAccess, database: str, partial: PartialTables = ()
+) -> MysqlStatement | StatementRefusal:
     """`database` is the one that bare names are looked up in."""
     statement = _split(text)
     words = statement.words
     if not words:
-        return Refused("The text holds no statement.", QUERIES_ONLY)
+        return StatementRefusal("The text holds no statement.", QUERIES_ONLY)
     if refusal := _unreadable(words) or _system_tables(words, database) or _unchecked_clause(words, partial):
         return refusal
     if words[0].upper in ("EXPLAIN", "DESCRIBE", "DESC"):
-        found = _explained(statement, access)
+        found = _read_explain(statement, access)
     else:
         found = _listing(statement, access) if words[0].upper == "SHOW" else _query(statement, words)
-    if isinstance(found, Statement) and (name := _refused_function(words, is_write=found.is_write)):
+    if isinstance(found, MysqlStatement) and (name := _refused_function(words, is_write=found.is_write)):
         why = f"{name}() is not on the list of built-in functions that only compute."
-        return Refused(why, "Use one of MySQL and MariaDB that computes from its arguments alone, or do without it.")
+        return StatementRefusal(
+            why, "Use one of MySQL and MariaDB that computes from its arguments alone, or do without it."
+        )
     return found
 
 
-def _split(text: str) -> Statement:
-    words, clean = list[Word](), list[str]()
+def _split(text: str) -> MysqlStatement:
+    words, clean = list[MysqlWord](), list[str]()
     for token in _TOKEN.finditer(text):
         kind, part = str(token.lastgroup), token.group()
         clean.append(re.sub(r"[^\n]", " ", part) if kind == "comment" else part)
         if kind not in ("blank", "comment"):
-            words.append(Word(kind, part, token.start()))
+            words.append(MysqlWord(kind, part, token.start()))
     if words and words[-1].text == ";":
         clean = ["".join(clean)[: words.pop().start], " "]
-    return Statement("".join(clean), tuple(words))
+    return MysqlStatement("".join(clean), tuple(words))
 
 
-def _unreadable(words: Sequence[Word]) -> Refused | None:
+def _unreadable(words: Sequence[MysqlWord]) -> StatementRefusal | None:
     marks = {word.text for word in words if word.kind == "mark"}
     if ";" in marks:
-        return Refused("The text holds more than one statement.", "Send one statement at a time.")
+        return StatementRefusal("The text holds more than one statement.", "Send one statement at a time.")
     if "/*" in marks:
         why = "A comment that the server would run (/*! … */), or that has no end."
-        return Refused(why, "Write the statement without it.")
+        return StatementRefusal(why, "Write the statement without it.")
     if "@" in marks:
-        return Refused("Variables (@name, @@name) keep and show the state of a session.", "Bind parameters with ?.")
+        return StatementRefusal(
+            "Variables (@name, @@name) keep and show the state of a session.", "Bind parameters with ?."
+        )
     return None
 
 
@@ -109,7 +115,7 @@ _CATALOG: Final = names("CHARACTER_SETS COLLATIONS COLUMNS KEYWORDS SCHEMATA TAB
 """What the server filters by the privileges on columns; the others name closed ones in keys and checks."""
 
 
-def _system_tables(words: Sequence[Word], database: str) -> Refused | None:
+def _system_tables(words: Sequence[MysqlWord], database: str) -> StatementRefusal | None:
     found = [database] if database.casefold() in _SYSTEM_SCHEMAS else []
     for place, word in enumerate(words):
         dot, table, *_ = [each.name or each.text for each in words[place + 1 : place + 3]] + [""] * 2
@@ -119,13 +125,15 @@ def _system_tables(words: Sequence[Word], database: str) -> Refused | None:
             found.append(word.name)
     if not found:
         return None
-    return Refused(f"{found[0]} tells of the server.", "Use search_schemas, or information_schema.TABLES and COLUMNS.")
+    return StatementRefusal(
+        f"{found[0]} tells of the server.", "Use search_schemas, or information_schema.TABLES and COLUMNS."
+    )
 
 
 _HINTS: Final = {(verb, kind) for verb in ("USE", "FORCE", "IGNORE") for kind in ("INDEX", "KEY")}
 
 
-def _unchecked_clause(words: Sequence[Word], partial: PartialTables) -> Refused | None:
+def _unchecked_clause(words: Sequence[MysqlWord], partial: PartialTables) -> StatementRefusal | None:
     """Clauses that use columns whose privileges the server does not check: it joins by closed ones, and chooses
     partitions and keys by them."""
     keywords = [word.text.upper() for word in words if word.kind != "quoted"]
@@ -137,7 +145,7 @@ def _unchecked_clause(words: Sequence[Word], partial: PartialTables) -> Refused 
     mentioned = {word.name for word in words} if uses_others or joined else set()
     for table, columns in partial:
         if table in mentioned and (uses_others or joined - columns):
-            return Refused(
+            return StatementRefusal(
                 f"NATURAL, USING, PARTITION and index hints are not taken here for {table!r}.",
                 "Join with ON, by columns that SHOW COLUMNS shows, and leave the others out.",
             )
@@ -151,19 +159,19 @@ _NOT_IN_A_QUERY: Final = frozenset(
 )
 
 
-def _query(statement: Statement, words: Sequence[Word]) -> Statement | Refused:
+def _query(statement: MysqlStatement, words: Sequence[MysqlWord]) -> MysqlStatement | StatementRefusal:
     """`words` are those of the query itself: behind EXPLAIN."""
     verb = _verb(words)
     if verb not in _WRITES | _QUERIES:
-        return Refused(f"{words[0].upper or 'This'} is not a query.", QUERIES_ONLY)
+        return StatementRefusal(f"{words[0].upper or 'This'} is not a query.", QUERIES_ONLY)
     upper = [word.upper for word in words]
     found = _NOT_IN_A_QUERY & {*upper, *map(" ".join, pairwise(upper))} - ({"INTO"} if verb in _WRITES else set())
     if found:
-        return Refused(f"The statement holds {min(found)}, which is not part of a query.", QUERIES_ONLY)
+        return StatementRefusal(f"The statement holds {min(found)}, which is not part of a query.", QUERIES_ONLY)
     return replace(statement, is_write=verb in _WRITES)
 
 
-def _verb(words: Sequence[Word]) -> str:
+def _verb(words: Sequence[MysqlWord]) -> str:
     """The word that says what a statement does: behind brackets, or behind the queries that WITH names."""
     depth, is_named = 0, words[0].upper == "WITH"
     for word in words:
@@ -175,32 +183,34 @@ def _verb(words: Sequence[Word]) -> str:
     return ""
 
 
-def _explained(statement: Statement, access: Access) -> Statement | Refused:
+def _read_explain(statement: MysqlStatement, access: DatabaseAccess) -> MysqlStatement | StatementRefusal:
     rest = statement.words[1:]
     if [word.text.upper() for word in rest[:2]] == ["FORMAT", "="]:
-        if not access.is_whole:
-            return Refused("Such a plan would name what cannot be read here.", "Leave FORMAT out.")
+        if not access.is_unrestricted:
+            return StatementRefusal("Such a plan would name what cannot be read here.", "Leave FORMAT out.")
         rest = rest[3:]
     if rest and _verb(rest) in _QUERIES:
         return _query(statement, rest)
     is_named = rest and rest[0].upper not in _WRITES | {"FOR", "WITH", "ANALYZE", "ANALYSE"}
     if is_named and all(word.text == "." or word.kind != "mark" for word in rest):
         return statement
-    return Refused("Only queries and tables are explained.", "Give EXPLAIN a SELECT, or DESCRIBE a table's name.")
+    return StatementRefusal(
+        "Only queries and tables are explained.", "Give EXPLAIN a SELECT, or DESCRIBE a table's name."
+    )
 
 
-_SHOWN: Final = names("TABLES COLUMNS FIELDS DATABASES SCHEMAS")
-_SHOWN_WHERE_ALL_IS_OPEN: Final = names("INDEX INDEXES KEYS CREATE")
+_SHOW_TOPICS: Final = names("TABLES COLUMNS FIELDS DATABASES SCHEMAS")
+_SHOW_TOPICS_WHERE_ALL_IS_OPEN: Final = names("INDEX INDEXES KEYS CREATE")
 
 
-def _listing(statement: Statement, access: Access) -> Statement | Refused:
+def _listing(statement: MysqlStatement, access: DatabaseAccess) -> MysqlStatement | StatementRefusal:
     _, what, second, *_ = (*(word.upper for word in statement.words if word.upper != "FULL"), "", "")
-    shown = _SHOWN | _SHOWN_WHERE_ALL_IS_OPEN if access.is_whole else _SHOWN
+    shown = _SHOW_TOPICS | _SHOW_TOPICS_WHERE_ALL_IS_OPEN if access.is_unrestricted else _SHOW_TOPICS
     if what in shown and (what != "CREATE" or second in ("TABLE", "VIEW")):
         return statement
     forms = "SHOW TABLES, SHOW COLUMNS FROM t, SHOW DATABASES"
-    forms += ", SHOW CREATE TABLE t, SHOW INDEX FROM t" if access.is_whole else ""
-    return Refused("Of SHOW, a few forms are answered here.", f"These: {forms}.")
+    forms += ", SHOW CREATE TABLE t, SHOW INDEX FROM t" if access.is_unrestricted else ""
+    return StatementRefusal("Of SHOW, a few forms are answered here.", f"These: {forms}.")
 
 
 _FUNCTIONS: Final = read_names(__package__, "functions.txt")
@@ -213,7 +223,7 @@ _FUNCTION_FAMILIES: Final = ("JSON_", "MBR", "REGEXP_", "ST_", "VEC_")
 """All that the servers have of these only compute."""
 
 
-def _refused_function(words: Sequence[Word], *, is_write: bool) -> str | None:
+def _refused_function(words: Sequence[MysqlWord], *, is_write: bool) -> str | None:
     """The first that is called and is on no list."""
     texts = [word.text.upper() for word in words]
     for place, (word, bracket) in enumerate(pairwise(words)):
@@ -234,17 +244,19 @@ def _refused_function(words: Sequence[Word], *, is_write: bool) -> str | None:
     return None
 
 
-def bind(statement: Statement, parameters: Parameters) -> str | Failed:
+def bind(statement: MysqlStatement, parameters: Parameters) -> str | StatementFailure:
     """The statement with a literal in each `?`. Texts are written in digits, which cannot be read in two ways."""
     places = [word.start for word in statement.words if word.text == "?"]
     values = values_in_order(parameters, len(places), "?")
-    if isinstance(values, Failed):
+    if isinstance(values, StatementFailure):
         return values
     parts, last = list[str](), 0
     for number, (place, value) in enumerate(zip(places, values, strict=True), 1):
         written = _literal(value)
         if written is None:
-            return Failed(f"Parameter {number} is not a value that SQL can hold.", None, Fault.PARAMETERS)
+            return StatementFailure(
+                f"Parameter {number} is not a value that SQL can hold.", None, StatementFault.PARAMETERS
+            )
         parts += [statement.text[last:place], written]
         last = place + 1
     return "".join((*parts, statement.text[last:]))

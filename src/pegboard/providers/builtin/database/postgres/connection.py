@@ -11,7 +11,7 @@ import asyncpg
 from asyncpg.connection import Connection
 from asyncpg.protocol.protocol import BUILTIN_TYPE_NAME_MAP
 
-from pegboard.core.database import Failed, Fault
+from pegboard.core.database import StatementFailure, StatementFault
 from pegboard.ports.databases import Parameters
 from pegboard.providers.builtin.database.server import names, unreachable, values_in_order
 
@@ -80,7 +80,7 @@ class _Meter:
             self._driver.data_received(data)
 
 
-class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no types
+class MeteredPostgresConnection(Connection):  # type: ignore[misc]  # the driver has no types
     __slots__ = ("meter",)
 
     def __init__(self, protocol: Any, transport: Any, loop: Any, addr: Any, config: Any, params: Any) -> None:
@@ -102,14 +102,14 @@ class MeteredConnection(Connection):  # type: ignore[misc]  # the driver has no 
         settings.add_python_codec(number, name, schema, (), "scalar", str, decode, "text")
 
 
-async def connect(url: str, **_: object) -> MeteredConnection:
+async def connect(url: str, **_: object) -> MeteredPostgresConnection:
     """Raises `SourceError`, in words without the password. What else a pool gives is known here."""
     try:
-        connection: MeteredConnection = await asyncpg.connect(
+        connection: MeteredPostgresConnection = await asyncpg.connect(
             url,
             timeout=CONNECT_TIMEOUT_S,
             server_settings=_SETTINGS,
-            connection_class=MeteredConnection,
+            connection_class=MeteredPostgresConnection,
             statement_cache_size=40,
         )
     except (*DRIVER_ERRORS, ValueError, ssl.SSLError, TimeoutError) as error:
@@ -138,17 +138,17 @@ def type_name(kind: Any) -> str:
     return f"{_TYPES.get(name[:-2], name[:-2])}[]" if name.endswith("[]") else _TYPES.get(name, name)
 
 
-def bind(parameters: Parameters, wanted: Any) -> list[object] | Failed:
+def bind(parameters: Parameters, wanted: Any) -> list[object] | StatementFailure:
     """One value for each `$1`, `$2`, …"""
     values = values_in_order(parameters, len(wanted), "$1, $2, …")
-    if isinstance(values, Failed):
+    if isinstance(values, StatementFailure):
         return values
     for number, (value, kind) in enumerate(zip(values, wanted, strict=True), 1):
         try:
             values[number - 1] = _argument(value, kind.name)
         except (ValueError, TypeError, KeyError):
             why = f"Parameter ${number} is {json.dumps(value)[:100]}, and the statement wants {kind.name}."
-            return Failed(why, None, Fault.PARAMETERS)
+            return StatementFailure(why, None, StatementFault.PARAMETERS)
     return values
 
 

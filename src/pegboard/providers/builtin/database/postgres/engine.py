@@ -13,30 +13,30 @@ import asyncpg
 from pglast.parser import scan
 
 from pegboard.core.database import (
-    Answer,
-    Checked,
-    Cut,
+    DatabaseCheck,
+    DatabaseSchema,
     Dialect,
-    Failed,
-    Fault,
-    Limits,
-    Refused,
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    ResultTruncation,
     RowCollector,
-    Rows,
-    Schema,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
 )
 from pegboard.ports.databases import Parameters, RoleScript, SourceError
 from pegboard.providers.builtin.database import server
-from pegboard.providers.builtin.database.common import DENIED, WAITS, schema_of_rows
+from pegboard.providers.builtin.database.common import ACCESS_DENIED, NEEDS_WRITE, schema_of_rows
 
-from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredConnection, bind, connect, place, type_name
+from .connection import DRIVER_ERRORS, MAX_BATCH_BYTES, MeteredPostgresConnection, bind, connect, place, type_name
 from .privileges import OpenNames, read_privileges, role_script
-from .statement import Statement, read_statement
+from .statement import PostgresStatement, read_statement
 
 _MAX_CONNECTIONS: Final = 8
 _GRACE_S: Final = 5.0
 """For a server to take a cancel and a rollback; after them the connection is cut."""
-_CATALOG_LIMITS: Final = Limits(seconds=server.CATALOG_TIMEOUT_S)
+_CATALOG_LIMITS: Final = QueryLimits(seconds=server.CATALOG_TIMEOUT_S)
 
 _READABLE: Final = """
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace {0}
@@ -77,15 +77,15 @@ SELECT pg_catalog.concat_ws('.', pg_catalog.count(*), pg_catalog.sum(row::text::
 """
 
 _FAULTS: Final = {
-    **dict.fromkeys(("42P01", "3F000"), Fault.NO_TABLE),
-    **dict.fromkeys(("42P02", "08P01", "42P18"), Fault.PARAMETERS),
-    **dict.fromkeys(("55P03", "40001", "40P01"), Fault.BUSY),
-    **dict.fromkeys(("53200", "54001"), Fault.MEMORY),
-    **{"42601": Fault.SYNTAX, "42703": Fault.NO_COLUMN, "57014": Fault.TIME},
+    **dict.fromkeys(("42P01", "3F000"), StatementFault.NO_TABLE),
+    **dict.fromkeys(("42P02", "08P01", "42P18"), StatementFault.PARAMETERS),
+    **dict.fromkeys(("55P03", "40001", "40P01"), StatementFault.BUSY),
+    **dict.fromkeys(("53200", "54001"), StatementFault.MEMORY),
+    **{"42601": StatementFault.SYNTAX, "42703": StatementFault.NO_COLUMN, "57014": StatementFault.TIME},
 }
 _NAME: Final = re.compile(r'(?:relation|column) (?:"(?P<quoted>[^"]+)"|(?P<bare>[^\s("]+))')
 _WORD: Final = re.compile(r"\w+")
-_QUOTED: Final = re.compile(r'"([^"]*)"')
+_QUOTED_NAME: Final = re.compile(r'"([^"]*)"')
 _ABSENT_STATES: Final = frozenset({"42P01", "42703"})
 """A table or a column that does not exist."""
 _DENIED_STATE: Final = "42501"
@@ -102,13 +102,13 @@ class PostgresEngine(server.ServerEngine):
     _open_names: OpenNames | None = None
     """As of the last check. None where nothing can be closed, or before the first."""
 
-    async def schema(self) -> Schema:
+    async def schema(self) -> DatabaseSchema:
         async with self._connection() as connection:
             tables, columns, keys = [await connection.fetch(query) for query in (_TABLES, _COLUMNS, _KEYS)]
             default = await connection.fetchval("SELECT coalesce(pg_catalog.current_schema(), '')")
         return schema_of_rows(self.dialect, tables, columns, keys, default, self._access)
 
-    async def stamp(self) -> str:
+    async def schema_version(self) -> str:
         async with self._connection() as connection:
             return str(await connection.fetchval(_STAMP))
 
@@ -120,20 +120,20 @@ class PostgresEngine(server.ServerEngine):
             with anyio.move_on_after(_GRACE_S):
                 await self._pool.close()
 
-    async def _verify(self) -> Checked:
+    async def _verify(self) -> DatabaseCheck:
         async with self._connection() as connection:
             privileges = await read_privileges(connection, self._access, writes=self._writes)
         # In a thread, because tens of thousands of columns are held against patterns.
         self._open_names = await anyio.to_thread.run_sync(lambda: privileges.open_names)
         findings = await anyio.to_thread.run_sync(privileges.findings)
-        return Checked(f"PostgreSQL {privileges.login['version']}", privileges.role, findings)
+        return DatabaseCheck(f"PostgreSQL {privileges.login['version']}", privileges.role, findings)
 
-    async def _run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool) -> Answer:
+    async def _run(self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool) -> QueryAnswer:
         # In a thread, because a long one takes longer than others may wait.
         read = await anyio.to_thread.run_sync(read_statement, statement, self._open_names)
-        if isinstance(read, Failed) and read.fault is Fault.SYNTAX and parameters:
+        if isinstance(read, StatementFailure) and read.fault is StatementFault.SYNTAX and parameters:
             return replace(read, message=f"{read.message}. Write parameters as $1, $2, … in the statement.")
-        if not isinstance(read, Statement):
+        if not isinstance(read, PostgresStatement):
             return read
         if read.writes and not self._writes:
             return server.writes_refused(read.kind)
@@ -143,24 +143,28 @@ class PostgresEngine(server.ServerEngine):
                 answer = await _execute(connection, read, parameters, limits, write=write)
             except asyncpg.QueryCanceledError:
                 # The server keeps the same time, and may be the first to say so.
-                return server.stopped(limits)
+                return server.timeout_failure(limits)
             except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
                 # The driver takes apart what it fetches, and a server may have types that are newer than it.
-                answer = Failed("A column of the answer is of a type that cannot be read here. Cast it to text.")
+                answer = StatementFailure(
+                    "A column of the answer is of a type that cannot be read here. Cast it to text."
+                )
             except DRIVER_ERRORS as error:
                 state = getattr(error, "sqlstate", None) or ""
                 answer = server_failure(error, hints=self._open_names is None)
-        if isinstance(answer, Failed):
+        if isinstance(answer, StatementFailure):
             return await self._discreet_failure(answer, state, read)
-        if isinstance(answer, Rows) and read.kind == "explain" and names_closed(answer, read, self._open_names):
-            return Refused("The plan of this statement names what is closed.", "Run the query itself.")
+        if isinstance(answer, QueryRows) and read.kind == "explain" and names_closed(answer, read, self._open_names):
+            return StatementRefusal("The plan of this statement names what is closed.", "Run the query itself.")
         return answer
 
-    async def _discreet_failure(self, failed: Failed, state: str, read: Statement) -> Failed:
+    async def _discreet_failure(
+        self, failed: StatementFailure, state: str, read: PostgresStatement
+    ) -> StatementFailure:
         """What the server says where something is closed depends on it; so it is asked what it says of other names."""
         if self._open_names is None:
-            return Failed(DENIED) if state == _DENIED_STATE and read.writes else failed
-        if failed.fault is Fault.UNAVAILABLE:
+            return StatementFailure(ACCESS_DENIED) if state == _DENIED_STATE and read.writes else failed
+        if failed.fault is StatementFault.UNAVAILABLE:
             return failed
         renamed, other = rename_closed(read, self._open_names), ""
         if renamed.names:
@@ -177,13 +181,13 @@ class PostgresEngine(server.ServerEngine):
 
     @asynccontextmanager
     async def _connection(
-        self, limits: Limits = _CATALOG_LIMITS, *, writes: bool = False
-    ) -> AsyncIterator[MeteredConnection]:
+        self, limits: QueryLimits = _CATALOG_LIMITS, *, writes: bool = False
+    ) -> AsyncIterator[MeteredPostgresConnection]:
         """A connection with a transaction that has begun; rolled back and reset afterwards, or closed where that does
         not work. Raises `SourceError`."""
         if self._pool is None:
             # Not before, because it belongs to the loop that is running then.
-            kinds = {"connect": connect, "connection_class": MeteredConnection}
+            kinds = {"connect": connect, "connection_class": MeteredPostgresConnection}
             self._pool = asyncpg.create_pool(self._url, min_size=0, max_size=_MAX_CONNECTIONS, **kinds)
         connection = None
         try:
@@ -204,7 +208,7 @@ class PostgresEngine(server.ServerEngine):
                         await self._pool.release(connection, timeout=_GRACE_S)
 
 
-def _begin(connection: MeteredConnection, limits: Limits, *, writes: bool) -> str:
+def _begin(connection: MeteredPostgresConnection, limits: QueryLimits, *, writes: bool) -> str:
     """A first query pins the snapshot, after which no command can make the transaction write. A server that is busy for
     a client that is gone notices only where it is asked to; since PostgreSQL 14 it can be."""
     is_old = connection.get_server_version().major < 14
@@ -214,19 +218,24 @@ def _begin(connection: MeteredConnection, limits: Limits, *, writes: bool) -> st
 
 
 async def _execute(
-    connection: MeteredConnection, statement: Statement, parameters: Parameters, limits: Limits, *, write: bool
-) -> Answer:
+    connection: MeteredPostgresConnection,
+    statement: PostgresStatement,
+    parameters: Parameters,
+    limits: QueryLimits,
+    *,
+    write: bool,
+) -> QueryAnswer:
     """The first rows of a statement, or how many it changed; one that writes is only planned without `write`."""
     begun, meter = time.monotonic(), connection.meter
     # Without a name it makes room for the next by itself.
     prepared = await connection.prepare(statement.text, name="")
     arguments = bind(parameters, prepared.get_parameters())
-    if isinstance(arguments, Failed):
+    if isinstance(arguments, StatementFailure):
         return arguments
     if statement.writes and not write:
         # A person is asked about what would run, and about nothing else.
         await connection.fetch(f"EXPLAIN {statement.text}", *arguments)
-        return WAITS
+        return NEEDS_WRITE
     attributes = prepared.get_attributes()
     types = [type_name(one.type) for one in attributes]
     collector, affected = RowCollector(limits), None
@@ -252,24 +261,27 @@ async def _execute(
             return server.too_large(MAX_BATCH_BYTES)
     answer = collector.to_rows((one.name for one in attributes), types, time.monotonic() - begun, affected)
     if meter.is_overrun:
-        return replace(answer, cut=Cut(True, "bytes", collector.cut.cells if collector.cut else ()))
+        return replace(
+            answer,
+            truncation=ResultTruncation(True, "bytes", collector.truncation.cells if collector.truncation else ()),
+        )
     return answer
 
 
-def server_failure(error: BaseException, *, hints: bool = True) -> Failed:
+def server_failure(error: BaseException, *, hints: bool = True) -> StatementFailure:
     """The hint is the server's too; of names it may be one that is closed. Details are left out, because they bring
     values of rows."""
     if not isinstance(error, asyncpg.PostgresError):
-        return Failed(
-            f"The connection to the server was lost: {error or type(error).__name__}.", None, Fault.UNAVAILABLE
+        return StatementFailure(
+            f"The connection to the server was lost: {error or type(error).__name__}.", None, StatementFault.UNAVAILABLE
         )
     state, message = error.sqlstate or "", str(getattr(error, "message", None) or error)
     hint, position = getattr(error, "hint", None), getattr(error, "position", None)
-    fault = _FAULTS.get(state, Fault.UNAVAILABLE if state.startswith(("08", "57P")) else Fault.OTHER)
-    named = _NAME.search(message) if fault in {Fault.NO_TABLE, Fault.NO_COLUMN} else None
+    fault = _FAULTS.get(state, StatementFault.UNAVAILABLE if state.startswith(("08", "57P")) else StatementFault.OTHER)
+    named = _NAME.search(message) if fault in {StatementFault.NO_TABLE, StatementFault.NO_COLUMN} else None
     name = (named["quoted"] or named["bare"]) if named else None
     words = f"{message}. {hint}" if hint and (hints or name is None) else message
-    return Failed(words, int(position) - 1 if position else None, fault, name)
+    return StatementFailure(words, int(position) - 1 if position else None, fault, name)
 
 
 @dataclass(frozen=True)
@@ -283,7 +295,7 @@ class RenamedStatement:
     growth: tuple[tuple[int, int], ...]
     """Where a name was, and how much longer the other one is."""
 
-    def as_written(self, failure: Failed) -> Failed:
+    def as_written(self, failure: StatementFailure) -> StatementFailure:
         """What the server said, about the statement as it was."""
         message, name = [
             _ABSENT.sub(lambda found: self.names[int(found[1])], words)
@@ -293,10 +305,10 @@ class RenamedStatement:
         for start, longer in self.growth:
             moved += longer if failure.position is not None and start + moved < failure.position else 0
         position = None if failure.position is None else failure.position - moved
-        return Failed(message, position, failure.fault, name or None)
+        return StatementFailure(message, position, failure.fault, name or None)
 
 
-def rename_closed(statement: Statement, open_names: OpenNames) -> RenamedStatement:
+def rename_closed(statement: PostgresStatement, open_names: OpenNames) -> RenamedStatement:
     text, tables = statement.text, statement.tables - open_names.tables
     tokens = [token for token in scan(text) if not token.name.endswith("COMMENT")]
     words = [_word(text[token.start : token.end + 1]) for token in tokens]
@@ -326,10 +338,12 @@ def _columns(words: Iterable[str], tables: Mapping[str, Iterable[str]]) -> set[s
     return {column for table in words for column in tables.get(table, ())}
 
 
-def discreet_failure(answer: Failed, state: str, statement: Statement, open_names: OpenNames) -> Failed:
+def discreet_failure(
+    answer: StatementFailure, state: str, statement: PostgresStatement, open_names: OpenNames
+) -> StatementFailure:
     """The same answer for what is closed as for what does not exist."""
     if state == _DENIED_STATE and statement.writes:
-        return Failed(DENIED)
+        return StatementFailure(ACCESS_DENIED)
     written = dict.fromkeys(_word(statement.text[token.start : token.end + 1]) for token in scan(statement.text))
     tables = [name for name in written if name in open_names.columns]
     is_of_rows = state in _ROW_STATES and any(open_names.closed_columns.get(name) for name in tables)
@@ -339,18 +353,18 @@ def discreet_failure(answer: Failed, state: str, statement: Statement, open_name
         lists = [f"; {name} has {', '.join(open_names.columns[name])}" for name in tables]
         if state in _UNCLEAR_STATES:
             why = "Something that the statement names does not exist or cannot be read, and * means every column"
-            return Failed(why + "".join(lists))
+            return StatementFailure(why + "".join(lists))
         return replace(answer, message=f"{answer.message} (or cannot be read){''.join(lists)}")
-    foreign = next((found for found in _QUOTED.finditer(answer.message) if found[1] not in statement.text), None)
+    foreign = next((found for found in _QUOTED_NAME.finditer(answer.message) if found[1] not in statement.text), None)
     if foreign is None:
         return answer
     # A value or a name that the statement does not hold: nothing between it and the last quote is shown.
     words = f'{answer.message[: foreign.start()]}"…"{answer.message[answer.message.rindex(chr(34)) + 1 :]}'
-    return Failed(words, answer.position, answer.fault, answer.name)
+    return StatementFailure(words, answer.position, answer.fault, answer.name)
 
 
-def names_closed(plan: Rows, statement: Statement, open_names: OpenNames | None) -> bool:
+def names_closed(plan: QueryRows, statement: PostgresStatement, open_names: OpenNames | None) -> bool:
     """Whether a plan names something closed that the statement does not."""
     words = {word for row in plan.rows for value in row for word in _WORD.findall(str(value))}
     known = (*_WORD.findall(statement.text), "cost", "rows", "width", "on", "using")
-    return open_names is not None and not open_names.closed.isdisjoint(words.difference(known))
+    return open_names is not None and not open_names.closed_names.isdisjoint(words.difference(known))

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-from pegboard.core.database import Access, Finding, FindingSeverity
+from pegboard.core.database import DatabaseAccess, DatabaseFinding, FindingSeverity
 from pegboard.ports.databases import RoleScript, SourceError
 from pegboard.providers.builtin.database import server
 from pegboard.providers.builtin.database.common import quote_name
@@ -119,7 +119,7 @@ class OpenNames:
     """That are open, by the name of their table."""
     closed_columns: Mapping[str, Sequence[str]]
     """By the name of a table of which others are open."""
-    closed: frozenset[str]
+    closed_names: frozenset[str]
     """Names that only something closed has."""
     types: frozenset[str]
     """But for rows that may hold something closed."""
@@ -138,26 +138,26 @@ class Privileges(server.RelationCatalog[PgRelation]):
     @cached_property
     def open_names(self) -> OpenNames | None:
         """None where nothing is closed."""
-        if self.access.is_whole:
+        if self.access.is_unrestricted:
             return None
         columns, closed_columns = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
-        some = [each for each in self.relations if each.id in self.opened]
+        some = [each for each in self.relations if each.id in self.open_columns_by_id]
         for each in some:
             for name in each.columns:
-                (columns if name in self.opened[each.id] else closed_columns)[each.name].append(name)
+                (columns if name in self.open_columns_by_id[each.id] else closed_columns)[each.name].append(name)
         shut = [each for each in self.relations if not self.is_open(each)]
         tables = {each.title for each in some} | {each.name for each in some if each.schema in self.path}
         names = {name for each in shut for name in (each.schema, each.name, *each.columns)}
-        known = {name for each in some for name in (each.schema, each.name, *self.opened[each.id])}
+        known = {name for each in some for name in (each.schema, each.name, *self.open_columns_by_id[each.id])}
         whole = {each.name for each in self.relations if self.is_open(each)} - {each.name for each in shut}
         types = frozenset(self.login["types"]) | whole
         return OpenNames(frozenset(tables), columns, closed_columns, frozenset(names - known), types)
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[DatabaseFinding, ...]:
         return server.login_findings(repr(self.role), self._faults(), () if self.login["is_first"] else self.script())
 
     def _faults(self) -> Iterator[server.LoginFault]:
-        login, is_whole = self.login, self.access.is_whole
+        login, is_whole = self.login, self.access.is_unrestricted
         refused, forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
         worst = forced if is_whole else refused
         if "SUPERUSER" in login["attributes"]:
@@ -169,7 +169,11 @@ class Privileges(server.RelationCatalog[PgRelation]):
         yield "has powers that a source does not need, of its own or as a member: {0}", powers, worst
         yield "owns what it asks, and so may do everything with it: {0}", login["owned"], worst
         words = "can read what the board closes, or what shows it: {0}. Name a view in `allow` if that is meant"
-        yield words, [name for each in self._read_too_much() for name in self.closed(each, each.readable)], refused
+        yield (
+            words,
+            [name for each in self._read_too_much() for name in self.closed_names(each, each.readable)],
+            refused,
+        )
         functions = [] if is_whole else login["definers"]
         yield "may call functions that read with other rights than its own: {0}", functions, refused
         more = [f"{what} ON {each.title}" for each in self.relations for what in self._excess(each)]
@@ -177,7 +181,9 @@ class Privileges(server.RelationCatalog[PgRelation]):
         yield words, [*more, *login["more"]], forced
 
     def _read_too_much(self) -> list[PgRelation]:
-        return [each for each in self.relations if set(each.readable).difference(self.opened.get(each.id, ()))]
+        return [
+            each for each in self.relations if set(each.readable).difference(self.open_columns_by_id.get(each.id, ()))
+        ]
 
     def _excess(self, each: PgRelation) -> tuple[str, ...]:
         if each.kind == "f":
@@ -202,7 +208,7 @@ class Privileges(server.RelationCatalog[PgRelation]):
         yield f"REVOKE ALL ON SCHEMA {schemas} FROM {role}"
         for privilege in login["more"]:
             yield f"REVOKE {privilege} FROM PUBLIC, {role}"
-        for function in () if self.access.is_whole else login["definers"]:
+        for function in () if self.access.is_unrestricted else login["definers"]:
             yield f"REVOKE EXECUTE ON ROUTINE {function} FROM PUBLIC, {role}"
         changed = [each for each in self.relations if self._excess(each)]
         read = self._read_too_much() + [each for each in changed if each.kind == "f"]
@@ -210,14 +216,14 @@ class Privileges(server.RelationCatalog[PgRelation]):
             if tables:
                 yield f"REVOKE {what} ON {_list(tables)} FROM PUBLIC"
         yield f"GRANT CONNECT ON DATABASE {database} TO {role}"
-        opened = [each for each in self.relations if each.id in self.opened]
+        opened = [each for each in self.relations if each.id in self.open_columns_by_id]
         # What extensions bring is open without a grant.
-        opened = [each for each in opened if self.access.opens(each.schema, each.name)]
+        opened = [each for each in opened if self.access.allows_table(each.schema, each.name)]
         for schema, found in groupby(opened, lambda each: each.schema):
             granted = list(found)
             yield f"GRANT USAGE ON SCHEMA {quote_name(schema)} TO {role}"
             yield from self._grants(schema, [each for each in granted if each.kind != "f"])
-            for owner in sorted({each.owner for each in granted} - {self.role}) if self.access.is_whole else ():
+            for owner in sorted({each.owner for each in granted} - {self.role}) if self.access.is_unrestricted else ():
                 begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quote_name(owner)} IN SCHEMA {quote_name(schema)}"
                 yield f"{begin} GRANT SELECT ON TABLES TO {role}"
 
@@ -228,32 +234,39 @@ class Privileges(server.RelationCatalog[PgRelation]):
             yield f"GRANT SELECT ON {_list(whole)} TO {role}"
         for each in tables:
             if not self.is_open(each):
-                yield f"GRANT SELECT ({', '.join(map(quote_name, self.opened[each.id]))}) ON {_list([each])} TO {role}"
+                yield (
+                    f"GRANT SELECT ({', '.join(map(quote_name, self.open_columns_by_id[each.id]))}) ON "
+                    f"{_list([each])} TO {role}"
+                )
         if self.writes and (changed := [each for each in whole if each.kind in "rp"]):
             yield f"GRANT INSERT, UPDATE, DELETE ON {_list(changed)} TO {role}"
             yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {quote_name(schema)} TO {role}"
 
 
-async def read_privileges(connection: Any, access: Access, role: str | None = None, *, writes: bool) -> Privileges:
+async def read_privileges(
+    connection: Any, access: DatabaseAccess, role: str | None = None, *, writes: bool
+) -> Privileges:
     """Few questions, whatever the number of tables."""
     user, path = await connection.fetchrow("SELECT current_user::text, current_schemas(true)::text[]")
     role = role or str(user)
     await connection.execute("SET LOCAL search_path = pg_catalog")
     login = json.loads(await connection.fetchval(_LOGIN, role))
     rows: Any = await connection.fetch(_RELATIONS, role)
-    relations = [PgRelation(*map(_frozen, row)) for row in rows]
+    relations = [PgRelation(*map(_freeze, row)) for row in rows]
     return Privileges(access, relations, role, tuple(path), login, writes)
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def _freeze(value: Any) -> Any:
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value
 
 
 def _list(tables: Iterable[PgRelation]) -> str:
     return ", ".join(quote_name(each.schema, each.name) for each in tables)
 
 
-async def role_script(url: str, access: Access, admin_url: str | None, *, writes: bool, apply: bool) -> RoleScript:
+async def role_script(
+    url: str, access: DatabaseAccess, admin_url: str | None, *, writes: bool, apply: bool
+) -> RoleScript:
     """What `Engine.role_script` answers."""
     parts = urlsplit(url)
     options = dict(parse_qsl(parts.query))

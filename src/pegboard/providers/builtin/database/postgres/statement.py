@@ -12,7 +12,7 @@ from pglast import ast as _ast
 from pglast import parse_sql
 from pglast.parser import ParseError, scan
 
-from pegboard.core.database import Failed, Fault, Refused
+from pegboard.core.database import StatementFailure, StatementFault, StatementRefusal
 from pegboard.providers.builtin.database.common import NOT_EXPLAINED
 from pegboard.providers.builtin.database.server import QUERIES_ONLY, names, read_names
 
@@ -29,14 +29,14 @@ MAX_WORDS: Final = 4000
 _LEAVES: Final = names("ASCII_44 FCONST ICONST PARAM SCONST")
 _WRITES: Final = names("insert update delete")
 _NOT_IN_QUERIES: Final = names("IntoClause LockingClause")
-_SHOWN: Final = read_names(__package__, "settings.txt")
+_SHOWABLE_SETTINGS: Final = read_names(__package__, "settings.txt")
 """Settings that matter for a query. Others may hold paths, addresses and an application's own secrets."""
 _EXPLAIN_OPTIONS: Final = frozenset({"costs", "format", "summary", "verbose"})
 _NO_CATALOG: Final = "Use search_schemas, or information_schema.tables and information_schema.columns."
 
 
 @dataclass(frozen=True)
-class Statement:
+class PostgresStatement:
     kind: str
     """select, explain, show, insert, update or delete."""
     text: str
@@ -48,28 +48,30 @@ class Statement:
         return self.kind in _WRITES
 
 
-def read_statement(text: str, open_names: OpenNames | None) -> Statement | Refused | Failed:
+def read_statement(text: str, open_names: OpenNames | None) -> PostgresStatement | StatementRefusal | StatementFailure:
     """The one statement of a text, if it may be run."""
     try:
         if len(text) > MAX_WORDS and sum(word.name not in _LEAVES for word in scan(text)) > MAX_WORDS:
-            return Refused("The statement is nested too deeply to be read.", "Ask in simpler statements.")
+            return StatementRefusal("The statement is nested too deeply to be read.", "Ask in simpler statements.")
         parsed = parse_sql(text)
     except ParseError as error:
         return _syntax_error(error, text)
     if len(parsed) != 1:
         why = "The text holds no statement." if not parsed else f"The text holds {len(parsed)} statements."
-        return Refused(why, "Send one statement at a time.")
+        return StatementRefusal(why, "Send one statement at a time.")
     tree = parsed[0].stmt
     kind = type(tree).__name__.removesuffix("Stmt").lower()
     match tree:
         case ast.VariableShowStmt():
-            if tree.name.lower() in _SHOWN:
-                return Statement("show", text)
-            return Refused(f"SHOW {tree.name} is not answered.", f"These are: {', '.join(sorted(_SHOWN))}.")
+            if tree.name.lower() in _SHOWABLE_SETTINGS:
+                return PostgresStatement("show", text)
+            return StatementRefusal(
+                f"SHOW {tree.name} is not answered.", f"These are: {', '.join(sorted(_SHOWABLE_SETTINGS))}."
+            )
         case ast.ExplainStmt():
             if strange := sorted({option.defname.lower() for option in tree.options or ()} - _EXPLAIN_OPTIONS):
                 name = strange[0].upper()
-                return Refused(f"EXPLAIN with {name} is not answered.", f"Leave {name} out.")
+                return StatementRefusal(f"EXPLAIN with {name} is not answered.", f"Leave {name} out.")
             tree = tree.query
             if not isinstance(tree, ast.SelectStmt):
                 return NOT_EXPLAINED
@@ -80,22 +82,22 @@ def read_statement(text: str, open_names: OpenNames | None) -> Statement | Refus
         if refusal := _refusal(node, kind, open_names):
             return refusal
         if isinstance(node, ast.RangeVar) and node.schemaname != "information_schema":
-            tables.add(_written(node.schemaname, node.relname))
-    return Statement(kind, text, frozenset(tables))
+            tables.add(_qualified_name(node.schemaname, node.relname))
+    return PostgresStatement(kind, text, frozenset(tables))
 
 
-def _syntax_error(error: ParseError, text: str) -> Failed:
+def _syntax_error(error: ParseError, text: str) -> StatementFailure:
     words = str(error.args[0])
     position = error.args[1] if len(error.args) > 1 else None
     named = re.search(r'at or near "(.+)"$', words, re.DOTALL)
     if position is not None and named is not None and (found := text.find(named[1], position)) >= 0:
         position = found  # counted down once too often for each letter beyond ASCII that stands before it
-    return Failed(words, position, Fault.SYNTAX)
+    return StatementFailure(words, position, StatementFault.SYNTAX)
 
 
-def _no_query(node: str) -> Refused:
+def _no_query(node: str) -> StatementRefusal:
     title = re.sub(r"(?<!^)(?=[A-Z])", " ", node.removesuffix("Stmt")).upper()
-    return Refused(f"The statement holds {title}, which is not a query.", QUERIES_ONLY)
+    return StatementRefusal(f"The statement holds {title}, which is not a query.", QUERIES_ONLY)
 
 
 def _nodes(tree: Any) -> Iterator[Any]:
@@ -111,7 +113,7 @@ def _nodes(tree: Any) -> Iterator[Any]:
             pending += [getattr(node, label) for label in reversed(node.__slots__)]
 
 
-def _refusal(node: Any, statement: str, open_names: OpenNames | None) -> Refused | Failed | None:
+def _refusal(node: Any, statement: str, open_names: OpenNames | None) -> StatementRefusal | StatementFailure | None:
     """Why a statement of this kind may not be run that holds the node."""
     kind = type(node).__name__
     if kind in _NOT_IN_QUERIES or (kind.endswith("Stmt") and kind != "SelectStmt"):
@@ -123,10 +125,10 @@ def _refusal(node: Any, statement: str, open_names: OpenNames | None) -> Refused
             return _refused_type(node, open_names)
         case ast.FuncCall(funcname=[*_, ast.String(sval="current_setting")]):
             match node.args:
-                case [ast.A_Const(val=ast.String(sval=setting)), *_] if setting.lower() in _SHOWN:
+                case [ast.A_Const(val=ast.String(sval=setting)), *_] if setting.lower() in _SHOWABLE_SETTINGS:
                     return None
             why = "current_setting() is answered for a few settings alone."
-            return Refused(why, f"These: {', '.join(sorted(_SHOWN))}.")
+            return StatementRefusal(why, f"These: {', '.join(sorted(_SHOWABLE_SETTINGS))}.")
         case ast.FuncCall():
             return _refused_function(node.funcname, node.location, open_names)
         case ast.RangeTableSample():
@@ -134,34 +136,38 @@ def _refusal(node: Any, statement: str, open_names: OpenNames | None) -> Refused
     return None
 
 
-def _refused_table(schema: str | None, name: str, statement: str, open_names: OpenNames | None) -> Refused | None:
+def _refused_table(
+    schema: str | None, name: str, statement: str, open_names: OpenNames | None
+) -> StatementRefusal | None:
     is_system = (schema or "pg_catalog").startswith("pg_") and name.startswith("pg_")
     if schema == "information_schema":
         if statement == "explain" and open_names is not None:
-            return Refused("What is read of information_schema is not explained.", "Run the query itself.")
+            return StatementRefusal("What is read of information_schema is not explained.", "Run the query itself.")
         is_system = name not in ABOUT_TABLES
     elif name in ABOUT_TABLES:
         is_system &= open_names is not None
     if not is_system:
         return None
-    return Refused(f"{_written(schema, name)!r} describes the server rather than the tables.", _NO_CATALOG)
+    return StatementRefusal(
+        f"{_qualified_name(schema, name)!r} describes the server rather than the tables.", _NO_CATALOG
+    )
 
 
-def _written(schema: str | None, name: str) -> str:
+def _qualified_name(schema: str | None, name: str) -> str:
     return name if schema is None else f"{schema}.{name}"
 
 
-def _refused_type(node: Any, open_names: OpenNames | None) -> Failed | None:
+def _refused_type(node: Any, open_names: OpenNames | None) -> StatementFailure | None:
     name = node.names[-1].sval.lstrip("_")
     if open_names is None or name in open_names.types:
         return None
-    return Failed(f"type {name!r} does not exist or cannot be used here")
+    return StatementFailure(f"type {name!r} does not exist or cannot be used here")
 
 
-def _refused_function(parts: Any, position: int, open_names: OpenNames | None) -> Failed | None:
+def _refused_function(parts: Any, position: int, open_names: OpenNames | None) -> StatementFailure | None:
     name = parts[-1].sval
     if name in CALLABLE or (open_names is None and name in ABOUT_TABLES):
         return None
     written = ".".join(part.sval for part in parts[-2:])
     words = f"function {written}() does not exist, or does more than compute and may not be called here"
-    return Failed(words, position, Fault.NO_FUNCTION, written)
+    return StatementFailure(words, position, StatementFault.NO_FUNCTION, written)

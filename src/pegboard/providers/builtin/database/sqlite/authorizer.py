@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
-from pegboard.core.database import Access, Answer, Failed, Fault, Refused, Schema
+from pegboard.core.database import (
+    DatabaseAccess,
+    DatabaseSchema,
+    QueryAnswer,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
+)
 from pegboard.providers.builtin.database.common import quote_name
 
 from .statement import READ_ONLY
@@ -53,14 +60,14 @@ CATALOG: Final = frozenset({"sqlite_master", "sqlite_schema", *(f"pragma_{name}"
 """Tables that describe the schema."""
 
 _USE_KNOWN_TABLES: Final = "Read tables and views that search_schemas tells."
-_SCHEMA_CHANGE: Final = Refused(
+_SCHEMA_CHANGE: Final = StatementRefusal(
     "The statement changes the schema, the connection or its transaction.", "Write one SELECT statement."
 )
-WRITES_BEYOND: Final = Refused(
+WRITES_BEYOND: Final = StatementRefusal(
     "The statement would read or write, by a trigger, a foreign key or a virtual table, more than this source shows.",
     "Change rows of another table, or ask the operator of this source for the change.",
 )
-_READS_BEYOND: Final = Refused(
+_READS_BEYOND: Final = StatementRefusal(
     "The statement would read, by a virtual table, more than this source shows.", _USE_KNOWN_TABLES
 )
 
@@ -92,7 +99,7 @@ _SETTINGS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ClosedObjects:
     """What the access rules close of a file, in lower case."""
 
     tables: frozenset[str] = frozenset()
@@ -100,13 +107,13 @@ class Closed:
     """By table, for tables that are open themselves."""
 
     @classmethod
-    def of(cls, schema: Schema, access: Access) -> "Closed":
+    def of(cls, schema: DatabaseSchema, access: DatabaseAccess) -> "ClosedObjects":
         columns = {
             table.name.table.lower(): frozenset(
-                column.name.lower() for column in table.columns if not access.opens_column(*table.name, column.name)
+                column.name.lower() for column in table.columns if not access.allows_column(*table.name, column.name)
             )
             for table in schema.tables
-            if access.opens(*table.name)
+            if access.allows_table(*table.name)
         }
         tables = frozenset(table.name.table.lower() for table in schema.tables)
         return cls(tables - columns.keys(), {table: names for table, names in columns.items() if names})
@@ -133,9 +140,9 @@ class GuardedConnection:
     """A connection with the authorizer that judges its statements. All names are in lower case."""
 
     connection: sqlite3.Connection
-    known: frozenset[str]
+    known_tables: frozenset[str]
     """All tables and views of the file."""
-    closed: Closed = field(default_factory=Closed)
+    closed_objects: ClosedObjects = field(default_factory=ClosedObjects)
     owners: Mapping[str, str] = field(default_factory=dict[str, str])
     """For each table that a virtual table keeps its content in, the virtual table."""
     triggers: frozenset[str] = frozenset()
@@ -151,11 +158,11 @@ class GuardedConnection:
     may_write: bool = False
     writable_indexes: frozenset[str] = frozenset()
     """Virtual tables that the statement writes: they write the tables of their content themselves."""
-    denial: Answer | None = None
+    denial: QueryAnswer | None = None
     """Why the last statement was not compiled."""
-    read: set[str] = field(default_factory=set[str])
+    read_tables: set[str] = field(default_factory=set[str])
     """Tables that the last statement names."""
-    written: set[str] = field(default_factory=set[str])
+    written_tables: set[str] = field(default_factory=set[str])
     within: set[str] = field(default_factory=set[str])
     """Views, triggers and named subqueries that it reads through."""
     unread: set[str] = field(default_factory=set[str])
@@ -164,7 +171,7 @@ class GuardedConnection:
     _is_paused: bool = False
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """For statements of our own."""
         before, self._is_paused = self._is_paused, True
         try:
@@ -173,7 +180,7 @@ class GuardedConnection:
             self._is_paused = before
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def allow_writes(self) -> Iterator[None]:
         """For statements that may change rows."""
         self.may_write = True
         try:
@@ -182,19 +189,19 @@ class GuardedConnection:
             self.may_write = False
 
     def execute_own(self, *statements: str) -> None:
-        with self.paused():
+        with self.pause():
             for statement in statements:
                 self.connection.execute(statement).close()
 
     def begin(self) -> None:
         """Before each statement."""
-        self.denial, self.read, self.written, self.within, self.unread = None, set(), set(), set(), set()
+        self.denial, self.read_tables, self.written_tables, self.within, self.unread = None, set(), set(), set(), set()
         self.reads_catalog = False
 
     def reaches_closed(self, statement_names: frozenset[str]) -> bool:
         """Whether the last statement, of these names, counts the rows of something closed by a trigger or a view. A
         statement may itself give the name of a closed table to a query."""
-        reached = self.unread | (self.within & self.closed.tables) - self.trusted_views
+        reached = self.unread | (self.within & self.closed_objects.tables) - self.trusted_views
         return bool(reached) and (not reached <= statement_names or not self.within.isdisjoint(self.triggers))
 
     def __call__(self, action: int, first: str | None, second: str | None, schema: str | None, via: str | None) -> int:
@@ -206,7 +213,7 @@ class GuardedConnection:
         self.denial = self.denial or denial
         return sqlite3.SQLITE_DENY
 
-    def _judge(self, action: int, first: str, second: str, schema: str, via: str) -> Answer | None:
+    def _judge(self, action: int, first: str, second: str, schema: str, via: str) -> QueryAnswer | None:
         self.within.add(via)
         if via in self.unheard_triggers:
             return self._unknown(first)
@@ -219,68 +226,77 @@ class GuardedConnection:
                 return None
             case sqlite3.SQLITE_FUNCTION:
                 why = f"The function {second}() is not among those that a statement may use."
-                return Refused(why, "Use functions that compute from their arguments alone.")
+                return StatementRefusal(why, "Use functions that compute from their arguments alone.")
             case sqlite3.SQLITE_PRAGMA:
                 name = first.lower()
                 self.reads_catalog |= name != _INTERNAL_PRAGMA
                 if name in _PRAGMAS or (name in _READ_PRAGMAS and not second):
                     return None
                 fix = "Use table_list, table_info, index_list or foreign_key_list, or read sqlite_schema."
-                return Refused(f"PRAGMA {first} is not among those that may be used, or not with a value.", fix)
+                return StatementRefusal(
+                    f"PRAGMA {first} is not among those that may be used, or not with a value.", fix
+                )
             case sqlite3.SQLITE_INSERT | sqlite3.SQLITE_DELETE | sqlite3.SQLITE_UPDATE:
-                self.written.add(first.lower())
+                self.written_tables.add(first.lower())
                 column = second if action == sqlite3.SQLITE_UPDATE else ""
                 return None if self._may_write(first.lower(), column, schema) else self._unwritable(first)
             case _:
                 return _SCHEMA_CHANGE
 
     def _may_read(self, table: str, column: str, schema: str, via: str) -> bool:
-        self.read.add(table)
+        self.read_tables.add(table)
         if table in CATALOG:
             self.reads_catalog = True
             return schema == MAIN and not self.hides_catalog
-        if table in TABLE_FUNCTIONS and table not in self.known:
+        if table in TABLE_FUNCTIONS and table not in self.known_tables:
             return True
         if table.startswith("sqlite_temp_") or (table.startswith("sqlite_") and self.hides_catalog):
             return False
         if schema != MAIN:
             return schema == "temp" and table in self.masks
         if via in self.trusted_views:
-            return table in self.known
+            return table in self.known_tables
         if not column:
             # SQLite also asks this for the name that a statement gives to a query of its own.
-            if table in self.closed.tables:
+            if table in self.closed_objects.tables:
                 self.unread.add(table)
                 return self.are_names_checked
             return True
-        return table in self.known and not self.closed.has_column(self.owners.get(table, table), column)
+        return table in self.known_tables and not self.closed_objects.has_column(self.owners.get(table, table), column)
 
     def _may_write(self, table: str, column: str, schema: str) -> bool:
-        if not self.may_write or schema != MAIN or table not in self.known - self.masks or table.startswith("sqlite_"):
+        if (
+            not self.may_write
+            or schema != MAIN
+            or table not in self.known_tables - self.masks
+            or table.startswith("sqlite_")
+        ):
             return False
         if (owner := self.owners.get(table)) is not None:
             return owner in self.writable_indexes
         if column:
-            return not self.closed.has_column(table, column)
-        return table not in self.closed.tables
+            return not self.closed_objects.has_column(table, column)
+        return table not in self.closed_objects.tables
 
-    def _unknown(self, name: str) -> Answer:
+    def _unknown(self, name: str) -> QueryAnswer:
         if self.are_names_checked:
             # The statement compiled where nothing closed exists, so something else reads this.
             return WRITES_BEYOND if self.may_write else _READS_BEYOND
-        return Failed(f"no such table: {name}", None, Fault.NO_TABLE, name)
+        return StatementFailure(f"no such table: {name}", None, StatementFault.NO_TABLE, name)
 
-    def _unwritable(self, name: str) -> Answer:
+    def _unwritable(self, name: str) -> QueryAnswer:
         if self.may_write and (owner := self.owners.get(name.lower())) is not None:
-            return Refused(f"{name!r} is kept by {owner!r}, which alone writes it.", f"Write to {owner}.")
+            return StatementRefusal(f"{name!r} is kept by {owner!r}, which alone writes it.", f"Write to {owner}.")
         if name.lower().startswith("sqlite_"):
             # SQLite registers a virtual table of its own in the schema when a statement first names it.
-            return Refused("The statement reads what is not among the tables of the source.", _USE_KNOWN_TABLES)
+            return StatementRefusal(
+                "The statement reads what is not among the tables of the source.", _USE_KNOWN_TABLES
+            )
         if not self.may_write:
             return READ_ONLY
         if self.are_names_checked:
             return WRITES_BEYOND
-        return Refused(f"{name!r} can only be read here.", "Write to a table all of whose columns are open.")
+        return StatementRefusal(f"{name!r} can only be read here.", "Write to a table all of whose columns are open.")
 
 
 def connect(path: str | None, *, writable: bool = False) -> sqlite3.Connection:

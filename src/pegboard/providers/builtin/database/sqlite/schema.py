@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from pegboard.core.database import Column, Dialect, Relation, Schema, Table, TableName
+from pegboard.core.database import DatabaseSchema, DatabaseTable, Dialect, ForeignKey, TableColumn, TableName
 from pegboard.providers.builtin.database.common import quote_name
 
 from .authorizer import MAIN
@@ -27,7 +27,7 @@ class Definition:
 class FileSchema:
     """All of a file, open or not."""
 
-    schema: Schema
+    schema: DatabaseSchema
     tables: Mapping[str, Definition]
     """By name; also those that SQLite and virtual tables keep for themselves."""
     indexes: Mapping[str, Definition]
@@ -69,27 +69,29 @@ def read_schema(connection: sqlite3.Connection) -> FileSchema:
         for name, kind, is_without_rowid, statement in connection.execute(_TABLES).fetchall()
     }
     counts = _row_counts(connection)
-    tables = dict[str, Table]()
+    tables = dict[str, DatabaseTable]()
     for name, definition in definitions.items():
         if name.startswith("sqlite_") or definition.kind == "shadow":
             continue
         # A view whose tables are gone cannot be read.
         with suppress(sqlite3.OperationalError):
             if rows := connection.execute(_COLUMNS, (name,)).fetchall():
-                columns = tuple(Column(column, type, not (notnull or pk)) for column, type, notnull, pk in rows)
+                columns = tuple(TableColumn(column, type, not (notnull or pk)) for column, type, notnull, pk in rows)
                 key = tuple(column for _, column in sorted((pk, column) for column, _, _, pk in rows if pk))
                 is_view = definition.kind == "view"
-                tables[name.casefold()] = Table(TableName(MAIN, name), columns, key, "", is_view, counts.get(name))
+                tables[name.casefold()] = DatabaseTable(
+                    TableName(MAIN, name), columns, key, "", is_view, counts.get(name)
+                )
     relations = tuple(_relations(connection, tables))
     indexes, triggers = (
         {name: Definition(kind, statement) for name, statement in connection.execute(_OTHERS, (kind,)).fetchall()}
         for kind in ("index", "trigger")
     )
-    schema = Schema(Dialect.SQLITE, tuple(tables.values()), relations, MAIN)
+    schema = DatabaseSchema(Dialect.SQLITE, tuple(tables.values()), relations, MAIN)
     return FileSchema(schema, definitions, indexes, triggers)
 
 
-def _relations(connection: sqlite3.Connection, tables: Mapping[str, Table]) -> Iterator[Relation]:
+def _relations(connection: sqlite3.Connection, tables: Mapping[str, DatabaseTable]) -> Iterator[ForeignKey]:
     """A foreign key without columns means the other table's primary key; one to an unknown table means nothing."""
     for (name, _, other), rows in groupby(connection.execute(_KEYS).fetchall(), itemgetter(0, 1, 2)):
         pairs = [row[3:] for row in rows]
@@ -98,7 +100,7 @@ def _relations(connection: sqlite3.Connection, tables: Mapping[str, Table]) -> I
             continue
         to_columns = tuple(column for _, column in pairs if column is not None) or to.key
         if len(to_columns) == len(pairs):
-            yield Relation(table.name, tuple(column for column, _ in pairs), to.name, to_columns)
+            yield ForeignKey(table.name, tuple(column for column, _ in pairs), to.name, to_columns)
 
 
 def _row_counts(connection: sqlite3.Connection) -> dict[str, int]:
@@ -112,7 +114,7 @@ def _row_counts(connection: sqlite3.Connection) -> dict[str, int]:
     return counts
 
 
-def empty_copy_of(table: Table, *, has_rowid: bool) -> str:
+def empty_copy_of(table: DatabaseTable, *, has_rowid: bool) -> str:
     """A statement that makes a table of these columns, without rows."""
     single_key = table.key[0] if len(table.key) == 1 else None
     parts = [_column_definition(column, is_key=column.name == single_key) for column in table.columns]
@@ -122,7 +124,7 @@ def empty_copy_of(table: Table, *, has_rowid: bool) -> str:
     return f"CREATE TABLE {quote_name(table.name.table)} ({', '.join(parts)}){end}"
 
 
-def _column_definition(column: Column, *, is_key: bool) -> str:
+def _column_definition(column: TableColumn, *, is_key: bool) -> str:
     words = column.type.replace("(", " ").replace(")", " ").replace(",", " ").replace("_", "").split()
     type = column.type if words and all(word.isalnum() and word.isascii() for word in words) else ""
     constraint = "PRIMARY KEY" if is_key else "" if column.is_nullable else "NOT NULL"

@@ -10,21 +10,21 @@ from typing import Final, TypeVar
 import msgspec
 
 from pegboard.core.database import (
-    Access,
-    Answer,
-    Checked,
-    Failed,
-    Fault,
-    Finding,
+    DatabaseAccess,
+    DatabaseCheck,
+    DatabaseFinding,
     FindingSeverity,
-    Refused,
+    QueryAnswer,
+    QueryRows,
     RowCollector,
-    Rows,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
 )
-from pegboard.providers.builtin.database.common import NOT_EXPLAINED, WAITS
+from pegboard.providers.builtin.database.common import NEEDS_WRITE, NOT_EXPLAINED
 from pegboard.providers.builtin.database.tokens import Token, find_position, names_in, tokenize
-from pegboard.providers.builtin.database.worker.frames import Run
-from pegboard.providers.builtin.database.worker.session import Faults, OpenFile, Session, UnavailableError, failure
+from pegboard.providers.builtin.database.worker.frames import RunStatement
+from pegboard.providers.builtin.database.worker.session import Faults, FileSession, OpenFile, UnavailableError, failure
 
 from .authorizer import (
     CATALOG,
@@ -37,32 +37,35 @@ from .authorizer import (
 )
 from .schema import FileSchema, read_schema
 from .shadow import Shadow, make_shadow
-from .statement import SEVERAL_STATEMENTS, Bound, StatementKind, bind, classify, with_strict_names
+from .statement import SEVERAL_STATEMENTS, BoundValues, StatementKind, bind, classify, with_strict_names
 
 _T = TypeVar("_T")
 
 _OLDEST_VERSION: Final = (3, 37, 0)
 _TYPES: Final = {int: "integer", float: "real", str: "text", bytes: "blob"}
-_MIXED: Final = Refused(
+_MIXED_READ: Final = StatementRefusal(
     "The statement reads the schema and rows at once.", "Ask for the schema in one statement and for rows in another."
 )
 _FAULTS: Final[Faults] = (
-    (re.compile(r"no such table: (.+)", re.DOTALL), Fault.NO_TABLE),
-    (re.compile(r"no such column: (.+)", re.DOTALL), Fault.NO_COLUMN),
-    (re.compile(r"cannot join using column (.+) - column not present in both tables", re.DOTALL), Fault.NO_COLUMN),
-    (re.compile(r"table .+ has no column named (.+)", re.DOTALL), Fault.NO_COLUMN),
-    (re.compile(r"no such function: (.+)", re.DOTALL), Fault.NO_FUNCTION),
-    (re.compile(r'(?:unrecognized token: |near )"(.+)"', re.DOTALL), Fault.SYNTAX),
-    (re.compile(r"incomplete input"), Fault.SYNTAX),
-    (re.compile(r"database (?:table )?is locked"), Fault.BUSY),
-    (re.compile(r"string or blob too big|out of memory"), Fault.MEMORY),
+    (re.compile(r"no such table: (.+)", re.DOTALL), StatementFault.NO_TABLE),
+    (re.compile(r"no such column: (.+)", re.DOTALL), StatementFault.NO_COLUMN),
+    (
+        re.compile(r"cannot join using column (.+) - column not present in both tables", re.DOTALL),
+        StatementFault.NO_COLUMN,
+    ),
+    (re.compile(r"table .+ has no column named (.+)", re.DOTALL), StatementFault.NO_COLUMN),
+    (re.compile(r"no such function: (.+)", re.DOTALL), StatementFault.NO_FUNCTION),
+    (re.compile(r'(?:unrecognized token: |near )"(.+)"', re.DOTALL), StatementFault.SYNTAX),
+    (re.compile(r"incomplete input"), StatementFault.SYNTAX),
+    (re.compile(r"database (?:table )?is locked"), StatementFault.BUSY),
+    (re.compile(r"string or blob too big|out of memory"), StatementFault.MEMORY),
     (
         re.compile(r"database disk image is malformed|file is not a database|disk I/O error|unable to open"),
-        Fault.UNAVAILABLE,
+        StatementFault.UNAVAILABLE,
     ),
 )
 _NESTED_TOO_DEEPLY: Final = ("Expression tree is too large", "parser stack overflow")
-_ABOUT_CLOSED: Final = Failed("The statement fails on something that this source does not show.")
+_ABOUT_CLOSED: Final = StatementFailure("The statement fails on something that this source does not show.")
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -70,18 +73,18 @@ _WORD: Final = re.compile(r"\w+")
 class _Request:
     """A statement that may be run as far as its text tells."""
 
-    run: Run
+    run: RunStatement
     tokens: Sequence[Token]
     kind: StatementKind
-    values: Bound
+    values: BoundValues
 
 
 @dataclass(frozen=True)
-class _OpenFile(OpenFile):
+class _OpenSqliteFile(OpenFile):
     """A file that is open for reading."""
 
     guard: GuardedConnection
-    found: FileSchema
+    file_schema: FileSchema
     shadow: Shadow | None
     """None where nothing is closed."""
 
@@ -91,7 +94,7 @@ class _OpenFile(OpenFile):
             self.shadow.guard.connection.close()
 
 
-class SqliteSession(Session[_OpenFile]):
+class SqliteSession(FileSession[_OpenSqliteFile]):
     """A session with one SQLite file."""
 
     ERRORS = (sqlite3.Error, sqlite3.Warning)
@@ -99,52 +102,54 @@ class SqliteSession(Session[_OpenFile]):
     HEADER = (0, b"SQLite format 3\x00")
     MAY_BE_EMPTY = True
 
-    def __init__(self, path: str, access: Access, *, writes: bool) -> None:
+    def __init__(self, path: str, access: DatabaseAccess, *, writes: bool) -> None:
         if sqlite3.sqlite_version_info < _OLDEST_VERSION:
             raise UnavailableError(f"{self.VERSION} is too old: Pegboard needs 3.37 or newer.")
         super().__init__(path, access)
         self._writes = writes
 
-    def check(self) -> Checked:
+    def check(self) -> DatabaseCheck:
         checked = super().check()
         if not self._writes or os.access(self._path, os.W_OK):
             return checked
         words = "Writes are on, but the gateway's user may not write the file."
-        return replace(checked, findings=(*checked.findings, Finding(words, FindingSeverity.REFUSED_UNLESS_FORCED)))
+        return replace(
+            checked, findings=(*checked.findings, DatabaseFinding(words, FindingSeverity.REFUSED_UNLESS_FORCED))
+        )
 
-    def _run(self, run: Run) -> Answer:
+    def _run(self, run: RunStatement) -> QueryAnswer:
         tokens = tokenize(run.statement)
         kind = classify(tokens, writes=self._writes)
         if not isinstance(kind, StatementKind):
             return kind
         values = bind(tokens, run.parameters)
-        if isinstance(values, Failed):
+        if isinstance(values, StatementFailure):
             return values
         request, opened = _Request(run, tokens, kind, values), self._open()
         if (problem := self._problem_with_names(opened, request)) is not None:
             return problem
         if kind is StatementKind.WRITE:
             return self._write(opened, request)
-        answer = self._read(opened, request)
-        if isinstance(answer, Refused) and answer.is_write:
+        answer = self._run_read(opened, request)
+        if isinstance(answer, StatementRefusal) and answer.is_write:
             if kind is StatementKind.EXPLAIN:
                 return NOT_EXPLAINED
             if kind is StatementKind.WITH and self._writes:
                 return self._write(opened, request)
         return answer
 
-    def _problem_with_names(self, opened: _OpenFile, request: _Request) -> Answer | None:
+    def _problem_with_names(self, opened: _OpenSqliteFile, request: _Request) -> QueryAnswer | None:
         """What is wrong with names in double quotes, which SQLite itself would take for strings."""
         if request.kind in (StatementKind.EXPLAIN, StatementKind.PRAGMA):
             return None
         if (strict := with_strict_names(request.run.statement, request.tokens)) is None:
             return None
         guard = (opened.shadow or opened).guard
-        with guard.paused():
+        with guard.pause():
             answer = self._compile(guard, replace(request, run=msgspec.structs.replace(request.run, statement=strict)))
-        return answer if isinstance(answer, Failed) and answer.fault is Fault.NO_COLUMN else None
+        return answer if isinstance(answer, StatementFailure) and answer.fault is StatementFault.NO_COLUMN else None
 
-    def _read(self, opened: _OpenFile, request: _Request) -> Answer:
+    def _run_read(self, opened: _OpenSqliteFile, request: _Request) -> QueryAnswer:
         shadow = opened.shadow
         if shadow is not None:
             if request.kind in (StatementKind.EXPLAIN, StatementKind.PRAGMA):
@@ -153,37 +158,37 @@ class SqliteSession(Session[_OpenFile]):
                 return answer
         return self._fetch(opened.guard, request)
 
-    def _write(self, opened: _OpenFile, request: _Request) -> Answer:
+    def _write(self, opened: _OpenSqliteFile, request: _Request) -> QueryAnswer:
         """Without a yes, what would come of it, as far as that can be known without running it."""
         if opened.shadow is not None:
-            with opened.shadow.guard.writing():
+            with opened.shadow.guard.allow_writes():
                 answer = self._ask_shadow(opened.shadow, request)
             if answer is not None:
                 return answer
         if request.run.write:
             return self._change(opened, request)
-        with opened.guard.writing():
-            return self._compile_write(opened.guard, request) or WAITS
+        with opened.guard.allow_writes():
+            return self._compile_write(opened.guard, request) or NEEDS_WRITE
 
-    def _ask_shadow(self, shadow: Shadow, request: _Request) -> Answer | None:
+    def _ask_shadow(self, shadow: Shadow, request: _Request) -> QueryAnswer | None:
         """The answer, where the shadow has it: what is wrong with the names of a statement, or the catalog."""
         guard = shadow.guard
         if (answer := self._compile(guard, request)) is not None:
             return answer
         if not guard.reads_catalog:
             return shadow.refuse_unmasked(request.tokens)
-        if guard.written or guard.read - CATALOG - TABLE_FUNCTIONS:
-            return _MIXED
+        if guard.written_tables or guard.read_tables - CATALOG - TABLE_FUNCTIONS:
+            return _MIXED_READ
         return self._fetch(guard, request)
 
-    def _compile_write(self, guard: GuardedConnection, request: _Request) -> Answer | None:
+    def _compile_write(self, guard: GuardedConnection, request: _Request) -> QueryAnswer | None:
         """Why it is not run."""
         answer = self._compile(guard, request)
         if answer is None and guard.reaches_closed(names_in(request.tokens)):
             return WRITES_BEYOND
         return answer
 
-    def _change(self, opened: _OpenFile, request: _Request) -> Answer:
+    def _change(self, opened: _OpenSqliteFile, request: _Request) -> QueryAnswer:
         """On a connection of its own, in one transaction, all of it or nothing."""
         try:
             connection = connect(self._path, writable=True)
@@ -194,11 +199,11 @@ class SqliteSession(Session[_OpenFile]):
             restrict(guard)
             _hide_closed(guard, opened.shadow)
             guard.execute_own("BEGIN IMMEDIATE")
-            register_virtual_tables(guard, opened.found.virtual_tables)
+            register_virtual_tables(guard, opened.file_schema.virtual_tables)
             if (answer := self._compile_write(guard, request)) is not None:
                 return answer
             # What the statement writes is known once it is compiled; the rest is a virtual table's own doing.
-            guard.writable_indexes = frozenset(guard.written)
+            guard.writable_indexes = frozenset(guard.written_tables)
             return self._judge(guard, request, lambda: self._commit(guard, self._rows_of(guard, request)))
         except sqlite3.Error as error:
             return _explain(error, request.tokens, guard)
@@ -206,20 +211,20 @@ class SqliteSession(Session[_OpenFile]):
             # This undoes what was not committed.
             connection.close()
 
-    def _commit(self, guard: GuardedConnection, rows: Rows) -> Rows:
-        with guard.paused():
-            affected = guard.connection.execute("SELECT changes()").fetchone()[0] if guard.written else 0
+    def _commit(self, guard: GuardedConnection, rows: QueryRows) -> QueryRows:
+        with guard.pause():
+            affected = guard.connection.execute("SELECT changes()").fetchone()[0] if guard.written_tables else 0
             guard.connection.execute("COMMIT").close()
-        return replace(rows, affected=affected)
+        return replace(rows, affected_rows=affected)
 
-    def _compile(self, guard: GuardedConnection, request: _Request) -> Answer | None:
+    def _compile(self, guard: GuardedConnection, request: _Request) -> QueryAnswer | None:
         statement = f"EXPLAIN {request.run.statement}"
         return self._judge(guard, request, lambda: guard.connection.execute(statement, request.values).close())
 
-    def _fetch(self, guard: GuardedConnection, request: _Request) -> Answer:
+    def _fetch(self, guard: GuardedConnection, request: _Request) -> QueryAnswer:
         return self._judge(guard, request, lambda: self._rows_of(guard, request))
 
-    def _rows_of(self, guard: GuardedConnection, request: _Request) -> Rows:
+    def _rows_of(self, guard: GuardedConnection, request: _Request) -> QueryRows:
         cursor = guard.connection.execute(request.run.statement, request.values)
         names = [described[0] for described in cursor.description or ()]
         types, collector = [""] * len(names), RowCollector(request.run.limits)
@@ -230,14 +235,14 @@ class SqliteSession(Session[_OpenFile]):
         cursor.close()
         return self._rows(names, types, collector)
 
-    def _judge(self, guard: GuardedConnection, request: _Request, work: Callable[[], _T]) -> _T | Answer:
+    def _judge(self, guard: GuardedConnection, request: _Request, work: Callable[[], _T]) -> _T | QueryAnswer:
         """What the work on a statement returns, or why it failed."""
 
-        def explain(error: Exception) -> Answer:
+        def explain(error: Exception) -> QueryAnswer:
             match guard.denial:
                 case None:
                     return _explain(error, request.tokens, guard)
-                case Failed(name=str(name)) as failed:
+                case StatementFailure(name=str(name)) as failed:
                     return replace(failed, position=find_position(request.tokens, name))
                 case denial:
                     return denial
@@ -245,7 +250,7 @@ class SqliteSession(Session[_OpenFile]):
         guard.begin()
         return self._attempt(guard.connection, request.run.limits.seconds, work, explain)
 
-    def _open_anew(self) -> _OpenFile:
+    def _open_anew(self) -> _OpenSqliteFile:
         connection = self._connect()
         try:
             stamp, found, shadow = _stamp(connection, self._path), read_schema(connection), None
@@ -254,10 +259,10 @@ class SqliteSession(Session[_OpenFile]):
                 frozenset(map(str.lower, found.tables)),
                 owners=found.owners,
                 triggers=frozenset(map(str.lower, found.triggers)),
-                hides_catalog=not self._access.is_whole,
+                hides_catalog=not self._access.is_unrestricted,
             )
             restrict(guard)
-            if not self._access.is_whole:
+            if not self._access.is_unrestricted:
                 shadow = make_shadow(guard, found, self._access)
             _hide_closed(guard, shadow)
             guard.execute_own("PRAGMA query_only = ON")
@@ -265,7 +270,7 @@ class SqliteSession(Session[_OpenFile]):
             connection.close()
             raise
         schema = found.schema if shadow is None else shadow.schema
-        return _OpenFile(found.schema, schema, stamp, guard, found, shadow)
+        return _OpenSqliteFile(found.schema, schema, stamp, guard, found, shadow)
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -277,8 +282,8 @@ class SqliteSession(Session[_OpenFile]):
         connect(self._path, writable=True).close()
         return connect(self._path)
 
-    def _stamp(self, opened: _OpenFile) -> str:
-        with opened.guard.paused():
+    def _stamp(self, opened: _OpenSqliteFile) -> str:
+        with opened.guard.pause():
             return _stamp(opened.guard.connection, self._path)
 
     def _explain_opening(self, words: str) -> str:
@@ -310,14 +315,18 @@ def _stamp(connection: sqlite3.Connection, path: str) -> str:
     return f"{version}-{found.st_dev}-{found.st_ino}"
 
 
-def _explain(error: Exception, tokens: Sequence[Token], guard: GuardedConnection) -> Answer:
+def _explain(error: Exception, tokens: Sequence[Token], guard: GuardedConnection) -> QueryAnswer:
     """An error whose text names something closed that the statement does not name is not repeated."""
     words = str(error)
     if isinstance(error, sqlite3.Warning | sqlite3.ProgrammingError) and "one statement" in words:
         return SEVERAL_STATEMENTS
     if words.startswith(_NESTED_TOO_DEEPLY):
-        return Failed(f"{words}. The statement is nested too deeply. Ask in simpler statements.", None, Fault.SYNTAX)
+        return StatementFailure(
+            f"{words}. The statement is nested too deeply. Ask in simpler statements.", None, StatementFault.SYNTAX
+        )
     own_words = {*_WORD.findall(" ".join(names_in(tokens)))}
-    if guard.closed.is_mentioned_in(" ".join(word for word in _WORD.findall(words.lower()) if word not in own_words)):
+    if guard.closed_objects.is_mentioned_in(
+        " ".join(word for word in _WORD.findall(words.lower()) if word not in own_words)
+    ):
         return _ABOUT_CLOSED
     return failure(words, _FAULTS, lambda name: find_position(tokens, name))

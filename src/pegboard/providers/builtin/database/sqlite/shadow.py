@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from pegboard.core.database import Access, Refused, Schema, Table, narrow_schema
+from pegboard.core.database import DatabaseAccess, DatabaseSchema, DatabaseTable, StatementRefusal, narrow_schema
 from pegboard.providers.builtin.database.common import quote_name
 from pegboard.providers.builtin.database.tokens import Token, generated_from_closed, names_in, tokenize
 
-from .authorizer import MAIN, Closed, GuardedConnection, connect, restrict
+from .authorizer import MAIN, ClosedObjects, GuardedConnection, connect, restrict
 from .schema import Definition, FileSchema, empty_copy_of
 
 _ROWIDS: Final = frozenset({"rowid", "oid", "_rowid_"})
@@ -31,36 +31,36 @@ class Shadow:
     """What is open of a file."""
 
     guard: GuardedConnection
-    schema: Schema
+    schema: DatabaseSchema
     masks: Sequence[str]
     """Statements that make, on the file, a temporary view for each table with closed columns: it has the open ones."""
     rowids: frozenset[str]
     """Names of a rowid that are not those of a column."""
 
-    def refuse_unmasked(self, tokens: Sequence[Token]) -> Refused | None:
+    def refuse_unmasked(self, tokens: Sequence[Token]) -> StatementRefusal | None:
         """A table with closed columns is read through a temporary view. Its full name would bypass that, and a view has
         no rowid."""
         masks = self.guard.masks
         for schema, dot, table in zip(tokens, tokens[1:], tokens[2:], strict=False):
             if dot.value == "." and table.value.lower() in masks and schema.is_name and schema.value.lower() == MAIN:
-                return Refused(
+                return StatementRefusal(
                     f"{table.value!r} cannot be named with its schema here.",
                     f"Write {table.value} without {MAIN} before it.",
                 )
-        if not masks.isdisjoint(self.guard.read):
+        if not masks.isdisjoint(self.guard.read_tables):
             for token in tokens:
                 if token.is_name and token.value.lower() in self.rowids:
                     why = f"{token.value} cannot be read here."
-                    return Refused(why, "Read the columns that search_schemas tells.")
+                    return StatementRefusal(why, "Read the columns that search_schemas tells.")
         return None
 
 
-def make_shadow(guard: GuardedConnection, found: FileSchema, access: Access) -> Shadow:
+def make_shadow(guard: GuardedConnection, found: FileSchema, access: DatabaseAccess) -> Shadow:
     """`guard` is that of the file; afterwards it knows what is closed."""
     schema = narrow_schema(found.schema, _close_derived(guard, found, access))
     known = frozenset(table.name.table.lower() for table in schema.tables)
-    masked = known & guard.closed.columns.keys()
-    shadow = GuardedConnection(connect(None), known, replace(guard.closed, tables=frozenset()), masks=masked)
+    masked = known & guard.closed_objects.columns.keys()
+    shadow = GuardedConnection(connect(None), known, replace(guard.closed_objects, tables=frozenset()), masks=masked)
     masks: list[str] = []
     for table in schema.tables:
         name, definition = table.name.table, found.tables[table.name.table]
@@ -68,15 +68,15 @@ def make_shadow(guard: GuardedConnection, found: FileSchema, access: Access) -> 
         if is_masked:
             masks.append(f"CREATE TEMP VIEW {quote_name(name)} AS {_select_all(table)}")
         # A view is a table here, so that one with INSTEAD OF triggers can be named in a change; the file judges that.
-        if is_masked or definition.kind == "view" or not _make(shadow.connection, definition, guard.closed):
+        if is_masked or definition.kind == "view" or not _make(shadow.connection, definition, guard.closed_objects):
             shadow.connection.execute(empty_copy_of(table, has_rowid=definition.has_rowid)).close()
     for index in found.indexes.values():
-        _make(shadow.connection, index, guard.closed)
+        _make(shadow.connection, index, guard.closed_objects)
     restrict(shadow)
-    return Shadow(shadow, schema, masks, _ROWIDS - {column.lower() for _, _, column in schema.names()})
+    return Shadow(shadow, schema, masks, _ROWIDS - {column.lower() for _, _, column in schema.column_names()})
 
 
-def _make(connection: sqlite3.Connection, definition: Definition, closed: Closed) -> bool:
+def _make(connection: sqlite3.Connection, definition: Definition, closed: ClosedObjects) -> bool:
     """By its own statement, where that does not mention anything closed, and works."""
     if not definition.statement or closed.is_mentioned_in(definition.statement):
         return False
@@ -87,21 +87,21 @@ def _make(connection: sqlite3.Connection, definition: Definition, closed: Closed
     return True
 
 
-def _close_derived(guard: GuardedConnection, found: FileSchema, access: Access) -> Access:
-    access = access.with_closed(
+def _close_derived(guard: GuardedConnection, found: FileSchema, access: DatabaseAccess) -> DatabaseAccess:
+    access = access.with_denied(
         *(
             (MAIN, table.name.table, column)
             for table in found.schema.tables
-            if not table.is_view and access.opens(*table.name)
+            if not table.is_view and access.allows_table(*table.name)
             for column in generated_from_closed(table, found.tables[table.name.table].statement, access)
         )
     )
     while True:
-        guard.closed, trusted = Closed.of(found.schema, access), frozenset[str]()
+        guard.closed_objects, trusted = ClosedObjects.of(found.schema, access), frozenset[str]()
         more: list[tuple[str, str]] = []
         for table in found.schema.tables:
             definition = found.tables[table.name.table]
-            if not access.opens(*table.name) or not _shows_closed(guard, table, definition):
+            if not access.allows_table(*table.name) or not _shows_closed(guard, table, definition):
                 continue
             is_trusted = table.is_view and access.allows_by_name(*table.name)
             if is_trusted and (views := _views_within(guard, table)):
@@ -110,25 +110,25 @@ def _close_derived(guard: GuardedConnection, found: FileSchema, access: Access) 
                 more.append((MAIN, table.name.table))
         if not more:
             break
-        access = access.with_closed(*more)
+        access = access.with_denied(*more)
     guard.trusted_views = trusted
     guard.unheard_triggers = frozenset(
-        name.lower() for name, each in found.triggers.items() if _may_join_closed(each.statement, guard.closed)
+        name.lower() for name, each in found.triggers.items() if _may_join_closed(each.statement, guard.closed_objects)
     )
     return access
 
 
-def _shows_closed(guard: GuardedConnection, table: Table, definition: Definition) -> bool:
+def _shows_closed(guard: GuardedConnection, table: DatabaseTable, definition: Definition) -> bool:
     match definition.kind:
         case "view":
-            return _may_join_closed(definition.statement, guard.closed) or not _compiles(guard, table)
+            return _may_join_closed(definition.statement, guard.closed_objects) or not _compiles(guard, table)
         case "virtual":
-            return _indexes_closed(table, definition.statement, guard.closed)
+            return _indexes_closed(table, definition.statement, guard.closed_objects)
         case _:
             return False
 
 
-def _compiles(guard: GuardedConnection, view: Table) -> bool:
+def _compiles(guard: GuardedConnection, view: DatabaseTable) -> bool:
     guard.begin()
     try:
         guard.connection.execute(f"EXPLAIN {_select_all(view)}").close()
@@ -137,12 +137,12 @@ def _compiles(guard: GuardedConnection, view: Table) -> bool:
     return guard.denial is None and not guard.reaches_closed(frozenset())
 
 
-def _select_all(table: Table) -> str:
+def _select_all(table: DatabaseTable) -> str:
     columns = ", ".join(quote_name(column.name) for column in table.columns)
     return f"SELECT {columns} FROM {quote_name(MAIN, table.name.table)}"  # noqa: S608 - names are quoted
 
 
-def _may_join_closed(statement: str, closed: Closed) -> bool:
+def _may_join_closed(statement: str, closed: ClosedObjects) -> bool:
     """Whether it may compare closed columns by `NATURAL JOIN` or `JOIN … USING`, of which SQLite does not ask."""
     names = names_in(tokenize(statement))
     if names.isdisjoint(("natural", "using")):
@@ -154,7 +154,7 @@ def _may_join_closed(statement: str, closed: Closed) -> bool:
     return bool(partly_closed and "natural" in names) or not names.isdisjoint(compared)
 
 
-def _indexes_closed(table: Table, statement: str, closed: Closed) -> bool:
+def _indexes_closed(table: DatabaseTable, statement: str, closed: ClosedObjects) -> bool:
     """Whether a virtual table is made over something closed, or is of a module that reads more than its own. FTS4 takes
     the columns of its content table where its definition names none."""
     tokens = tokenize(statement)
@@ -165,10 +165,10 @@ def _indexes_closed(table: Table, statement: str, closed: Closed) -> bool:
     return any(not names.isdisjoint(closed.columns[table]) for table in names & closed.columns.keys())
 
 
-def _views_within(guard: GuardedConnection, view: Table) -> frozenset[str]:
+def _views_within(guard: GuardedConnection, view: DatabaseTable) -> frozenset[str]:
     """The view and those that it reads from; none if it does more than read tables of the file."""
-    before, guard.closed = guard.closed, Closed()
+    before, guard.closed_objects = guard.closed_objects, ClosedObjects()
     try:
         return frozenset(guard.within - {""}) if _compiles(guard, view) else frozenset()
     finally:
-        guard.closed = before
+        guard.closed_objects = before

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from typing import Final, TypeAlias
 
-from pegboard.core.database import Failed, Fault, Refused
+from pegboard.core.database import StatementFailure, StatementFault, StatementRefusal
 from pegboard.core.folded import Json
-from pegboard.providers.builtin.database.common import miscounted
+from pegboard.providers.builtin.database.common import parameter_count_message
 from pegboard.providers.builtin.database.tokens import Token, TokenKind
 from pegboard.providers.builtin.database.worker.session import bad_parameters, mismatched_names
 
@@ -50,7 +50,7 @@ _KINDS: Final = {
     "DELETE": StatementKind.WRITE,
     "WITH": StatementKind.WITH,
 }
-_REFUSED: Final = frozenset(
+_REFUSED_KEYWORDS: Final = frozenset(
     {"ALTER", "ANALYZE", "ATTACH", "BEGIN", "COMMIT", "CREATE", "DETACH", "DROP", "END", "REINDEX", "RELEASE"}
     | {"ROLLBACK", "SAVEPOINT", "VACUUM"}
 )
@@ -58,33 +58,35 @@ _OF_OTHER_DATABASES: Final = frozenset({"DESC", "DESCRIBE", "SHOW"})
 _USE_A_READ: Final = "Write one SELECT, VALUES or WITH statement, or EXPLAIN QUERY PLAN before one."
 _USE_A_WRITE: Final = "Write one SELECT, VALUES, WITH, INSERT, UPDATE or DELETE statement."
 _HOW_TO_LIST_TABLES: Final = "search_schemas tells what there is, and so do sqlite_schema and PRAGMA table_info(name)."
-READ_ONLY: Final = Refused("This statement changes rows, and the source is read-only.", _USE_A_READ, is_write=True)
-SEVERAL_STATEMENTS: Final = Refused("More than one statement was given.", "Send one statement at a time.")
+READ_ONLY: Final = StatementRefusal(
+    "This statement changes rows, and the source is read-only.", _USE_A_READ, is_write=True
+)
+SEVERAL_STATEMENTS: Final = StatementRefusal("More than one statement was given.", "Send one statement at a time.")
 
 
-def classify(tokens: Sequence[Token], *, writes: bool) -> StatementKind | Refused | Failed:
+def classify(tokens: Sequence[Token], *, writes: bool) -> StatementKind | StatementRefusal | StatementFailure:
     """By its first word; a refusal for what is never run. `writes`: whether the source may be changed."""
     instead = _USE_A_WRITE if writes else _USE_A_READ
     if not tokens:
-        return Refused("There is no statement.", instead)
+        return StatementRefusal("There is no statement.", instead)
     word = tokens[0].value.upper()
     if (kind := _KINDS.get(word)) is None:
-        if word in _REFUSED:
-            return Refused(f"{word} statements are not run here.", instead)
+        if word in _REFUSED_KEYWORDS:
+            return StatementRefusal(f"{word} statements are not run here.", instead)
         hint = f". SQLite has no {word}: {_HOW_TO_LIST_TABLES}" if word in _OF_OTHER_DATABASES else ""
-        return Failed(f'near "{tokens[0].value}": syntax error{hint}', tokens[0].start, Fault.SYNTAX)
+        return StatementFailure(f'near "{tokens[0].value}": syntax error{hint}', tokens[0].start, StatementFault.SYNTAX)
     ends = [place for place, token in enumerate(tokens) if token.value == ";" and token.kind is TokenKind.OTHER]
     if ends and any(token.value != ";" for token in tokens[ends[0] :]):
         return SEVERAL_STATEMENTS
     return READ_ONLY if kind is StatementKind.WRITE and not writes else kind
 
 
-Bound: TypeAlias = Sequence[Json] | Mapping[str, Json]
+BoundValues: TypeAlias = Sequence[Json] | Mapping[str, Json]
 """Texts, numbers and nothing."""
 _PREFIXES: Final = ":@$"
 
 
-def bind(tokens: Sequence[Token], parameters: list[Json] | dict[str, Json]) -> Bound | Failed:
+def bind(tokens: Sequence[Token], parameters: list[Json] | dict[str, Json]) -> BoundValues | StatementFailure:
     """The values for the parameters of a statement: as many, and with the names that the statement has."""
     marks = [token.value for token in tokens if token.kind is TokenKind.PARAMETER]
     named = [mark for mark in marks if mark[0] in _PREFIXES]
@@ -108,7 +110,7 @@ def bind(tokens: Sequence[Token], parameters: list[Json] | dict[str, Json]) -> B
         for mark in marks:
             count = max(count, int(mark[1:])) if mark[1:].isdecimal() and len(mark) < 8 else count + 1
         if count != len(values):
-            return bad_parameters(miscounted(count, len(values), "?"))
+            return bad_parameters(parameter_count_message(count, len(values), "?"))
     elif (problem := mismatched_names(names, values)) is not None:
         return problem
     for name, value in values.items():

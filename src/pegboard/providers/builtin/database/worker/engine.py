@@ -8,24 +8,24 @@ from typing import Final, TypeVar
 import anyio
 
 from pegboard.core.database import (
-    Access,
-    Answer,
-    Checked,
+    DatabaseAccess,
+    DatabaseCheck,
+    DatabaseFinding,
+    DatabaseSchema,
     Dialect,
-    Failed,
-    Fault,
-    Finding,
     FindingSeverity,
-    Limits,
-    Refused,
-    Rows,
-    Schema,
+    QueryAnswer,
+    QueryLimits,
+    QueryRows,
+    StatementFailure,
+    StatementFault,
+    StatementRefusal,
 )
 from pegboard.ports.databases import Parameters, SourceError
 from pegboard.providers.builtin.database.common import is_unicode
 
-from .frames import Request, Run, Setup
-from .process import WorkerGoneError, WorkerProcess, start_worker
+from .frames import RunStatement, WorkerRequest, WorkerSetup
+from .process import DatabaseWorkerProcess, WorkerGoneError, start_worker
 from .session import bad_parameters, out_of_time
 
 MAX_WORKERS: Final = 4
@@ -34,10 +34,10 @@ _MAX_STATEMENT_LENGTH: Final = 100_000
 _GRACE_S: Final = 2.0
 """For a worker to end a statement by itself; then it is killed."""
 _SCHEMA_TIMEOUT_S: Final = 60.0
-_NO_WORKER: Final = Failed(
+_NO_WORKER: Final = StatementFailure(
     "The worker that ran the statement ended, most likely because it needed more memory than it may use. "
     "Read fewer rows or shorter values.",
-    fault=Fault.MEMORY,
+    fault=StatementFault.MEMORY,
 )
 _MIB: Final = 1024 * 1024
 _READER_FILE_BYTES: Final = 16 * _MIB
@@ -49,7 +49,7 @@ T = TypeVar("T")
 class WorkerEngine:
     """An engine that opens nothing until the first request."""
 
-    def __init__(self, setup: Setup, idle_seconds: float) -> None:
+    def __init__(self, setup: WorkerSetup, idle_seconds: float) -> None:
         self._setup = setup
         self._pool = _Pool(setup, idle_seconds)
 
@@ -57,19 +57,19 @@ class WorkerEngine:
     def dialect(self) -> Dialect:
         return self._setup.dialect
 
-    async def check(self) -> Checked:
+    async def check(self) -> DatabaseCheck:
         try:
-            return await self._request(Request.CHECK, Checked)
+            return await self._request(WorkerRequest.CHECK, DatabaseCheck)
         except SourceError as error:
-            return Checked("", None, (Finding(str(error), FindingSeverity.REFUSED_UNLESS_FORCED),))
+            return DatabaseCheck("", None, (DatabaseFinding(str(error), FindingSeverity.REFUSED_UNLESS_FORCED),))
 
-    async def schema(self) -> Schema:
-        return await self._request(Request.SCHEMA, Schema)
+    async def schema(self) -> DatabaseSchema:
+        return await self._request(WorkerRequest.SCHEMA, DatabaseSchema)
 
-    async def stamp(self) -> str:
-        return await self._request(Request.STAMP, str)
+    async def schema_version(self) -> str:
+        return await self._request(WorkerRequest.STAMP, str)
 
-    async def _request(self, request: Request, expected: type[T]) -> T:
+    async def _request(self, request: WorkerRequest, expected: type[T]) -> T:
         try:
             async with self._pool.worker() as worker:
                 response = await worker.request(request, timeout=_SCHEMA_TIMEOUT_S)
@@ -78,17 +78,19 @@ class WorkerEngine:
             raise SourceError(words) from None
         except WorkerGoneError:
             raise SourceError(f"The worker of {self.dialect.title} ended before it answered.") from None
-        if isinstance(response, Failed):
+        if isinstance(response, StatementFailure):
             raise SourceError(response.message)
         assert isinstance(response, expected)
         return response
 
-    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
+    async def run(
+        self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool = False
+    ) -> QueryAnswer:
         problem = _problem_with_statement(statement) or _problem_with_value(parameters)
         if problem is not None:
             return problem
         values = dict(parameters) if isinstance(parameters, Mapping) else [*parameters]
-        run = Run(statement, values, limits, write)
+        run = RunStatement(statement, values, limits, write)
         try:
             with anyio.fail_after(limits.seconds + _SCHEMA_TIMEOUT_S) as waiting:
                 async with self._pool.worker() as worker:
@@ -96,13 +98,15 @@ class WorkerEngine:
                     response = await worker.request(run, timeout=limits.seconds, grace=_GRACE_S, undoes=write)
         except TimeoutError:
             if waiting.cancel_called:
-                return Failed(f"{MAX_WORKERS} other statements run on this source. Try again.", fault=Fault.BUSY)
+                return StatementFailure(
+                    f"{MAX_WORKERS} other statements run on this source. Try again.", fault=StatementFault.BUSY
+                )
             return out_of_time(limits.seconds)
         except WorkerGoneError:
             return _NO_WORKER
         except SourceError as error:
-            return Failed(str(error), fault=Fault.UNAVAILABLE)
-        assert isinstance(response, Rows | Refused | Failed)
+            return StatementFailure(str(error), fault=StatementFault.UNAVAILABLE)
+        assert isinstance(response, QueryRows | StatementRefusal | StatementFailure)
         return response
 
     async def role_script(self, admin_url: str | None, *, apply: bool = False) -> None:
@@ -112,31 +116,31 @@ class WorkerEngine:
         await self._pool.aclose()
 
 
-def sqlite_engine(path: str, access: Access, *, writes: bool = False) -> WorkerEngine:
+def sqlite_engine(path: str, access: DatabaseAccess, *, writes: bool = False) -> WorkerEngine:
     file_bytes = 1 << 50 if writes else _READER_FILE_BYTES
-    return WorkerEngine(Setup(Dialect.SQLITE, path, access, writes, 768 * _MIB, file_bytes), idle_seconds=60.0)
+    return WorkerEngine(WorkerSetup(Dialect.SQLITE, path, access, writes, 768 * _MIB, file_bytes), idle_seconds=60.0)
 
 
-def duckdb_engine(path: str, access: Access) -> WorkerEngine:
+def duckdb_engine(path: str, access: DatabaseAccess) -> WorkerEngine:
     """It only reads: DuckDB has one process write a file, and while a file is open here, no other can open it to write.
     Its memory is addresses; what it can fill of them is less by half."""
-    return WorkerEngine(Setup(Dialect.DUCKDB, path, access, False, 1536 * _MIB, 0), idle_seconds=5.0)
+    return WorkerEngine(WorkerSetup(Dialect.DUCKDB, path, access, False, 1536 * _MIB, 0), idle_seconds=5.0)
 
 
-def _problem_with_statement(statement: str) -> Refused | None:
+def _problem_with_statement(statement: str) -> StatementRefusal | None:
     if len(statement) > _MAX_STATEMENT_LENGTH:
-        return Refused(
+        return StatementRefusal(
             f"The statement has {len(statement):,} characters; at most {_MAX_STATEMENT_LENGTH:,} are read.",
             "Send values as parameters, or ask in several statements.",
         )
     if "\0" in statement or not is_unicode(statement):
-        return Refused(
+        return StatementRefusal(
             "The statement holds a NUL or half of a surrogate pair, which is no text.", "Leave the character out."
         )
     return None
 
 
-def _problem_with_value(value: object) -> Failed | None:
+def _problem_with_value(value: object) -> StatementFailure | None:
     """Of one parameter, or of all that a collection holds."""
     match value:
         case str() if not is_unicode(value):
@@ -156,16 +160,16 @@ class _Pool:
     """The workers of one source: started on demand, a few at a time, and ended after a while without use, which closes
     the database."""
 
-    def __init__(self, setup: Setup, idle_seconds: float) -> None:
+    def __init__(self, setup: WorkerSetup, idle_seconds: float) -> None:
         self._setup = setup
         self._idle_seconds = idle_seconds
         self._slots = anyio.Semaphore(MAX_WORKERS)
-        self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}
-        self._busy: set[WorkerProcess] = set()
+        self._idle: dict[DatabaseWorkerProcess, asyncio.TimerHandle] = {}
+        self._busy: set[DatabaseWorkerProcess] = set()
         self._is_closed = False
 
     @asynccontextmanager
-    async def worker(self) -> AsyncIterator[WorkerProcess]:
+    async def worker(self) -> AsyncIterator[DatabaseWorkerProcess]:
         """It returns to the pool unless it is gone. Raises `SourceError`."""
         async with self._slots:
             if self._is_closed:
@@ -177,7 +181,7 @@ class _Pool:
             finally:
                 self._put_back(worker)
 
-    async def _take(self) -> WorkerProcess:
+    async def _take(self) -> DatabaseWorkerProcess:
         # The one that was used last, so that the others can end.
         while self._idle:
             worker, timer = self._idle.popitem()
@@ -186,10 +190,10 @@ class _Pool:
                 return worker
         worker = await start_worker(self._setup)
         # This opens the database: the time for a large schema is not taken from the first statement.
-        await worker.request(Request.STAMP, timeout=_SCHEMA_TIMEOUT_S)
+        await worker.request(WorkerRequest.STAMP, timeout=_SCHEMA_TIMEOUT_S)
         return worker
 
-    def _put_back(self, worker: WorkerProcess) -> None:
+    def _put_back(self, worker: DatabaseWorkerProcess) -> None:
         self._busy.discard(worker)
         if self._is_closed:
             worker.kill()
@@ -197,7 +201,7 @@ class _Pool:
             loop = asyncio.get_running_loop()
             self._idle[worker] = loop.call_later(self._idle_seconds, self._end_idle, worker)
 
-    def _end_idle(self, worker: WorkerProcess) -> None:
+    def _end_idle(self, worker: DatabaseWorkerProcess) -> None:
         del self._idle[worker]
         worker.kill()
 

@@ -6,14 +6,25 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from pegboard.core.database import Access, Checked, Cut, Dialect, Failed, Field, Limits, Refused, Rows, Schema
+from pegboard.core.database import (
+    DatabaseAccess,
+    DatabaseCheck,
+    DatabaseSchema,
+    Dialect,
+    QueryLimits,
+    QueryRows,
+    ResultColumn,
+    ResultTruncation,
+    StatementFailure,
+    StatementRefusal,
+)
 
 HEADER: Final = struct.Struct("<IB")
 MAX_BYTES: Final = 64 * 1024 * 1024
 """A longer frame is not one of ours."""
 
 
-class Request(Enum):
+class WorkerRequest(Enum):
     """What the engine asks for without more words."""
 
     CHECK = "check"
@@ -23,12 +34,12 @@ class Request(Enum):
     """The running statement is cancelled. Has no response of its own."""
 
 
-class Setup(msgspec.Struct, array_like=True):
+class WorkerSetup(msgspec.Struct, array_like=True):
     """What a worker serves, and under which limits. The first frame, once; the response is an empty text."""
 
     dialect: Dialect
     path: str
-    access: Access
+    access: DatabaseAccess
     writes: bool
     memory: int
     """Bytes of address space."""
@@ -36,34 +47,54 @@ class Setup(msgspec.Struct, array_like=True):
     """Bytes that it may write into one file."""
 
 
-class Run(msgspec.Struct, array_like=True):
+class RunStatement(msgspec.Struct, array_like=True):
     """A statement to run."""
 
     statement: str
     parameters: list[Any] | dict[str, Any]
-    limits: Limits
+    limits: QueryLimits
     write: bool
 
 
 class _EncodedRows(msgspec.Struct, array_like=True):
     """`Rows` have values that nest without end, for which there is no decoder."""
 
-    columns: tuple[Field, ...]
+    columns: tuple[ResultColumn, ...]
     rows: tuple[tuple[Any, ...], ...]
-    cut: Cut | None
+    cut: ResultTruncation | None
     seconds: float
     affected: int | None
 
 
-Message: TypeAlias = Setup | Run | Request | str | Checked | Schema | Rows | Refused | Failed
-_TYPES: Final = (Setup, Run, Request, str, Checked, Schema, _EncodedRows, Refused, Failed)
+Message: TypeAlias = (
+    WorkerSetup
+    | RunStatement
+    | WorkerRequest
+    | str
+    | DatabaseCheck
+    | DatabaseSchema
+    | QueryRows
+    | StatementRefusal
+    | StatementFailure
+)
+_TYPES: Final = (
+    WorkerSetup,
+    RunStatement,
+    WorkerRequest,
+    str,
+    DatabaseCheck,
+    DatabaseSchema,
+    _EncodedRows,
+    StatementRefusal,
+    StatementFailure,
+)
 _DECODERS: Final[tuple[msgspec.msgpack.Decoder[Any], ...]] = tuple(map(msgspec.msgpack.Decoder, _TYPES))
 
 
 def encode(message: Message) -> bytes:
     value: object = message
-    if isinstance(message, Rows):
-        value = _EncodedRows(message.columns, message.rows, message.cut, message.seconds, message.affected)
+    if isinstance(message, QueryRows):
+        value = _EncodedRows(message.columns, message.rows, message.truncation, message.seconds, message.affected_rows)
     body = msgspec.msgpack.encode(value)
     return HEADER.pack(len(body), _TYPES.index(type(value))) + body
 
@@ -73,5 +104,5 @@ def decode(kind: int, body: bytes) -> Message:
     if kind >= len(_DECODERS):
         raise ValueError(kind)
     value = _DECODERS[kind].decode(body)
-    message: Message = Rows(*msgspec.structs.astuple(value)) if isinstance(value, _EncodedRows) else value
+    message: Message = QueryRows(*msgspec.structs.astuple(value)) if isinstance(value, _EncodedRows) else value
     return message

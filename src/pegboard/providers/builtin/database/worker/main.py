@@ -7,16 +7,16 @@ import threading
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from pegboard.core.database import Dialect, Failed, Fault
+from pegboard.core.database import Dialect, StatementFailure, StatementFault
 
-from .frames import HEADER, Message, Request, Run, Setup, decode, encode
-from .session import NO_MEMORY, Session, UnavailableError
+from .frames import HEADER, Message, RunStatement, WorkerRequest, WorkerSetup, decode, encode
+from .session import NO_MEMORY, FileSession, UnavailableError
 
 
 def main() -> None:
     source, sink = sys.stdin.buffer, _take_stdout()
-    setup = _read(source)
-    if not isinstance(setup, Setup):
+    setup = _read_message(source)
+    if not isinstance(setup, WorkerSetup):
         return
     _limit(setup)
     try:
@@ -32,9 +32,9 @@ def main() -> None:
             sink.write(_handle(session, requests.get()))
 
 
-def _listen(source: BinaryIO, requests: "queue.SimpleQueue[Message | None]", session: Session[Any]) -> None:
-    while (request := _read(source)) is not None:
-        if request is Request.STOP:
+def _listen(source: BinaryIO, requests: "queue.SimpleQueue[Message | None]", session: FileSession[Any]) -> None:
+    while (request := _read_message(source)) is not None:
+        if request is WorkerRequest.STOP:
             session.interrupt()
         else:
             requests.put(request)
@@ -44,16 +44,16 @@ def _listen(source: BinaryIO, requests: "queue.SimpleQueue[Message | None]", ses
     requests.put(None)
 
 
-def _handle(session: Session[Any], request: Message | None) -> bytes:
+def _handle(session: FileSession[Any], request: Message | None) -> bytes:
     try:
         match request:
-            case Request.CHECK:
+            case WorkerRequest.CHECK:
                 return encode(session.check())
-            case Request.SCHEMA:
+            case WorkerRequest.SCHEMA:
                 return encode(session.schema())
-            case Request.STAMP:
+            case WorkerRequest.STAMP:
                 return encode(session.stamp())
-            case Run():
+            case RunStatement():
                 return encode(session.run(request))
             case _:
                 os._exit(0)
@@ -63,7 +63,7 @@ def _handle(session: Session[Any], request: Message | None) -> bytes:
         return encode(NO_MEMORY)
 
 
-def _session(setup: Setup) -> Session[Any]:
+def _session(setup: WorkerSetup) -> FileSession[Any]:
     if setup.dialect is Dialect.DUCKDB:
         from pegboard.providers.builtin.database.duckdb.session import DuckdbSession
 
@@ -74,10 +74,10 @@ def _session(setup: Setup) -> Session[Any]:
 
 
 def _unavailable(error: UnavailableError) -> bytes:
-    return encode(Failed(str(error), fault=Fault.UNAVAILABLE))
+    return encode(StatementFailure(str(error), fault=StatementFault.UNAVAILABLE))
 
 
-def _read(source: BinaryIO) -> Message | None:
+def _read_message(source: BinaryIO) -> Message | None:
     header = source.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
@@ -93,7 +93,7 @@ def _take_stdout() -> BinaryIO:
     return stdout
 
 
-def _limit(setup: Setup) -> None:
+def _limit(setup: WorkerSetup) -> None:
     """By the kernel, because an engine's own limits do not cover all that it does."""
     with suppress(ImportError):
         import resource

@@ -11,12 +11,12 @@ from typing import Final
 import anyio
 
 from pegboard.children import child, groups, orphans
-from pegboard.children.environment import inherited
+from pegboard.children.environment import inherited_environment
 from pegboard.children.programs import program_arguments
-from pegboard.core.database import Failed
+from pegboard.core.database import StatementFailure
 from pegboard.ports.databases import SourceError
 
-from .frames import HEADER, MAX_BYTES, Message, Request, Setup, decode, encode
+from .frames import HEADER, MAX_BYTES, Message, WorkerRequest, WorkerSetup, decode, encode
 
 _START_TIMEOUT_S: Final = 30.0
 """A machine under load takes its time to import."""
@@ -32,10 +32,10 @@ class WorkerGoneError(Exception):
     """It ended before it answered."""
 
 
-class WorkerProcess:
+class DatabaseWorkerProcess:
     """A worker that was started."""
 
-    def __init__(self, process: child.Child) -> None:
+    def __init__(self, process: child.ChildProcess) -> None:
         self._process = process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -63,7 +63,7 @@ class WorkerProcess:
     def _send_stop(self) -> None:
         # It cannot stop a later statement: the worker reads both in their order.
         if not self._input.is_closing():
-            self._input.write(encode(Request.STOP))
+            self._input.write(encode(WorkerRequest.STOP))
 
     async def _exchange(self, message: Message) -> Message:
         try:
@@ -103,8 +103,8 @@ class WorkerProcess:
                 self._process.terminate()
             else:
                 os.killpg(self._process.pid, signal.SIGKILL)
-        orphans.release(self._process.pid)
-        child.let_go(self._process)
+        orphans.release_group(self._process.pid)
+        child.close_pipes(self._process)
 
     async def end(self) -> None:
         """And wait until the process has ended."""
@@ -112,14 +112,16 @@ class WorkerProcess:
         await self._process.wait()
 
 
-async def start_worker(setup: Setup) -> WorkerProcess:
+async def start_worker(setup: WorkerSetup) -> DatabaseWorkerProcess:
     """Raises `SourceError`; then no process is left."""
-    groups.keep_descriptors()
+    groups.prevent_descriptor_inheritance()
     program = program_arguments("pegboard.providers.builtin.database.worker.main", "pegboard", "msgspec")
     try:
         # Shielded, because a process that starts while we are cancelled would have no owner.
         with anyio.CancelScope(shield=True):
-            worker = WorkerProcess(await child.born((sys.executable, *program), inherited(), None))
+            worker = DatabaseWorkerProcess(
+                await child.start_child((sys.executable, *program), inherited_environment(), None)
+            )
         response = await worker.request(setup, timeout=_START_TIMEOUT_S)
     except OSError as error:
         raise SourceError(f"Cannot start a worker for the database: {error.strerror or error}") from None
@@ -127,7 +129,7 @@ async def start_worker(setup: Setup) -> WorkerProcess:
         raise SourceError(f"The database's worker did not start within {_START_TIMEOUT_S:g} s. Try again.") from None
     except WorkerGoneError:
         raise SourceError("The database's worker ended while it started. The gateway's log may say why.") from None
-    if isinstance(response, Failed):
+    if isinstance(response, StatementFailure):
         await worker.end()
         raise SourceError(response.message)
     return worker

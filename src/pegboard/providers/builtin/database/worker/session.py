@@ -14,15 +14,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
-from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Finding, RowCollector, Rows, Schema
-
-from .frames import Run
-
-NO_MEMORY: Final = Failed(
-    "The statement needs more memory than a source's worker may use. Read fewer rows or shorter values.",
-    fault=Fault.MEMORY,
+from pegboard.core.database import (
+    DatabaseAccess,
+    DatabaseCheck,
+    DatabaseFinding,
+    DatabaseSchema,
+    QueryAnswer,
+    QueryRows,
+    RowCollector,
+    StatementFailure,
+    StatementFault,
 )
-_NAMED_FAULTS: Final = (Fault.NO_TABLE, Fault.NO_COLUMN, Fault.NO_FUNCTION)
+
+from .frames import RunStatement
+
+NO_MEMORY: Final = StatementFailure(
+    "The statement needs more memory than a source's worker may use. Read fewer rows or shorter values.",
+    fault=StatementFault.MEMORY,
+)
+_NAMED_FAULTS: Final = (StatementFault.NO_TABLE, StatementFault.NO_COLUMN, StatementFault.NO_FUNCTION)
 
 
 class UnavailableError(Exception):
@@ -39,8 +49,8 @@ class Interruptible(Protocol):
 class OpenFile:
     """A file that is open."""
 
-    whole: Schema
-    schema: Schema
+    whole: DatabaseSchema
+    schema: DatabaseSchema
     """All that is open to statements."""
     stamp: str
 
@@ -52,7 +62,7 @@ _Opened = TypeVar("_Opened", bound=OpenFile)
 _T = TypeVar("_T")
 
 
-class Session(ABC, Generic[_Opened]):
+class FileSession(ABC, Generic[_Opened]):
     """One file. All but `interrupt` raise `UnavailableError`."""
 
     ERRORS: ClassVar[tuple[type[Exception], ...]]
@@ -63,47 +73,47 @@ class Session(ABC, Generic[_Opened]):
     """What a database of this kind has at which offset."""
     MAY_BE_EMPTY: ClassVar[bool] = False
 
-    def __init__(self, path: str, access: Access) -> None:
+    def __init__(self, path: str, access: DatabaseAccess) -> None:
         self._path = path
         self._access = access
-        self._opened: _Opened | None = None
-        self._running: Interruptible | None = None
+        self._open_file: _Opened | None = None
+        self._running_connection: Interruptible | None = None
         self._lock = threading.Lock()
-        self._started = 0.0
+        self._start_time = 0.0
         self._is_stopped = False
 
-    def check(self) -> Checked:
+    def check(self) -> DatabaseCheck:
         opened = self._open()
         unmatched = (
-            each for each in self._access.unmatched_patterns(opened.whole.names()) if each in self._access.deny
+            each for each in self._access.unmatched_patterns(opened.whole.column_names()) if each in self._access.deny
         )
         findings = [
             f"The pattern {str(each)!r} fits no table and no column. Check how it is spelt." for each in unmatched
         ]
         if not opened.schema.tables:
             findings.append("There is no table to read. Check the path and the patterns of the source.")
-        return Checked(self.VERSION, None, tuple(map(Finding, findings)))
+        return DatabaseCheck(self.VERSION, None, tuple(map(DatabaseFinding, findings)))
 
-    def schema(self) -> Schema:
+    def schema(self) -> DatabaseSchema:
         return self._open().schema
 
     def stamp(self) -> str:
         return self._open().stamp
 
-    def run(self, run: Run) -> Answer:
+    def run(self, run: RunStatement) -> QueryAnswer:
         # The gateway asks in order, so an earlier stop does not mean this statement.
-        self._is_stopped, self._started = False, time.monotonic()
+        self._is_stopped, self._start_time = False, time.monotonic()
         return self._run(run)
 
     def interrupt(self) -> None:
         """From another thread: the running statement ends soon, and what it wrote is undone."""
         self._is_stopped = True
         with self._lock:
-            if self._running is not None:
-                self._running.interrupt()
+            if self._running_connection is not None:
+                self._running_connection.interrupt()
 
     @abstractmethod
-    def _run(self, run: Run) -> Answer: ...
+    def _run(self, run: RunStatement) -> QueryAnswer: ...
     @abstractmethod
     def _open_anew(self) -> _Opened: ...
     @abstractmethod
@@ -117,19 +127,19 @@ class Session(ABC, Generic[_Opened]):
     def _open(self) -> _Opened:
         errors: tuple[type[Exception], ...] = (*self.ERRORS, OSError)
         try:
-            if self._opened is None or self._opened.stamp != self._stamp(self._opened):
+            if self._open_file is None or self._open_file.stamp != self._stamp(self._open_file):
                 self._close()
                 if problem := self._problem_with_file():
                     raise UnavailableError(problem)
-                self._opened = self._open_anew()
+                self._open_file = self._open_anew()
         except errors as error:
             self._close()
             words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise UnavailableError(self._problem_with_file() or self._explain_opening(words)) from None
-        return self._opened
+        return self._open_file
 
     def _close(self) -> None:
-        opened, self._opened = self._opened, None
+        opened, self._open_file = self._open_file, None
         if opened is not None:
             opened.close()
 
@@ -153,39 +163,43 @@ class Session(ABC, Generic[_Opened]):
         return None
 
     def _attempt(
-        self, connection: Interruptible, seconds: float, work: Callable[[], _T], explain: Callable[[Exception], Answer]
-    ) -> _T | Answer:
+        self,
+        connection: Interruptible,
+        seconds: float,
+        work: Callable[[], _T],
+        explain: Callable[[Exception], QueryAnswer],
+    ) -> _T | QueryAnswer:
         """What the work returns, or why it failed."""
         if self._is_stopped:
             return out_of_time(seconds)
         with self._lock:
-            self._running = connection
+            self._running_connection = connection
         try:
             return work()
         except self.ERRORS as error:
             return out_of_time(seconds) if self._is_stopped else explain(error)
         finally:
             with self._lock:
-                self._running = None
+                self._running_connection = None
 
     def _rows(
         self, names: Iterable[str], types: Sequence[str], collector: RowCollector, affected: int | None = None
-    ) -> Rows:
-        return collector.to_rows(names, types, time.monotonic() - self._started, affected)
+    ) -> QueryRows:
+        return collector.to_rows(names, types, time.monotonic() - self._start_time, affected)
 
 
-def out_of_time(seconds: float) -> Failed:
-    return Failed(
+def out_of_time(seconds: float) -> StatementFailure:
+    return StatementFailure(
         f"The statement took longer than the {seconds:g} s that it may take. Ask for less: fewer rows, fewer joins.",
-        fault=Fault.TIME,
+        fault=StatementFault.TIME,
     )
 
 
-def bad_parameters(words: str) -> Failed:
-    return Failed(words, fault=Fault.PARAMETERS)
+def bad_parameters(words: str) -> StatementFailure:
+    return StatementFailure(words, fault=StatementFault.PARAMETERS)
 
 
-def mismatched_names(names: Collection[str], values: Collection[str]) -> Failed | None:
+def mismatched_names(names: Collection[str], values: Collection[str]) -> StatementFailure | None:
     """What is wrong where parameters of these names were given values of those."""
     for name in sorted({*names} - {*values}):
         return bad_parameters(f"No value was given for the parameter {name!r}.")
@@ -194,13 +208,15 @@ def mismatched_names(names: Collection[str], values: Collection[str]) -> Failed 
     return None
 
 
-Faults = Sequence[tuple[re.Pattern[str], Fault]]
+Faults = Sequence[tuple[re.Pattern[str], StatementFault]]
 """What an engine's words mean; the group of a pattern, if it has one, is what they complain about."""
 
 
-def failure(words: str, faults: Faults, find_position: Callable[[str], int | None]) -> Failed:
+def failure(words: str, faults: Faults, find_position: Callable[[str], int | None]) -> StatementFailure:
     for pattern, fault in faults:
         if (found := pattern.search(words)) is not None:
             name = found[1] if pattern.groups else None
-            return Failed(words, find_position(name) if name else None, fault, name if fault in _NAMED_FAULTS else None)
-    return Failed(words)
+            return StatementFailure(
+                words, find_position(name) if name else None, fault, name if fault in _NAMED_FAULTS else None
+            )
+    return StatementFailure(words)

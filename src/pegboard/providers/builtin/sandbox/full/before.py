@@ -3,26 +3,26 @@
 from collections.abc import Iterator
 from typing import Final
 
-from pegboard.ports.sandbox import Complaint, Program
-from pegboard.providers.builtin.sandbox.readable import readable
-from pegboard.providers.builtin.sandbox.unawaited import unawaited
-from pegboard.providers.builtin.sandbox.written import misfits
+from pegboard.ports.sandbox import Program, ProgramProblem
+from pegboard.providers.builtin.sandbox.readable import parse_program
+from pegboard.providers.builtin.sandbox.unawaited import find_missing_awaits
+from pegboard.providers.builtin.sandbox.written import find_literal_mismatches
 
-_MOST: Final = 10
-_BEGUN: Final = frozenset({"asyncio.gather", "asyncio.shield"})
+_MAX_COMPLAINTS: Final = 10
+_EAGER_FUNCTIONS: Final = frozenset({"asyncio.gather", "asyncio.shield"})
 """What they are given runs at the next `await`, whatever that waits for."""
 
 
-def complaints(program: Program) -> tuple[Complaint, ...]:
-    return tuple(sorted(dict.fromkeys(_told(program)), key=lambda each: each.line)[:_MOST])
+def check_source(program: Program) -> tuple[ProgramProblem, ...]:
+    return tuple(sorted(dict.fromkeys(_find_complaints(program)), key=lambda each: each.line)[:_MAX_COMPLAINTS])
 
 
-def _told(program: Program) -> Iterator[Complaint]:
+def _find_complaints(program: Program) -> Iterator[ProgramProblem]:
     modules = sorted({each.module for each in program.functions if each.module})
     # They stand there as if imported; one line more than the program has.
     text = f"import {', '.join(modules or ['asyncio'])}\n{program.code.removeprefix(chr(0xFEFF))}"
-    read = readable(text, program.functions, _BEGUN)
-    for forgotten in unawaited(read):
-        yield Complaint(max(forgotten.line - 1, 1), forgotten.message)
-    for misfit in misfits(read, program.functions, kinds=True):
-        yield Complaint(max(misfit.line - 1, 1), misfit.message)
+    read = parse_program(text, program.functions, _EAGER_FUNCTIONS)
+    for forgotten in find_missing_awaits(read):
+        yield ProgramProblem(max(forgotten.line - 1, 1), forgotten.message)
+    for misfit in find_literal_mismatches(read, program.functions, kinds=True):
+        yield ProgramProblem(max(misfit.line - 1, 1), misfit.message)

@@ -9,90 +9,90 @@ import msgspec
 
 from pegboard.core.tool import Json
 
-from .inside.counting import holds_too_much
+from .inside.counting import has_too_many_values
 
-_HEAD: Final = struct.Struct("<I")
+_HEADER: Final = struct.Struct("<I")
 
 
-class _Frame(msgspec.Struct, tag_field="t", forbid_unknown_fields=True, frozen=True):
+class _JailFrameBase(msgspec.Struct, tag_field="t", forbid_unknown_fields=True, frozen=True):
     pass
 
 
-class Ready(_Frame, tag="ready", frozen=True):
+class JailReady(_JailFrameBase, tag="ready", frozen=True):
     """All walls that stand before a program comes are up."""
 
 
-class Broken(_Frame, tag="broken", frozen=True):
+class JailFailure(_JailFrameBase, tag="broken", frozen=True):
     why: str
 
 
-class Printed(_Frame, tag="print", frozen=True):
+class JailOutput(_JailFrameBase, tag="print", frozen=True):
     s: str
 
 
-class Called(_Frame, tag="call", frozen=True):
+class JailCall(_JailFrameBase, tag="call", frozen=True):
     n: int
     f: int
     a: dict[str, Any]
 
 
-class Fell(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class JailErrorDetails(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     type: str
     message: str
     line: int | None = None
 
 
-class Done(_Frame, tag="done", frozen=True):
+class JailResult(_JailFrameBase, tag="done", frozen=True):
     r: Any
-    e: Fell | None
+    e: JailErrorDetails | None
     x: bool
     u: tuple[tuple[int, int], ...] = ()
     """Calls that were not made: the number of each function, and a line."""
 
 
-Frame: TypeAlias = Ready | Broken | Printed | Called | Done
+JailFrame: TypeAlias = JailReady | JailFailure | JailOutput | JailCall | JailResult
 
-_decoder: Final[msgspec.json.Decoder[Frame]] = msgspec.json.Decoder(Frame)
+_decoder: Final[msgspec.json.Decoder[JailFrame]] = msgspec.json.Decoder(JailFrame)
 
 
-class AstrayError(Exception):
+class JailProtocolError(Exception):
     """It said what no program of ours makes it say."""
 
 
-class Frames:
+class JailFrameReader:
     """Takes bytes as they come, and gives whole frames, unread. No frame may be longer than `most`."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._unread = bytearray()
+    def __init__(self, max_length: int) -> None:
+        self.max_length = max_length
+        self._buffer = bytearray()
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """Raises `AstrayError`."""
-        self._unread += piece
-        while len(self._unread) >= _HEAD.size:
-            (length,) = _HEAD.unpack_from(self._unread)
-            if length > self.most:
-                raise AstrayError(f"a frame of {length} bytes")
-            end = _HEAD.size + length
-            if len(self._unread) < end:
+        self._buffer += piece
+        while len(self._buffer) >= _HEADER.size:
+            (length,) = _HEADER.unpack_from(self._buffer)
+            if length > self.max_length:
+                raise JailProtocolError(f"a frame of {length} bytes")
+            end = _HEADER.size + length
+            if len(self._buffer) < end:
                 return
-            body = bytes(memoryview(self._unread)[_HEAD.size : end])
-            del self._unread[:end]
+            body = bytes(memoryview(self._buffer)[_HEADER.size : end])
+            del self._buffer[:end]
             yield body
 
 
-def read(body: bytes) -> Frame:
+def decode_frame(body: bytes) -> JailFrame:
     """In time that grows with its length. Raises `AstrayError`."""
-    if holds_too_much(body):
-        raise AstrayError("more values than may leave the sandbox at once")
+    if has_too_many_values(body):
+        raise JailProtocolError("more values than may leave the sandbox at once")
     try:
         return _decoder.decode(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise AstrayError(f"what is no frame: {error}") from error
+        raise JailProtocolError(f"what is no frame: {error}") from error
 
 
-def framed(value: Json) -> bytes:
+def encode_frame(value: Json) -> bytes:
     """Raises `ValueError` or `RecursionError` for what is no JSON."""
     # Not by msgspec, which has no word for integers beyond 64 bits.
     body = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    return _HEAD.pack(len(body)) + body
+    return _HEADER.pack(len(body)) + body

@@ -10,27 +10,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from .inside.library import ZONES, Place
+from .inside.library import ZONE_PREFIX, ImageEntry
 
-_LEFT_OUT: Final = frozenset(
+_EXCLUDED_MODULES: Final = frozenset(
     {
         *("__pycache__", "site-packages", "dist-packages", "lib-dynload", "test", "tests", "idle_test", "idlelib"),
         *("lib2to3", "ensurepip", "tkinter", "turtledemo", "turtle", "distutils", "pydoc_data", "venv", "msilib"),
         *("curses", "antigravity", "this", "__phello__", "_pyrepl"),
     }
 )
-_MOST_ZONE: Final = 64 << 10
-_HEAD: Final = 8
-_ZONE: Final = b"TZif"
+_MAX_ZONE_BYTES: Final = 64 << 10
+_HEADER_BYTES: Final = 8
+_ZONE_MAGIC: Final = b"TZif"
 
 
-def image() -> int:
+def build_library_image() -> int:
     """A descriptor of it, sealed: nobody who has it can change a byte. Takes a tenth of a second."""
     assert sys.platform == "linux"
-    index: dict[str, Place] = {}
+    index: dict[str, ImageEntry] = {}
     parts: list[bytes] = []
     length = 0
-    for name, text, is_package in (*_modules(), *_zones()):
+    for name, text, is_package in (*_module_entries(), *_zone_entries()):
         index[name] = length, len(text), is_package
         parts.append(text)
         length += len(text)
@@ -38,7 +38,7 @@ def image() -> int:
     descriptor = os.memfd_create("pegboard-library", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         with open(descriptor, "wb", closefd=False) as written:
-            written.write(len(table).to_bytes(_HEAD, "little"))
+            written.write(len(table).to_bytes(_HEADER_BYTES, "little"))
             written.write(table)
             written.writelines(parts)
         import fcntl
@@ -51,24 +51,24 @@ def image() -> int:
     return descriptor
 
 
-def _modules() -> Iterator[tuple[str, bytes, bool]]:
-    yield from _folder(Path(sysconfig.get_path("stdlib")), "")
+def _module_entries() -> Iterator[tuple[str, bytes, bool]]:
+    yield from _folder_entries(Path(sysconfig.get_path("stdlib")), "")
 
 
-def _folder(folder: Path, package: str) -> Iterator[tuple[str, bytes, bool]]:
+def _folder_entries(folder: Path, package: str) -> Iterator[tuple[str, bytes, bool]]:
     for entry in sorted(folder.iterdir()):
         name = entry.stem
-        if name in _LEFT_OUT or not name.isidentifier():
+        if name in _EXCLUDED_MODULES or not name.isidentifier():
             continue
         if entry.is_dir():
             if (start := entry / "__init__.py").is_file():
-                yield package + name, _code(start), True
-                yield from _folder(entry, f"{package}{name}.")
+                yield package + name, _module_code(start), True
+                yield from _folder_entries(entry, f"{package}{name}.")
         elif entry.suffix == ".py" and name != "__init__":
-            yield package + name, _code(entry), False
+            yield package + name, _module_code(entry), False
 
 
-def _code(source: Path) -> bytes:
+def _module_code(source: Path) -> bytes:
     """As Python has compiled it already, or as it was written."""
     text = source.read_bytes()
     try:
@@ -82,7 +82,7 @@ def _code(source: Path) -> bytes:
     return compiled if compiled.startswith(expected) else text
 
 
-def _zones() -> Iterator[tuple[str, bytes, bool]]:
+def _zone_entries() -> Iterator[tuple[str, bytes, bool]]:
     root = next((path for path in map(Path, zoneinfo.TZPATH) if path.is_dir()), None)
     if root is None:
         return
@@ -90,6 +90,6 @@ def _zones() -> Iterator[tuple[str, bytes, bool]]:
         key = path.relative_to(root).as_posix()
         if key.startswith(("right/", "posix/")) or not path.is_file():
             continue
-        text = path.read_bytes()[: _MOST_ZONE + 1]
-        if text.startswith(_ZONE) and len(text) <= _MOST_ZONE:
-            yield ZONES + key, text, False
+        text = path.read_bytes()[: _MAX_ZONE_BYTES + 1]
+        if text.startswith(_ZONE_MAGIC) and len(text) <= _MAX_ZONE_BYTES:
+            yield ZONE_PREFIX + key, text, False

@@ -12,20 +12,20 @@ from typing import Final
 import anyio
 
 from pegboard.children import orphans
-from pegboard.children.child import Child, born, let_go, piece
+from pegboard.children.child import ChildProcess, close_pipes, read_chunk, start_child
 from pegboard.children.lines import one_line
-from pegboard.ports.sandbox import SandboxAway
+from pegboard.ports.sandbox import SandboxUnavailable
 
-from .frames import AstrayError, Broken, Frames, Ready, read
-from .inside.calls import MACHINES
+from .frames import JailFailure, JailFrameReader, JailProtocolError, JailReady, decode_frame
+from .inside.calls import SYSCALL_TABLES
 
 SOURCE: Final = Path(__file__).parents[1]
-_STARTS: Final = 30.0
-_ENDS: Final = 5.0
-_FIRST_WORDS: Final = 4_096
+_START_TIMEOUT_S: Final = 30.0
+_END_TIMEOUT_S: Final = 5.0
+_MAX_STARTUP_BYTES: Final = 4_096
 
 
-def boot(module: str) -> str:
+def boot_code(module: str) -> str:
     """Text that runs a module of `inside`: its package without the rest of ours, and without a path to import from."""
     return (
         "import sys, types; root = types.ModuleType('sandbox'); root.__path__ = [sys.argv.pop(1)]; "
@@ -34,7 +34,7 @@ def boot(module: str) -> str:
 
 
 @dataclass(frozen=True)
-class Launcher:
+class JailLauncher:
     """How processes are started here."""
 
     image: int
@@ -44,30 +44,32 @@ class Launcher:
     source: Path = SOURCE
     """The folder that the jailed process takes our modules from."""
 
-    async def start(self) -> "Jailed":
+    async def start(self) -> "JailedProcess":
         """A process with its walls up, waiting for a program. Raises `SandboxAway`."""
-        words = self._words()
+        words = self._command()
         try:
-            child = await born(words, {}, "/", lent=(self.image,))
+            child = await start_child(words, {}, "/", lent=(self.image,))
         except OSError as error:
-            raise SandboxAway(f"full: {words[0]} cannot be started: {error}.") from error
-        jailed = Jailed(child)
+            raise SandboxUnavailable(f"full: {words[0]} cannot be started: {error}.") from error
+        jailed = JailedProcess(child)
         try:
-            with anyio.fail_after(_STARTS):
-                await jailed.is_ready()
+            with anyio.fail_after(_START_TIMEOUT_S):
+                await jailed.wait_until_ready()
         except TimeoutError as error:
             await jailed.end()
-            raise SandboxAway(f"full: the jailed process was not ready within {_STARTS:g} seconds.") from error
+            raise SandboxUnavailable(
+                f"full: the jailed process was not ready within {_START_TIMEOUT_S:g} seconds."
+            ) from error
         except BaseException:
             await jailed.end()
             raise
         return jailed
 
-    def _words(self) -> list[str]:
+    def _command(self) -> list[str]:
         machine = platform.machine()
-        if machine not in MACHINES:
-            raise SandboxAway(
-                f"full: there is no filter of system calls for {machine}; only for {', '.join(MACHINES)}."
+        if machine not in SYSCALL_TABLES:
+            raise SandboxUnavailable(
+                f"full: there is no filter of system calls for {machine}; only for {', '.join(SYSCALL_TABLES)}."
             )
         python = str(getattr(sys, "_base_executable", None) or sys.executable)
         parent = os.getpid() if self.bubblewrap is None else 0
@@ -78,16 +80,20 @@ class Launcher:
             "-X",
             "utf8",
             "-c",
-            boot("main"),
+            boot_code("main"),
             str(self.source),
             str(self.image),
             machine,
             str(parent),
         ]
-        return inner if self.bubblewrap is None else [self.bubblewrap, *_namespaces(python, self.source), "--", *inner]
+        return (
+            inner
+            if self.bubblewrap is None
+            else [self.bubblewrap, *_bubblewrap_options(python, self.source), "--", *inner]
+        )
 
 
-def _namespaces(python: str, source: Path) -> list[str]:
+def _bubblewrap_options(python: str, source: Path) -> list[str]:
     """No network, no other processes, and of all files only what Python starts from: even this is gone before a
     program runs."""
     seen = {Path(sys.base_prefix), Path(python).resolve().parent.parent, source, *map(Path, ("/usr", "/lib", "/lib64"))}
@@ -97,33 +103,35 @@ def _namespaces(python: str, source: Path) -> list[str]:
     return [*words, "--proc", "/proc", "--dev", "/dev", "--chdir", "/"]
 
 
-class Jailed:
+class JailedProcess:
     """A process that waits for a program, runs it, and is never used again."""
 
-    def __init__(self, child: Child) -> None:
+    def __init__(self, child: ChildProcess) -> None:
         self.child = child
-        self.frames = Frames(_FIRST_WORDS)
+        self.frames = JailFrameReader(_MAX_STARTUP_BYTES)
 
     @property
     def is_alive(self) -> bool:
         return self.child.returncode is None
 
-    async def is_ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Raises `SandboxAway` when a wall does not stand."""
         assert self.child.stdout is not None
         assert self.child.stderr is not None
         try:
-            while said := await piece(self.child.stdout):
+            while said := await read_chunk(self.child.stdout):
                 for body in self.frames.feed(said):
-                    frame = read(body)
-                    if isinstance(frame, Ready):
+                    frame = decode_frame(body)
+                    if isinstance(frame, JailReady):
                         return
-                    why = frame.why if isinstance(frame, Broken) else "the jailed process said something else first"
-                    raise SandboxAway(f"full: a wall does not stand on this machine: {one_line(why, 500)}")
-        except AstrayError as error:
-            raise SandboxAway(f"full: the jailed process said {error} before it was ready.") from error
-        words = (await self.child.stderr.read(_FIRST_WORDS)).decode(errors="replace")
-        raise SandboxAway(
+                    why = (
+                        frame.why if isinstance(frame, JailFailure) else "the jailed process said something else first"
+                    )
+                    raise SandboxUnavailable(f"full: a wall does not stand on this machine: {one_line(why, 500)}")
+        except JailProtocolError as error:
+            raise SandboxUnavailable(f"full: the jailed process said {error} before it was ready.") from error
+        words = (await self.child.stderr.read(_MAX_STARTUP_BYTES)).decode(errors="replace")
+        raise SandboxUnavailable(
             f"full: the jailed process ended before it was ready: {one_line(words, 500) or 'without a word'}"
         )
 
@@ -133,9 +141,9 @@ class Jailed:
         with anyio.CancelScope(shield=True):
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.child.pid, signal.SIGKILL)
-            let_go(self.child)
-            with anyio.move_on_after(_ENDS):
+            close_pipes(self.child)
+            with anyio.move_on_after(_END_TIMEOUT_S):
                 await self.child.wait()
         if self.child.returncode is not None:
-            orphans.release(self.child.pid)
+            orphans.release_group(self.child.pid)
         return before

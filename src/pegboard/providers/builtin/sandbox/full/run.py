@@ -13,78 +13,100 @@ import anyio.to_thread
 import msgspec
 from anyio.abc import TaskGroup
 
-from pegboard.children.child import piece
+from pegboard.children.child import read_chunk
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Fault, Function, Host, Limits, Program, Raised, Ran, Reply, Unmade, Waits, is_small
-from pegboard.providers.builtin.sandbox.hints import ONE_BY_ONE, hinted
-from pegboard.providers.builtin.sandbox.plain import HELD, NotPlain, Room, plain
-from pegboard.providers.builtin.sandbox.whole import whole
+from pegboard.ports.sandbox import (
+    CallFailure,
+    HostReply,
+    PendingDecision,
+    Program,
+    ProgramFailure,
+    ProgramHost,
+    RunResult,
+    SandboxFunction,
+    SandboxLimits,
+    UnawaitedCall,
+    is_small,
+)
+from pegboard.providers.builtin.sandbox.hints import GATHER_ARGUMENTS_HINT, add_hint
+from pegboard.providers.builtin.sandbox.plain import BYTES_PER_VALUE, JsonBudget, NotJsonError, to_json
+from pegboard.providers.builtin.sandbox.whole import replace_lone_surrogates
 
-from .frames import AstrayError, Called, Done, Fell, Frame, Printed, framed, read
-from .inside.printing import most_pieces
-from .launch import Jailed
-from .looking import EACH, Looks
+from .frames import (
+    JailCall,
+    JailErrorDetails,
+    JailFrame,
+    JailOutput,
+    JailProtocolError,
+    JailResult,
+    decode_frame,
+    encode_frame,
+)
+from .inside.printing import max_pieces
+from .launch import JailedProcess
+from .looking import LOOK_INTERVAL_S, ActivityMonitor
 
-_FRAMING: Final = 4_096
-_WORDS: Final = 16_384
+_FRAME_OVERHEAD_BYTES: Final = 4_096
+_MAX_ERROR_BYTES: Final = 16_384
 """Bytes of a fault in JSON."""
-_ESCAPED: Final = 6
+_ESCAPE_FACTOR: Final = 6
 """A character takes at most so many times its bytes in JSON; text takes less than half of that."""
-_PRINT_FRAME: Final = 32
-_LARGE: Final = 16_384
+_PRINT_FRAME_BYTES: Final = 32
+_OFF_LOOP_BYTES: Final = 16_384
 """Bytes of a frame that is read beside the event loop: all other work of the gateway would wait for it."""
-_LIST_GATHERED: Final = "unhashable type: 'list'"
+_UNHASHABLE_LIST: Final = "unhashable type: 'list'"
 """What Python says of `gather(calls)`, and of much else."""
-_MOST_WORDS: Final = 2_000
-_MOST_NAME: Final = 200
-_LAST: Final = 1.0
+_MAX_MESSAGE_CHARS: Final = 2_000
+_MAX_TYPE_NAME_CHARS: Final = 200
+_EXIT_TIMEOUT_S: Final = 1.0
 """Seconds for a process that has closed its connection to end as well."""
-_SHELL: Final = 128
+_SHELL_SIGNAL_OFFSET: Final = 128
 """What is added to a signal's number by whoever passes on that a program died of it."""
-_CRASHES: Final = frozenset(
+_CRASH_SIGNALS: Final = frozenset(
     {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP}
 )
 
 
 @dataclass(eq=False)
-class Run:
-    jailed: Jailed
+class JailedRun:
+    process: JailedProcess
     program: Program
-    host: Host
-    limits: Limits
-    beside: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    host: ProgramHost
+    limits: SandboxLimits
+    off_loop_limiter: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
     """Of threads that read and write large frames, over all runs: each takes from the loop half of its time."""
     _stdout: list[str] = field(default_factory=list[str])
-    _is_cut: bool = False
-    _shown: int = 0
-    _said: int = 0
-    _pieces: int = 0
-    _asked: set[int] = field(default_factory=set[int])
-    _raised: set[str] = field(default_factory=set[str])
+    _is_truncated: bool = False
+    _output_bytes: int = 0
+    _output_frame_bytes: int = 0
+    _output_pieces: int = 0
+    _seen_ordinals: set[int] = field(default_factory=set[int])
+    _host_errors: set[str] = field(default_factory=set[str])
     """The beginnings of the words of calls that failed."""
 
     def __post_init__(self) -> None:
         limits = self.limits
         self._turns = anyio.CapacityLimiter(max(1, limits.concurrency))
         self._writing = anyio.Lock()
-        self._room = Room(limits.arguments, HELD)
-        self.jailed.frames.most = (
-            max(limits.arguments, _ESCAPED * limits.result, _ESCAPED * limits.stdout, _WORDS) + _FRAMING
+        self._room = JsonBudget(limits.arguments, BYTES_PER_VALUE)
+        self.process.frames.max_length = (
+            max(limits.arguments, _ESCAPE_FACTOR * limits.result, _ESCAPE_FACTOR * limits.stdout, _MAX_ERROR_BYTES)
+            + _FRAME_OVERHEAD_BYTES
         )
 
-    async def __call__(self) -> Ran:
+    async def __call__(self) -> RunResult:
         """Raises what the host raised. The process is the caller's to end, and of no further use."""
         began = anyio.current_time()
-        done: Done | None = None
+        done: JailResult | None = None
         astray: str | None = None
         with anyio.move_on_after(self.limits.wall) as wall:
             try:
                 async with anyio.create_task_group() as calls:
-                    calls.start_soon(self._look)
+                    calls.start_soon(self._monitor_activity)
                     try:
-                        await self._begin()
-                        done = await self._last_word(calls)
-                    except AstrayError as error:
+                        await self._send_program()
+                        done = await self._wait_until_done(calls)
+                    except JailProtocolError as error:
                         astray = str(error)
                     calls.cancel_scope.cancel()
             except BaseExceptionGroup as failed:
@@ -92,59 +114,69 @@ class Run:
         text = "".join(self._stdout)
         if done is None:
             seconds = anyio.current_time() - began
-            fault = _overdue(self.limits) if wall.cancelled_caught else await self._why(astray, seconds)
-            return Ran(None, text, self._is_cut, fault)
-        return self._told(done, text)
+            fault = (
+                _explain_timeout(self.limits) if wall.cancelled_caught else await self._death_reason(astray, seconds)
+            )
+            return RunResult(None, text, self._is_truncated, fault)
+        return self._make_result(done, text)
 
-    async def _look(self) -> None:
+    async def _monitor_activity(self) -> None:
         """Tells the host whether the program computes, as long as it waits for calls."""
-        looks = Looks(self.jailed.child.pid)
+        looks = ActivityMonitor(self.process.child.pid)
         while True:
-            await anyio.sleep(EACH)
+            await anyio.sleep(LOOK_INTERVAL_S)
             if self._turns.borrowed_tokens:
-                self.host.rests(looks.rests())
+                self.host.set_idle(looks.is_idle())
 
-    def _told(self, done: Done, text: str) -> Ran:
-        is_cut = self._is_cut or done.x
+    def _make_result(self, done: JailResult, text: str) -> RunResult:
+        is_cut = self._is_truncated or done.x
         try:
-            result = plain(done.r, Room(self.limits.result))
-            Room(self.limits.result).take(len(msgspec.json.encode(result)))
-        except NotPlain as unfit:
-            return Ran(None, text, is_cut, Fault("RuntimeError", f"The program was ended: its result {unfit.why}."))
+            result = to_json(done.r, JsonBudget(self.limits.result))
+            JsonBudget(self.limits.result).spend(len(msgspec.json.encode(result)))
+        except NotJsonError as unfit:
+            return RunResult(
+                None, text, is_cut, ProgramFailure("RuntimeError", f"The program was ended: its result {unfit.why}.")
+            )
         if done.e is not None:
-            return Ran(result, text, is_cut, self._fault(done.e))
-        return Ran(result, text, is_cut, unmade=self._unmade(done.u))
+            return RunResult(result, text, is_cut, self._program_error(done.e))
+        return RunResult(result, text, is_cut, unawaited_calls=self._unawaited_calls(done.u))
 
-    def _unmade(self, said: Sequence[tuple[int, int]]) -> tuple[Unmade, ...]:
+    def _unawaited_calls(self, said: Sequence[tuple[int, int]]) -> tuple[UnawaitedCall, ...]:
         """As far as there are such functions, and as many as there can be."""
         functions = self.program.functions
         return tuple(
-            Unmade(f"{functions[number].module}.{functions[number].name}".removeprefix("."), self._line(line))
+            UnawaitedCall(
+                f"{functions[number].module}.{functions[number].name}".removeprefix("."), self._valid_line(line)
+            )
             for number, line in said[: self.limits.calls]
             if 0 <= number < len(functions)
         )
 
-    def _fault(self, fell: Fell) -> Fault:
+    def _program_error(self, fell: JailErrorDetails) -> ProgramFailure:
         """As the process tells it: of a length and with a line that there can be."""
-        line = self._line(fell.line)
+        line = self._valid_line(fell.line)
         message = fell.message
-        if message not in self._raised:
-            message = hinted(fell.type, message)
-            if message == _LIST_GATHERED and line is not None and "gather(" in self.program.code.split("\n")[line - 1]:
-                message = f"{message}. {ONE_BY_ONE}"
-        message = message[:_MOST_WORDS]
+        if message not in self._host_errors:
+            message = add_hint(fell.type, message)
+            if (
+                message == _UNHASHABLE_LIST
+                and line is not None
+                and "gather(" in self.program.code.split("\n")[line - 1]
+            ):
+                message = f"{message}. {GATHER_ARGUMENTS_HINT}"
+        message = message[:_MAX_MESSAGE_CHARS]
         if fell.type == "MemoryError" and not message:
             message = f"The program needs more than {self.limits.memory >> 20:,} MB of memory. Keep less at a time."
-        return Fault(fell.type[:_MOST_NAME], message, line)
+        return ProgramFailure(fell.type[:_MAX_TYPE_NAME_CHARS], message, line)
 
-    def _line(self, line: int | None) -> int | None:
+    def _valid_line(self, line: int | None) -> int | None:
         return line if line is not None and 1 <= line <= self.program.code.count("\n") + 1 else None
 
-    async def _begin(self) -> None:
+    async def _send_program(self) -> None:
         limits = self.limits
         functions: list[Json] = [[one.module, one.name, list(one.parameters)] for one in self.program.functions]
         await self._write(
-            framed(
+            encode_frame(
                 {
                     "code": self.program.code,
                     "functions": functions,
@@ -155,78 +187,86 @@ class Run:
                     "arguments": limits.arguments,
                     "result": limits.result,
                     "stdout": limits.stdout,
-                    "frame": self.jailed.frames.most,
+                    "frame": self.process.frames.max_length,
                     "sleep": limits.sleep,
                 }
             )
         )
 
-    async def _last_word(self, calls: TaskGroup) -> Done | None:
+    async def _wait_until_done(self, calls: TaskGroup) -> JailResult | None:
         """None when it ended without one. Raises `AstrayError`."""
-        assert self.jailed.child.stdout is not None
-        while said := await piece(self.jailed.child.stdout):
-            for count, body in enumerate(self.jailed.frames.feed(said)):
+        assert self.process.child.stdout is not None
+        while said := await read_chunk(self.process.child.stdout):
+            for count, body in enumerate(self.process.frames.feed(said)):
                 if count:
                     # A piece can hold thousands of frames, and others have their turn between them.
                     await asyncio.sleep(0)
-                heard = await self._read(body)
-                if isinstance(heard, Done):
+                heard = await self._decode(body)
+                if isinstance(heard, JailResult):
                     return heard
-                self._hear(heard, len(body), calls)
+                self._handle_frame(heard, len(body), calls)
         return None
 
-    async def _read(self, body: bytes) -> "Frame | _Call":
-        reading = partial(_heard, body, self.program.functions, self._room.most, self._room.left)
-        return await anyio.to_thread.run_sync(reading, limiter=self.beside) if len(body) > _LARGE else reading()
+    async def _decode(self, body: bytes) -> "JailFrame | _CheckedCall":
+        reading = partial(_parse_frame, body, self.program.functions, self._room.limit, self._room.remaining)
+        return (
+            await anyio.to_thread.run_sync(reading, limiter=self.off_loop_limiter)
+            if len(body) > _OFF_LOOP_BYTES
+            else reading()
+        )
 
-    def _hear(self, heard: "Frame | _Call", length: int, calls: TaskGroup) -> None:
+    def _handle_frame(self, heard: "JailFrame | _CheckedCall", length: int, calls: TaskGroup) -> None:
         match heard:
-            case Printed():
-                self._print(heard.s, length)
-            case _Call():
-                self._check(heard.ordinal)
+            case JailOutput():
+                self._handle_output(heard.s, length)
+            case _CheckedCall():
+                self._check_ordinal(heard.ordinal)
                 # Answers may have made room meanwhile, and nothing else takes any.
-                self._room.left -= heard.size
-                calls.start_soon(self._answer, heard)
+                self._room.remaining -= heard.size
+                calls.start_soon(self._answer_call, heard)
             case _:
-                raise AstrayError("what only a start says")
+                raise JailProtocolError("what only a start says")
 
-    def _print(self, text: str, length: int) -> None:
-        self._said += length
-        self._pieces += 1
-        pieces = most_pieces(self.limits.stdout)
-        if not text or self._pieces > pieces or self._said > _ESCAPED * self.limits.stdout + _PRINT_FRAME * pieces:
-            raise AstrayError("more than it may print")
-        room = self.limits.stdout - self._shown
+    def _handle_output(self, text: str, length: int) -> None:
+        self._output_frame_bytes += length
+        self._output_pieces += 1
+        pieces = max_pieces(self.limits.stdout)
+        if (
+            not text
+            or self._output_pieces > pieces
+            or self._output_frame_bytes > _ESCAPE_FACTOR * self.limits.stdout + _PRINT_FRAME_BYTES * pieces
+        ):
+            raise JailProtocolError("more than it may print")
+        room = self.limits.stdout - self._output_bytes
         encoded = text.encode()
-        self._is_cut = self._is_cut or len(encoded) > room
+        self._is_truncated = self._is_truncated or len(encoded) > room
         if shown := encoded[: max(0, room)].decode("utf-8", "ignore"):
-            self._shown += len(shown.encode())
+            self._output_bytes += len(shown.encode())
             self._stdout.append(shown)
-            self.host.printed(shown)
+            self.host.on_output(shown)
 
-    def _check(self, ordinal: int) -> None:
+    def _check_ordinal(self, ordinal: int) -> None:
         if not 1 <= ordinal <= self.limits.calls:
-            raise AstrayError("more calls than it may make")
-        if ordinal in self._asked:
-            raise AstrayError("one call twice")
-        self._asked.add(ordinal)
+            raise JailProtocolError("more calls than it may make")
+        if ordinal in self._seen_ordinals:
+            raise JailProtocolError("one call twice")
+        self._seen_ordinals.add(ordinal)
 
-    async def _answer(self, call: "_Call") -> None:
+    async def _answer_call(self, call: "_CheckedCall") -> None:
         async with self._turns:
             reply = await self.host.call(call.ordinal, call.function, call.arguments)
-            if isinstance(reply, Raised):
-                self._raised.add(reply.message[:_MOST_WORDS])
+            if isinstance(reply, CallFailure):
+                self._host_errors.add(reply.message[:_MAX_MESSAGE_CHARS])
             # Before the program can know that there is room again.
-            self._room.left += call.size
+            self._room.remaining += call.size
             if is_small(reply):
-                text = _reply(call.ordinal, reply)
+                text = _encode_reply(call.ordinal, reply)
             else:
-                text = await anyio.to_thread.run_sync(_reply, call.ordinal, reply, limiter=self.beside)
+                text = await anyio.to_thread.run_sync(_encode_reply, call.ordinal, reply, limiter=self.off_loop_limiter)
             await self._write(text)
 
     async def _write(self, text: bytes) -> None:
-        writer = self.jailed.child.stdin
+        writer = self.process.child.stdin
         assert writer is not None
         async with self._writing:
             try:
@@ -239,74 +279,76 @@ class Run:
                 if not writer.is_closing():
                     raise
 
-    async def _why(self, astray: str | None, seconds: float) -> Fault:
+    async def _death_reason(self, astray: str | None, seconds: float) -> ProgramFailure:
         """There was no last word: what it died of."""
         if astray is not None:
-            return Fault("RuntimeError", f"The program was ended: its process said {astray}.")
-        with anyio.move_on_after(_LAST):
-            await self.jailed.child.wait()
-        code = self.jailed.child.returncode
+            return ProgramFailure("RuntimeError", f"The program was ended: its process said {astray}.")
+        with anyio.move_on_after(_EXIT_TIMEOUT_S):
+            await self.process.child.wait()
+        code = self.process.child.returncode
         if code is None:
-            return Fault("RuntimeError", "The program closed its connection, and was ended.")
-        number = -code if code < 0 else code - _SHELL
+            return ProgramFailure("RuntimeError", "The program closed its connection, and was ended.")
+        number = -code if code < 0 else code - _SHELL_SIGNAL_OFFSET
         # Only the limit of processor time and the kernel, out of memory, kill by force; the first takes its time.
         if number == signal.SIGXCPU or (number == signal.SIGKILL and seconds >= self.limits.cpu):
             why = f"The program computed for more than {self.limits.cpu:g} seconds. Do less, or in several runs."
-            return Fault("TimeoutError", why)
+            return ProgramFailure("TimeoutError", why)
         if number == signal.SIGKILL:
-            return Fault("MemoryError", "The program was killed by the system, which ran out of memory.")
+            return ProgramFailure("MemoryError", "The program was killed by the system, which ran out of memory.")
         if number == signal.SIGSYS:
-            return Fault("RuntimeError", "The program was ended: it asked the kernel for what no program here may do.")
-        if number in _CRASHES:
+            return ProgramFailure(
+                "RuntimeError", "The program was ended: it asked the kernel for what no program here may do."
+            )
+        if number in _CRASH_SIGNALS:
             name = signal.Signals(number).name
-            return Fault(
+            return ProgramFailure(
                 "RuntimeError",
                 f"The Python of this program crashed ({name}). Too deep a recursion does that, and so does ctypes.",
             )
-        return Fault("RuntimeError", "The program ended its process without an answer.")
+        return ProgramFailure("RuntimeError", "The program ended its process without an answer.")
 
 
 @dataclass(frozen=True)
-class _Call:
+class _CheckedCall:
     """What it really calls, and with what: nothing that the process says of a call is believed."""
 
     ordinal: int
-    function: Function
+    function: SandboxFunction
     arguments: dict[str, Json]
     size: int
 
 
-def _heard(body: bytes, functions: Sequence[Function], most: int, left: int) -> Frame | _Call:
+def _parse_frame(body: bytes, functions: Sequence[SandboxFunction], most: int, left: int) -> JailFrame | _CheckedCall:
     """Touches nothing that the event loop has. Raises `AstrayError`."""
-    frame = read(body)
-    if not isinstance(frame, Called):
+    frame = decode_frame(body)
+    if not isinstance(frame, JailCall):
         return frame
     if not 0 <= frame.f < len(functions):
-        raise AstrayError("a call of a function that it was not given")
-    room = Room(most, HELD)
-    room.left = left
+        raise JailProtocolError("a call of a function that it was not given")
+    room = JsonBudget(most, BYTES_PER_VALUE)
+    room.remaining = left
     try:
-        arguments = {str(plain(name, room)): plain(value, room) for name, value in frame.a.items()}
-    except NotPlain as unfit:
-        raise AstrayError(f"an argument that {unfit.why}") from unfit
-    return _Call(frame.n, functions[frame.f], arguments, left - room.left)
+        arguments = {str(to_json(name, room)): to_json(value, room) for name, value in frame.a.items()}
+    except NotJsonError as unfit:
+        raise JailProtocolError(f"an argument that {unfit.why}") from unfit
+    return _CheckedCall(frame.n, functions[frame.f], arguments, left - room.remaining)
 
 
-def _overdue(limits: Limits) -> Fault:
+def _explain_timeout(limits: SandboxLimits) -> ProgramFailure:
     why = f"The program took longer than {limits.wall:g} seconds, waiting for its calls included."
-    return Fault("TimeoutError", why)
+    return ProgramFailure("TimeoutError", why)
 
 
-def _reply(number: int, reply: Reply) -> bytes:
-    if isinstance(reply, Waits):
-        reply = Raised(
+def _encode_reply(number: int, reply: HostReply) -> bytes:
+    if isinstance(reply, PendingDecision):
+        reply = CallFailure(
             "PermissionError",
             f"A person must allow this call first (ticket {reply.ticket}). This sandbox cannot wait for them: "
             "run the program again when it is decided.",
         )
-    if isinstance(reply, Raised):
-        return framed({"n": number, "type": reply.type, "message": reply.message})
+    if isinstance(reply, CallFailure):
+        return encode_frame({"n": number, "type": reply.type, "message": reply.message})
     try:
-        return framed({"n": number, "ok": whole(reply)})
+        return encode_frame({"n": number, "ok": replace_lone_surrogates(reply)})
     except (TypeError, ValueError, RecursionError) as error:
-        return framed({"n": number, "type": "ValueError", "message": f"The answer is not plain JSON: {error}"})
+        return encode_frame({"n": number, "type": "ValueError", "message": f"The answer is not plain JSON: {error}"})

@@ -13,30 +13,31 @@ from anyio import to_thread
 
 from pegboard.ports.sandbox import (
     DEFAULT_LIMITS,
-    BadState,
-    Complaint,
-    Host,
-    Limits,
+    CallAnswer,
+    InvalidRunStateError,
     Program,
-    Ran,
-    SandboxAway,
-    Settled,
+    ProgramHost,
+    ProgramProblem,
+    RunResult,
+    SandboxLimits,
+    SandboxUnavailable,
 )
-from pegboard.providers.builtin.sandbox.unfit import unfit
+from pegboard.providers.builtin.sandbox.unfit import program_problem
 
-from .before import complaints
-from .image import image
-from .launch import Jailed, Launcher
-from .probe import bubblewrap, probe
-from .run import Run
+from .before import check_source
+from .image import build_library_image
+from .launch import JailedProcess, JailLauncher
+from .probe import find_bubblewrap, probe
+from .run import JailedRun
 
 log: Final = logging.getLogger(__name__)
 
-_IDLE: Final = 60.0
+_IDLE_TIMEOUT_S: Final = 60.0
 """Seconds that a process waits for a program."""
-_VERSION: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
+_PYTHON_VERSION: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 DIALECT: Final = (
-    f"Python {_VERSION} with its whole language and standard library, in a process that reaches nothing: no files, no "
+    f"Python {_PYTHON_VERSION} with its whole language and standard library, in a process that reaches nothing: no "
+    "files, no "
     "network, no environment, no threads, no other processes, no packages. `open`, `socket` and the like raise "
     "PermissionError. `await` may stand at the top level. The value of the last line is the result, if that is an "
     "expression. A call that waits for a person raises PermissionError."
@@ -49,13 +50,13 @@ class FullSandbox:
     def __init__(self, bwrap: str | None = None) -> None:
         """`bwrap` is the program to use; the system's own by default."""
         self._bubblewrap = bwrap
-        self._launcher: Launcher | None = None
+        self._launcher: JailLauncher | None = None
         self._image: int | None = None
-        self._opening = anyio.Lock()
-        self._beside = anyio.CapacityLimiter(1)
-        self._next: asyncio.Task[Jailed] | None = None
-        self._resting: asyncio.Task[None] | None = None
-        self.walls: tuple[str, ...] = ()
+        self._open_lock = anyio.Lock()
+        self._off_loop_limiter = anyio.CapacityLimiter(1)
+        self._spare: asyncio.Task[JailedProcess] | None = None
+        self._spare_end: asyncio.Task[None] | None = None
+        self.protections: tuple[str, ...] = ()
         """What holds programs here, once it was tried."""
 
     @property
@@ -66,92 +67,94 @@ class FullSandbox:
     def dialect(self) -> str:
         return DIALECT
 
-    async def check(self, program: Program, limits: Limits = DEFAULT_LIMITS) -> tuple[Complaint, ...]:
-        if unfit(program, limits) is not None:
+    async def check(self, program: Program, limits: SandboxLimits = DEFAULT_LIMITS) -> tuple[ProgramProblem, ...]:
+        if program_problem(program, limits) is not None:
             return ()
-        return await to_thread.run_sync(complaints, program, abandon_on_cancel=True)
+        return await to_thread.run_sync(check_source, program, abandon_on_cancel=True)
 
-    async def run(self, program: Program, host: Host, limits: Limits = DEFAULT_LIMITS) -> Ran:
-        if (why := unfit(program, limits)) is not None:
-            return Ran(error=why)
-        launcher = await self._opened()
-        jailed = await self._ready(launcher)
+    async def run(self, program: Program, host: ProgramHost, limits: SandboxLimits = DEFAULT_LIMITS) -> RunResult:
+        if (why := program_problem(program, limits)) is not None:
+            return RunResult(error=why)
+        launcher = await self._ensure_launcher()
+        jailed = await self._take_process(launcher)
         try:
-            return await Run(jailed, program, host, limits, self._beside)()
+            return await JailedRun(jailed, program, host, limits, self._off_loop_limiter)()
         finally:
             await jailed.end()
 
     async def resume(
-        self, state: bytes, answers: Mapping[int, Settled], host: Host, limits: Limits = DEFAULT_LIMITS
-    ) -> Ran:
-        raise BadState("No run was ever suspended by the sandbox 'full': it cannot keep a program. Run it again.")
+        self, state: bytes, answers: Mapping[int, CallAnswer], host: ProgramHost, limits: SandboxLimits = DEFAULT_LIMITS
+    ) -> RunResult:
+        raise InvalidRunStateError(
+            "No run was ever suspended by the sandbox 'full': it cannot keep a program. Run it again."
+        )
 
     async def aclose(self) -> None:
-        following, self._next = self._next, None
+        following, self._spare = self._spare, None
         if following is not None:
             following.cancel()
-            await _ended(following)
-        if self._resting is not None:
-            await self._resting
+            await _end_when_started(following)
+        if self._spare_end is not None:
+            await self._spare_end
         if self._image is not None:
             os.close(self._image)
             self._image, self._launcher = None, None
 
-    async def _opened(self) -> Launcher:
+    async def _ensure_launcher(self) -> JailLauncher:
         """The walls were tried, once. Raises `SandboxAway`."""
-        async with self._opening:
+        async with self._open_lock:
             if self._launcher is not None:
                 return self._launcher
             if sys.platform != "linux":
-                raise SandboxAway(
+                raise SandboxUnavailable(
                     f"full: its walls are those of Linux, and this is {sys.platform}. Use the sandbox monty."
                 )
             if self._image is None:
-                self._image = await anyio.to_thread.run_sync(image)
-            self._launcher = await self._tried(self._image)
+                self._image = await anyio.to_thread.run_sync(build_library_image)
+            self._launcher = await self._choose_launcher(self._image)
             return self._launcher
 
-    async def _tried(self, library: int) -> Launcher:
-        bare = Launcher(library)
+    async def _choose_launcher(self, library: int) -> JailLauncher:
+        bare = JailLauncher(library)
         await probe(bare)
-        self.walls = ("landlock", "seccomp", "rlimits")
-        if (program := self._bubblewrap or bubblewrap()) is None:
+        self.protections = ("landlock", "seccomp", "rlimits")
+        if (program := self._bubblewrap or find_bubblewrap()) is None:
             return bare
-        wrapped = Launcher(library, program)
+        wrapped = JailLauncher(library, program)
         try:
             await probe(wrapped)
-        except SandboxAway as away:
+        except SandboxUnavailable as away:
             # The walls that programs are promised stand without it.
             log.info("bubblewrap is not used: %s", away)
             return bare
-        self.walls = (*self.walls, "bubblewrap")
+        self.protections = (*self.protections, "bubblewrap")
         return wrapped
 
-    async def _ready(self, launcher: Launcher) -> Jailed:
+    async def _take_process(self, launcher: JailLauncher) -> JailedProcess:
         """The process that was started beforehand, or else one now; and the next one is begun."""
-        following, self._next = self._next, None
-        jailed: Jailed | None = None
+        following, self._spare = self._spare, None
+        jailed: JailedProcess | None = None
         if following is not None:
-            with suppress(SandboxAway):
+            with suppress(SandboxUnavailable):
                 jailed = await following
         if jailed is not None and not jailed.is_alive:
             await jailed.end()
             jailed = None
         if jailed is None:
             jailed = await launcher.start()
-        if self._next is None:
-            self._next = asyncio.create_task(launcher.start())
-            asyncio.get_running_loop().call_later(_IDLE, self._rest, self._next)
+        if self._spare is None:
+            self._spare = asyncio.create_task(launcher.start())
+            asyncio.get_running_loop().call_later(_IDLE_TIMEOUT_S, self._discard_spare, self._spare)
         return jailed
 
-    def _rest(self, unused: "asyncio.Task[Jailed]") -> None:
+    def _discard_spare(self, unused: "asyncio.Task[JailedProcess]") -> None:
         """Nobody has run a program for a while: nothing is kept for the next one."""
-        if self._next is unused:
-            self._next = None
-            self._resting = asyncio.create_task(_ended(unused))
+        if self._spare is unused:
+            self._spare = None
+            self._spare_end = asyncio.create_task(_end_when_started(unused))
 
 
-async def _ended(starting: "asyncio.Task[Jailed]") -> None:
+async def _end_when_started(starting: "asyncio.Task[JailedProcess]") -> None:
     await asyncio.wait([starting])
     if not starting.cancelled() and starting.exception() is None:
         await starting.result().end()

@@ -123,5 +123,5 @@ NUMBERS: Final = {
 }
 
 
-def program(machine: str, memory: int) -> str:
+def probe_program(machine: str, memory: int) -> str:
     return f"MEMORY = {memory}\nNUMBERS = {NUMBERS[machine]!r}\n{TRIES}"

@@ -28,10 +28,10 @@ class ToolContext:
 
 def get_context() -> ToolContext:
     """Raises `RuntimeError` while modules are imported."""
-    found = surroundings.known()
+    found = surroundings.current_surroundings()
     if found is None:
         raise RuntimeError("get_context() tells where a tool runs. Call it inside the function, not at import.")
-    return ToolContext(found.made_workspace(), "", found.toolset)
+    return ToolContext(found.ensure_workspace(), "", found.toolset)
 
 
 @overload

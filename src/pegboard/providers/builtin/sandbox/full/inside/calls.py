@@ -24,17 +24,17 @@ _ARGUMENTS: Final = 16
 
 
 @dataclass(frozen=True)
-class Machine:
+class SyscallTable:
     """The numbers that one processor architecture has for system calls."""
 
-    audit: int
+    audit_arch: int
     numbers: Mapping[str, int]
-    foreign: int | None = None
+    foreign_abi_start: int | None = None
     """From this number on, calls are those of another ABI on the same processor."""
 
 
 @dataclass(frozen=True)
-class Only:
+class ArgumentRule:
     """A system call is let through when these bits of one argument have one of these values."""
 
     argument: int
@@ -43,21 +43,21 @@ class Only:
 
 
 @dataclass(frozen=True)
-class Rules:
-    free: frozenset[str]
+class SyscallRules:
+    unconditional: frozenset[str]
     """Let through whatever their arguments are."""
-    checked: Mapping[str, Only]
+    conditional: Mapping[str, ArgumentRule]
 
 
-_NO_CODE: Final = Only(2, 4, (0,))
+_NOT_EXECUTABLE: Final = ArgumentRule(2, 4, (0,))
 """Memory that can be run is not asked for."""
-_PLAIN_LOCKS: Final = Only(1, 0xFFFF_FE7F, (0, 1, 9, 10))
+_BASIC_FUTEX_OPERATIONS: Final = ArgumentRule(1, 0xFFFF_FE7F, (0, 1, 9, 10))
 """Wait and wake, by set of bits or not, private or by the real clock. Python uses nothing else that there is."""
-_THREADS: Final = Only(0, 0x0001_0000, (0x0001_0000,))
-_ITSELF: Final = Only(0, 0xFFFF_FFFF, (0,))
-_ITS_NAME: Final = Only(0, 0xFFFF_FFFF, (15,))
+_THREADS_ONLY: Final = ArgumentRule(0, 0x0001_0000, (0x0001_0000,))
+_OWN_PROCESS: Final = ArgumentRule(0, 0xFFFF_FFFF, (0,))
+_SET_NAME_ONLY: Final = ArgumentRule(0, 0xFFFF_FFFF, (15,))
 
-_ANY_PROGRAM: Final = frozenset(
+_COMMON_CALLS: Final = frozenset(
     {
         *("read", "write", "close", "poll", "ppoll", "munmap", "brk", "mremap", "madvise", "rt_sigaction"),
         *("rt_sigprocmask", "rt_sigreturn", "sigaltstack", "sched_yield", "nanosleep", "clock_nanosleep"),
@@ -66,25 +66,25 @@ _ANY_PROGRAM: Final = frozenset(
     }
 )
 
-PYTHON: Final = Rules(
-    _ANY_PROGRAM,
-    {"mmap": _NO_CODE, "mprotect": _NO_CODE, "futex": _PLAIN_LOCKS},
+PYTHON_RULES: Final = SyscallRules(
+    _COMMON_CALLS,
+    {"mmap": _NOT_EXECUTABLE, "mprotect": _NOT_EXECUTABLE, "futex": _BASIC_FUTEX_OPERATIONS},
 )
 """For a program in a Python that has loaded all it will ever load. Nothing that takes a path is among them."""
 
-MONTY: Final = Rules(
-    _ANY_PROGRAM
+MONTY_RULES: Final = SyscallRules(
+    _COMMON_CALLS
     | {
         *("mmap", "mprotect", "futex", "execve", "openat", "newfstatat", "fstat", "statx", "access", "faccessat"),
         *("pread64", "lseek", "set_robust_list", "rseq", "set_tid_address", "arch_prctl", "sched_getaffinity"),
     },
-    {"clone": _THREADS, "prlimit64": _ITSELF, "prctl": _ITS_NAME},
+    {"clone": _THREADS_ONLY, "prlimit64": _OWN_PROCESS, "prctl": _SET_NAME_ONLY},
 )
 """For a worker of Monty, which is started after the filter stands: it loads its libraries and starts one thread. What
 it can open and run is Landlock's to say."""
 
-_X86_64: Final = Machine(
-    audit=0xC000_003E,
+_X86_64: Final = SyscallTable(
+    audit_arch=0xC000_003E,
     numbers={
         "read": 0,
         "write": 1,
@@ -137,11 +137,11 @@ _X86_64: Final = Machine(
         "rseq": 334,
         "clone3": 435,
     },
-    foreign=0x4000_0000,
+    foreign_abi_start=0x4000_0000,
 )
 
-_AARCH64: Final = Machine(
-    audit=0xC000_00B7,
+_AARCH64: Final = SyscallTable(
+    audit_arch=0xC000_00B7,
     numbers={
         "faccessat": 48,
         "openat": 56,
@@ -192,10 +192,10 @@ _AARCH64: Final = Machine(
     },
 )
 
-MACHINES: Final[Mapping[str, Machine]] = {"x86_64": _X86_64, "aarch64": _AARCH64}
+SYSCALL_TABLES: Final[Mapping[str, SyscallTable]] = {"x86_64": _X86_64, "aarch64": _AARCH64}
 
 
-def instructions(machine: Machine, rules: Rules) -> bytes:
+def bpf_program(machine: SyscallTable, rules: SyscallRules) -> bytes:
     """The filter in the kernel's own language, eight bytes an instruction."""
     program: list[bytes] = []
 
@@ -203,20 +203,20 @@ def instructions(machine: Machine, rules: Rules) -> bytes:
         program.append(struct.pack("=HBBI", code, on_true, on_false, value))
 
     add(_LOAD, _MACHINE)
-    add(_EQUAL, machine.audit, on_true=1)
+    add(_EQUAL, machine.audit_arch, on_true=1)
     add(_RETURN, _KILL)
     add(_LOAD, _NUMBER)
-    if machine.foreign is not None:
-        add(_AT_LEAST, machine.foreign, on_false=1)
+    if machine.foreign_abi_start is not None:
+        add(_AT_LEAST, machine.foreign_abi_start, on_false=1)
         add(_RETURN, _KILL)
     # As if the kernel did not know it: its flags lie where a filter cannot look, and libraries go on in the older way.
     add(_EQUAL, machine.numbers["clone3"], on_false=1)
     add(_RETURN, _ERRNO | ENOSYS)
     # What an architecture does not have, nobody asks it for.
-    for name in sorted(rules.free & machine.numbers.keys()):
+    for name in sorted(rules.unconditional & machine.numbers.keys()):
         add(_EQUAL, machine.numbers[name], on_false=1)
         add(_RETURN, _PASS)
-    for name, only in sorted(rules.checked.items()):
+    for name, only in sorted(rules.conditional.items()):
         add(_EQUAL, machine.numbers[name], on_false=3 + 2 * len(only.values))
         add(_LOAD, _ARGUMENTS + 8 * only.argument)
         add(_AND, only.bits)

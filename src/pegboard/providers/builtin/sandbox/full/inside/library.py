@@ -14,12 +14,12 @@ from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec
 from types import CodeType, ModuleType
 from typing import Final
 
-_HEAD: Final = 8
-_PYC_HEAD: Final = 16
-ZONES: Final = "zones/"
+_HEADER_BYTES: Final = 8
+_PYC_HEADER_BYTES: Final = 16
+ZONE_PREFIX: Final = "zones/"
 """What keys of time zones begin with; no module is called so."""
 
-COMPILED: Final = (
+EXTENSION_MODULES: Final = (
     *("_asyncio", "_bisect", "_blake2", "_bz2", "_codecs_cn", "_codecs_hk", "_codecs_iso2022", "_codecs_jp"),
     *("_codecs_kr", "_codecs_tw", "_contextvars", "_csv", "_ctypes", "_datetime", "_decimal", "_elementtree"),
     *("_hashlib", "_heapq", "_json", "_lsprof", "_lzma", "_md5", "_multibytecodec", "_multiprocessing", "_opcode"),
@@ -33,17 +33,17 @@ What reaches outside is among them on purpose: that a program can import `socket
 hold, and not that a module is missing.
 """
 
-Place = tuple[int, int, bool]
+ImageEntry = tuple[int, int, bool]
 """Where a module begins in the image, how long it is, and whether it is a package."""
 
 
-class Image(MetaPathFinder, InspectLoader):
+class LibraryImage(MetaPathFinder, InspectLoader):
     def __init__(self, descriptor: int) -> None:
         self._bytes = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
         os.close(descriptor)
-        length = int.from_bytes(self._bytes[:_HEAD], "little")
-        self._base = _HEAD + length
-        self._index: Mapping[str, Place] = marshal.loads(self._bytes[_HEAD : self._base])  # noqa: S302 - the gateway wrote and sealed it
+        length = int.from_bytes(self._bytes[:_HEADER_BYTES], "little")
+        self._base = _HEADER_BYTES + length
+        self._index: Mapping[str, ImageEntry] = marshal.loads(self._bytes[_HEADER_BYTES : self._base])  # noqa: S302 - the gateway wrote and sealed it
 
     def __repr__(self) -> str:
         return "<the standard library>"
@@ -61,14 +61,14 @@ class Image(MetaPathFinder, InspectLoader):
     def exec_module(self, module: ModuleType) -> None:
         exec(self.get_code(module.__name__), module.__dict__)  # noqa: S102 - it is how a module is loaded
         if module.__name__ == "zoneinfo":
-            self._give_zones(module)
+            self._install_zones(module)
 
     def get_code(self, fullname: str) -> CodeType:
-        text = self._at(fullname)
+        text = self._entry_bytes(fullname)
         if text[: len(importlib.util.MAGIC_NUMBER)] != importlib.util.MAGIC_NUMBER:
             code: CodeType = compile(text, f"<{fullname}>", "exec", dont_inherit=True)
             return code
-        loaded: CodeType = marshal.loads(text[_PYC_HEAD:])  # noqa: S302 - see above
+        loaded: CodeType = marshal.loads(text[_PYC_HEADER_BYTES:])  # noqa: S302 - see above
         # Where a file lies on this machine is nothing for a program.
         _imp._fix_co_filename(loaded, f"<{fullname}>")  # type: ignore[attr-defined]  # as importlib does
         return loaded
@@ -79,26 +79,26 @@ class Image(MetaPathFinder, InspectLoader):
     def is_package(self, fullname: str) -> bool:
         return self._index[fullname][2]
 
-    def _at(self, key: str) -> bytes:
+    def _entry_bytes(self, key: str) -> bytes:
         start, length, _ = self._index[key]
         return self._bytes[self._base + start : self._base + start + length]
 
-    def _give_zones(self, zoneinfo: ModuleType) -> None:
+    def _install_zones(self, zoneinfo: ModuleType) -> None:
         from zoneinfo import _common
 
         def load(key: str) -> io.BytesIO:
-            if ZONES + key not in self._index:
+            if ZONE_PREFIX + key not in self._index:
                 raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}")
-            return io.BytesIO(self._at(ZONES + key))
+            return io.BytesIO(self._entry_bytes(ZONE_PREFIX + key))
 
         _common.load_tzdata = load  # type: ignore[assignment]  # any file will do
-        names = frozenset(key.removeprefix(ZONES) for key in self._index if key.startswith(ZONES))
+        names = frozenset(key.removeprefix(ZONE_PREFIX) for key in self._index if key.startswith(ZONE_PREFIX))
         zoneinfo.__dict__["available_timezones"] = lambda: set(names)
 
 
-def borrow(descriptor: int) -> Callable[[], None]:
+def install_importer(descriptor: int) -> Callable[[], None]:
     """Take modules out of the image from now on. What is returned takes away all other ways to find one."""
-    image = Image(descriptor)
+    image = LibraryImage(descriptor)
     sys.meta_path.insert(0, image)
 
     def only() -> None:
@@ -110,10 +110,10 @@ def borrow(descriptor: int) -> Callable[[], None]:
     return only
 
 
-def load_compiled() -> None:
+def load_extension_modules() -> None:
     # Before its compiled half, which would load it and itself a second time then: the one would not know the tasks of
     # the other.
     importlib.import_module("asyncio")
-    for name in COMPILED:
+    for name in EXTENSION_MODULES:
         with suppress(ImportError):  # this Python has it built in, or was built without it
             importlib.import_module(name)

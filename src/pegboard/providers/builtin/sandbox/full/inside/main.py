@@ -12,39 +12,39 @@ from . import library
 
 def main() -> None:
     image, machine, parent = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    only = library.borrow(image)
-    from .channel import Channel
+    only = library.install_importer(image)
+    from .channel import JailChannel
 
-    channel = Channel(0, 1)
+    channel = JailChannel(0, 1)
     try:
-        taken = _walled(machine, parent, only)
+        taken = _confine(machine, parent, only)
     except BaseException as error:  # noqa: BLE001 - whatever keeps a wall from standing is the reason to refuse
-        channel.say(t="broken", why=f"{type(error).__name__}: {error}"[:2_000])
+        channel.send(t="broken", why=f"{type(error).__name__}: {error}"[:2_000])
         os._exit(1)
-    channel.say(t="ready")
+    channel.send(t="ready")
     try:
-        given = channel.first()
+        given = channel.receive_first()
     except EOFError:
         os._exit(0)
     from . import walls
-    from .calls import PYTHON
-    from .program import Run
+    from .calls import PYTHON_RULES
+    from .program import JailedProgram
 
-    channel.most = given["frame"]
-    run = Run(channel, given)
-    walls.stand_back()
-    walls.stay_within(taken + given["memory"], 3)
-    walls.stay_alone(given["cpu"])
-    walls.ask_for_nothing_else(machine, PYTHON)
+    channel.max_frame_bytes = given["frame"]
+    run = JailedProgram(channel, given)
+    walls.lower_priority()
+    walls.limit_resources(taken + given["memory"], 3)
+    walls.limit_processes_and_cpu(given["cpu"])
+    walls.filter_syscalls(machine, PYTHON_RULES)
     try:
         run()
     finally:
         os._exit(0)
 
 
-def _walled(machine: str, parent: int, only: Callable[[], None]) -> int:
+def _confine(machine: str, parent: int, only: Callable[[], None]) -> int:
     """The address space that is taken before a program comes."""
-    library.load_compiled()
+    library.load_extension_modules()
     import hashlib
     import platform
 
@@ -56,18 +56,18 @@ def _walled(machine: str, parent: int, only: Callable[[], None]) -> int:
     platform._uname_cache = platform.uname_result("Linux", "sandbox", "", "", machine)  # type: ignore[attr-defined]
     null = os.open("/dev/null", os.O_RDWR)
     os.dup2(null, 2)
-    walls.keep_three()
+    walls.close_other_descriptors()
     os.environ.clear()
     only()
-    _forget_places()
-    walls.give_up_rights(machine)
+    _hide_paths()
+    walls.drop_privileges(machine)
     walls.die_with_parent(parent)
-    taken = walls.mapped()
-    walls.forget_files()
+    taken = walls.address_space_bytes()
+    walls.restrict_files()
     return taken
 
 
-def _forget_places() -> None:
+def _hide_paths() -> None:
     """Where things lie on this machine is nothing for a program."""
     sys.argv[:] = [""]
     sys.orig_argv[:] = [""]

@@ -4,25 +4,25 @@ import io
 from collections.abc import Callable
 from typing import Final
 
-_LINES: Final = 1_000
+_UNBUFFERED_PIECES: Final = 1_000
 """Pieces that are told as they come, however short. Later ones are told together."""
-_TOGETHER: Final = 1_024
+_BUFFER_CHARS: Final = 1_024
 """Characters."""
 
 
-def most_pieces(most: int) -> int:
+def max_pieces(most: int) -> int:
     """In how many pieces so many bytes are told at most."""
-    return _LINES + most // _TOGETHER + 2
+    return _UNBUFFERED_PIECES + most // _BUFFER_CHARS + 2
 
 
-class Output(io.TextIOBase):
+class ProgramOutput(io.TextIOBase):
     def __init__(self, say: Callable[[str], None], most: int) -> None:
-        self._say = say
-        self._left = most
-        self._line: list[str] = []
-        self._held = 0
+        self._send = say
+        self._remaining = most
+        self._buffer: list[str] = []
+        self._buffered_chars = 0
         self._pieces = 0
-        self.is_cut = False
+        self.is_truncated = False
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # read-only here, as nobody can change it
@@ -34,30 +34,30 @@ class Output(io.TextIOBase):
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if self._left > 0 and text:
-            self._line.append(text)
-            self._held += len(text)
-            if self._held >= self._left or "\n" in text:
+        if self._remaining > 0 and text:
+            self._buffer.append(text)
+            self._buffered_chars += len(text)
+            if self._buffered_chars >= self._remaining or "\n" in text:
                 self.flush()
         elif text:
-            self.is_cut = True
+            self.is_truncated = True
         return len(text)
 
     def flush(self) -> None:
-        if self._pieces < _LINES or self._held >= min(_TOGETHER, self._left):
-            self.pass_on()
+        if self._pieces < _UNBUFFERED_PIECES or self._buffered_chars >= min(_BUFFER_CHARS, self._remaining):
+            self.flush_all()
 
-    def pass_on(self) -> None:
+    def flush_all(self) -> None:
         """All that is left, be it ever so little."""
-        if not self._line:
+        if not self._buffer:
             return
-        text = "".join(self._line)
-        self._line.clear()
-        self._held = 0
-        encoded = text[: self._left + 1].encode("utf-8", "replace")
-        if len(encoded) > self._left:
-            self.is_cut = True
-        if shown := encoded[: self._left].decode("utf-8", "ignore"):
+        text = "".join(self._buffer)
+        self._buffer.clear()
+        self._buffered_chars = 0
+        encoded = text[: self._remaining + 1].encode("utf-8", "replace")
+        if len(encoded) > self._remaining:
+            self.is_truncated = True
+        if shown := encoded[: self._remaining].decode("utf-8", "ignore"):
             self._pieces += 1
-            self._say(shown)
-        self._left -= len(encoded)
+            self._send(shown)
+        self._remaining -= len(encoded)

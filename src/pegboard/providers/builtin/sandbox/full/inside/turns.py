@@ -9,30 +9,30 @@ from typing import Any
 Frame = dict[str, Any]
 
 
-class Listener:
+class FrameSelector:
     """What the loop takes for a selector: it waits for frames, and for nothing else."""
 
     def __init__(self, hear: Callable[[float | None], list[Frame]]) -> None:
-        self._hear = hear
+        self._receive = hear
 
     def select(self, timeout: float | None = None) -> list[Frame]:
-        return self._hear(timeout)
+        return self._receive(timeout)
 
     def close(self) -> None:
         pass
 
 
-class Loop(asyncio.BaseEventLoop):
-    _selector: Listener
+class FrameEventLoop(asyncio.BaseEventLoop):
+    _selector: FrameSelector
 
     def __init__(self, hear: Callable[[float | None], list[Frame]], heard: Callable[[Frame], None]) -> None:
         super().__init__()
-        self._selector = Listener(hear)
-        self._heard = heard
+        self._selector = FrameSelector(hear)
+        self._handle_frame = heard
 
     def _process_events(self, event_list: Sequence[Frame]) -> None:
         for frame in event_list:
-            self._heard(frame)
+            self._handle_frame(frame)
 
     def _write_to_self(self) -> None:
         """Nobody else could wake it: there are no threads, and signals interrupt the wait."""
@@ -41,7 +41,7 @@ class Loop(asyncio.BaseEventLoop):
         raise NotImplementedError("there are no signals in this sandbox")
 
 
-def turn_on(make: Callable[[], Loop]) -> Loop:
+def install_event_loop(make: Callable[[], FrameEventLoop]) -> FrameEventLoop:
     """Whoever asks asyncio for a loop from now on, as `asyncio.run` does, gets one that `make` makes."""
     asyncio.new_event_loop = events.new_event_loop = make
     loop = make()

@@ -8,15 +8,15 @@ from contextlib import suppress
 from typing import Final
 
 from . import walls
-from .calls import MONTY
+from .calls import MONTY_RULES
 
-FORBIDDEN: Final = "--try-what-is-forbidden"
-HELD: Final = 120
-_NOT_STARTED: Final = 121
-_MEMORY: Final = 2 << 30
+TRIAL_FLAG: Final = "--try-what-is-forbidden"
+TRIAL_PASSED_CODE: Final = 120
+_NOT_STARTED_CODE: Final = 121
+_MAX_MEMORY_BYTES: Final = 2 << 30
 """Bytes of address space. The interpreter keeps each program to far less; this holds when that does not."""
-_DESCRIPTORS: Final = 16
-_LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
+_MAX_DESCRIPTORS: Final = 16
+_LIBRARY_PATHS: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 
 
 def main() -> None:
@@ -24,24 +24,24 @@ def main() -> None:
     try:
         # What a worker says when it breaks is of no use to anybody, and a program could fill a disk with it.
         os.dup2(os.open("/dev/null", os.O_RDWR), 2)
-        walls.keep_three()
-        walls.stand_back()
-        walls.give_up_rights(machine, to_be_nobody=False)
-        walls.stay_within(_MEMORY, _DESCRIPTORS)
-        walls.forget_files((program, *_LIBRARIES))
-        walls.ask_for_nothing_else(machine, MONTY)
-        if arguments == [FORBIDDEN]:
-            _try()
-            os._exit(HELD)
+        walls.close_other_descriptors()
+        walls.lower_priority()
+        walls.drop_privileges(machine, to_be_nobody=False)
+        walls.limit_resources(_MAX_MEMORY_BYTES, _MAX_DESCRIPTORS)
+        walls.restrict_files((program, *_LIBRARY_PATHS))
+        walls.filter_syscalls(machine, MONTY_RULES)
+        if arguments == [TRIAL_FLAG]:
+            _try_forbidden_acts()
+            os._exit(TRIAL_PASSED_CODE)
         os.execve(program, [program, *arguments], {})  # noqa: S606 - the interpreter that these walls are for
     except BaseException as error:  # noqa: BLE001 - whatever keeps it from starting is told
         with suppress(OSError):
             os.write(1, f"{type(error).__name__}: {error}".encode())
     finally:
-        os._exit(_NOT_STARTED)
+        os._exit(_NOT_STARTED_CODE)
 
 
-def _try() -> None:
+def _try_forbidden_acts() -> None:
     """Raises `NoWallError` when anything of it can be done."""
     tries: dict[str, Callable[[], object]] = {
         "a file can be read": lambda: os.open("/etc/passwd", os.O_RDONLY),
@@ -57,4 +57,4 @@ def _try() -> None:
             attempt()
         except PermissionError:
             continue
-        raise walls.NoWallError(what)
+        raise walls.ConfinementError(what)
