@@ -33,7 +33,7 @@ def ready(*args, **kwargs):
     write()
     os._exit(0)
 import pegboard.compose.serving
-pegboard.compose.serving.document = ready  # prints the endpoint once the gateway listens
+pegboard.compose.serving.print_json = ready  # prints the endpoint once the gateway listens
 from pegboard.__main__ import main
 main()
 """
