@@ -147,6 +147,14 @@ class Shop:
         finally:
             await connection.close()
 
+    async def outside_all(self, statements: str) -> None:
+        """Several at once."""
+        connection = await asyncpg.connect(self.admin)
+        try:
+            await connection.execute(statements)
+        finally:
+            await connection.close()
+
     async def state(self) -> tuple[Any, ...]:
         """Everything that a statement could have changed."""
         return tuple((await self.outside(STATE))[0])

@@ -44,6 +44,10 @@ class Case:
 
 
 NOTHING = access("public.nothing_here")
+FAR = (
+    "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER far FOREIGN DATA WRAPPER w; "
+    "CREATE FOREIGN TABLE f (id int) SERVER far"
+)
 CASES = {
     "superuser": Case(
         "ALTER ROLE {0} SUPERUSER", FULL_ACCESS, FORCED, "is a superuser", 'ALTER ROLE "{0}" NOSUPERUSER'
@@ -129,6 +133,59 @@ CASES = {
     "reads a column that is computed": Case(
         "GRANT SELECT (id, copy) ON copied TO {0}", access("copied.ssn"), REFUSED, "public.copied.copy"
     ),
+    "reads a view over another server": Case(
+        f"{FAR}; CREATE VIEW far_view AS SELECT id FROM f; GRANT SELECT ON far_view TO {{0}}",
+        NOTHING,
+        REFUSED,
+        "or what shows it: public.far_view.",
+        undone="DROP FOREIGN DATA WRAPPER w CASCADE",
+    ),
+    "reads a materialized view over a view over another server": Case(
+        f"{FAR}; CREATE VIEW far_view WITH (security_invoker) AS SELECT id FROM f; "
+        "CREATE MATERIALIZED VIEW far_kept AS SELECT id FROM far_view WITH NO DATA; GRANT SELECT ON far_kept TO {0}",
+        NOTHING,
+        REFUSED,
+        "public.far_kept",
+        undone="DROP FOREIGN DATA WRAPPER w CASCADE",
+    ),
+    "reads a parent of a table of another server": Case(
+        f"{FAR}; CREATE TABLE near (id int); ALTER FOREIGN TABLE f INHERIT near; GRANT SELECT ON near TO {{0}}",
+        NOTHING,
+        REFUSED,
+        "public.near",
+        undone="DROP FOREIGN DATA WRAPPER w CASCADE; DROP TABLE near",
+    ),
+    "reads what a function filled": Case(
+        "CREATE FUNCTION fills() RETURNS text LANGUAGE sql AS 'SELECT max(word) FROM public.secret'; "
+        "CREATE MATERIALIZED VIEW filled AS SELECT fills() AS word; GRANT SELECT ON filled TO {0}",
+        NOTHING,
+        REFUSED,
+        "or what shows it: public.filled.",
+        undone="DROP FUNCTION fills() CASCADE",
+    ),
+    "reads what an operator filled": Case(
+        "CREATE MATERIALIZED VIEW filled AS SELECT 1 === 2 AS a; GRANT SELECT ON filled TO {0}",
+        NOTHING,
+        REFUSED,
+        "public.filled",
+        undone="DROP MATERIALIZED VIEW filled",
+    ),
+    "reads what was filled by the text of a statement": Case(
+        "CREATE MATERIALIZED VIEW filled AS SELECT query_to_xml('SELECT word FROM public.secret', true, true, '') "
+        "AS a WITH NO DATA; GRANT SELECT ON filled TO {0}",
+        NOTHING,
+        REFUSED,
+        "public.filled",
+        undone="DROP MATERIALIZED VIEW filled",
+    ),
+    "reads what was filled by a view with the rights of its caller": Case(
+        "CREATE VIEW as_caller WITH (security_invoker) AS SELECT word FROM secret; "
+        "CREATE MATERIALIZED VIEW filled AS SELECT word FROM as_caller; GRANT SELECT ON filled TO {0}",
+        access("public.secret"),
+        REFUSED,
+        "public.filled",
+        undone="DROP VIEW as_caller CASCADE",
+    ),
     "calls what runs with other rights": Case(
         "GRANT EXECUTE ON FUNCTION peek() TO {0}",
         NOTHING,
@@ -173,9 +230,7 @@ CASES = {
         writes=True,
     ),
     "reads another server": Case(
-        "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER far FOREIGN DATA WRAPPER w; "
-        "CREATE FOREIGN TABLE f (id int) SERVER far; "
-        "GRANT SELECT ON f TO {0}; GRANT USAGE ON FOREIGN SERVER far TO {0}",
+        f"{FAR}; GRANT SELECT ON f TO {{0}}; GRANT USAGE ON FOREIGN SERVER far TO {{0}}",
         FULL_ACCESS,
         FORCED,
         "SELECT ON public.f, USAGE ON FOREIGN SERVER far",
@@ -312,6 +367,8 @@ async def test_views_with_the_rights_of_their_callers_and_row_security_narrow_fu
         denied = await engine.run("SELECT word FROM own_rights", (), LIMITS)
         await _run(own, "ALTER TABLE orders ENABLE ROW LEVEL SECURITY; CREATE POLICY few ON orders USING (id < 3)")
         few = await engine.run("SELECT count(*) FROM orders", (), LIMITS)
+        (past,) = (await engine.check()).findings
+        await own.login("invoker", rule)
         findings = (await engine.check()).findings
     finally:
         await engine.aclose()
@@ -321,6 +378,8 @@ async def test_views_with_the_rights_of_their_callers_and_row_security_narrow_fu
     assert denied == StatementFailure(f"{SOMETHING}; own_rights has word", None, StatementFault.OTHER)
     assert isinstance(few, QueryRows)
     assert few.rows == ((2,),)
+    # A view with the rights of its owner reads past the policy.
+    assert (past.severity, "what shows it: public.order_totals" in past.message) == (REFUSED, True)
     assert findings == ()
 
 

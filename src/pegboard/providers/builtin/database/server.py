@@ -170,6 +170,8 @@ class CatalogRelation:
     """Generated columns, each with one that it is computed from."""
     has_more_columns: bool = False
     """The catalog shows not all of its columns."""
+    has_triggers: bool = False
+    """With other rights than those of the login that writes."""
 
     @property
     def title(self) -> str:

@@ -84,7 +84,6 @@ _FAULTS: Final = {
     **{"42601": StatementFault.SYNTAX, "42703": StatementFault.NO_COLUMN, "57014": StatementFault.TIME},
 }
 _NAME: Final = re.compile(r'(?:relation|column) (?:"(?P<quoted>[^"]+)"|(?P<bare>[^\s("]+))')
-_WORD: Final = re.compile(r"\w+")
 _QUOTED_NAME: Final = re.compile(r'"([^"]*)"')
 _ABSENT_STATES: Final = frozenset({"42P01", "42703"})
 """A table or a column that does not exist."""
@@ -154,8 +153,8 @@ class PostgresEngine(server.ServerEngine):
                 answer = server_failure(error, hints=self._open_names is None)
         if isinstance(answer, StatementFailure):
             return await self._discreet_failure(answer, state, read)
-        if isinstance(answer, QueryRows) and read.kind == "explain" and names_closed(answer, read, self._open_names):
-            return StatementRefusal("The plan of this statement names what is closed.", "Run the query itself.")
+        if isinstance(answer, QueryRows) and read.kind == "explain" and not may_be_explained(read, self._open_names):
+            return StatementRefusal("The plan of this statement can show what is closed.", "Run the query itself.")
         return answer
 
     async def _discreet_failure(
@@ -363,8 +362,9 @@ def discreet_failure(
     return StatementFailure(words, answer.position, answer.fault, answer.name)
 
 
-def names_closed(plan: QueryRows, statement: PostgresStatement, open_names: OpenNames | None) -> bool:
-    """Whether a plan names something closed that the statement does not."""
-    words = {word for row in plan.rows for value in row for word in _WORD.findall(str(value))}
-    known = (*_WORD.findall(statement.text), "cost", "rows", "width", "on", "using")
-    return open_names is not None and not open_names.closed_names.isdisjoint(words.difference(known))
+def may_be_explained(statement: PostgresStatement, open_names: OpenNames | None) -> bool:
+    """What a table or view may not show, its plan may: as a condition, or as the name of something below."""
+    if open_names is None:
+        return True
+    others = statement.tables - open_names.explained
+    return others <= statement.named_queries and others.isdisjoint(open_names.known)

@@ -6,7 +6,8 @@ keys do, columns that hold copies of rows, sequences, and who else may read.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -61,12 +62,25 @@ SELECT json_build_object(
 _RELATIONS: Final = f"""{_MINE},
 above AS (SELECT inhrelid AS oid, inhparent AS source FROM pg_inherits UNION
     SELECT a.oid, i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.source),
-shown AS (SELECT oid, source FROM above UNION SELECT source, oid FROM above
-    UNION SELECT r.ev_class, d.refobjid FROM pg_rewrite r JOIN pg_depend d ON d.classid = 2618 AND d.objid = r.oid
-        AND d.refclassid = 1259 AND d.refobjid <> r.ev_class JOIN pg_class s ON s.oid = d.refobjid AND s.relkind <> 'S'
-    WHERE r.ev_type = '1' AND r.ev_class >= 16384
-    UNION SELECT r.ev_class, 0 FROM pg_rewrite r WHERE r.ev_type = '1' AND r.ev_class >= 16384
-        AND r.ev_action::text ~ ':relid ([1-9]\\d{{0,3}}|1[0-5]\\d{{3}}|16[0-2]\\d\\d|163[0-7]\\d|1638[0-3]) '),
+rules AS (SELECT r.ev_class AS oid, r.ev_action::text AS tree, d.refclassid AS class, d.refobjid AS source
+    FROM pg_rewrite r LEFT JOIN pg_depend d ON d.classid = 2618 AND d.objid = r.oid AND d.refobjid <> r.ev_class
+    WHERE r.ev_type = '1' AND r.ev_class >= 16384),
+reads AS (SELECT r.oid, r.source FROM rules r JOIN pg_class s ON s.oid = r.source AND s.relkind <> 'S'
+        WHERE r.class = 1259
+    UNION SELECT a.oid, r.source FROM reads a JOIN rules r ON r.oid = a.source
+        JOIN pg_class s ON s.oid = r.source AND s.relkind <> 'S' WHERE r.class = 1259),
+unclear AS (SELECT r.oid FROM rules r, (SELECT ':funcid (' || string_agg(oid::text, '|') || ') ' AS funcs FROM pg_proc
+        WHERE oid < 16384 AND proname ~ '_to_xml|^(pg_read|pg_ls|lo_get|loread|ts_stat|ts_rewrite)') readers
+        WHERE r.tree ~ readers.funcs
+        OR r.tree ~ ':relid ([1-9]\\d{{0,3}}|1[0-5]\\d{{3}}|16[0-2]\\d\\d|163[0-7]\\d|1638[0-3]) '
+    UNION SELECT r.oid FROM rules r LEFT JOIN pg_proc p ON r.class = 1255 AND p.oid = r.source
+        WHERE r.class IN (1255, 2617) AND r.source >= 16384 AND NOT EXISTS (SELECT FROM pg_depend d
+        WHERE d.classid = r.class AND d.objid = r.source AND d.deptype = 'e' AND coalesce(p.proname = ANY ($2), true))
+    UNION SELECT oid FROM pg_class WHERE relkind = 'f'
+    UNION SELECT a.source FROM above a JOIN pg_class f ON f.oid = a.oid AND f.relkind = 'f'),
+shown AS (SELECT oid, source FROM above UNION SELECT source, oid FROM above UNION SELECT oid, source FROM reads
+    UNION SELECT oid, 0 FROM unclear UNION SELECT r.oid, 0 FROM reads r JOIN unclear u ON u.oid = r.source
+    UNION SELECT r.oid, 0 FROM reads r JOIN pg_class s ON s.oid = r.source AND s.relrowsecurity),
 sources AS (SELECT oid, array_agg(source::bigint) AS all FROM shown GROUP BY oid),
 computed AS (SELECT a.attrelid AS oid, array_agg(ARRAY[a.attname::text, s.attname::text]) AS all FROM pg_attribute a
     LEFT JOIN pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
@@ -77,9 +91,12 @@ computed AS (SELECT a.attrelid AS oid, array_agg(ARRAY[a.attname::text, s.attnam
     WHERE a.attnum > 0 AND a.attgenerated <> '' GROUP BY a.attrelid)
 SELECT c.oid::bigint, n.nspname, c.relname, c.relkind IN ('v', 'm'),
     EXISTS (SELECT FROM pg_depend d WHERE d.classid = 1259 AND d.objid = c.oid AND d.deptype = 'e'),
-    c.relispartition OR c.relkind = 'm' OR (c.relkind = 'v'
+    c.relispartition OR c.relkind = 'm' OR (c.relkind <> 'v' AND 0 = ANY (sources.all)) OR (c.relkind = 'v'
         AND NOT coalesce(c.reloptions::text ~ 'security_invoker=(true|on|yes|1)', false)),
-    coalesce(sources.all, '{{}}'), k.columns, coalesce(computed.all, '{{}}'), false, c.relkind::text, o.rolname,
+    coalesce(sources.all, '{{}}'), k.columns, coalesce(computed.all, '{{}}'), false,
+    EXISTS (SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid WHERE t.tgrelid = c.oid AND p.prosecdef)
+        OR EXISTS (SELECT FROM pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type <> '1'),
+    c.relkind::text, c.relrowsecurity, o.rolname,
     ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
         AND EXISTS (SELECT FROM mine WHERE has_schema_privilege(mine.oid, n.oid, 'USAGE')
         AND has_column_privilege(mine.oid, c.oid, a.attnum, 'SELECT')) ORDER BY a.attnum),
@@ -94,16 +111,21 @@ WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NO
     AND n.nspname <> 'information_schema' ORDER BY n.nspname, c.relname
 """  # noqa: S608 - put together from constants
 
+CALLABLE: Final = server.read_names(__package__, "functions.txt")
+"""Privileges do not cover what other functions do: wait, lock, reach files or other servers, run a text as SQL."""
 _HARMLESS: Final = frozenset({"pg_read_all_data", "pg_monitor", "pg_read_all_stats", "pg_read_all_settings"})
 """Of the server's own roles, where nothing is closed."""
 
 
 @dataclass(frozen=True)
 class PgRelation(server.CatalogRelation):
-    """A table, view or foreign table, with what the login may do with it. Its id is its oid; 0 is the system catalog.
-    It is derived if it is a view that reads with its owner's rights, a materialized view or a partition."""
+    """A table, view or foreign table, with what the login may do with it. Its id is its oid. 0 stands for what cannot
+    be known: the system catalog, other servers, the rows that a policy hides, and what functions of the database read.
+    It is derived if it is a view that reads with its owner's rights, a materialized view, a partition or a foreign
+    table."""
 
     kind: str = ""
+    has_row_security: bool = False
     owner: str = ""
     readable: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
@@ -119,8 +141,10 @@ class OpenNames:
     """That are open, by the name of their table."""
     closed_columns: Mapping[str, Sequence[str]]
     """By the name of a table of which others are open."""
-    closed_names: frozenset[str]
-    """Names that only something closed has."""
+    explained: frozenset[str]
+    """Of the tables and views whose plans show nothing but what is open. With schemas, and without."""
+    known: frozenset[str]
+    """Of all tables and views, so."""
     types: frozenset[str]
     """But for rows that may hold something closed."""
 
@@ -145,13 +169,22 @@ class Privileges(server.RelationCatalog[PgRelation]):
         for each in some:
             for name in each.columns:
                 (columns if name in self.open_columns_by_id[each.id] else closed_columns)[each.name].append(name)
-        shut = [each for each in self.relations if not self.is_open(each)]
         tables = {each.title for each in some} | {each.name for each in some if each.schema in self.path}
-        names = {name for each in shut for name in (each.schema, each.name, *each.columns)}
-        known = {name for each in some for name in (each.schema, each.name, *self.open_columns_by_id[each.id])}
+        shut = [each for each in self.relations if not self.is_open(each)]
         whole = {each.name for each in self.relations if self.is_open(each)} - {each.name for each in shut}
+        plain, other, shut_ids = set[str](), set[str](), {each.id for each in shut}
+        for each in self.relations:
+            (plain if self._is_explained(each, shut_ids) else other).update((each.title, each.name))
         types = frozenset(self.login["types"]) | whole
-        return OpenNames(frozenset(tables), columns, closed_columns, frozenset(names - known), types)
+        return OpenNames(
+            frozenset(tables), columns, closed_columns, frozenset(plain - other), frozenset(plain | other), types
+        )
+
+    def _is_explained(self, each: PgRelation, shut_ids: AbstractSet[Hashable]) -> bool:
+        """A plan shows the conditions of views and of policies, and names of what is below."""
+        is_known = self.open_columns_by_id.keys() >= {each.id, *each.sources}
+        is_narrowed = each.has_row_security or (each.kind == "v" and not shut_ids.isdisjoint(each.sources))
+        return is_known and not is_narrowed and each.kind != "f"
 
     def findings(self) -> tuple[DatabaseFinding, ...]:
         return server.login_findings(repr(self.role), self._faults(), () if self.login["is_first"] else self.script())
@@ -251,7 +284,7 @@ async def read_privileges(
     role = role or str(user)
     await connection.execute("SET LOCAL search_path = pg_catalog")
     login = json.loads(await connection.fetchval(_LOGIN, role))
-    rows: Any = await connection.fetch(_RELATIONS, role)
+    rows: Any = await connection.fetch(_RELATIONS, role, list(CALLABLE))
     relations = [PgRelation(*map(_freeze, row)) for row in rows]
     return Privileges(access, relations, role, tuple(path), login, writes)
 

@@ -16,13 +16,11 @@ from pegboard.core.database import StatementFailure, StatementFault, StatementRe
 from pegboard.providers.builtin.database.common import NOT_EXPLAINED
 from pegboard.providers.builtin.database.server import QUERIES_ONLY, names, read_names
 
-from .privileges import OpenNames
+from .privileges import CALLABLE, OpenNames
 
 # Its types say that anything may be missing anywhere, which the grammar knows better.
 ast: Any = _ast
 
-CALLABLE: Final = read_names(__package__, "functions.txt")
-"""Privileges do not cover what other functions do: wait, lock, reach files or other servers, run a text as SQL."""
 ABOUT_TABLES: Final = read_names(__package__, "catalog.txt")
 MAX_WORDS: Final = 4000
 """Without commas and values. The grammar may build a tree as deep as that, and the stack ends at some 15,000."""
@@ -42,6 +40,8 @@ class PostgresStatement:
     text: str
     tables: frozenset[str] = frozenset()
     """With their schemas where it names them; also what WITH calls so."""
+    named_queries: frozenset[str] = frozenset()
+    """By WITH."""
 
     @property
     def writes(self) -> bool:
@@ -77,13 +77,15 @@ def read_statement(text: str, open_names: OpenNames | None) -> PostgresStatement
                 return NOT_EXPLAINED
         case _ if kind not in {"select", *_WRITES}:
             return _no_query(type(tree).__name__)
-    tables = set[str]()
+    tables, named_queries = set[str](), set[str]()
     for node in _nodes(tree):
         if refusal := _refusal(node, kind, open_names):
             return refusal
         if isinstance(node, ast.RangeVar) and node.schemaname != "information_schema":
             tables.add(_qualified_name(node.schemaname, node.relname))
-    return PostgresStatement(kind, text, frozenset(tables))
+        elif isinstance(node, ast.CommonTableExpr):
+            named_queries.add(node.ctename)
+    return PostgresStatement(kind, text, frozenset(tables), frozenset(named_queries))
 
 
 def _syntax_error(error: ParseError, text: str) -> StatementFailure:
