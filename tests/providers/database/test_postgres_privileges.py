@@ -44,6 +44,10 @@ class Case:
 
 
 NOTHING = access("public.nothing_here")
+DEFINER = (
+    "CREATE FUNCTION definer(text, mood) RETURNS text LANGUAGE sql SECURITY DEFINER AS 'SELECT max(word) FROM "
+    "public.secret'; REVOKE ALL ON FUNCTION definer FROM PUBLIC"
+)
 FAR = (
     "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER far FOREIGN DATA WRAPPER w; "
     "CREATE FOREIGN TABLE f (id int) SERVER far"
@@ -192,6 +196,88 @@ CASES = {
         REFUSED,
         "functions that read with other rights than its own: public.peek()",
         'REVOKE EXECUTE ON ROUTINE public.peek() FROM PUBLIC, "{0}"',
+    ),
+    "calls an aggregate that runs with other rights": Case(
+        f"{DEFINER}; CREATE AGGREGATE max(mood) (SFUNC = definer, STYPE = text)",
+        NOTHING,
+        REFUSED,
+        "functions that read with other rights than its own: public.max(public.mood)",
+        'REVOKE EXECUTE ON ROUTINE public.max(public.mood) FROM PUBLIC, "{0}"',
+        undone="DROP AGGREGATE max(mood); DROP FUNCTION definer",
+    ),
+    "compares with other rights": Case(
+        f"{DEFINER}; CREATE OPERATOR <<< (LEFTARG = text, RIGHTARG = mood, FUNCTION = definer)",
+        NOTHING,
+        REFUSED,
+        "through a type, an operator or a cast: public.definer(text, public.mood)",
+        "ALTER ROUTINE public.definer(text, public.mood) SECURITY INVOKER",
+        undone="DROP FUNCTION definer CASCADE",
+    ),
+    "sorts with other rights": Case(
+        "CREATE TYPE odd AS (a int); CREATE FUNCTION odd_order(odd, odd) RETURNS int LANGUAGE sql SECURITY "
+        "DEFINER AS 'SELECT 0'; REVOKE ALL ON FUNCTION odd_order FROM PUBLIC; CREATE OPERATOR CLASS odd_class DEFAULT "
+        "FOR TYPE odd USING btree AS FUNCTION 1 odd_order(odd, odd)",
+        NOTHING,
+        REFUSED,
+        "through a type, an operator or a cast: public.odd_order(public.odd, public.odd)",
+        undone="DROP TYPE odd CASCADE",
+    ),
+    "will read what is made later": Case(
+        "ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO {0}; "
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA hr GRANT SELECT ON TABLES TO {0}",
+        NOTHING,
+        REFUSED,
+        "made later, by default privileges: FOR ROLE postgres TO {0}, FOR ROLE postgres IN SCHEMA hr TO {0}.",
+        'ALTER DEFAULT PRIVILEGES FOR ROLE postgres IN SCHEMA hr REVOKE ALL ON TABLES FROM "{0}"',
+    ),
+    "will read what is made later for everyone": Case(
+        "ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC",
+        NOTHING,
+        REFUSED,
+        "made later, by default privileges: FOR ROLE postgres TO PUBLIC.",
+    ),
+    "calls functions that read files": Case(
+        "GRANT EXECUTE ON FUNCTION pg_read_file(text), lo_import(text) TO {0}",
+        FULL_ACCESS,
+        FORCED,
+        "powers that a source does not need, of its own or as a member: EXECUTE ON ROUTINE pg_catalog.",
+        'REVOKE EXECUTE ON ROUTINE pg_catalog.pg_read_file(text) FROM PUBLIC, "{0}"',
+    ),
+    "calls functions that read files, as everyone": Case(
+        "GRANT EXECUTE ON FUNCTION pg_ls_dir(text) TO PUBLIC", NOTHING, REFUSED, "pg_catalog.pg_ls_dir(text)"
+    ),
+    "reads statistics of columns": Case(
+        "GRANT SELECT (stavalues1) ON pg_statistic TO {0}; GRANT SELECT ON pg_authid TO PUBLIC",
+        NOTHING,
+        REFUSED,
+        "SELECT ON pg_statistic",
+    ),
+    "sets what is for superusers": Case(
+        "GRANT ALTER SYSTEM ON PARAMETER archive_command TO {0}",
+        FULL_ACCESS,
+        FORCED,
+        "ALL ON parameter archive_command",
+    ),
+    "creates databases": Case("ALTER ROLE {0} CREATEDB", FULL_ACCESS, FORCED, "CREATEDB", "NOCREATEDB"),
+    "has passed on a role": Case(
+        "CREATE ROLE {0}_near; CREATE ROLE {0}_next; GRANT SELECT ON secret TO {0}_near; "
+        "GRANT {0}_near TO {0} WITH ADMIN OPTION; SET ROLE {0}; GRANT {0}_near TO {0}_next; RESET ROLE",
+        access("public.secret"),
+        REFUSED,
+        "public.secret",
+        "CASCADE",
+        undone="DROP OWNED BY {0}_near; DROP ROLE {0}_near, {0}_next",
+    ),
+    "was granted a table and a role by another": Case(
+        "CREATE ROLE {0}_near; CREATE ROLE {0}_next CREATEROLE; GRANT USAGE ON SCHEMA public TO {0}_next; "
+        "GRANT {0}_near TO {0}_next WITH ADMIN OPTION; GRANT SELECT ON secret TO {0}_next WITH GRANT OPTION; "
+        "SET ROLE {0}_next; GRANT SELECT (word) ON secret TO {0}; GRANT SELECT ON secret TO PUBLIC; "
+        "GRANT {0}_near TO {0}; RESET ROLE",
+        access("public.secret"),
+        REFUSED,
+        "what shows it: public.secret",
+        "SET ROLE {0}_next; REVOKE ALL ON public.secret FROM PUBLIC; RESET ROLE",
+        undone="REVOKE ALL ON secret FROM {0}_next CASCADE; DROP OWNED BY {0}_next; DROP ROLE {0}_near, {0}_next",
     ),
     "owns a closed table": Case(
         "CREATE TABLE mine (id int); ALTER TABLE mine OWNER TO {0}",

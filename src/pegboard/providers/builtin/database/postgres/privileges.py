@@ -24,28 +24,58 @@ from .connection import DRIVER_ERRORS, connect, place
 _MINE: Final = """
 WITH RECURSIVE login AS (SELECT coalesce(max(oid::bigint), 0)::oid AS oid FROM pg_roles WHERE rolname = $1),
 mine AS (SELECT oid FROM login UNION SELECT r.oid FROM pg_roles r, login
-    WHERE pg_has_role(login.oid, r.oid, 'MEMBER') AND NOT pg_has_role(login.oid, r.oid, 'USAGE'))
+    WHERE pg_has_role(login.oid, r.oid, 'MEMBER') AND NOT pg_has_role(login.oid, r.oid, 'USAGE') AND NOT r.rolsuper)
 """
-"""The login, and every role whose privileges it has only after SET ROLE. A login that does not exist yet is PUBLIC."""
+"""The login, and roles whose privileges it has only after SET ROLE, but for superusers. A login that does not exist yet
+is PUBLIC."""
 
-_LOGIN: Final = f"""{_MINE}
+_LOGIN: Final = f"""{_MINE},
+routines AS (SELECT p.*, format('%I.%I(%s)', n.nspname, p.proname, oidvectortypes(p.proargtypes)) AS title,
+    EXISTS (SELECT FROM mine WHERE has_function_privilege(mine.oid, p.oid, 'EXECUTE')) AS is_callable
+    FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace),
+users AS (SELECT p.oid, p.title, d.classid, d.objid FROM routines p JOIN pg_depend d
+    ON d.refclassid = 1255 AND d.refobjid = p.oid WHERE p.oid >= 16384 AND p.prosecdef),
+initial AS (SELECT i.classoid, i.objoid FROM pg_init_privs i, login, aclexplode(i.initprivs) a
+    WHERE a.grantee = 0 OR pg_has_role(login.oid, a.grantee, 'MEMBER'))
 SELECT json_build_object(
 'version', current_setting('server_version'), 'database', current_database(),
 'exists', (SELECT oid <> 0 FROM login), 'is_first', (SELECT oid = 10 FROM login),
 'attributes', ARRAY(SELECT a.name FROM pg_roles r CROSS JOIN LATERAL (VALUES ('SUPERUSER', r.rolsuper),
-    ('CREATEROLE', r.rolcreaterole), ('REPLICATION', r.rolreplication), ('BYPASSRLS', r.rolbypassrls)) a(name, is_on)
-    WHERE a.is_on AND r.oid = login.oid),
+    ('CREATEROLE', r.rolcreaterole), ('CREATEDB', r.rolcreatedb), ('REPLICATION', r.rolreplication),
+    ('BYPASSRLS', r.rolbypassrls))
+    a(name, is_on) WHERE a.is_on AND r.oid = login.oid),
 'inherited', ARRAY(SELECT r.rolname FROM pg_roles r WHERE r.oid <> login.oid AND pg_has_role(login.oid, r.oid, 'MEMBER')
     AND (r.rolsuper OR r.rolcreaterole OR r.rolreplication OR r.rolbypassrls OR r.rolname LIKE 'pg\\_%')),
-'groups', ARRAY(SELECT r.rolname FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid WHERE m.member = login.oid),
+'groups', ARRAY(SELECT json_build_array(r.rolname, CASE WHEN current_setting('server_version_num')::int >= 160000
+    THEN pg_get_userbyid(m.grantor) END) FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid
+    WHERE m.member = login.oid),
+'grantors', ARRAY(SELECT DISTINCT json_build_array(c.oid::bigint, format('%I.%I', n.nspname, c.relname),
+    quote_ident(pg_get_userbyid(a.grantor)), a.grantee = 0)::jsonb
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    CROSS JOIN LATERAL (SELECT (aclexplode(c.relacl)).* UNION ALL SELECT (aclexplode(t.attacl)).*
+    FROM pg_attribute t WHERE t.attrelid = c.oid AND t.attacl IS NOT NULL) a
+    WHERE a.grantor <> c.relowner AND a.grantee IN (0, login.oid)),
+'defaults', ARRAY(SELECT json_build_array(CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE pg_get_userbyid(a.grantee) END,
+    format('FOR ROLE %I', pg_get_userbyid(d.defaclrole)) || coalesce(' IN SCHEMA ' || quote_ident(n.nspname), ''))
+    FROM pg_default_acl d LEFT JOIN pg_namespace n ON n.oid = d.defaclnamespace, aclexplode(d.defaclacl) a
+    WHERE d.defaclobjtype = 'r' AND a.grantee <> d.defaclrole
+    AND (a.grantee = 0 OR pg_has_role(login.oid, a.grantee, 'MEMBER'))),
 'owned', ARRAY(SELECT pg_describe_object(d.classid, d.objid, d.objsubid) FROM pg_shdepend d
     WHERE d.deptype = 'o' AND d.refclassid = 1260 AND d.classid <> 826 AND pg_has_role(login.oid, d.refobjid, 'MEMBER')
     AND d.dbid IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))),
-'definers', ARRAY(SELECT format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid))
-    FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-    WHERE (p.prosecdef OR p.proname ~ '^_postgis_(index_extent|stats|(join_)?selectivity)$')
-    AND p.oid >= 16384 AND p.prorettype NOT IN (2279, 3838)
-    AND EXISTS (SELECT FROM mine WHERE has_function_privilege(mine.oid, p.oid, 'EXECUTE'))),
+'definers', ARRAY(SELECT p.title FROM routines p WHERE p.oid >= 16384 AND p.is_callable
+    AND p.prorettype NOT IN (2279, 3838) AND (p.prosecdef OR p.oid IN (SELECT objid FROM users WHERE classid = 1255)
+    OR p.proname ~ '^_postgis_(index_extent|stats|(join_)?selectivity)$')),
+'unchecked', ARRAY(SELECT DISTINCT title FROM users WHERE classid IN (1247, 2602, 2603, 2605, 2616, 2617, 2753)),
+'overloads', ARRAY(SELECT DISTINCT p.proname FROM routines p WHERE p.oid >= 16384 AND p.is_callable
+    AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 1255 AND d.objid = p.oid AND d.deptype = 'e')),
+'system', ARRAY(SELECT 'EXECUTE ON ROUTINE ' || p.title FROM routines p JOIN pg_init_privs i ON i.objoid = p.oid
+        AND i.classoid = 1255 WHERE p.is_callable AND p.oid NOT IN (SELECT objoid FROM initial WHERE classoid = 1255)
+    UNION ALL SELECT 'SELECT ON ' || c.oid::regclass FROM pg_class c WHERE (c.oid < 16384 OR c.relkind = 't')
+        AND c.relkind IN ('r', 'v', 't') AND c.oid NOT IN (SELECT objoid FROM initial WHERE classoid = 1259)
+        AND EXISTS (SELECT FROM mine WHERE has_any_column_privilege(mine.oid, c.oid, 'SELECT'))
+    UNION ALL SELECT 'ALL ON ' || pg_describe_object(d.classid, d.objid, 0) FROM pg_shdepend d
+        WHERE d.classid = 6243 AND d.refclassid = 1260 AND pg_has_role(login.oid, d.refobjid, 'MEMBER')),
 'more', ARRAY(SELECT 'USAGE ON FOREIGN SERVER ' || quote_ident(s.srvname) FROM pg_foreign_server s
     WHERE EXISTS (SELECT FROM mine WHERE has_server_privilege(mine.oid, s.oid, 'USAGE'))
     UNION ALL SELECT 'CREATE ON SCHEMA ' || quote_ident(n.nspname) FROM pg_namespace n WHERE n.nspname NOT LIKE 'pg\\_%'
@@ -199,6 +229,7 @@ class Privileges(server.RelationCatalog[PgRelation]):
             return
         harmless = (_HARMLESS | ({"pg_write_all_data"} if self.writes else set())) if is_whole else frozenset[str]()
         powers = [*login["attributes"], *(one for one in login["inherited"] if one not in harmless)]
+        powers += login["system"]
         yield "has powers that a source does not need, of its own or as a member: {0}", powers, worst
         yield "owns what it asks, and so may do everything with it: {0}", login["owned"], worst
         words = "can read what the board closes, or what shows it: {0}. Name a view in `allow` if that is meant"
@@ -207,8 +238,12 @@ class Privileges(server.RelationCatalog[PgRelation]):
             [name for each in self._read_too_much() for name in self.closed_names(each, each.readable)],
             refused,
         )
-        functions = [] if is_whole else login["definers"]
-        yield "may call functions that read with other rights than its own: {0}", functions, refused
+        if not is_whole:
+            yield "may call functions that read with other rights than its own: {0}", login["definers"], refused
+            words = "reaches functions that read with other rights through a type, an operator or a cast: {0}"
+            yield words, login["unchecked"], refused
+            defaults = [f"{where} TO {grantee}" for grantee, where in login["defaults"]]
+            yield "will read tables that are made later, by default privileges: {0}", defaults, refused
         more = [f"{what} ON {each.title}" for each in self.relations for what in self._excess(each)]
         words = "may do more than a source does, by rights of its own or of PUBLIC: {0}"
         yield words, [*more, *login["more"]], forced
@@ -232,19 +267,31 @@ class Privileges(server.RelationCatalog[PgRelation]):
             yield f"CREATE ROLE {role} LOGIN PASSWORD '{server.NEW_LOGIN_PHRASE}'"
         if login["attributes"]:
             yield f"ALTER ROLE {role} {' '.join(f'NO{one}' for one in login['attributes'])}"
-        for group in login["groups"]:
-            yield f"REVOKE {quote_name(group)} FROM {role}"
+        for group, grantor in login["groups"]:
+            by = f" GRANTED BY {quote_name(grantor)}" if grantor else ""
+            yield f"REVOKE {quote_name(group)} FROM {role}{by} CASCADE"
+        grantees = {self.role: role} | ({} if self.access.is_unrestricted else {"PUBLIC": "PUBLIC"})
+        for grantee, where in login["defaults"]:
+            if grantee in grantees:
+                yield f"ALTER DEFAULT PRIVILEGES {where} REVOKE ALL ON TABLES FROM {grantees[grantee]}"
         if login["owned"]:
             yield f"REASSIGN OWNED BY {role} TO CURRENT_USER"
         for what in ("TABLES", "SEQUENCES", "ROUTINES"):
             yield f"REVOKE ALL ON ALL {what} IN SCHEMA {schemas} FROM {role}"
         yield f"REVOKE ALL ON SCHEMA {schemas} FROM {role}"
-        for privilege in login["more"]:
+        for privilege in (*login["more"], *login["system"]):
             yield f"REVOKE {privilege} FROM PUBLIC, {role}"
         for function in () if self.access.is_unrestricted else login["definers"]:
             yield f"REVOKE EXECUTE ON ROUTINE {function} FROM PUBLIC, {role}"
+        for function in () if self.access.is_unrestricted else login["unchecked"]:
+            yield f"ALTER ROUTINE {function} SECURITY INVOKER"
         changed = [each for each in self.relations if self._excess(each)]
         read = self._read_too_much() + [each for each in changed if each.kind == "f"]
+        too_much = {each.id for each in (*read, *changed)}
+        for id, table, grantor, is_of_all in login["grantors"]:
+            if id in too_much or not is_of_all:
+                grantee = "PUBLIC" if is_of_all else role
+                yield f"SET ROLE {grantor}; REVOKE ALL ON {table} FROM {grantee}; RESET ROLE"
         for what, tables in (("SELECT", read), ("INSERT, UPDATE, DELETE, TRUNCATE", changed)):
             if tables:
                 yield f"REVOKE {what} ON {_list(tables)} FROM PUBLIC"
