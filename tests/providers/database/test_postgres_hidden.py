@@ -6,7 +6,8 @@ import anyio
 import pytest
 from tests.providers.database.postgres_shop import Shop, access, make_shop
 
-from pegboard.core.database import QueryLimits, QueryRows, StatementRefusal
+from pegboard.core.database import FindingSeverity, QueryLimits, QueryRows, StatementRefusal
+from pegboard.ports.databases import SourceError
 from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -61,3 +62,95 @@ async def test_no_plan_shows_the_condition_of_a_view_or_a_policy_over_what_is_cl
     assert isinstance(rows, QueryRows)
     assert {text for text, answer in answers.items() if isinstance(answer, StatementRefusal)} == {*hiding}
     assert {text for text, answer in answers.items() if isinstance(answer, QueryRows)} == {*shown}
+
+
+@pytest.mark.behaviour("databases.postgres.only_queries")
+async def test_a_function_of_the_database_is_not_called_by_a_name_that_is_listed(own: Shop) -> None:
+    await own.outside_all("CREATE FUNCTION upper(int) RETURNS text LANGUAGE sql AS 'SELECT $1::text'")
+    asked = ("SELECT upper(1)", "SELECT public.upper(1)", "SELECT upper(name) FROM people")
+    fine = ("SELECT pg_catalog.upper(name) FROM people", "SELECT lower(name), extract(year FROM now()) FROM people")
+    try:
+        for rule in (access(), access("hr.*")):
+            engine = PostgresEngine(await own.login("overloads", rule), rule)
+            await engine.check()
+            answers = {text: await engine.run(text, (), LIMITS) for text in (*asked, *fine)}
+            await engine.aclose()
+            assert {text for text, each in answers.items() if isinstance(each, QueryRows)} == {*fine}
+            assert "pg_catalog.upper()" in repr(answers[asked[0]])
+            # Where it may not be called, the name is the server's own.
+            await own.outside_all("REVOKE EXECUTE ON FUNCTION upper(int) FROM PUBLIC")
+            engine = PostgresEngine(await own.login("overloads", rule), rule)
+            await engine.check()
+            assert isinstance(await engine.run(asked[2], (), LIMITS), QueryRows)
+            await engine.aclose()
+            await own.outside_all("GRANT EXECUTE ON FUNCTION upper(int) TO PUBLIC")
+    finally:
+        await own.outside_all("DROP FUNCTION upper(int)")
+
+
+TRIGGERS = """
+CREATE FUNCTION copies() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+    'BEGIN NEW.note := (SELECT max(word) FROM public.secret); RETURN NEW; END';
+CREATE FUNCTION stamps() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.note := now()::text; RETURN NEW; END';
+CREATE TABLE copied_into (id int, note text) PARTITION BY LIST (id);
+CREATE TABLE copied_part PARTITION OF copied_into DEFAULT;
+CREATE TRIGGER copies BEFORE INSERT ON copied_part FOR EACH ROW EXECUTE FUNCTION copies();
+CREATE VIEW copied_rows AS SELECT id, note FROM copied_into;
+CREATE TABLE ruled (id int, note text);
+CREATE RULE ruled AS ON INSERT TO ruled DO INSTEAD SELECT word FROM secret;
+CREATE TABLE stamped (id int, note text);
+CREATE TRIGGER stamps BEFORE INSERT ON stamped FOR EACH ROW EXECUTE FUNCTION stamps();
+"""
+
+
+@pytest.mark.behaviour("databases.postgres.privileges")
+async def test_tables_whose_triggers_have_other_rights_are_not_changed_where_something_is_closed(own: Shop) -> None:
+    await own.outside_all(TRIGGERS)
+    rule = access("public.secret")
+    url = await own.login("triggers", rule, writes=True)
+    login = url.split("//")[1].split(":")[0]
+    engine = PostgresEngine(url, rule, writes=True)
+    try:
+        assert (await engine.check()).findings == ()
+        insert = "INSERT INTO {} (id) VALUES (1) RETURNING note"
+        denied = [
+            await engine.run(insert.format(name), (), LIMITS, write=True)
+            for name in ("copied_into", "copied_part", "ruled", "stamped")
+        ]
+        await own.outside_all(f"GRANT INSERT ON copied_into, ruled, copied_rows TO {login}")
+        found = (await engine.check()).findings
+        await own.login("triggers", rule, writes=True)
+        assert (await engine.check()).findings == ()
+        # Where nothing is closed, a trigger does as its owner wrote it.
+        everything = PostgresEngine(await own.login("changes", access(), writes=True), access(), writes=True)
+        assert (await everything.check()).findings == ()
+        changed = await everything.run(insert.format("copied_into"), (), LIMITS, write=True)
+        await everything.aclose()
+    finally:
+        await engine.aclose()
+        await own.outside_all("DROP TABLE copied_into, ruled, stamped CASCADE; DROP FUNCTION copies(), stamps()")
+    assert [isinstance(each, QueryRows) for each in denied] == [False, False, False, True]
+    assert [each.severity for each in found] == [FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED]
+    assert "may show what is closed: public.copied_into, public.copied_rows, public.ruled." in found[0].message
+    assert isinstance(changed, QueryRows)
+
+
+@pytest.mark.behaviour("databases.role_script")
+async def test_an_administrator_is_one_of_this_kind_of_server_with_the_rights_that_it_takes(own: Shop) -> None:
+    rule = access("public.secret")
+    engine = PostgresEngine(await own.login("managed", rule), rule)
+    for url in ("garbage", "mysql://root@localhost/", "postgresql:garbage", "", "//localhost"):
+        with pytest.raises(SourceError, match=r"not one of this server. Begin it with postgresql://"):
+            await engine.role_script(url, apply=True)
+    weak = own.reader.split("//")[1].split(":")[0].replace("reader", "weak")
+    await own.outside_all(f"CREATE ROLE {weak} LOGIN CREATEROLE PASSWORD 'reads'; GRANT SELECT ON secret TO PUBLIC")
+    try:
+        with pytest.raises(
+            SourceError, match=r"Nothing was changed\. A superuser or the owner|A superuser or the owner"
+        ):
+            await engine.role_script(own.reader.replace("_reader:", "_weak:"), apply=True)
+    finally:
+        await own.outside_all(f"REVOKE SELECT ON secret FROM PUBLIC; DROP ROLE {weak}")
+    missing = PostgresEngine(own.reader.replace("_reader:", "_nobody:"), rule)
+    (finding,) = (await missing.check()).findings
+    assert "`pegboard db role NAME` creates it" in finding.message

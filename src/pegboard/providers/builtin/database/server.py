@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
 from typing import Any, Final, Generic, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -51,7 +52,8 @@ class ServerEngine(ABC):
         try:
             checked = await self._verify()
         except SourceError as away:
-            return DatabaseCheck("", None, (DatabaseFinding(str(away), FindingSeverity.REFUSED_UNLESS_FORCED),))
+            words = f"{away} If the login does not exist yet, `pegboard db role NAME` creates it."
+            return DatabaseCheck("", None, (DatabaseFinding(words, FindingSeverity.REFUSED_UNLESS_FORCED),))
         self._is_verified = True
         return checked
 
@@ -135,6 +137,13 @@ def first_names(names: Iterable[str]) -> str:
     """Three of them, and how many more there are."""
     every = [*dict.fromkeys(names)]
     return ", ".join(every[:3]) + (f" and {len(every) - 3} more" if len(every) > 3 else "")
+
+
+def administrator_url(url: str, *schemes: str) -> str:
+    """Raises `SourceError` where a URL is not one of this kind of server: a driver may take it for its own defaults."""
+    if urlsplit(url).scheme not in schemes or "://" not in url:
+        raise SourceError(f"The URL of the administrator is not one of this server. Begin it with {schemes[0]}://.")
+    return url
 
 
 LoginFault: TypeAlias = tuple[str, Sequence[str], FindingSeverity]

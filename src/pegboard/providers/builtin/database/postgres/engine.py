@@ -100,6 +100,7 @@ class PostgresEngine(server.ServerEngine):
     _pool: asyncpg.Pool | None = None
     _open_names: OpenNames | None = None
     """As of the last check. None where nothing can be closed, or before the first."""
+    _overloads: frozenset[str] = frozenset()
 
     async def schema(self) -> DatabaseSchema:
         async with self._connection() as connection:
@@ -124,12 +125,13 @@ class PostgresEngine(server.ServerEngine):
             privileges = await read_privileges(connection, self._access, writes=self._writes)
         # In a thread, because tens of thousands of columns are held against patterns.
         self._open_names = await anyio.to_thread.run_sync(lambda: privileges.open_names)
+        self._overloads = privileges.overloads
         findings = await anyio.to_thread.run_sync(privileges.findings)
         return DatabaseCheck(f"PostgreSQL {privileges.login['version']}", privileges.role, findings)
 
     async def _run(self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool) -> QueryAnswer:
         # In a thread, because a long one takes longer than others may wait.
-        read = await anyio.to_thread.run_sync(read_statement, statement, self._open_names)
+        read = await anyio.to_thread.run_sync(read_statement, statement, self._open_names, self._overloads)
         if isinstance(read, StatementFailure) and read.fault is StatementFault.SYNTAX and parameters:
             return replace(read, message=f"{read.message}. Write parameters as $1, $2, … in the statement.")
         if not isinstance(read, PostgresStatement):

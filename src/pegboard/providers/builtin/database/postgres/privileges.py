@@ -143,6 +143,7 @@ WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NO
 
 CALLABLE: Final = server.read_names(__package__, "functions.txt")
 """Privileges do not cover what other functions do: wait, lock, reach files or other servers, run a text as SQL."""
+_SCHEMES: Final = ("postgresql", "postgres")
 _HARMLESS: Final = frozenset({"pg_read_all_data", "pg_monitor", "pg_read_all_stats", "pg_read_all_settings"})
 """Of the server's own roles, where nothing is closed."""
 
@@ -188,6 +189,11 @@ class Privileges(server.RelationCatalog[PgRelation]):
     """Schemas of names without one, for the session that asks."""
     login: Mapping[str, Any]
     writes: bool
+
+    @cached_property
+    def overloads(self) -> frozenset[str]:
+        """Names on the list of functions that the database has functions of its own for, which the login may call."""
+        return CALLABLE.intersection(self.login["overloads"])
 
     @cached_property
     def open_names(self) -> OpenNames | None:
@@ -245,6 +251,8 @@ class Privileges(server.RelationCatalog[PgRelation]):
             defaults = [f"{where} TO {grantee}" for grantee, where in login["defaults"]]
             yield "will read tables that are made later, by default privileges: {0}", defaults, refused
         more = [f"{what} ON {each.title}" for each in self.relations for what in self._excess(each)]
+        words = "may change tables whose triggers or rules run with other rights, and may show what is closed: {0}"
+        yield words, [each.title for each in self.relations if each.changes and self._is_triggered(each)], refused
         words = "may do more than a source does, by rights of its own or of PUBLIC: {0}"
         yield words, [*more, *login["more"]], forced
 
@@ -256,8 +264,17 @@ class Privileges(server.RelationCatalog[PgRelation]):
     def _excess(self, each: PgRelation) -> tuple[str, ...]:
         if each.kind == "f":
             return (*(("SELECT",) if each.readable else ()), *each.changes)
-        is_fine = self.writes and self.is_open(each)
+        is_fine = self.writes and self.is_open(each) and not self._is_triggered(each)
         return tuple(one for one in each.changes if not is_fine or one == "TRUNCATE")
+
+    def _is_triggered(self, each: PgRelation) -> bool:
+        """Changes of it run what has other rights than the login, while something is closed."""
+        return not self.access.is_unrestricted and not self._triggered.isdisjoint((each.id, *each.sources))
+
+    @cached_property
+    def _triggered(self) -> AbstractSet[Hashable]:
+        own = {each.id for each in self.relations if each.has_triggers}
+        return {each.id for each in self.relations if not own.isdisjoint((each.id, *each.sources))}
 
     def script(self) -> Iterator[str]:
         """Takes everything from the login, and what is too much from everybody; then grants what is open."""
@@ -318,7 +335,7 @@ class Privileges(server.RelationCatalog[PgRelation]):
                     f"GRANT SELECT ({', '.join(map(quote_name, self.open_columns_by_id[each.id]))}) ON "
                     f"{_list([each])} TO {role}"
                 )
-        if self.writes and (changed := [each for each in whole if each.kind in "rp"]):
+        if self.writes and (changed := [one for one in whole if one.kind in "rp" and not self._is_triggered(one)]):
             yield f"GRANT INSERT, UPDATE, DELETE ON {_list(changed)} TO {role}"
             yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {quote_name(schema)} TO {role}"
 
@@ -353,7 +370,7 @@ async def role_script(
     role = unquote(parts.username or "") or options.get("user")
     if admin_url is not None and not role:
         raise SourceError(f"The URL of {place(url)} names no user. Write the login that the source uses into it.")
-    asked = url if admin_url is None else _in_database(admin_url, url)
+    asked = url if admin_url is None else _in_database(server.administrator_url(admin_url, *_SCHEMES), url)
     connection = await connect(asked)
     try:
         await connection.execute(f"BEGIN READ {'WRITE' if apply else 'ONLY'}")
@@ -373,11 +390,14 @@ async def role_script(
             after = await read_privileges(connection, access, role, writes=writes)
             for finding in after.findings():
                 if finding.severity is FindingSeverity.REFUSED:
-                    raise SourceError(f"The statements did not suffice, so nothing was changed: {finding.message}")
+                    words = f"The statements did not suffice, so nothing was changed: {finding.message}"
+                    raise SourceError(f"{words} A superuser or the owner of what it names can do that.")
             await connection.execute("COMMIT")
         return RoleScript(before.role, statements)
     except DRIVER_ERRORS as error:
-        raise SourceError(f"{place(asked)}: {error}. Nothing was changed.") from error
+        is_denied = getattr(error, "sqlstate", None) == "42501"
+        fix = " A superuser or the owner can do that: write one into --admin-url." if is_denied else ""
+        raise SourceError(f"{place(asked)}: {error}. Nothing was changed.{fix}") from error
     finally:
         connection.terminate()
 

@@ -4,7 +4,7 @@ What it may read is left to the server. Nothing is asked of a server here.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -48,8 +48,10 @@ class PostgresStatement:
         return self.kind in _WRITES
 
 
-def read_statement(text: str, open_names: OpenNames | None) -> PostgresStatement | StatementRefusal | StatementFailure:
-    """The one statement of a text, if it may be run."""
+def read_statement(
+    text: str, open_names: OpenNames | None, overloads: Container[str] = ()
+) -> PostgresStatement | StatementRefusal | StatementFailure:
+    """The one statement of a text, if it may be run. `overloads` are names that functions of the database have too."""
     try:
         if len(text) > MAX_WORDS and sum(word.name not in _LEAVES for word in scan(text)) > MAX_WORDS:
             return StatementRefusal("The statement is nested too deeply to be read.", "Ask in simpler statements.")
@@ -79,7 +81,7 @@ def read_statement(text: str, open_names: OpenNames | None) -> PostgresStatement
             return _no_query(type(tree).__name__)
     tables, named_queries = set[str](), set[str]()
     for node in _nodes(tree):
-        if refusal := _refusal(node, kind, open_names):
+        if refusal := _refusal(node, kind, open_names, overloads):
             return refusal
         if isinstance(node, ast.RangeVar) and node.schemaname != "information_schema":
             tables.add(_qualified_name(node.schemaname, node.relname))
@@ -115,7 +117,9 @@ def _nodes(tree: Any) -> Iterator[Any]:
             pending += [getattr(node, label) for label in reversed(node.__slots__)]
 
 
-def _refusal(node: Any, statement: str, open_names: OpenNames | None) -> StatementRefusal | StatementFailure | None:
+def _refusal(
+    node: Any, statement: str, open_names: OpenNames | None, overloads: Container[str]
+) -> StatementRefusal | StatementFailure | None:
     """Why a statement of this kind may not be run that holds the node."""
     kind = type(node).__name__
     if kind in _NOT_IN_QUERIES or (kind.endswith("Stmt") and kind != "SelectStmt"):
@@ -132,9 +136,9 @@ def _refusal(node: Any, statement: str, open_names: OpenNames | None) -> Stateme
             why = "current_setting() is answered for a few settings alone."
             return StatementRefusal(why, f"These: {', '.join(sorted(_SHOWABLE_SETTINGS))}.")
         case ast.FuncCall():
-            return _refused_function(node.funcname, node.location, open_names)
+            return _refused_function(node.funcname, node.location, open_names, overloads)
         case ast.RangeTableSample():
-            return _refused_function(node.method, node.location, open_names)
+            return _refused_function(node.method, node.location, open_names, overloads)
     return None
 
 
@@ -166,8 +170,13 @@ def _refused_type(node: Any, open_names: OpenNames | None) -> StatementFailure |
     return StatementFailure(f"type {name!r} does not exist or cannot be used here")
 
 
-def _refused_function(parts: Any, position: int, open_names: OpenNames | None) -> StatementFailure | None:
+def _refused_function(
+    parts: Any, position: int, open_names: OpenNames | None, overloads: Container[str]
+) -> StatementFailure | None:
     name = parts[-1].sval
+    if name in overloads and parts[0].sval != "pg_catalog":
+        words = f"{name}() is also a function of this database. Write pg_catalog.{name}() for the server's own"
+        return StatementFailure(words, position, StatementFault.NO_FUNCTION, name)
     if name in CALLABLE or (open_names is None and name in ABOUT_TABLES):
         return None
     written = ".".join(part.sval for part in parts[-2:])
