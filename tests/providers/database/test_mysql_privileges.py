@@ -15,6 +15,7 @@ from pegboard.core.database import (
     FindingSeverity,
     QueryLimits,
     QueryRows,
+    StatementFailure,
     StatementRefusal,
 )
 from pegboard.ports.databases import SourceError
@@ -307,3 +308,97 @@ def test_grants_are_read_whatever_names_are_in_them() -> None:
         "REVOKE PROXY ON 'root'@'localhost' FROM 'a'@'%'",
         "REVOKE SELECT ON `s`.* FROM PUBLIC",
     ]
+
+
+@pytest.mark.behaviour("databases.mysql.privileges", "databases.role_script")
+async def test_an_administrator_takes_what_everyone_may_do_and_sees_that_it_sufficed(shop: Shop) -> None:
+    rule = access(*CLOSED)
+    url = await shop.login(rule)
+    manager = MysqlEngine(url, rule)
+    deletion = f"DELETE FROM mysql.db WHERE User = '' AND Host = '%' AND Db = '{shop.name}'"
+    lines = {
+        f"GRANT SELECT ON {shop.name}.secret TO PUBLIC": f"REVOKE SELECT ON `{shop.name}`.`secret` FROM PUBLIC",
+        f"GRANT EXECUTE ON FUNCTION {shop.name}.peek TO PUBLIC": "REVOKE EXECUTE ON FUNCTION",
+        f"INSERT INTO mysql.db (Host, Db, User, Select_priv) VALUES ('%', '{shop.name}', '', 'Y')": deletion,
+    }
+    for line, statement in lines.items():
+        shop.outside(line, "FLUSH PRIVILEGES", "SELECT 1")
+        assert [finding.severity for finding in await found(url, rule)] == [REFUSED]
+        made = await manager.role_script(shop.root, apply=True)
+        assert any(each.startswith(statement) for each in made.statements), made.statements
+        assert await found(url, rule) == ()
+    # A role by another account of the name is not what the statements are about.
+    shop.outside(f"CREATE DEFINER = CURRENT_USER VIEW later AS SELECT word FROM {shop.name}.secret", "SELECT 1")
+    try:
+        shop.outside(f"GRANT SELECT, SHOW VIEW ON {shop.name}.later TO {shop.name}_narrow")
+        assert [finding.severity for finding in await found(url, rule)] == [REFUSED]
+        await manager.role_script(shop.root, apply=True)
+        assert await found(url, rule) == ()
+    finally:
+        shop.outside("DROP VIEW later")
+
+
+@pytest.mark.behaviour("databases.role_script")
+async def test_no_login_is_made_for_a_database_that_is_missing_or_by_a_url_of_another_server(shop: Shop) -> None:
+    url = shop.reader.replace("_reader:", "_lost:").replace(f"/{shop.name}?", "/nowhere?")
+    manager = MysqlEngine(url, access(*CLOSED))
+    with pytest.raises(SourceError, match="The server has no database 'nowhere': create it"):
+        await manager.role_script(shop.root, apply=True)
+    assert shop.outside(f"SELECT * FROM mysql.user WHERE User = '{shop.name}_lost'") == []
+    for other in ("garbage", "postgresql://root@localhost/", "mysql:garbage", ""):
+        with pytest.raises(SourceError, match=r"not one of this server. Begin it with mysql://"):
+            await manager.role_script(other, apply=True)
+    (finding,) = await found(url, access(*CLOSED))
+    assert "`pegboard db role NAME` creates it" in finding.message
+
+
+@pytest.mark.behaviour("databases.mysql.privileges")
+async def test_tables_with_triggers_are_not_changed_where_something_is_closed(shop: Shop, broad: str) -> None:
+    rule = access(*CLOSED)
+    shop.outside(
+        "CREATE TABLE filled (id int PRIMARY KEY, word varchar(50))",
+        "CREATE TRIGGER fills BEFORE INSERT ON filled FOR EACH ROW SET NEW.word = (SELECT max(word) FROM secret)",
+        f"GRANT SELECT, INSERT ON {shop.name}.filled TO {USER}",
+        "SELECT 1",
+    )
+    try:
+        (finding,) = await found(broad, rule, writes=True)
+        manager = MysqlEngine(broad, rule, writes=True)
+        made = await manager.role_script(shop.root, apply=True)
+        after = await found(broad, rule, writes=True)
+        insert = "INSERT INTO filled (id) VALUES (1) RETURNING word"
+        denied = await manager.run(insert, (), LIMITS, write=True)
+    finally:
+        shop.outside("DROP TABLE filled")
+    assert (finding.severity, f"what is closed: {shop.name}.filled." in finding.message) == (REFUSED, True)
+    (line,) = [each for each in made.statements if ".`filled`" in each]
+    assert line == f"GRANT SELECT ON `{shop.name}`.`filled` TO {made.role}"
+    assert after == ()
+    assert isinstance(denied, StatementFailure)
+
+
+@pytest.mark.behaviour("databases.explained")
+async def test_no_plan_names_keys_and_tables_below_what_is_open(shop: Shop) -> None:
+    rule = access(*CLOSED, allow=("*.*", f"{shop.name}.people_ssns", f"{shop.name}.over_ssns"))
+    shop.outside("CREATE VIEW over_ssns AS SELECT name FROM people_ssns", "SELECT 1")
+    try:
+        engine = MysqlEngine(await shop.login(rule), rule)
+        hiding = ("people_ssns", "`PEOPLE_SSNS` p", "over_ssns", "orders JOIN people")
+        answers = [await engine.run(f"EXPLAIN SELECT 1 FROM {text}", (), LIMITS) for text in hiding]
+        shown = [await engine.run(f"EXPLAIN SELECT 1 FROM {text}", (), LIMITS) for text in ("orders", "order_totals")]
+    finally:
+        shop.outside("DROP VIEW over_ssns")
+    assert [type(each) for each in answers] == [StatementRefusal] * 4
+    assert [type(each) for each in shown] == [QueryRows] * 2
+
+
+@pytest.mark.behaviour("databases.mysql.only_queries")
+async def test_a_stored_function_is_not_called_by_how_its_name_begins(shop: Shop) -> None:
+    shop.outside("CREATE FUNCTION st_evil() RETURNS int DETERMINISTIC RETURN 7")
+    engine = MysqlEngine(shop.root.replace("/?", f"/{shop.name}?"), FULL_ACCESS)
+    try:
+        assert isinstance(await engine.run("SELECT st_evil()", (), LIMITS), StatementRefusal)
+        text = "SELECT ST_AsText(Point(1, 2)), JSON_VALUE('[1]', '$[0]'), REGEXP_SUBSTR('ab', 'b'), MBRContains(g, g) "
+        assert isinstance(await engine.run(f"{text} FROM (SELECT Point(1, 1) AS g) x", (), LIMITS), QueryRows)
+    finally:
+        shop.outside("DROP FUNCTION st_evil")

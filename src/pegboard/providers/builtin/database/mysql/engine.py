@@ -169,7 +169,9 @@ class MysqlEngine(server.ServerEngine):
         begun, login = time.monotonic(), self._login
 
         def work(job: _Job) -> QueryAnswer:
-            found = read_statement(statement, self._access, self._address.database, login.partial_tables)
+            found = read_statement(
+                statement, self._access, self._address.database, login.partial_tables, login.unexplained
+            )
             if not isinstance(found, MysqlStatement):
                 return found
             if found.is_write and not self._writes:

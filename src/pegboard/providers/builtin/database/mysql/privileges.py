@@ -9,6 +9,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import product
@@ -43,6 +44,14 @@ SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, EXTRA FROM information_schema.COLU
 WHERE {_VISIBLE} AND PRIVILEGES <> '' ORDER BY 1, 2, ORDINAL_POSITION
 """  # noqa: S608 - constants
 _VIEWS: Final = f"SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE {_VISIBLE}"  # noqa: S608
+_TRIGGERS: Final = "SELECT DISTINCT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS"
+_OF_ANY_USER: Final = """
+SELECT DISTINCT concat("DELETE FROM mysql.db WHERE User = '' AND Host = ", quote(d.Host), " AND Db = ", quote(d.Db))
+FROM mysql.db d JOIN information_schema.SCHEMATA s ON s.SCHEMA_NAME LIKE d.Db
+WHERE d.User = ''
+"""
+"""They end what a server lets everyone do without showing it as a grant, which REVOKE does not."""
+_HAS_DATABASE: Final = "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s"
 _NO_SUCH_GRANT: Final = 1141
 _GENERATED_COLUMN: Final = re.compile(r"\b(VIRTUAL|STORED|PERSISTENT)\b", re.IGNORECASE)
 _ROWS_ELSEWHERE: Final = server.names("MRG_MYISAM FEDERATED CONNECT SPIDER")
@@ -125,6 +134,7 @@ def _relations(ask: Ask, grants: Iterable[MysqlGrant]) -> Iterator[server.Catalo
     # A login does not see the columns that it was not granted.
     granted = {".".join(each.table).casefold() for each in grants if each.is_of_columns}
     views = {(schema, name): _sources(definition or "") for schema, name, definition in ask(_VIEWS)}
+    triggered = {(schema, name) for schema, name in ask(_TRIGGERS)}
     for schema, name, kind in sorted(ask(_TABLES)):
         id = (schema, name)
         is_view, is_elsewhere = kind.upper() == "VIEW", kind.upper() in _ROWS_ELSEWHERE or schema in _SYSTEM
@@ -134,7 +144,7 @@ def _relations(ask: Ask, grants: Iterable[MysqlGrant]) -> Iterator[server.Catalo
         has_more = not columns[id] or ".".join(id).casefold() in granted
         is_derived = is_view or is_elsewhere
         of_table = (is_view, False, is_derived, tuple(sources), tuple(columns[id]), computed, has_more)
-        yield server.CatalogRelation(id, schema, name, *of_table)
+        yield server.CatalogRelation(id, schema, name, *of_table, not triggered.isdisjoint((id, *sources)))
 
 
 @dataclass(frozen=True)
@@ -146,6 +156,16 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
     database: str
     """The schema of the source's URL; empty for all."""
     writes: bool
+    deletions: Sequence[str] = ()
+    """Of privileges that all users have; an administrator sees them."""
+
+    @cached_property
+    def unexplained(self) -> frozenset[str]:
+        """Names, in small letters, of what a plan shows more of than is open: keys, and what is below a view."""
+        fine = {each.id for each in self.relations if self.is_open(each)}
+        while more := {each.id for each in self.relations if each.id in fine and not fine.issuperset(each.sources)}:
+            fine -= more
+        return frozenset(each.name.casefold() for each in self.relations if each.id not in fine)
 
     @cached_property
     def partial_tables(self) -> PartialTables:
@@ -177,9 +197,14 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
         """What makes the login right, whatever it could do before."""
         return (
             *(each.revocation for each in self.grants if self._outlives_reset(each)),
+            *((*self.deletions, "FLUSH PRIVILEGES") if self.deletions else ()),
             f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {self.account}",
             *(f"GRANT {what} ON {place} TO {self.account}" for what, place in self._grants_to_make()),
         )
+
+    def _may_change(self, table: server.CatalogRelation) -> bool:
+        places = [each for each in self.grants if each.place.endswith(".*") or each.table == table.id]
+        return any(name in _WRITES for each in places for name in each.privileges)
 
     def _outlives_reset(self, each: MysqlGrant) -> bool:
         """REVOKE ALL leaves roles, proxies and what everyone may do."""
@@ -196,7 +221,8 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
         for table in self.relations:
             opened = self.open_columns_by_id.get(table.id)
             if opened and self.database in ("", table.schema):
-                left_out = _WRITES if table.is_view else ("SHOW VIEW",)
+                is_read = table.is_view or (table.has_triggers and not self.access.is_unrestricted)
+                left_out = (*(_WRITES if is_read else ()), *(() if table.is_view else ("SHOW VIEW",)))
                 every = ", ".join(name for name in self._needed_privileges if name not in left_out)
                 some = f"SELECT ({', '.join(map(quote, opened))})"
                 yield every if self.is_open(table) else some, quote(table.schema, table.name)
@@ -216,6 +242,12 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
         # A server lists what a login has any privilege on, by whatever way.
         reached = [name for table in self.relations for name in self.closed_names(table, table.columns)]
         yield "can reach what this board closes: {0}", reached, refused
+        words = "may change tables whose triggers run with other rights, and may show what is closed: {0}"
+        yield (
+            words,
+            [table.title for table in self.relations if table.has_triggers and self._may_change(table)],
+            refused,
+        )
         powers = [power for each in self.grants for power in self._powers(each)]
         is_only_of_rows = all(power.split(" on ")[0] in _WRITES for power in powers)
         yield "may do more than this source needs: {0}", powers, forced if is_only_of_rows else worst
@@ -229,15 +261,19 @@ def account_of(ask: Ask) -> str:
 def read_login(ask: Ask, access: DatabaseAccess, database: str, *, writes: bool, account: str | None = None) -> Login:
     """The one that asks, or another as an administrator sees it; it need not exist yet."""
     ask(_QUOTED_GRANTS)
-    try:
-        rows = ask(f"SHOW GRANTS FOR {account}" if account else "SHOW GRANTS")
-    except DRIVER_ERRORS as error:
-        if error.args[0] != _NO_SUCH_GRANT:
-            raise
-        rows = []
+    rows, deletions = list[tuple[Any, ...]](), list[str]()
+    for grantee in (f" FOR {account}", " FOR PUBLIC") if account else ("",):
+        try:
+            rows += ask(f"SHOW GRANTS{grantee}")
+        except DRIVER_ERRORS as error:
+            if error.args[0] != _NO_SUCH_GRANT:
+                raise
     grants = parse_grants(str(row[0]) for row in rows)
     relations = () if access.is_unrestricted else tuple(_relations(ask, () if account else grants))
-    return Login(access, relations, account or account_of(ask), grants, database, writes)
+    if relations and account:
+        with suppress(*DRIVER_ERRORS):  # not every administrator may read it
+            deletions = [str(row[0]) for row in ask(_OF_ANY_USER)]
+    return Login(access, relations, account or account_of(ask), grants, database, writes, deletions)
 
 
 def role_script(
@@ -247,9 +283,13 @@ def role_script(
     if not own.database and access.is_unrestricted:
         raise SourceError("The URL of the source names no database. Write the one that is to be read into it.")
     # Neither an administrator nor a login to be created needs to get into the database.
+    if admin_url is not None:
+        server.administrator_url(admin_url, "mysql", "mariadb")
     address = replace(parse_address(admin_url), database="") if admin_url else own
     connection = connect(address, server.CATALOG_TIMEOUT_S)
     try:
+        if own.database and not fetch(connection, _HAS_DATABASE, (own.database,)):
+            raise SourceError(f"The server has no database {own.database!r}: create it, or correct the source's URL.")
         ask, account = partial(fetch, connection), _account(connection, own) if admin_url else None
         login = read_login(ask, access, own.database, writes=writes, account=account)
         if login.is_administrator:
@@ -260,9 +300,22 @@ def role_script(
         create, statements = f"CREATE USER IF NOT EXISTS {login.account} IDENTIFIED BY ", login.script()
         for statement in (create + connection.escape(own.password), *statements) if apply else ():
             connection.query(statement)
+        if apply:
+            _verify_applied(own, access, writes=writes)
         return RoleScript(login.account, (f"{create}'{server.NEW_LOGIN_PHRASE}'", *statements))
     except DRIVER_ERRORS as error:
         raise SourceError(f"{address.title}: {error.args[-1] if error.args else error}") from error
+    finally:
+        connection.end()
+
+
+def _verify_applied(own: MysqlAddress, access: DatabaseAccess, *, writes: bool) -> None:
+    connection = connect(own, server.CATALOG_TIMEOUT_S)
+    try:
+        login = read_login(partial(fetch, connection), access, own.database, writes=writes)
+        for finding in login.findings():
+            if finding.severity is FindingSeverity.REFUSED:
+                raise SourceError(f"The statements were run, and did not suffice: {finding.message}")
     finally:
         connection.end()
 

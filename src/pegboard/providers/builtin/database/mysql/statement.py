@@ -7,7 +7,7 @@ runs in a transaction that reads.
 import json
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
@@ -63,9 +63,9 @@ class MysqlStatement:
 
 
 def read_statement(
-    text: str, access: DatabaseAccess, database: str, partial: PartialTables = ()
+    text: str, access: DatabaseAccess, database: str, partial: PartialTables = (), unexplained: Container[str] = ()
 ) -> MysqlStatement | StatementRefusal:
-    """`database` is the one that bare names are looked up in."""
+    """`database` is the one that bare names are looked up in; `unexplained`: tables and views, in small letters."""
     statement = _split(text)
     words = statement.words
     if not words:
@@ -73,7 +73,7 @@ def read_statement(
     if refusal := _unreadable(words) or _system_tables(words, database) or _unchecked_clause(words, partial):
         return refusal
     if words[0].upper in ("EXPLAIN", "DESCRIBE", "DESC"):
-        found = _read_explain(statement, access)
+        found = _read_explain(statement, access, unexplained)
     else:
         found = _listing(statement, access) if words[0].upper == "SHOW" else _query(statement, words)
     if isinstance(found, MysqlStatement) and (name := _refused_function(words, is_write=found.is_write)):
@@ -183,13 +183,17 @@ def _verb(words: Sequence[MysqlWord]) -> str:
     return ""
 
 
-def _read_explain(statement: MysqlStatement, access: DatabaseAccess) -> MysqlStatement | StatementRefusal:
+def _read_explain(
+    statement: MysqlStatement, access: DatabaseAccess, unexplained: Container[str]
+) -> MysqlStatement | StatementRefusal:
     rest = statement.words[1:]
     if [word.text.upper() for word in rest[:2]] == ["FORMAT", "="]:
         if not access.is_unrestricted:
             return StatementRefusal("Such a plan would name what cannot be read here.", "Leave FORMAT out.")
         rest = rest[3:]
     if rest and _verb(rest) in _QUERIES:
+        if any(word.name in unexplained for word in rest):
+            return StatementRefusal("The plan of this statement can show what is closed.", "Run the query itself.")
         return _query(statement, rest)
     is_named = rest and rest[0].upper not in _WRITES | {"FOR", "WITH", "ANALYZE", "ANALYSE"}
     if is_named and all(word.text == "." or word.kind != "mark" for word in rest):
@@ -214,13 +218,12 @@ def _listing(statement: MysqlStatement, access: DatabaseAccess) -> MysqlStatemen
 
 
 _FUNCTIONS: Final = read_names(__package__, "functions.txt")
-"""The built-in ones that only compute; also words of the language, and types, that may stand before a bracket.
+"""The built-in ones that only compute; also words of the language, and types, that may stand before a bracket. Each by
+its whole name: a stored function may have any other.
 
 Privileges do not cover files, locks, pauses, the state of a session, and functions of loaded libraries. FOUND_ROWS and
 ROW_COUNT are left out because they are about the statement before, and DEFAULT because it may compute from a closed
 column."""
-_FUNCTION_FAMILIES: Final = ("JSON_", "MBR", "REGEXP_", "ST_", "VEC_")
-"""All that the servers have of these only compute."""
 
 
 def _refused_function(words: Sequence[MysqlWord], *, is_write: bool) -> str | None:
@@ -238,8 +241,7 @@ def _refused_function(words: Sequence[MysqlWord], *, is_write: bool) -> str | No
         target = place - 2 if before.text == "." else place
         if is_write and target > 0 and words[target - 1].upper in ("INTO", "INSERT", "REPLACE", "IGNORE"):
             continue
-        is_listed = word.upper in _FUNCTIONS or word.upper.startswith(_FUNCTION_FAMILIES)
-        if before.text == "." or not is_listed:
+        if before.text == "." or word.upper not in _FUNCTIONS:
             return word.text.strip("`")
     return None
 
