@@ -358,6 +358,7 @@ async def test_a_login_that_may_too_much_is_found_and_the_statements_take_it_awa
             await _run(own, statement)
         after = await checked(url, case.rule, writes=case.writes)
         assert after.findings == ()
+        assert [statement for statement in script if "SELECT ON information_schema" in statement] == []
     finally:
         await _run(own, f"DROP OWNED BY {login}")
         await _run(own, case.undone.format(login))

@@ -71,7 +71,8 @@ SELECT json_build_object(
     AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 1255 AND d.objid = p.oid AND d.deptype = 'e')),
 'system', ARRAY(SELECT 'EXECUTE ON ROUTINE ' || p.title FROM routines p JOIN pg_init_privs i ON i.objoid = p.oid
         AND i.classoid = 1255 WHERE p.is_callable AND p.oid NOT IN (SELECT objoid FROM initial WHERE classoid = 1255)
-    UNION ALL SELECT 'SELECT ON ' || c.oid::regclass FROM pg_class c WHERE (c.oid < 16384 OR c.relkind = 't')
+    UNION ALL SELECT 'SELECT ON ' || c.oid::regclass FROM pg_class c
+        WHERE (c.relkind = 't' OR c.oid IN (SELECT objoid FROM pg_init_privs WHERE classoid = 1259 AND objoid < 16384))
         AND c.relkind IN ('r', 'v', 't') AND c.oid NOT IN (SELECT objoid FROM initial WHERE classoid = 1259)
         AND EXISTS (SELECT FROM mine WHERE has_any_column_privilege(mine.oid, c.oid, 'SELECT'))
     UNION ALL SELECT 'ALL ON ' || pg_describe_object(d.classid, d.objid, 0) FROM pg_shdepend d
