@@ -154,3 +154,12 @@ async def test_an_administrator_is_one_of_this_kind_of_server_with_the_rights_th
     missing = PostgresEngine(own.reader.replace("_reader:", "_nobody:"), rule)
     (finding,) = (await missing.check()).findings
     assert "`pegboard db role NAME` creates it" in finding.message
+
+
+@pytest.mark.behaviour("databases.postgres.privileges")
+async def test_roles_of_the_server_that_read_are_fine_where_nothing_is_closed(own: Shop) -> None:
+    url = await own.login("server_roles", access())
+    await own.outside_all(f"GRANT pg_read_all_data, pg_read_all_stats TO {url.split('//')[1].split(':')[0]}")
+    engine = PostgresEngine(url, access())
+    assert [each.message for each in (await engine.check()).findings] == []
+    await engine.aclose()

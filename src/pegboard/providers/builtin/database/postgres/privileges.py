@@ -74,7 +74,8 @@ SELECT json_build_object(
     UNION ALL SELECT 'SELECT ON ' || c.oid::regclass FROM pg_class c
         WHERE (c.relkind = 't' OR c.oid IN (SELECT objoid FROM pg_init_privs WHERE classoid = 1259 AND objoid < 16384))
         AND c.relkind IN ('r', 'v', 't') AND c.oid NOT IN (SELECT objoid FROM initial WHERE classoid = 1259)
-        AND EXISTS (SELECT FROM mine WHERE has_any_column_privilege(mine.oid, c.oid, 'SELECT'))
+        AND EXISTS (SELECT FROM mine WHERE has_any_column_privilege(mine.oid, c.oid, 'SELECT')) AND NOT EXISTS
+            (SELECT FROM pg_roles r WHERE r.rolname = 'pg_read_all_data' AND pg_has_role(login.oid, r.oid, 'MEMBER'))
     UNION ALL SELECT 'ALL ON ' || pg_describe_object(d.classid, d.objid, 0) FROM pg_shdepend d
         WHERE d.classid = 6243 AND d.refclassid = 1260 AND pg_has_role(login.oid, d.refobjid, 'MEMBER')),
 'more', ARRAY(SELECT 'USAGE ON FOREIGN SERVER ' || quote_ident(s.srvname) FROM pg_foreign_server s
