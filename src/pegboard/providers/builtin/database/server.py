@@ -243,6 +243,15 @@ class RelationCatalog(Generic[R]):
         """The whole of it."""
         return each.is_whole(self.open_columns_by_id)
 
+    def is_triggered(self, each: R) -> bool:
+        """Changes of it run what has other rights than the login, while something is closed."""
+        return not self.access.is_unrestricted and not self._triggered.isdisjoint((each.id, *each.sources))
+
+    @cached_property
+    def _triggered(self) -> frozenset[Hashable]:
+        own = frozenset(each.id for each in self.relations if each.has_triggers)
+        return own | {each.id for each in self.relations if not own.isdisjoint(each.sources)}
+
     def closed_names(self, each: R, columns: Iterable[str]) -> list[str]:
         """What of these columns is closed."""
         opened = self.open_columns_by_id.get(each.id)

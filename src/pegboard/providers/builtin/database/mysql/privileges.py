@@ -134,7 +134,7 @@ def _relations(ask: Ask, grants: Iterable[MysqlGrant]) -> Iterator[server.Catalo
     # A login does not see the columns that it was not granted.
     granted = {".".join(each.table).casefold() for each in grants if each.is_of_columns}
     views = {(schema, name): _sources(definition or "") for schema, name, definition in ask(_VIEWS)}
-    triggered = {(schema, name) for schema, name in ask(_TRIGGERS)}
+    triggered = {*ask(_TRIGGERS)}
     for schema, name, kind in sorted(ask(_TABLES)):
         id = (schema, name)
         is_view, is_elsewhere = kind.upper() == "VIEW", kind.upper() in _ROWS_ELSEWHERE or schema in _SYSTEM
@@ -144,7 +144,7 @@ def _relations(ask: Ask, grants: Iterable[MysqlGrant]) -> Iterator[server.Catalo
         has_more = not columns[id] or ".".join(id).casefold() in granted
         is_derived = is_view or is_elsewhere
         of_table = (is_view, False, is_derived, tuple(sources), tuple(columns[id]), computed, has_more)
-        yield server.CatalogRelation(id, schema, name, *of_table, not triggered.isdisjoint((id, *sources)))
+        yield server.CatalogRelation(id, schema, name, *of_table, id in triggered)
 
 
 @dataclass(frozen=True)
@@ -221,9 +221,9 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
         for table in self.relations:
             opened = self.open_columns_by_id.get(table.id)
             if opened and self.database in ("", table.schema):
-                is_read = table.is_view or (table.has_triggers and not self.access.is_unrestricted)
-                left_out = (*(_WRITES if is_read else ()), *(() if table.is_view else ("SHOW VIEW",)))
-                every = ", ".join(name for name in self._needed_privileges if name not in left_out)
+                left_out = _WRITES if table.is_view or self.is_triggered(table) else ()
+                needed = [name for name in self._needed_privileges if name not in left_out]
+                every = ", ".join(name for name in needed if table.is_view or name != "SHOW VIEW")
                 some = f"SELECT ({', '.join(map(quote, opened))})"
                 yield every if self.is_open(table) else some, quote(table.schema, table.name)
 
@@ -245,7 +245,7 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
         words = "may change tables whose triggers run with other rights, and may show what is closed: {0}"
         yield (
             words,
-            [table.title for table in self.relations if table.has_triggers and self._may_change(table)],
+            [table.title for table in self.relations if self.is_triggered(table) and self._may_change(table)],
             refused,
         )
         powers = [power for each in self.grants for power in self._powers(each)]

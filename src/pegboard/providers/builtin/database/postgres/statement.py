@@ -81,8 +81,12 @@ def read_statement(
             return _no_query(type(tree).__name__)
     tables, named_queries = set[str](), set[str]()
     for node in _nodes(tree):
-        if refusal := _refusal(node, kind, open_names, overloads):
+        if refusal := _refusal(node, kind, open_names):
             return refusal
+        parts = [part.sval for part in node.funcname] if isinstance(node, ast.FuncCall) else [""]
+        if parts[-1] in overloads and parts[0] != "pg_catalog":
+            why = f"{parts[-1]}() is also a function of this database; pg_catalog.{parts[-1]}() is the server's own"
+            return StatementFailure(why, node.location, StatementFault.NO_FUNCTION, parts[-1])
         if isinstance(node, ast.RangeVar) and node.schemaname != "information_schema":
             tables.add(_qualified_name(node.schemaname, node.relname))
         elif isinstance(node, ast.CommonTableExpr):
@@ -117,9 +121,7 @@ def _nodes(tree: Any) -> Iterator[Any]:
             pending += [getattr(node, label) for label in reversed(node.__slots__)]
 
 
-def _refusal(
-    node: Any, statement: str, open_names: OpenNames | None, overloads: Container[str]
-) -> StatementRefusal | StatementFailure | None:
+def _refusal(node: Any, statement: str, open_names: OpenNames | None) -> StatementRefusal | StatementFailure | None:
     """Why a statement of this kind may not be run that holds the node."""
     kind = type(node).__name__
     if kind in _NOT_IN_QUERIES or (kind.endswith("Stmt") and kind != "SelectStmt"):
@@ -136,9 +138,9 @@ def _refusal(
             why = "current_setting() is answered for a few settings alone."
             return StatementRefusal(why, f"These: {', '.join(sorted(_SHOWABLE_SETTINGS))}.")
         case ast.FuncCall():
-            return _refused_function(node.funcname, node.location, open_names, overloads)
+            return _refused_function(node.funcname, node.location, open_names)
         case ast.RangeTableSample():
-            return _refused_function(node.method, node.location, open_names, overloads)
+            return _refused_function(node.method, node.location, open_names)
     return None
 
 
@@ -170,13 +172,8 @@ def _refused_type(node: Any, open_names: OpenNames | None) -> StatementFailure |
     return StatementFailure(f"type {name!r} does not exist or cannot be used here")
 
 
-def _refused_function(
-    parts: Any, position: int, open_names: OpenNames | None, overloads: Container[str]
-) -> StatementFailure | None:
+def _refused_function(parts: Any, position: int, open_names: OpenNames | None) -> StatementFailure | None:
     name = parts[-1].sval
-    if name in overloads and parts[0].sval != "pg_catalog":
-        words = f"{name}() is also a function of this database. Write pg_catalog.{name}() for the server's own"
-        return StatementFailure(words, position, StatementFault.NO_FUNCTION, name)
     if name in CALLABLE or (open_names is None and name in ABOUT_TABLES):
         return None
     written = ".".join(part.sval for part in parts[-2:])
