@@ -1,7 +1,7 @@
 """What the login of a source may do on its server, held against what the board allows, and SQL that makes both equal.
 
-Tables are judged as wholes: a view is closed if anything below it is. Not looked into: what foreign keys do, columns that
-hold copies of rows, sequences, and who else may read.
+Tables are judged as wholes: a view is closed if anything below it is. Not looked into: what foreign keys do, columns
+that hold copies of rows, sequences, and who else may read.
 """
 
 import json
